@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Rules that several statements share: numbers with units, programs and their owners, tolerances.
+#pragma once
+
+#include "grammar/terminals.hpp"
+#include "grammar/tight.hpp"
+
+namespace healer::grammar {
+
+using pegtl::opt;
+using pegtl::plus;
+using pegtl::seq;
+using pegtl::sor;
+using pegtl::star;
+
+// clang-format off
+struct number        : token<Kind::Number> {};
+struct cycle_word    : token<Kind::Cycle> {};
+
+// Text that is not a path: what Monit calls a string.
+struct string_word   : token<Kind::String, Kind::Quoted, Kind::Address> { static constexpr std::string_view kExpected = "a text"; };
+struct path_word     : token<Kind::Path> { static constexpr std::string_view kExpected = "an absolute path"; };
+
+// 90 seconds. Every unit but seconds is healer's own in most places.
+struct second_unit   : token<Kind::Second> { static constexpr std::string_view kExpected = "a unit such as 'seconds'"; };
+struct other_unit_word : token<Kind::Millisecond, Kind::Minute, Kind::Hour, Kind::Day> { static constexpr std::string_view kExpected = "a unit such as 'seconds'"; };
+struct week_word     : text<"week", "weeks"> { static constexpr std::string_view kExpected = "a unit such as 'seconds'"; };
+struct other_unit    : sor<other_unit_word, week_word> {};
+struct any_unit      : sor<second_unit, other_unit> {};
+struct tight_duration: tight<is_tight_duration> {};
+struct duration      : sor<seq<number, any_unit>, tight_duration> {};
+
+// timeout 30 seconds
+struct seconds       : sor<seq<number, sor<second_unit, extension<"a timeout in other units than seconds", other_unit>>>,
+                           extension<"a duration without a blank before its unit", tight_duration>> {};
+struct timeout       : seq<token<Kind::Timeout>, seconds> {};
+
+// as uid USER and gid GROUP
+struct owner_name    : token<Kind::String, Kind::Quoted, Kind::Number> { static constexpr std::string_view kExpected = "a name or number"; };
+struct uid_owner     : seq<token<Kind::Uid>, owner_name> {};
+struct gid_owner     : seq<token<Kind::Gid>, owner_name> {};
+
+// The program and, outside of its quotes, more arguments.
+struct program_word  : token<Kind::Command, Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = "a program"; };
+struct argument_word : token<Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = ""; };
+struct argument_url  : token<Kind::Url> { static constexpr std::string_view kExpected = ""; };
+struct argument      : sor<argument_word, extension<"a URL without quotes as an argument", argument_url>> {};
+
+// for 3 cycles, 2 times within 5 cycles, for 90 seconds
+struct first_count   : number {};
+struct second_count  : number {};
+struct tight_cycles  : tight<is_tight_cycles> {};
+struct counted       : seq<first_count, sor<cycle_word, seq<second_count, cycle_word>,
+                           extension<"a count of cycles without a blank before 'cycles'", tight_cycles>,
+                           extension<"a duration in place of cycles", any_unit>>> {};
+struct tolerance     : sor<counted, extension<"a count of cycles without a blank before 'cycles'", tight_cycles>,
+                           extension<"a duration in place of cycles", tight_duration>> {};
+// clang-format on
+
+}  // namespace healer::grammar

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// What to say where a token does not fit: what was tried at the furthest token, in the user's words.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grammar/lexer.hpp"
+
+namespace healer::grammar {
+
+/// What was tried, and failed, at the furthest token that was reached. Views are to texts that live for ever.
+struct Expectation {
+  std::size_t furthest = 0;                  ///< index of the token
+  std::bitset<256> kinds;                    ///< named by their own words
+  std::bitset<256> near;                     ///< as well worth a "did you mean"
+  std::vector<std::string_view> phrases;     ///< "a program"
+  std::vector<std::string_view> texts;       ///< healer's own words
+  std::vector<std::string_view> near_texts;  ///< as `near`
+
+  /// Begins anew where `token` is further than all before; whether it counts at all.
+  bool reach(std::size_t token);
+  void add_phrase(std::string_view phrase);
+  void add_text(std::string_view text);
+  void add_near_text(std::string_view text);
+};
+
+struct Complaint {
+  std::string message;
+  std::string remedy;
+};
+
+/// What a kind is called in a message: "'then'", "a number".
+[[nodiscard]] std::string describe(Kind kind);
+
+/// What a token is called in a message: its text in quotes, shortened, or "the end of the file".
+[[nodiscard]] std::string describe(const TokenStream& tokens, std::size_t token);
+
+/// How a message about a token begins that should not stand there: "unexpected 'x'", or "the file ends here".
+[[nodiscard]] std::string unexpected(const TokenStream& tokens, std::size_t token);
+
+/// The message for a token that none of the expected fits. A Broken token's fault goes before all else.
+[[nodiscard]] Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expectation& expectation);
+
+/// The fault of a Broken token.
+[[nodiscard]] const Fault* fault_of(const TokenStream& tokens, std::size_t token);
+
+}  // namespace healer::grammar

@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: MIT
+#include "grammar/lexer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <unordered_map>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "util/text.hpp"
+
+namespace healer::grammar {
+namespace {
+
+constexpr std::size_t kLongestToken = std::numeric_limits<std::uint16_t>::max();
+constexpr int kMostUnclosed = 16;
+
+enum class Class : std::uint8_t { Unknown, Blank, Newline, Skipped, Quote, Comment, Sign, Word };
+
+constexpr std::array<Class, 256> kClasses = [] {
+  std::array<Class, 256> classes{};
+  for (int c = 0x21; c < 256; ++c) classes[static_cast<std::size_t>(c)] = Class::Word;
+  classes[' '] = classes['\t'] = Class::Blank;
+  classes['\n'] = classes['\r'] = Class::Newline;
+  for (char c : {',', ';', '(', ')'}) classes[static_cast<unsigned char>(c)] = Class::Skipped;
+  for (char c : {'"', '\''}) classes[static_cast<unsigned char>(c)] = Class::Quote;
+  classes['#'] = Class::Comment;  // within a word it is a character of the word
+  for (char c : {':', '{', '}', '%', '!'}) classes[static_cast<unsigned char>(c)] = Class::Sign;
+  classes['@'] = Class::Unknown;
+  return classes;
+}();
+
+Class class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
+bool in_word(char c) { return class_of(c) == Class::Word || c == '#'; }
+bool in_path(char c) { return in_word(c) || c == '@'; }
+bool is_blank(char c) { return class_of(c) == Class::Blank; }
+bool is_space(char c) { return is_blank(c) || class_of(c) == Class::Newline; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// The table by first word: the entries of one first word stand side by side, the longest first.
+class WordIndex {
+ public:
+  WordIndex() {
+    entries_.assign(std::begin(kWords), std::end(kWords));
+    std::ranges::sort(entries_, [](const WordEntry& a, const WordEntry& b) {
+      const auto x = first(a.spelling), y = first(b.spelling);
+      return x != y ? x < y : a.spelling.size() > b.spelling.size();
+    });
+    for (std::size_t i = 0; i < entries_.size();) {
+      std::size_t end = i + 1;
+      while (end < entries_.size() && first(entries_[end].spelling) == first(entries_[i].spelling)) ++end;
+      const auto word = first(entries_[i].spelling);
+      longest_ = std::max(longest_, word.size());
+      index_.emplace(word, std::span(entries_).subspan(i, end - i));
+      i = end;
+    }
+  }
+
+  /// The entries whose first word is `word`, without regard to case.
+  [[nodiscard]] std::span<const WordEntry> find(std::string_view word) const {
+    std::array<char, 32> low;
+    if (word.size() > longest_ || word.size() > low.size()) return {};
+    std::ranges::transform(word, low.begin(), lower);
+    const auto found = index_.find(std::string_view(low.data(), word.size()));
+    return found == index_.end() ? std::span<const WordEntry>{} : found->second;
+  }
+
+  static std::string_view first(std::string_view spelling) {
+    std::size_t end = 0;
+    while (end < spelling.size() && in_word(spelling[end])) ++end;
+    return spelling.substr(0, end == 0 ? spelling.size() : end);
+  }
+
+ private:
+  std::vector<WordEntry> entries_;
+  std::unordered_map<std::string_view, std::span<const WordEntry>> index_;
+  std::size_t longest_ = 0;
+};
+
+const WordIndex& word_index() {
+  static const WordIndex index;
+  return index;
+}
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : words_(word_index()) {
+    out_.text = text;
+    out_.tokens.reserve(text.size() / 8 + 1);
+    out_.kinds.reserve(text.size() / 8 + 1);
+  }
+
+  TokenStream run() {
+    if (text().starts_with("\xEF\xBB\xBF")) {
+      broken(0, 3, "the file begins with a byte order mark", "save it as UTF-8 without BOM");
+      at_ = 3;
+    }
+    while (at_ < text().size()) next();
+    Token end{.offset = static_cast<std::uint32_t>(text().size()), .flags = kFirstOfLine};
+    out_.tokens.push_back(end);
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::string_view text() const { return out_.text; }
+  [[nodiscard]] char peek(std::size_t at) const { return at < text().size() ? text()[at] : '\0'; }
+
+  template <typename Predicate>
+  [[nodiscard]] std::size_t skip(std::size_t at, Predicate predicate) const {
+    while (at < text().size() && predicate(text()[at])) ++at;
+    return at;
+  }
+
+  void next() {
+    const char c = text()[at_];
+    switch (class_of(c)) {
+      case Class::Newline: line_begun_ = false; [[fallthrough]];
+      case Class::Blank:
+      case Class::Skipped: ++at_; return;
+      case Class::Comment: at_ = std::min(text().find('\n', at_), text().size()); return;
+      case Class::Quote: quoted(); return;
+      case Class::Sign: sign(c); return;
+      case Class::Word: word(); return;
+      case Class::Unknown: unknown(c); return;
+    }
+  }
+
+  void add(Kind kind, std::size_t begin, std::size_t end) {
+    if (end - begin > kLongestToken) {
+      broken(begin, begin + kLongestToken, fmt::format("a text of {} bytes is too long", end - begin),
+             fmt::format("at most {} bytes are possible", kLongestToken));
+      at_ = end;
+      return;
+    }
+    push(kind, begin, end);
+    at_ = end;
+  }
+
+  void push(Kind kind, std::size_t begin, std::size_t end) {
+    std::uint8_t flags = 0;
+    if (!line_begun_) flags |= kFirstOfLine;
+    line_begun_ = true;
+    out_.tokens.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint16_t>(end - begin), kind, flags});
+    out_.kinds.push_back(static_cast<char>(kind));
+  }
+
+  void broken(std::size_t begin, std::size_t end, std::string message, std::string remedy) {
+    out_.faults.push_back({static_cast<std::uint32_t>(out_.tokens.size()), std::move(message), std::move(remedy)});
+    push(Kind::Broken, begin, end);
+  }
+
+  void unknown(char c) {
+    if (c == '\0') {
+      broken(at_, at_ + 1, "a zero byte", "this is not a text file; save it as UTF-8");
+      at_ = skip(at_, [](char x) { return x == '\0'; });  // UTF-16 and binary files: one message a run
+      return;
+    }
+    broken(at_, at_ + 1, fmt::format("'{}' cannot stand here", printable({&c, 1})), "put it in double quotes");
+    ++at_;
+  }
+
+  void sign(char c) {
+    if (c == '{') return add(Kind::LeftBrace, at_, at_ + 1);
+    if (c == '}') return add(Kind::RightBrace, at_, at_ + 1);
+    if (c == '%') return add(Kind::Percent, at_, at_ + 1);
+    if (c == '!' && peek(at_ + 1) == '=') return add(Kind::Operator, at_, at_ + 2);
+    if (c == ':' && peek(at_ + 1) == ':') return add(Kind::Address, at_, address_end(at_));
+    if (c == ':') return add(Kind::Colon, at_, at_ + 1);
+    unknown(c);
+  }
+
+  /// Quoted text in the normal state: to the next quote of its kind, over lines.
+  void quoted() {
+    const std::size_t end = text().find(text()[at_], at_ + 1);
+    if (end == std::string_view::npos) return unclosed(at_);
+    add_quoted(peek(at_ + 1) == '/' ? Kind::Path : Kind::Quoted, at_, end + 1);
+  }
+
+  void add_quoted(Kind kind, std::size_t begin, std::size_t end) {
+    const std::size_t before = out_.tokens.size();
+    add(kind, begin, end);
+    if (text().substr(begin, end - begin).find('\n') != std::string_view::npos) out_.tokens[before].flags |= kManyLines;
+  }
+
+  void unclosed(std::size_t begin) {
+    broken(begin, begin + 1, "unbalanced quotes: the text that begins here has no end",
+           fmt::format("close it with {}", text()[begin]));
+    // To find that a quote has no end the whole rest is read: what follows so many of them is no rules file.
+    at_ = ++unclosed_ < kMostUnclosed ? begin + 1 : text().size();
+  }
+
+  std::size_t address_end(std::size_t at) const {
+    return skip(at, [](char c) { return in_word(c) || c == ':'; });
+  }
+
+  void word() {
+    const std::size_t begin = at_;
+    const std::size_t end = skip(begin, in_word);
+    if (text()[begin] == '\\' && end == begin + 1) {
+      at_ = end;  // noise: a line that is continued
+      return;
+    }
+    std::size_t length = 0;
+    const WordEntry* entry = longest_entry(begin, end, length);
+    if (entry == nullptr || begin + length <= end) {
+      if (const std::size_t other = special_end(begin, end); other != 0) return;
+    }
+    if (entry == nullptr) return bare(begin, end);
+    after_word(*entry, begin, begin + length);
+  }
+
+  /// The longest spelling that stands at `begin`, where the word there ends at `end`.
+  const WordEntry* longest_entry(std::size_t begin, std::size_t end, std::size_t& length) const {
+    const auto entries = words_.find(text().substr(begin, end - begin));
+    const WordEntry* best = nullptr;
+    for (const WordEntry& entry : entries) {
+      const std::size_t fits = fit(entry, begin);
+      if (fits > length) {
+        best = &entry;
+        length = fits;
+      }
+    }
+    return best;
+  }
+
+  /// How much of the text at `begin` the spelling takes, 0 where it does not stand there.
+  std::size_t fit(const WordEntry& entry, std::size_t begin) const {
+    std::size_t at = begin;
+    for (std::size_t i = 0; i < entry.spelling.size(); ++i) {
+      const char c = entry.spelling[i];
+      if (c == '\t') {
+        if (!is_blank(peek(at))) return 0;
+        at = skip(at, is_blank);
+      } else if (c == ' ' && entry.spelling[i + 1] == ' ') {
+        if (peek(at) != ' ') return 0;
+        at = skip(at, [](char x) { return x == ' '; });
+        ++i;
+      } else if (at < text().size() && lower(text()[at]) == c) {
+        ++at;
+      } else {
+        return 0;
+      }
+    }
+    return at - begin;
+  }
+
+  /// Mail addresses, URLs and IPv6 addresses are longer than the word they begin with. Returns 0 where there is none.
+  std::size_t special_end(std::size_t begin, std::size_t end) {
+    if (peek(end) == '@' && in_word(peek(end + 1))) {
+      std::size_t mail = skip(end + 1, in_word);
+      Kind kind = Kind::Mail;
+      if (text()[begin] == '/') {
+        const std::size_t path = skip(end, in_path);
+        if (path > mail) kind = Kind::Path, mail = path;
+      }
+      add(kind, begin, mail);
+      return mail;
+    }
+    if (text()[begin] == '/' && peek(end) == '@') {
+      const std::size_t path = skip(end, in_path);
+      add(Kind::Path, begin, path);
+      return path;
+    }
+    if (peek(end) == ':' && peek(end + 1) == '/' && peek(end + 2) == '/') {
+      const std::size_t url = skip(end, [](char c) {
+        return !is_space(c) && c != '"' && c != '\'' && c != ',' && c != ';' && c != '{' && c != '}';
+      });
+      add(Kind::Url, begin, url);
+      return url;
+    }
+    if (peek(end) == ':' && peek(end + 1) == ':') {
+      const std::size_t address = address_end(begin);
+      add(Kind::Address, begin, address);
+      return address;
+    }
+    return 0;
+  }
+
+  void bare(std::size_t begin, std::size_t end) {
+    if (text()[begin] == '/') return add(Kind::Path, begin, end);
+    if (is_digit(text()[begin])) {
+      std::size_t digits = skip(begin, is_digit);
+      if (digits == end) return add(Kind::Number, begin, end);
+      if (text()[digits] == '.' && digits + 1 < end && skip(digits + 1, is_digit) == end)
+        return add(Kind::Real, begin, end);
+    }
+    add(Kind::String, begin, end);
+  }
+
+  void after_word(const WordEntry& entry, std::size_t begin, std::size_t end) {
+    if (entry.kind == Kind::Noise) {
+      line_begun_ = true;
+      at_ = end;
+      return;
+    }
+    switch (entry.follows) {
+      case LexState::GroupName:
+      case LexState::Names:
+        if (!is_blank(peek(end))) return bare(begin, end);
+        break;
+      default: break;
+    }
+    if (entry.kind >= Kind::CheckProcess && entry.kind <= Kind::CheckNetwork)
+      in_program_ = entry.kind == Kind::CheckProgram;
+    add(entry.kind, begin, end);
+    switch (entry.follows) {
+      case LexState::Normal: return;
+      case LexState::Name: name(true); return;
+      case LexState::GroupName: name(false); return;
+      case LexState::Names: return names();
+      case LexState::Schedule: return schedule();
+      case LexState::Pattern: return pattern();
+      case LexState::Line: return raw(Kind::RawLine, "}\n");
+      case LexState::Text: return raw(Kind::RawText, "}");
+      case LexState::Command: return command(skip(at_, is_blank), true);
+      case LexState::ProgramPath:
+        if (in_program_) command(skip(at_, is_blank), true);
+        return;
+      case LexState::Assigned: return assigned();
+    }
+  }
+
+  void skip_space() {
+    for (; at_ < text().size() && is_space(text()[at_]); ++at_)
+      if (text()[at_] == '\n') line_begun_ = false;
+  }
+
+  /// A raw name. What cannot be one is left to the normal state.
+  bool name(bool any_text_in_quotes) {
+    const std::size_t word_end = at_;
+    skip_space();
+    if (at_ >= text().size()) return false;
+    // After `group` and a newline Monit skips no blanks.
+    const auto skipped = text().substr(word_end, at_ - word_end);
+    const auto newline = skipped.rfind('\n');
+    bool generous = !any_text_in_quotes && newline != std::string_view::npos && newline + 1 < skipped.size();
+    std::size_t end = skip(at_, in_word);
+    if (const char quote = text()[at_]; class_of(quote) == Class::Quote) {
+      end = text().find_first_of(std::string{quote, '\n'}, at_ + 1);
+      if (end == std::string_view::npos || text()[end] == '\n') {
+        unclosed(at_);
+        return false;
+      }
+      const auto inside = text().substr(at_ + 1, end++ - at_ - 1);
+      if (inside.empty()) return broken_name(end, "an empty name", "write a name between the quotes");
+      if (!any_text_in_quotes && !std::ranges::all_of(inside, in_word))
+        return broken_name(end, "unbalanced quotes: this name cannot have blanks or signs in it",
+                           "write it as one word");
+      // Monit takes a name in single quotes up to the last one of the line.
+      if (any_text_in_quotes && quote == '\'') {
+        const std::size_t other = text().find_first_of("'\"\n", end);
+        generous =
+            inside.find('"') != std::string_view::npos || (other != std::string_view::npos && text()[other] == '\'');
+      }
+    } else if (end == at_) {
+      return false;
+    }
+    const std::size_t token = out_.tokens.size();
+    add(Kind::Name, at_, end);
+    if (generous) out_.tokens[token].flags |= kGenerous;
+    return true;
+  }
+
+  bool broken_name(std::size_t end, const char* message, const char* remedy) {
+    broken(at_, std::min(end, at_ + kLongestToken), message, remedy);
+    at_ = end;
+    return false;
+  }
+
+  void names() {
+    while (name(false)) {
+      const std::size_t comma = skip(at_, is_space);
+      if (peek(comma) != ',') return;
+      at_ = comma + 1;
+    }
+  }
+
+  void schedule() {
+    skip_space();
+    const char c = peek(at_);
+    if (is_digit(c)) return add(Kind::Number, at_, skip(at_, is_digit));
+    if (class_of(c) != Class::Quote) {
+      if (at_ >= text().size()) return;
+      const std::size_t end = std::max(skip(at_, in_word), at_ + 1);
+      broken(at_, end, "a schedule is needed here",
+             R"(write "every 2 cycles" or a quoted schedule: every "0 8 * * 1-5")");
+      at_ = end;
+      return;
+    }
+    const std::size_t begin = at_;
+    const auto field = [](char x) { return is_digit(x) || x == '*' || x == '-' || x == ','; };
+    std::size_t at = skip(begin + 1, is_blank);
+    std::size_t fields = 0;
+    for (std::size_t end = 0; (end = skip(at, field)) != at; at = skip(end, is_blank)) ++fields;
+    if (fields == 5 && class_of(peek(at)) == Class::Quote) return add(Kind::Schedule, begin, at + 1);
+    // Not a schedule: the validator says why, where the text has an end on this line.
+    const std::size_t end = text().find_first_of(std::string{c, '\n'}, begin + 1);
+    if (end == std::string_view::npos || text()[end] == '\n') return unclosed(begin);
+    add(Kind::Schedule, begin, end + 1);
+  }
+
+  void pattern() {
+    skip_space();
+    if (at_ >= text().size()) return;
+    std::size_t end = skip(at_, [](char c) { return !is_space(c); });
+    if (class_of(text()[at_]) == Class::Quote) {
+      const std::size_t quote = text().find(text()[at_], at_ + 1);
+      if (quote != std::string_view::npos && quote + 1 > end &&
+          text().substr(at_, quote - at_).find('\n') == std::string_view::npos)
+        end = quote + 1;
+    }
+    add(Kind::Pattern, at_, end);
+  }
+
+  /// Text up to one of `stops` (or the end), without the blanks around it.
+  void raw(Kind kind, std::string_view stops) {
+    std::size_t begin = skip(at_, is_blank);
+    const std::size_t stop = std::min(text().find_first_of(stops, begin), text().size());
+    std::size_t end = stop;
+    while (end > begin && is_space(text()[end - 1])) --end;
+    add(kind, begin, end);
+    at_ = std::max(at_, stop);
+  }
+
+  /// "program and arguments" at `begin`, where there is such a thing. To Monit it is its arguments: an empty one is
+  /// nothing, as in `set daemon 5 start "" delay 3`. Where a program must come it is kept, to be told of.
+  void command(std::size_t begin, bool keep_empty) {
+    if (peek(begin) != '"') return;
+    bool empty = true;
+    for (std::size_t at = begin + 1; at < text().size();) {
+      if (is_argument_space(text()[at])) {
+        ++at;
+      } else if (text()[at] == '"') {
+        if (!empty || keep_empty) return add_quoted(Kind::Command, begin, at + 1);
+        at_ = at + 1;
+        return;
+      } else {
+        at = argument_end(text(), at);
+        empty = false;
+      }
+    }
+    unclosed(begin);
+  }
+
+  void assigned() {
+    std::size_t at = skip(at_, is_blank);
+    constexpr std::string_view kProgram = "program";
+    if (at != at_ && iequals(text().substr(at, kProgram.size()), kProgram)) at = skip(at + kProgram.size(), is_blank);
+    if (peek(at) == '=') {
+      const std::size_t quote = skip(at + 1, is_blank);
+      if (peek(quote) != '"') return;
+      push(Kind::Equal, at, at + 1);
+      return command(quote, false);
+    }
+    command(at, false);
+  }
+
+ public:
+  static bool is_argument_space(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+
+  /// The end of the argument that begins at `at`, whichever is longer: '...' or text without blanks and double quotes.
+  static std::size_t argument_end(std::string_view text, std::size_t at) {
+    std::size_t word = at;
+    while (word < text.size() && !is_argument_space(text[word]) && text[word] != '"') ++word;
+    if (text[at] == '\'') {
+      const std::size_t quote = text.find('\'', at + 1);
+      if (quote != std::string_view::npos && quote + 1 >= word) return quote + 1;
+    }
+    return word;
+  }
+
+ private:
+  const WordIndex& words_;
+  TokenStream out_;
+  std::size_t at_ = 0;
+  bool line_begun_ = false;
+  bool in_program_ = false;
+  int unclosed_ = 0;
+};
+
+int hex_digit(char c) {
+  if (is_digit(c)) return c - '0';
+  const char low = lower(c);
+  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+std::string replace_escapes(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
+    if (next == 'n' || next == 'r' || next == 't' || next == '\\') {
+      out += next == 'n' ? '\n' : next == 'r' ? '\r' : next == 't' ? '\t' : '\\';
+      ++i;
+    } else if (next == '0' && i + 4 < text.size() && text[i + 2] == 'x' && hex_digit(text[i + 3]) >= 0 &&
+               hex_digit(text[i + 4]) >= 0 && (text[i + 3] != '0' || text[i + 4] != '0')) {
+      out += static_cast<char>(hex_digit(text[i + 3]) * 16 + hex_digit(text[i + 4]));
+      i += 4;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+bool is_quoted(std::string_view text) {
+  return text.size() >= 2 && class_of(text.front()) == Class::Quote && class_of(text.back()) == Class::Quote;
+}
+
+}  // namespace
+
+TokenStream lex(std::string_view text) { return Lexer(text).run(); }
+
+bool is_word_character(char c) { return in_word(c); }
+
+std::string unquote(std::string_view written) {
+  if (!is_quoted(written)) return std::string(written);
+  return replace_escapes(written.substr(1, written.size() - 2));
+}
+
+std::vector<std::string> split_command(std::string_view written) {
+  if (written.size() >= 2 && written.front() == '"' && written.back() == '"')
+    written = written.substr(1, written.size() - 2);
+  std::vector<std::string> arguments;
+  std::size_t at = 0;
+  while (at < written.size()) {
+    if (Lexer::is_argument_space(written[at]) || written[at] == '"') {
+      ++at;
+      continue;
+    }
+    const std::size_t end = Lexer::argument_end(written, at);
+    const auto argument = written.substr(at, end - at);
+    const bool single = argument.size() >= 2 && argument.front() == '\'' && argument.back() == '\'' &&
+                        argument.find('\'', 1) == argument.size() - 1;
+    arguments.push_back(single ? replace_escapes(argument.substr(1, argument.size() - 2)) : std::string(argument));
+    at = end;
+  }
+  return arguments;
+}
+
+}  // namespace healer::grammar

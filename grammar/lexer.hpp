@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Text to tokens, as Monit's lexer with its states cuts them. Pure and linear in the text, whatever the text is.
+//
+// The longest spelling wins; a word of the language wins over a bare word of the same length. Noise words, `, ; ( )`,
+// comments and white space become no tokens. What cannot be a token becomes one of kind Broken with a Fault, so that
+// the parser stumbles over it at its place and nowhere else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grammar/words.hpp"
+
+namespace healer::grammar {
+
+/// A token's text begins at `offset`; the quotes of quoted text are within it.
+struct Token {
+  std::uint32_t offset = 0;
+  std::uint16_t length = 0;
+  Kind kind = Kind::End;
+  std::uint8_t flags = 0;
+};
+
+/// Flags of a token.
+inline constexpr std::uint8_t kFirstOfLine = 1;  ///< nothing but white space stands before it on its line
+inline constexpr std::uint8_t kManyLines = 2;    ///< quoted text with a newline in it
+inline constexpr std::uint8_t kGenerous = 4;     ///< a name that Monit would cut otherwise, and so refuse
+
+/// Why a token is Broken: one per such token, in their order.
+struct Fault {
+  std::uint32_t token = 0;  ///< index of the token
+  std::string message;
+  std::string remedy;
+};
+
+/// A text cut into tokens. `kinds` holds the kinds of `tokens` as bytes. The last token is End, at the end of the
+/// text; `kinds` does not have it, so that the end of input means the end of the text.
+struct TokenStream {
+  std::string_view text;  ///< not owned
+  std::vector<Token> tokens;
+  std::string kinds;
+  std::vector<Fault> faults;
+
+  [[nodiscard]] std::string_view text_of(std::size_t token) const {
+    return text.substr(tokens[token].offset, tokens[token].length);
+  }
+};
+
+/// Cuts `text`, which must outlive the result and be smaller than 4 GiB.
+[[nodiscard]] TokenStream lex(std::string_view text);
+
+/// What quoted or bare text says: without its quotes, and with \n, \r, \t, \\ and \0xHH of quoted text replaced.
+[[nodiscard]] std::string unquote(std::string_view written);
+
+/// Splits the text of a Command token, with or without its quotes, as Monit does at run time: blanks and newlines
+/// separate, '...' at the start of an argument is one argument, and nothing else is special.
+[[nodiscard]] std::vector<std::string> split_command(std::string_view written);
+
+/// Whether a character may stand in a bare word.
+[[nodiscard]] bool is_word_character(char c);
+
+}  // namespace healer::grammar

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Texts that healer understands although the blanks are missing in them: `5minutes`, `3cycles`, `10MB`, `status>0`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "grammar/words.hpp"
+
+namespace healer::grammar {
+
+/// A number with what follows it; `number` saturates.
+struct TightNumber {
+  std::uint64_t number = 0;
+  std::string_view digits;
+  std::string_view rest;
+};
+
+/// A comparison with what stands before and after the operator; either may be empty.
+struct TightComparison {
+  std::string_view left;
+  std::string_view operator_text;
+  std::string_view right;
+};
+
+/// The number that a text begins with, where it does.
+[[nodiscard]] std::optional<TightNumber> tight_number(std::string_view text);
+/// The first operator in a text and what is around it, where there is one.
+[[nodiscard]] std::optional<TightComparison> tight_comparison(std::string_view text);
+/// The kind of a word of the language, or String.
+[[nodiscard]] Kind kind_of_word(std::string_view word);
+
+[[nodiscard]] bool is_tight_duration(std::string_view text);         ///< 5minutes
+[[nodiscard]] bool is_tight_cycles(std::string_view text);           ///< 3cycles
+[[nodiscard]] bool is_tight_size(std::string_view text);             ///< 10MB
+[[nodiscard]] bool is_tight_status(std::string_view text);           ///< status>0
+[[nodiscard]] bool is_tight_status_operator(std::string_view text);  ///< status>
+[[nodiscard]] bool is_tight_operand(std::string_view text);          ///< >0
+
+}  // namespace healer::grammar

@@ -1,0 +1,39 @@
+# How every target of healer is compiled, and the check that no source file is forgotten.
+
+add_library(healer_options INTERFACE)
+target_compile_options(healer_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                                                -Wnon-virtual-dtor -Woverloaded-virtual
+                                                $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+                                                -Wno-missing-field-initializers) # designated initialisers leave the defaults; g++ 12 warns wrongly of std::string operator+ (GCC bug 105651)
+target_compile_definitions(healer_options INTERFACE HEALER_VERSION="${PROJECT_VERSION}")
+if(HEALER_WERROR)
+  target_compile_options(healer_options INTERFACE -Werror)
+endif()
+if(HEALER_SANITIZE)
+  target_compile_options(healer_options INTERFACE -fsanitize=${HEALER_SANITIZE} -fno-omit-frame-pointer -g1)
+  target_compile_options(healer_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # wrong of <regex> then
+  target_link_options(healer_options INTERFACE -fsanitize=${HEALER_SANITIZE})
+  if(HEALER_SANITIZE MATCHES "undefined")
+    # The vptr check asks the kernel for a pipe, and takes it for a bad object where descriptors have run out.
+    target_compile_options(healer_options INTERFACE -fno-sanitize-recover=undefined -fno-sanitize=vptr)
+  endif()
+else()
+  target_compile_options(healer_options INTERFACE $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2 -fstack-protector-strong>)
+endif()
+if(HEALER_BUILD_FUZZERS)
+  target_compile_options(healer_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+target_compile_definitions(healer_options INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+
+# healer_sources(TARGET FILE...): adds the listed files of this folder to TARGET; a .cpp of the folder that is not
+# listed is an error, so that nothing lies around unbuilt. Names after EXCEPT belong to another target.
+function(healer_sources target)
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+  file(GLOB present RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(REMOVE_ITEM present ${ARG_UNPARSED_ARGUMENTS} ${ARG_EXCEPT})
+  if(present)
+    message(SEND_ERROR "not listed in ${CMAKE_CURRENT_SOURCE_DIR}/CMakeLists.txt: ${present}")
+  endif()
+  list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  target_sources(${target} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
+endfunction()

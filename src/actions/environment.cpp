@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "actions/environment.hpp"
+
+#include <algorithm>
+
+namespace healer::actions {
+namespace {
+
+/// Sets NAME, replacing an earlier value. A value ends at its first NUL: that is all a program would see of it.
+void set(std::vector<std::string>& environment, std::string_view name, std::string_view value) {
+  std::string entry(name);
+  entry += '=';
+  const std::size_t key = entry.size();
+  entry += value.substr(0, value.find('\0'));
+  const auto same = std::ranges::find_if(environment, [&](const std::string& other) {
+    return std::string_view(other).substr(0, key) == std::string_view(entry).substr(0, key);
+  });
+  if (same == environment.end()) {
+    environment.push_back(std::move(entry));
+  } else {
+    *same = std::move(entry);
+  }
+}
+
+void set_both(std::vector<std::string>& environment, const std::string& name, std::string_view value) {
+  set(environment, "MONIT_" + name, value);
+  set(environment, "HEALER_" + name, value);
+}
+
+}  // namespace
+
+std::vector<std::string> check_environment(const BaseEnvironment& base, const engine::Identity& identity,
+                                           std::string_view service) {
+  std::vector<std::string> environment;
+  set(environment, "PATH", base.path);
+  set(environment, "HOME", identity.home.empty() ? base.home : identity.home);
+  set(environment, "LANG", base.lang);
+  for (const auto& [name, value] : base.written) set(environment, name, value);
+  set_both(environment, "SERVICE", service);
+  return environment;
+}
+
+std::vector<std::string> action_environment(const BaseEnvironment& base, const engine::Identity& identity,
+                                            const engine::effect::Cause& cause, const CivilClock& civil) {
+  std::vector<std::string> environment = check_environment(base, identity, cause.service);
+  set_both(environment, "EVENT", cause.event_text);
+  set_both(environment, "DESCRIPTION", std::string_view(cause.description).substr(0, kMaxDescription));
+  set_both(environment, "DATE", format_monit_date(civil(cause.when)));
+  set_both(environment, "HOST", base.host);
+  set_both(environment, "PROGRAM_STATUS", std::to_string(cause.program_status));
+  return environment;
+}
+
+}  // namespace healer::actions

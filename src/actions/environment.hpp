@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The environment of the programs that healer starts. Pure.
+//
+// The base is clean: PATH, HOME and LANG, then what the rules `set environment`, and nothing of the shell that happened
+// to start the daemon. Then Monit's variables, each also as HEALER_*, which nothing else can replace.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/effect.hpp"
+#include "engine/graph.hpp"
+#include "util/time.hpp"
+
+namespace healer::actions {
+
+/// What the daemon gives to every program.
+struct BaseEnvironment {
+  std::string path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  std::string home = "/";  ///< of the daemon's own user, for programs without an identity
+  std::string lang = "C.UTF-8";
+  std::string host{};                                          ///< MONIT_HOST
+  std::vector<std::pair<std::string, std::string>> written{};  ///< Settings::environment
+};
+
+/// "NAME=value" texts of a check program: the base, MONIT_SERVICE and HEALER_SERVICE, as Monit gives it.
+[[nodiscard]] std::vector<std::string> check_environment(const BaseEnvironment& base, const engine::Identity& identity,
+                                                         std::string_view service);
+
+/// "NAME=value" texts of the program of an action: also _EVENT, _DESCRIPTION, _DATE, _HOST and _PROGRAM_STATUS of its
+/// cause. A description of more than kMaxDescription bytes is cut, since the kernel refuses longer variables.
+[[nodiscard]] std::vector<std::string> action_environment(const BaseEnvironment& base, const engine::Identity& identity,
+                                                          const engine::effect::Cause& cause, const CivilClock& civil);
+
+inline constexpr std::size_t kMaxDescription = 64 * 1024;
+
+}  // namespace healer::actions

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// From an alert to the mails it means. Pure.
+//
+// What mail filters and ticket systems of people who come from Monit match on is Monit's to the letter: the subject
+// (`monit alert --  EVENT SERVICE`), the sender (monit@HOST) and the lines of the body. What tells healer apart stands
+// where no filter looks: X-Mailer, Message-Id and the signature.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/effect.hpp"
+#include "engine/graph.hpp"
+#include "engine/ids.hpp"
+#include "util/time.hpp"
+
+namespace healer::actions {
+
+/// One mail to one person, ready for SMTP.
+struct Message {
+  engine::AlertId alert;
+  std::uint32_t number = 0;  ///< of the recipient within its alert
+  WallTime when{};           ///< of the cause; with alert and number it names the mail, also after a lost state
+  std::string from;          ///< envelope: addresses alone, never with a control character
+  std::string to;
+  std::string subject;  ///< readable, on one line: for logs
+  std::string text;     ///< headers and body; lines end with CRLF and are at most 998 bytes long
+
+  bool operator==(const Message&) const = default;
+};
+
+/// Where and by whom mails are written.
+struct MailWorld {
+  std::string host;     ///< $HOST
+  std::string version;  ///< of healer
+  CivilClock civil;     ///< for dates
+};
+
+/// One message for each recipient with an address, in their order. Formats: the recipient's, else `set mail-format`,
+/// else the default. The same alert gives the same messages, Message-Id included.
+[[nodiscard]] std::vector<Message> compose_mails(const engine::effect::Alert& alert,
+                                                 const engine::MailSettings& settings, const MailWorld& world);
+
+/// Replaces $EVENT, $SERVICE, $DATE, $HOST, $ACTION and $DESCRIPTION, as Monit: upper case only, wherever the name
+/// begins with one of them; anything else stays. In one pass: a `$` in a value is never replaced.
+[[nodiscard]] std::string expand_mail_variables(std::string_view text, const engine::effect::Cause& cause,
+                                                const MailWorld& world);
+
+}  // namespace healer::actions

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "actions/mail_text.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "util/text.hpp"
+
+namespace healer::actions {
+namespace {
+
+constexpr std::size_t kMaxLine = 998;     // RFC 5322, without CRLF
+constexpr std::size_t kEncodedLine = 76;  // RFC 2045
+constexpr std::size_t kWordBytes = 45;    // of text in an encoded word: 60 of base64 and 12 around it, of 75 allowed
+constexpr std::size_t kMaxAddress = 320;  // RFC 5321: 64 of the local part, 255 of the domain
+constexpr std::size_t kHeaderLabelBytes = 9;  // "Subject: " on the first line
+
+bool control(char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }
+bool continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+bool ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// At most `limit` bytes of `text`, not ending within a UTF-8 sequence.
+std::string_view cut(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && continuation(text[limit])) --limit;
+  return text.substr(0, limit);
+}
+
+/// One line of valid UTF-8: line ends and control characters become blanks, several of them one.
+std::string one_line(std::string_view text) {
+  std::string line;
+  bool pending = false;
+  for (const char c : text) {
+    if (control(c)) {
+      pending = true;
+      continue;
+    }
+    if (pending && !line.empty()) line += ' ';
+    pending = false;
+    line += c;
+  }
+  return printable(line);
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string result;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) result += i + k > bytes.size() ? '=' : digits[bits >> (18 - 6 * k) & 63U];
+  }
+  return result;
+}
+
+/// Encoded words of RFC 2047, each with whole characters, one a line.
+std::string encoded_words(std::string_view text) {
+  std::string result;
+  std::size_t room = kWordBytes - kHeaderLabelBytes;
+  while (!text.empty()) {
+    const std::string_view part = cut(text, room);
+    if (!result.empty()) result += "\r\n ";
+    result += "=?UTF-8?B?" + base64(part) + "?=";
+    text.remove_prefix(part.size());
+    room = kWordBytes;
+  }
+  return result;
+}
+
+bool needs_encoding(std::string_view line) { return !ascii(line) || line.find("=?") != std::string_view::npos; }
+
+std::string quoted_printable(std::string_view body) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string result;
+  std::size_t column = 0;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const char c = body[i];
+    if (c == '\r' && body.substr(i, 2) == "\r\n") {
+      result += "\r\n";
+      column = 0;
+      ++i;
+      continue;
+    }
+    const bool ends_line = body.substr(i + 1, 2) == "\r\n";
+    const bool plain = (c > ' ' && c < 0x7F && c != '=') || ((c == ' ' || c == '\t') && !ends_line);
+    const std::size_t width = plain ? 1 : 3;
+    if (column + width > kEncodedLine - 1) {
+      result += "=\r\n";
+      column = 0;
+    }
+    if (plain) {
+      result += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      result += '=';
+      result += digits[byte >> 4];
+      result += digits[byte & 15U];
+    }
+    column += width;
+  }
+  return result;
+}
+
+}  // namespace
+
+Mailbox parse_mailbox(std::string_view text) {
+  Mailbox result;
+  std::string_view address = text;
+  if (const std::size_t open = text.rfind('<'); open != std::string_view::npos) {
+    address = text.substr(open + 1);
+    address = address.substr(0, address.find('>'));
+    std::string_view name = trim(text.substr(0, open));
+    if (name.size() >= 2 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);
+    result.name = one_line(name);
+  }
+  for (const char c : address)
+    if (!control(c) && std::string_view(" <>,;\"").find(c) == std::string_view::npos) result.address += c;
+  if (result.address.size() > kMaxAddress) result.address.clear();
+  return result;
+}
+
+std::string header_mailbox(const Mailbox& mailbox) {
+  if (mailbox.name.empty()) return mailbox.address;
+  const std::string_view name = cut(mailbox.name, 200);
+  std::string result;
+  if (needs_encoding(name)) {
+    result = encoded_words(name);
+  } else {
+    result = '"';
+    for (const char c : name) {
+      if (c == '"' || c == '\\') result += '\\';
+      result += c;
+    }
+    result += '"';
+  }
+  return result + " <" + mailbox.address + ">";
+}
+
+std::string header_text(std::string_view text) {
+  const std::string line = one_line(text.substr(0, 4 * kMaxHeader));
+  const std::string_view bounded = cut(line, kMaxHeader);
+  return needs_encoding(bounded) ? encoded_words(bounded) : std::string(bounded);
+}
+
+Body mail_body(std::string_view text) {
+  std::string body;
+  std::string piece;
+  std::size_t line_start = 0;
+  bool long_line = false;
+  const bool whole = text.size() <= kMaxBody;
+  text = cut(text, kMaxBody);
+  const auto flush = [&] {
+    body += printable(piece);
+    piece.clear();
+  };
+  const auto end_line = [&] {
+    flush();
+    long_line = long_line || body.size() - line_start > kMaxLine;
+    body += "\r\n";
+    line_start = body.size();
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n' || c == '\r') {
+      if (c == '\r' && i + 1 < text.size() && text[i + 1] == '\n') ++i;
+      end_line();
+    } else if (c == '\t') {
+      flush();
+      body += c;
+    } else if (c != '\0') {
+      piece += c;
+    }
+  }
+  if (!piece.empty() || body.size() > line_start) end_line();
+  if (!whole) body += "[cut]\r\n";
+  if (long_line) return {quoted_printable(body), "quoted-printable"};
+  return {std::move(body), "8bit"};
+}
+
+}  // namespace healer::actions

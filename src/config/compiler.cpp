@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+// Syntax to rules: what the engine reads. Nothing is judged here; the passes before have found no error.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "config/cron.hpp"
+#include "config/fingerprint.hpp"
+#include "config/passes.hpp"
+#include "config/rule_text.hpp"
+#include "config/vocabulary.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+Duration bounded(Duration duration) { return std::clamp(duration, Duration{0}, kMaxDuration); }
+
+template <typename Small>
+Small bounded(std::uint64_t value) {
+  return static_cast<Small>(std::min<std::uint64_t>(value, std::numeric_limits<Small>::max()));
+}
+
+engine::ServiceBlock::OnReboot on_reboot(const Word& policy) {
+  const auto found =
+      std::ranges::find_if(kRebootPolicies, [&](std::string_view known) { return iequals(known, policy.value); });
+  if (found == kRebootPolicies.end()) return engine::ServiceBlock::OnReboot::Start;
+  return static_cast<engine::ServiceBlock::OnReboot>(found - kRebootPolicies.begin());
+}
+
+std::optional<std::string> text_of(const std::optional<Word>& word) {
+  if (!word) return std::nullopt;
+  return word->value;
+}
+
+engine::MailFormat mail_format(const MailFormatSyntax& format) {
+  return {.from = text_of(format.from),
+          .reply_to = text_of(format.reply_to),
+          .subject = text_of(format.subject),
+          .message = text_of(format.message)};
+}
+
+engine::Recipient recipient(const AlertSyntax& alert) {
+  engine::EventMask named;
+  for (const Word& event : alert.events)
+    if (const std::optional<engine::EventKind> kind = event_kind(event.value))
+      named.set(static_cast<std::size_t>(*kind));
+  if (alert.events.empty()) named.set();
+  return {.address = alert.address.value,
+          .events = alert.negated && !alert.events.empty() ? ~named : named,
+          .reminder = bounded<std::uint16_t>(alert.reminder ? alert.reminder->value : 0),
+          .format = mail_format(alert.format)};
+}
+
+// ---- set ----------------------------------------------------------------------------------------------------------
+
+/// Applies `set` statements in the order of writing: the last of a kind counts, servers and recipients add up.
+class SettingsCompiler {
+ public:
+  explicit SettingsCompiler(engine::Settings& settings) : settings_(settings) {}
+
+  void operator()(const SetDaemon& set) {
+    settings_.cycle = bounded(set.cycle.value);
+    if (set.start_delay) settings_.start_delay = bounded(set.start_delay->value);
+  }
+  void operator()(const SetLog& set) {
+    settings_.log = {.target = set.syslog ? engine::LogSettings::Target::Syslog : engine::LogSettings::Target::File,
+                     .path = set.path.value,
+                     .facility = set.facility ? to_lower(set.facility->value) : ""};
+  }
+  void operator()(const SetPath& set) {
+    switch (set.kind) {
+      case SetPath::Kind::PidFile: settings_.pid_file = set.path.value; return;
+      case SetPath::Kind::IdFile: settings_.id_file = set.path.value; return;
+      case SetPath::Kind::StateFile: settings_.state_file = set.path.value; return;
+      case SetPath::Kind::ControlSocket: settings_.control_socket = set.path.value; return;
+    }
+  }
+  void operator()(const SetLimits& set) {
+    for (const SetLimits::Item& item : set.items) {
+      const Limit* limit = find_limit(item.name.value);
+      if (limit == nullptr) continue;
+      if (limit->size != nullptr)
+        settings_.limits.*limit->size =
+            static_cast<std::uint32_t>(std::min(std::get<std::uint64_t>(item.value), kMaxSize));
+      else if (const Duration time = std::get<Duration>(item.value); time > Duration{0})
+        settings_.limits.*limit->time = bounded(time);
+    }
+  }
+  void operator()(const SetMailServer& set) {
+    for (const SetMailServer::Server& server : set.servers)
+      if (server.port && server.port->value >= 1 && server.port->value <= 65535)
+        settings_.mail.servers.push_back(mail_server(server));
+    if (set.timeout && set.timeout->value > Duration{0}) settings_.mail.timeout = bounded(set.timeout->value);
+    if (set.hostname) settings_.mail.hostname = set.hostname->value;
+  }
+  void operator()(const SetMailFormat& set) { settings_.mail.format = mail_format(set.format); }
+  void operator()(const SetAlert& set) { settings_.mail.recipients.push_back(recipient(set.alert)); }
+  void operator()(const SetEnvironment& set) {
+    std::erase_if(settings_.environment, [&](const auto& known) { return known.first == set.name.value; });
+    settings_.environment.emplace_back(set.name.value, set.value.value);
+  }
+  void operator()(const SetSettle& set) { settings_.settle = bounded(set.settle.value); }
+  void operator()(const SetSwitch& set) {
+    switch (set.kind) {
+      case SetSwitch::Kind::Init: settings_.foreground = true; return;
+      case SetSwitch::Kind::Shadow: settings_.shadow = true; return;
+      case SetSwitch::Kind::DryRun: settings_.dry_run = true; return;
+      case SetSwitch::Kind::AcceptDormant: settings_.accept_dormant = true; return;
+      case SetSwitch::Kind::TerminalBatch: settings_.terminal_batch = true; return;
+      case SetSwitch::Kind::CyclesCountPolls: settings_.count_polls = true; return;
+      case SetSwitch::Kind::CyclesCountRuns: settings_.count_polls = false; return;
+    }
+  }
+  void operator()(const SetOnReboot& set) { settings_.on_reboot = on_reboot(set.policy); }
+
+ private:
+  static engine::MailServer mail_server(const SetMailServer::Server& server) {
+    constexpr std::uint16_t kSmtps = 465;
+    engine::MailServer result;
+    result.host = server.host.value;
+    result.port = bounded<std::uint16_t>(server.port->value);
+    if (server.username) result.username = server.username->value;
+    if (server.password) result.password = server.password->value;
+    if (server.checksum) result.certificate_checksum = to_lower(server.checksum->value);
+    if (!server.tls) return result;
+    result.security =
+        result.port == kSmtps ? engine::MailServer::Security::Tls : engine::MailServer::Security::StartTls;
+    const auto set_version = [&](const Word& word) {
+      const std::string version = to_lower(word.value);
+      if (version != "ssl" && version != "tls") result.tls_version = version;
+    };
+    if (server.tls->version) set_version(*server.tls->version);
+    for (const auto& [name, value] : server.tls->options) {
+      if (iequals(name.value, "version")) set_version(value);
+      if (iequals(name.value, "verify")) result.verify = iequals(value.value, "enable");
+      if (iequals(name.value, "selfsigned")) result.allow_self_signed = iequals(value.value, "allow");
+      if (iequals(name.value, "cacertificatefile")) result.ca_file = value.value;
+      if (iequals(name.value, "cacertificatepath")) result.ca_path = value.value;
+      if (iequals(name.value, "clientpemfile") || (iequals(name.value, "pemfile") && result.client_certificate.empty()))
+        result.client_certificate = value.value;
+    }
+    return result;
+  }
+
+  engine::Settings& settings_;
+};
+
+// ---- check --------------------------------------------------------------------------------------------------------
+
+class ServiceCompiler {
+ public:
+  ServiceCompiler(const engine::Settings& settings, const Identities& identities, const Sources& sources)
+      : settings_(settings), identities_(identities), sources_(sources) {}
+
+  std::shared_ptr<const engine::ServiceBlock> compile(const CheckProgramSyntax& check) {
+    block_ = {};
+    texts_.clear();
+    silenced_.clear();
+    comes_alive_ = false;
+    block_.name = check.name.value;
+    block_.place = place(check.range);
+    block_.program.command = command(check.command);
+    block_.program.output_limit = settings_.limits.program_output;
+    // The schedule first: the tolerances may depend on it.
+    for (const ServiceStatement& statement : check.statements)
+      if (const auto* every = std::get_if<EverySyntax>(&statement)) schedule(*every);
+    for (const ServiceStatement& statement : check.statements)
+      std::visit([this](const auto& node) { add(node); }, statement);
+    add_global_recipients();
+    if (comes_alive_)
+      for (engine::Rule& rule : block_.rules) rule.dormant = true;
+    block_.key = fingerprint(block_);
+    return std::make_shared<const engine::ServiceBlock>(std::move(block_));
+  }
+
+ private:
+  [[nodiscard]] engine::SourcePlace place(const SourceRange& range) const {
+    const Position position = sources_.position(range.file, range.begin);
+    return {.file = bounded<std::uint16_t>(range.file),
+            .column = bounded<std::uint16_t>(position.column),
+            .line = position.line};
+  }
+
+  [[nodiscard]] engine::Command command(const CommandSyntax& syntax) const {
+    engine::Command result;
+    result.arguments = syntax.arguments;
+    if (const auto found = identities_.find(&syntax); found != identities_.end()) result.identity = found->second;
+    if (syntax.timeout) result.timeout = bounded(syntax.timeout->value);
+    return result;
+  }
+
+  void schedule(const EverySyntax& every) {
+    engine::Schedule& schedule = block_.schedule;
+    schedule = {};
+    comes_alive_ = false;
+    schedule.text = schedule_text(every);
+    if (every.interval) {
+      schedule.kind = engine::Schedule::Kind::Interval;
+      schedule.interval = bounded(every.interval->value);
+    } else if (every.cron) {
+      const CronReading reading = read_cron(every.cron->value);
+      schedule.kind = every.negated ? engine::Schedule::Kind::NotCron : engine::Schedule::Kind::Cron;
+      schedule.cron = reading.spec;
+      comes_alive_ = !every.negated && reading.comes_alive;
+    } else if (every.cycles) {
+      schedule.cycles = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(every.cycles->value, 1, kMaxEvery));
+    }
+  }
+
+  [[nodiscard]] engine::Tolerance tolerance(const std::optional<ToleranceSyntax>& syntax) const {
+    engine::Tolerance result;
+    if (!syntax) return result;
+    if (syntax->held) result.held = bounded(syntax->held->value);
+    std::uint64_t count = syntax->count ? syntax->count->value : 1;
+    std::uint64_t window = syntax->window ? syntax->window->value : count;
+    if (settings_.count_polls && block_.schedule.kind == engine::Schedule::Kind::Cycles) {
+      const std::uint64_t cycles = block_.schedule.cycles;
+      const bool is_plain = count == window;
+      window = (window + cycles - 1) / cycles;
+      // `3 times` are three runs, however the cycles are counted; there may not be as many in the window.
+      count = is_plain ? window : std::min(count, window);
+    }
+    result.count = bounded<std::uint8_t>(count);
+    result.window = bounded<std::uint8_t>(window);
+    return result;
+  }
+
+  [[nodiscard]] engine::Action action(const ActionSyntax& syntax) const {
+    engine::Action result;
+    switch (syntax.kind) {
+      case ActionSyntax::Kind::Exec:
+        result.kind = engine::ActionKind::Exec;
+        result.command = command(syntax.command);
+        break;
+      case ActionSyntax::Kind::Unmonitor: result.kind = engine::ActionKind::Unmonitor; break;
+      case ActionSyntax::Kind::Alert:
+      case ActionSyntax::Kind::Start:
+      case ActionSyntax::Kind::Stop:
+      case ActionSyntax::Kind::Restart: break;
+    }
+    result.repeat = bounded<std::uint16_t>(syntax.repeat ? syntax.repeat->value : 0);
+    result.overlapping = syntax.overlapping;
+    return result;
+  }
+
+  engine::Test test(const StatusSyntax& syntax) {
+    return engine::StatusTest{.comparison = comparison(syntax.comparison),
+                              .value = bounded<std::int64_t>(syntax.value.value)};
+  }
+  engine::Test test(const ChangedStatusSyntax&) { return engine::StatusChanged{}; }
+  engine::Test test(const ContentSyntax& syntax) {
+    std::vector<std::string>& patterns = block_.program.patterns;
+    auto found = std::ranges::find(patterns, syntax.pattern.value);
+    if (found == patterns.end()) found = patterns.insert(patterns.end(), syntax.pattern.value);
+    return engine::ContentTest{.pattern = static_cast<std::uint8_t>(found - patterns.begin()),
+                               .negated = syntax.negated};
+  }
+
+  void add(const IfSyntax& syntax) {
+    engine::Rule rule;
+    bool changes = false;
+    bool content_only = true;
+    for (const TermSyntax& term : syntax.condition) {
+      rule.condition.push_back({.test = std::visit([this](const auto& node) { return test(node); }, term.test),
+                                .or_before = term.or_before});
+      changes = changes || std::holds_alternative<ChangedStatusSyntax>(term.test);
+      content_only = content_only && std::holds_alternative<ContentSyntax>(term.test);
+    }
+    rule.mode = changes ? engine::Mode::EachChange : content_only ? engine::Mode::EachMatch : engine::Mode::Latched;
+    rule.event = content_only ? engine::EventKind::Content : engine::EventKind::Status;
+    rule.tolerance = tolerance(syntax.tolerance);
+    rule.action = action(syntax.action);
+    rule.dormant = syntax.action.command.single_quoted_with_arguments;
+    if (syntax.recovery) {
+      rule.recovery.tolerance = tolerance(syntax.recovery->tolerance);
+      rule.recovery.action = action(syntax.recovery->action);
+      rule.dormant = rule.dormant || syntax.recovery->action.command.single_quoted_with_arguments;
+    }
+    rule.text = rule_text(syntax);
+    rule.key = rule_key(block_.name, rule.text, texts_[rule.text]++);
+    rule.place = place(syntax.range);
+    block_.rules.push_back(std::move(rule));
+  }
+
+  void add(const EverySyntax&) {}
+  void add(const AlertSyntax& alert) {
+    silenced_.push_back(alert.address.value);
+    engine::Recipient local = recipient(alert);
+    if (local.events.any()) block_.recipients.push_back(std::move(local));
+  }
+  void add(const NoAlertSyntax& no_alert) { silenced_.push_back(no_alert.address.value); }
+  void add(const GroupSyntax& group) {
+    const auto same = [&](const std::string& known) { return iequals(known, group.name.value); };
+    if (std::ranges::none_of(block_.groups, same)) block_.groups.push_back(group.name.value);
+  }
+  void add(const ModeSyntax& mode) {
+    block_.activity = iequals(mode.mode.value, "passive") ? engine::ServiceBlock::Activity::Passive
+                                                          : engine::ServiceBlock::Activity::Active;
+  }
+  void add(const OnRebootSyntax& policy) { block_.on_reboot = on_reboot(policy.policy); }
+
+  /// A service's own word on an address, `alert` or `noalert`, stands in place of the global one.
+  void add_global_recipients() {
+    for (const engine::Recipient& global : settings_.mail.recipients) {
+      const bool silenced =
+          std::ranges::any_of(silenced_, [&](const std::string& address) { return iequals(address, global.address); });
+      if (!silenced && global.events.any()) block_.recipients.push_back(global);
+    }
+  }
+
+  const engine::Settings& settings_;
+  const Identities& identities_;
+  const Sources& sources_;
+  engine::ServiceBlock block_;
+  std::map<std::string, std::size_t> texts_;  ///< how often a rule's text has come so far
+  std::vector<std::string> silenced_;         ///< addresses that the service has a word of its own on
+  bool comes_alive_ = false;
+};
+
+}  // namespace
+
+engine::RuleSet compile(Document&& document, const Identities& identities, const Sources& sources) {
+  engine::RuleSet rules;
+  for (std::uint32_t file = 0; file < sources.size(); ++file) rules.files.push_back(sources.at(file).path);
+  SettingsCompiler settings(rules.settings);
+  for (const Document::Statement& statement : document.statements)
+    if (const auto* set = std::get_if<SetSyntax>(&statement)) std::visit(settings, set->statement);
+  ServiceCompiler services(rules.settings, identities, sources);
+  for_each_check(document, [&](CheckProgramSyntax& check) {
+    rules.services.push_back(services.compile(check));
+    check = {};
+  });
+  return rules;
+}
+
+}  // namespace healer::config

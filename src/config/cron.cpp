@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "config/cron.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/diagnostic.hpp"
+
+namespace healer::config {
+namespace {
+
+struct Field {
+  std::string_view name;
+  unsigned first = 0;
+  unsigned last = 0;
+};
+
+constexpr std::array<Field, 5> kFields{
+    {{"minute", 0, 59}, {"hour", 0, 23}, {"day of the month", 1, 31}, {"month", 1, 12}, {"weekday", 0, 6}}};
+constexpr std::string_view kBlanks = " \t\n\r\v\f";
+
+std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find_first_of(separators);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<unsigned> number(std::string_view text) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  unsigned value = 0;
+  for (const char c : text) value = std::min(value * 10 + static_cast<unsigned>(c - '0'), 1'000'000U);
+  return value;
+}
+
+/// Bits of one field, as healer and as Monit read it.
+struct Bits {
+  std::uint64_t healer = 0;
+  std::uint64_t monit = 0;
+};
+
+class FieldReader {
+ public:
+  FieldReader(const Field& field, std::vector<std::string>& remarks)
+      : field_(field), is_weekday_(field.name == "weekday"), remarks_(remarks) {}
+
+  Bits read(std::string_view text) {
+    for (const std::string_view item : split(text, ",")) read_item(item);
+    return bits_;
+  }
+
+ private:
+  void read_item(std::string_view item) {
+    if (item.empty()) return;
+    if (item.find('*') != std::string_view::npos) {
+      set(field_.first, field_.last, false);
+      if (item == "*")
+        bits_.monit = bits_.healer;
+      else
+        remark(fmt::format("{} {} is understood as '*'", field_.name, in_quotes(item)));
+      return;
+    }
+    const std::size_t dash = item.find('-');
+    const std::optional<unsigned> from = number(item.substr(0, dash));
+    const std::optional<unsigned> to = dash == std::string_view::npos ? from : number(item.substr(dash + 1));
+    if (!from || !to) return remark(fmt::format("{} {} is no range: it never matches", field_.name, in_quotes(item)));
+
+    const unsigned last = is_weekday_ ? 7 : field_.last;
+    if (dash == std::string_view::npos && (*from < field_.first || *from > last))
+      return remark(fmt::format("there is no {} {}: it never matches", field_.name, item));
+    if (*from <= *to) {
+      if (*from > last || *to < field_.first)
+        return remark(fmt::format("there is no {} {}: it never matches", field_.name, item));
+      if (*to > last)
+        remark(fmt::format("{} {} is understood as {}-{}", field_.name, item, *from, last));
+      else if (*to == 7 && is_weekday_)
+        remark(*from == *to ? "weekday 7 is understood as Sunday; to Monit it never matches"
+                            : fmt::format("weekday {} includes Sunday; Monit leaves 7 out", item));
+      set(*from, std::min(*to, last), true);
+      return;
+    }
+    if (*from > last || *to < field_.first)
+      return remark(fmt::format("there is no {} {}: it never matches", field_.name, item));
+    remark(fmt::format("{} {} is understood as {}-{} and {}-{}; to Monit it never matches", field_.name, item, *from,
+                       field_.last, field_.first, *to));
+    set(*from, last, false);
+    set(field_.first, *to, false);
+  }
+
+  /// Sets the bits of a range, of which weekday 7 is Sunday.
+  void set(unsigned from, unsigned to, bool monit_too) {
+    for (unsigned value = std::max(from, field_.first); value <= to; ++value) {
+      const bool is_sunday = is_weekday_ && value == 7;
+      bits_.healer |= std::uint64_t{1} << (is_sunday ? 0 : value);
+      if (monit_too && !is_sunday) bits_.monit |= std::uint64_t{1} << value;
+    }
+  }
+
+  void remark(std::string text) { remarks_.push_back(std::move(text)); }
+
+  const Field& field_;
+  bool is_weekday_;
+  std::vector<std::string>& remarks_;
+  Bits bits_;
+};
+
+/// "0,5,10,..." for "*/5", which cron(8) knows and Monit does not.
+std::string step_as_list(const Field& field, std::string_view text) {
+  if (!text.starts_with("*/")) return {};
+  const std::optional<unsigned> step = number(text.substr(2));
+  if (!step || *step == 0) return {};
+  std::string list;
+  for (unsigned value = field.first; value <= field.last; value += *step)
+    list += fmt::format("{}{}", list.empty() ? "" : ",", value);
+  return fmt::format("write '{}'", list);
+}
+
+}  // namespace
+
+CronReading read_cron(std::string_view text) {
+  CronReading reading;
+  std::vector<std::string_view> fields = split(text, kBlanks);
+  std::erase(fields, std::string_view{});
+  if (fields.size() != kFields.size()) {
+    reading.error = fmt::format("a cron schedule has five fields, not {}", fields.size());
+    reading.remedy = "minute, hour, day of the month, month and weekday, as in '0 8-19 * * 1-5'";
+    return reading;
+  }
+  std::array<Bits, 5> bits;
+  for (std::size_t i = 0; i < kFields.size(); ++i) {
+    if (fields[i].find_first_not_of("0123456789*-,") != std::string_view::npos) {
+      reading.error = fmt::format("the {} {} is not understood: only numbers, '*', '-' and ',' may be used",
+                                  kFields[i].name, in_quotes(fields[i]));
+      reading.remedy = step_as_list(kFields[i], fields[i]);
+      return reading;
+    }
+    bits[i] = FieldReader(kFields[i], reading.remarks).read(fields[i]);
+    if (bits[i].healer == 0 && reading.never.empty()) reading.never = kFields[i].name;
+  }
+  reading.comes_alive =
+      reading.never.empty() && std::ranges::any_of(bits, [](const Bits& field) { return field.monit == 0; });
+  reading.spec = {.minutes = bits[0].healer,
+                  .hours = static_cast<std::uint32_t>(bits[1].healer),
+                  .month_days = static_cast<std::uint32_t>(bits[2].healer),
+                  .months = static_cast<std::uint16_t>(bits[3].healer),
+                  .weekdays = static_cast<std::uint8_t>(bits[4].healer)};
+  return reading;
+}
+
+}  // namespace healer::config

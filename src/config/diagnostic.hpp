@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// What is said about rules files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/syntax.hpp"
+
+namespace healer::config {
+
+class Sources;
+
+enum class DiagnosticSeverity : std::uint8_t { Note, Warning, Error };
+
+/// One message: what is wrong, where, and how to mend it. Messages are whole phrases in the user's words, lower case,
+/// without a full stop.
+struct Diagnostic {
+  DiagnosticSeverity severity = DiagnosticSeverity::Error;
+  std::optional<SourceRange> range;  ///< absent where no file is concerned
+  std::string path;                  ///< where `range` is absent: the file it is about, or empty
+  std::string message;
+  std::string remedy;  ///< "did you mean 'process'?", "write ..."; may be empty
+};
+
+/// `path:line:column: error: message`, the source line, a caret line under the range, and the remedy as a note.
+/// `color` adds ANSI colours. Ends with a newline.
+[[nodiscard]] std::string format(const Diagnostic& diagnostic, const Sources& sources, bool color);
+
+[[nodiscard]] bool has_errors(const std::vector<Diagnostic>& diagnostics);
+
+using Diagnostics = std::vector<Diagnostic>;
+
+void report(Diagnostics& said, DiagnosticSeverity severity, const SourceRange& range, std::string message,
+            std::string remedy = {});
+/// About a file as a whole.
+void report(Diagnostics& said, DiagnosticSeverity severity, std::string path, std::string message,
+            std::string remedy = {});
+
+/// A short command line or name for a message: quoted, control characters visible, cut where it is long.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+}  // namespace healer::config

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// `--dialect monit`: would Monit still take this file? The only reader of LoadOptions::monit_dialect. What the grammar
+// has marked is told here; the rest are values that only healer understands.
+#include <algorithm>
+#include <limits>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/passes.hpp"
+
+namespace healer::config {
+namespace {
+
+constexpr std::size_t kSha256Digits = 64;
+
+/// What is left of a number in Monit, which keeps numbers in 32 bits.
+std::int32_t in_monit(std::uint64_t number) {
+  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return static_cast<std::int32_t>(std::min(number, most));
+}
+
+class Dialect {
+ public:
+  explicit Dialect(Diagnostics& said) : said_(said) {}
+
+  void settings(const Document& document) {
+    for_each_set<SetMailServer>(document, [&](const SetMailServer& set, const SourceRange&) {
+      for (const SetMailServer::Server& server : set.servers)
+        if (server.checksum && server.checksum->value.size() == kSha256Digits)
+          refuse(server.checksum->range, "a SHA256 checksum");
+    });
+  }
+
+  void service(const CheckProgramSyntax& check) {
+    if (check.command.single_quoted_with_arguments)
+      refuse(check.command.range, "a command with arguments in single quotes",
+             "Monit takes all of it for the program's name; write it in double quotes");
+    for (const ServiceStatement& statement : check.statements)
+      if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
+        repeat(rule->action);
+        if (rule->recovery) repeat(rule->recovery->action);
+      }
+  }
+
+  void refuse(const SourceRange& range, std::string_view what, std::string remedy = {}) {
+    report(said_, DiagnosticSeverity::Error, range, fmt::format("only healer understands {}", what), std::move(remedy));
+  }
+
+ private:
+  void repeat(const ActionSyntax& action) {
+    if (action.repeat && in_monit(action.repeat->value) < 0)
+      refuse(action.repeat->range, "a number of this size, which is negative to Monit");
+  }
+
+  Diagnostics& said_;
+};
+
+}  // namespace
+
+void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& said) {
+  if (!options.monit_dialect) return;
+  if (!document.directory.empty())
+    report(said, DiagnosticSeverity::Error, document.directory, "only healer understands a directory of rules files");
+  Dialect dialect(said);
+  for (const Extension& extension : document.extensions) dialect.refuse(extension.range, extension.name);
+  dialect.settings(document);
+  for_each_check(document, [&](const CheckProgramSyntax& check) { dialect.service(check); });
+}
+
+}  // namespace healer::config

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The machine, as the language needs it. A verdict on a rules file depends on the machine exactly here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "util/result.hpp"
+
+namespace healer::config {
+
+struct UserEntry {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::string name;
+  std::string home;
+};
+
+struct FileFacts {
+  bool is_directory = false;
+  bool is_regular = false;
+  std::uint32_t mode = 0;  ///< permission bits, 07777
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+};
+
+/// One seam for all look-ups. Implementations: runtime/host (the real machine), OfflineEnvironment (reads rules files,
+/// looks nothing else up), a fake in tests, and the saved last good rules.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  /// The text of a rules file. Refuses what is not a regular file and what is larger than 64 MiB.
+  [[nodiscard]] virtual Result<std::string> read(const std::string& path) const = 0;
+  /// Facts of a path, following links; an Error with code ENOENT where there is nothing.
+  [[nodiscard]] virtual Result<FileFacts> stat(const std::string& path) const = 0;
+  /// Paths that match a glob, in the order of their names; empty where none does.
+  [[nodiscard]] virtual std::vector<std::string> glob(const std::string& pattern) const = 0;
+  /// The canonical form of a path (links resolved), or the path itself where that fails: to know a file again.
+  [[nodiscard]] virtual std::string canonical(const std::string& path) const = 0;
+
+  /// Whether users, groups and programs can be looked up at all; false: everything named is taken to exist.
+  [[nodiscard]] virtual bool looks_up() const = 0;
+  [[nodiscard]] virtual std::optional<UserEntry> user(const std::string& name_or_uid) const = 0;
+  [[nodiscard]] virtual std::optional<std::uint32_t> group(const std::string& name_or_gid) const = 0;
+  /// Whether there is an executable file of that path.
+  [[nodiscard]] virtual bool executable(const std::string& path) const = 0;
+  /// The machine's host name, for $HOST.
+  [[nodiscard]] virtual std::string host_name() const = 0;
+  /// The user id the daemon runs as (owner of its rules files).
+  [[nodiscard]] virtual std::uint32_t effective_uid() const = 0;
+};
+
+}  // namespace healer::config

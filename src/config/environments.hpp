@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Environments that stand before another one: what `--offline` sees, and the rules that were last good. The machine
+// itself is in runtime/host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/environment.hpp"
+#include "config/source.hpp"
+
+namespace healer::config {
+
+/// `--offline`: reads the rules files through `machine`, looks nothing else up. Requires: `machine` outlives it.
+class OfflineEnvironment final : public Environment {
+ public:
+  explicit OfflineEnvironment(const Environment& machine) : machine_(machine) {}
+
+  [[nodiscard]] Result<std::string> read(const std::string& path) const override;
+  [[nodiscard]] Result<FileFacts> stat(const std::string& path) const override;
+  [[nodiscard]] std::vector<std::string> glob(const std::string& pattern) const override;
+  [[nodiscard]] std::string canonical(const std::string& path) const override;
+  [[nodiscard]] bool looks_up() const override { return false; }
+  [[nodiscard]] std::optional<UserEntry> user(const std::string&) const override { return std::nullopt; }
+  [[nodiscard]] std::optional<std::uint32_t> group(const std::string&) const override { return std::nullopt; }
+  [[nodiscard]] bool executable(const std::string&) const override { return true; }
+  [[nodiscard]] std::string host_name() const override { return "localhost"; }
+  [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
+
+ private:
+  const Environment& machine_;
+};
+
+/// The last good rules, from memory, as they were loaded: load() is to be given the same path as then. Users and groups
+/// are still the machine's; programs are taken to be there, since a check whose program has gone is a failed run and no
+/// reason to supervise nothing. Requires: `machine` outlives it.
+class SavedEnvironment final : public Environment {
+ public:
+  SavedEnvironment(std::vector<Source> files, const Environment& machine);
+
+  [[nodiscard]] Result<std::string> read(const std::string& path) const override;
+  [[nodiscard]] Result<FileFacts> stat(const std::string& path) const override;
+  [[nodiscard]] std::vector<std::string> glob(const std::string& pattern) const override;
+  [[nodiscard]] std::string canonical(const std::string& path) const override { return path; }
+  [[nodiscard]] bool looks_up() const override { return true; }
+  [[nodiscard]] std::optional<UserEntry> user(const std::string& name) const override { return machine_.user(name); }
+  [[nodiscard]] std::optional<std::uint32_t> group(const std::string& name) const override {
+    return machine_.group(name);
+  }
+  [[nodiscard]] bool executable(const std::string&) const override { return true; }
+  [[nodiscard]] std::string host_name() const override { return machine_.host_name(); }
+  [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
+
+ private:
+  [[nodiscard]] const Source* find(const std::string& path) const;
+  [[nodiscard]] bool is_directory(const std::string& path) const;
+
+  std::vector<Source> files_;
+  const Environment& machine_;
+};
+
+}  // namespace healer::config

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "config/fingerprint.hpp"
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+/// Gathers values so that different sequences of values give different texts: every text carries its length.
+class Gatherer {
+ public:
+  void add(std::string_view text) {
+    text_ += std::to_string(text.size());
+    text_ += ':';
+    text_ += text;
+  }
+  template <typename Number>
+  requires std::integral<Number> || std::is_enum_v<Number>
+  void add(Number number) {
+    text_ += std::to_string(static_cast<std::int64_t>(number));
+    text_ += ',';
+  }
+  void add(Duration duration) { add(duration.count()); }
+  template <typename Value>
+  void add(const std::optional<Value>& value) {
+    text_ += value ? '+' : '-';
+    if (value) add(*value);
+  }
+  template <typename Value>
+  void add(const std::vector<Value>& values) {
+    add(values.size());
+    for (const Value& value : values) add(value);
+  }
+  template <typename... Values>
+  void all(const Values&... values) {
+    (add(values), ...);
+  }
+
+  void add(const std::string& text) { add(std::string_view(text)); }
+  void add(const engine::Identity& identity) { all(identity.uid, identity.gid, identity.user, identity.home); }
+  void add(const engine::Command& command) { all(command.arguments, command.identity, command.timeout); }
+  void add(const engine::ProgramSpec& spec) { all(spec.command, spec.patterns, spec.output_limit); }
+  void add(const engine::StatusTest& test) { all('s', test.comparison, test.value); }
+  void add(const engine::StatusChanged&) { add('c'); }
+  void add(const engine::ContentTest& test) { all('m', test.pattern, test.negated); }
+  void add(const engine::Term& term) {
+    std::visit([this](const auto& test) { add(test); }, term.test);
+    add(term.or_before);
+  }
+  void add(const engine::Tolerance& tolerance) { all(tolerance.count, tolerance.window, tolerance.held); }
+  void add(const engine::Action& action) {
+    all(action.kind, action.command, action.repeat, action.overlapping, action.implied);
+  }
+  void add(const engine::Rule& rule) {
+    all(rule.condition, rule.tolerance, rule.action, rule.recovery.tolerance, rule.recovery.action, rule.mode,
+        rule.event, rule.key.high, rule.key.low, rule.dormant, rule.text);
+  }
+  void add(const engine::CronSpec& cron) { all(cron.minutes, cron.hours, cron.month_days, cron.months, cron.weekdays); }
+  void add(const engine::Schedule& schedule) {
+    all(schedule.kind, schedule.cycles, schedule.interval, schedule.cron, schedule.text);
+  }
+  void add(const engine::MailFormat& format) { all(format.from, format.reply_to, format.subject, format.message); }
+  void add(const engine::Recipient& recipient) {
+    all(recipient.address, recipient.events.to_string(), recipient.reminder, recipient.format);
+  }
+  void add(const engine::ServiceBlock& block) {
+    all(block.name, block.kind, block.program, block.schedule, block.rules, block.groups, block.recipients,
+        block.on_reboot, block.activity);
+  }
+
+  [[nodiscard]] Hash128 hash() const { return hash128(text_); }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
+Hash128 fingerprint(const engine::ServiceBlock& block) {
+  Gatherer gatherer;
+  gatherer.add(block);
+  return gatherer.hash();
+}
+
+Hash128 rule_key(std::string_view service, std::string_view text, std::size_t ordinal) {
+  Gatherer gatherer;
+  gatherer.all(std::string_view("rule"), std::string_view(to_lower(service)), text, ordinal);
+  return gatherer.hash();
+}
+
+}  // namespace healer::config

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// What a service says, as a hash: two blocks with the same fingerprint behave the same.
+#pragma once
+
+#include "engine/graph.hpp"
+#include "util/hash.hpp"
+
+namespace healer::config {
+
+/// Hash of all fields but the places and the key itself.
+[[nodiscard]] Hash128 fingerprint(const engine::ServiceBlock& block);
+
+/// The key of a rule: hash of its service's name in lower case, its text, and how many rules of the service with the
+/// same text stand before it.
+[[nodiscard]] Hash128 rule_key(std::string_view service, std::string_view text, std::size_t ordinal);
+
+}  // namespace healer::config

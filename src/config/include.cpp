@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Reads the files of a run. An include is as if the text of the files stood in its place, as in Monit; a directory is
+// its *.rules files in the order of their names.
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/parser.hpp"
+#include "config/passes.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+constexpr std::size_t kMaxFiles = 4096;
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxDepth = 64;
+
+/// Why a file cannot be read, without its path: the message has it already.
+std::string reason(const std::string& path, const Error& error) {
+  const std::string prefix = path + ": ";
+  return error.what.starts_with(prefix) ? error.what.substr(prefix.size()) : error.what;
+}
+
+class Reader {
+ public:
+  Reader(const Environment& environment, Sources& sources, Diagnostics& said)
+      : environment_(environment), sources_(sources), said_(said) {}
+
+  Document read_main(const std::string& path) {
+    const Result<FileFacts> facts = environment_.stat(path);
+    if (!facts) {
+      report(said_, DiagnosticSeverity::Error, path,
+             facts.error().code == ENOENT ? "there is no such file" : "cannot be read: " + reason(path, facts.error()));
+    } else if (facts->is_directory) {
+      read_directory(path);
+    } else {
+      read_file(path, nullptr);
+    }
+    return std::move(document_);
+  }
+
+ private:
+  void read_directory(const std::string& path) {
+    document_.directory = path;
+    std::vector<std::string> files = environment_.glob((std::filesystem::path(path) / "*.rules").string());
+    std::erase_if(files, [&](const std::string& file) { return is_directory(file); });
+    std::ranges::sort(files);
+    if (files.empty())
+      report(said_, DiagnosticSeverity::Warning, path, "the directory holds no rules files",
+             "the files whose names end in .rules are read, in the order of their names");
+    for (const std::string& file : files) {
+      read_file(file, nullptr);
+      continues_ = false;  // a file of the set begins afresh
+    }
+  }
+
+  /// Reads a file; `from` is the pattern that named it, null for a main file.
+  void read_file(const std::string& path, const SourceRange* from) {
+    const auto refuse = [&](DiagnosticSeverity severity, const std::string& message) {
+      if (from != nullptr)
+        report(said_, severity, *from, fmt::format("{} {}", in_quotes(path), message));
+      else
+        report(said_, severity, path, message);
+    };
+    if (sources_.size() >= kMaxFiles)
+      return refuse(DiagnosticSeverity::Error, fmt::format("is one file too many: at most {} are read", kMaxFiles));
+    Result<std::string> text = environment_.read(path);
+    // Monit goes on without a file that it cannot include, and so must healer.
+    if (!text)
+      return refuse(from != nullptr ? DiagnosticSeverity::Warning : DiagnosticSeverity::Error,
+                    "cannot be read: " + reason(path, text.error()));
+    bytes_ += text->size();
+    if (bytes_ > kMaxBytes)
+      return refuse(DiagnosticSeverity::Error,
+                    fmt::format("is too much: the rules files may hold {} MiB together", kMaxBytes >> 20));
+
+    open_.push_back(environment_.canonical(path));
+    const std::uint32_t file = sources_.add(path, std::move(*text));
+    if (from != nullptr) document_.inclusions.push_back({.file = file, .by = *from});
+    FileSyntax syntax = parse(file, sources_.at(file).text, said_);
+    std::ranges::move(syntax.extensions, std::back_inserter(document_.extensions));
+    for (Statement& statement : syntax.statements) std::visit([this](auto& node) { add(std::move(node)); }, statement);
+    open_.pop_back();
+  }
+
+  void add(SetSyntax set) {
+    document_.statements.emplace_back(std::move(set));
+    continues_ = false;
+  }
+
+  void add(CheckProgramSyntax check) {
+    check.statements.shrink_to_fit();
+    document_.statements.emplace_back(std::move(check));
+    continues_ = true;
+  }
+
+  void add(ContinuationSyntax more) {
+    if (!continues_) {
+      // After a broken `check` the parser has said what is wrong already.
+      if (!has_errors(said_))
+        report(said_, DiagnosticSeverity::Error, more.range, "this belongs to a service, but none was begun before it",
+               "begin one with 'check program NAME with path \"/path/of/program\"'");
+      return;
+    }
+    auto& check = std::get<CheckProgramSyntax>(document_.statements.back());
+    std::ranges::move(more.statements, std::back_inserter(check.statements));
+  }
+
+  void add(IncludeSyntax include) {
+    const std::string& pattern = include.pattern.value;
+    const SourceRange& range = include.pattern.range;
+    if (open_.size() >= kMaxDepth) {
+      report(said_, DiagnosticSeverity::Error, range, fmt::format("includes are nested more than {} deep", kMaxDepth));
+      return;
+    }
+    const std::filesystem::path beside = std::filesystem::path(sources_.at(range.file).path).parent_path();
+    const std::string absolute = pattern.starts_with('/') ? pattern : (beside / pattern).string();
+    if (!pattern.starts_with('/'))
+      report(said_, DiagnosticSeverity::Warning, range,
+             fmt::format("{} is looked for beside this file; Monit would look in the directory it was started in",
+                         in_quotes(pattern)),
+             "write the whole path");
+
+    const bool is_glob = pattern.find_first_of("*?[") != std::string::npos;
+    std::vector<std::string> files = environment_.glob(absolute);
+    std::ranges::sort(files);
+    if (files.empty()) {
+      report(said_, DiagnosticSeverity::Warning, range,
+             is_glob ? fmt::format("no file matches {}: nothing is included", in_quotes(absolute))
+                     : fmt::format("there is no file {}: nothing is included", in_quotes(absolute)),
+             near_miss(absolute, is_glob));
+      return;
+    }
+    for (const std::string& file : files) {
+      if (is_directory(file)) {
+        if (!is_glob)
+          report(said_, DiagnosticSeverity::Warning, range,
+                 fmt::format("{} is a directory: nothing is included", in_quotes(file)),
+                 fmt::format("write '{}' for the files in it", (std::filesystem::path(file) / "*").string()));
+        continue;
+      }
+      if (std::ranges::find(open_, environment_.canonical(file)) != open_.end()) {
+        report(said_, DiagnosticSeverity::Warning, range,
+               fmt::format("{} includes itself: it is not read a second time", in_quotes(file)));
+        continue;
+      }
+      read_file(file, &range);
+    }
+  }
+
+  /// A file beside the wanted one whose name is nearly the same.
+  [[nodiscard]] std::string near_miss(const std::string& path, bool is_glob) const {
+    if (is_glob) return {};
+    const std::filesystem::path wanted(path);
+    std::vector<std::string> names;
+    for (const std::string& file : environment_.glob((wanted.parent_path() / "*").string()))
+      names.push_back(std::filesystem::path(file).filename().string());
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    const std::string_view nearest = nearest_word(wanted.filename().string(), candidates);
+    if (nearest.empty()) return {};
+    return fmt::format("did you mean {}?", in_quotes((wanted.parent_path() / nearest).string()));
+  }
+
+  [[nodiscard]] bool is_directory(const std::string& path) const {
+    const Result<FileFacts> facts = environment_.stat(path);
+    return facts && facts->is_directory;
+  }
+
+  const Environment& environment_;
+  Sources& sources_;
+  Diagnostics& said_;
+  Document document_;
+  std::vector<std::string> open_;  ///< canonical paths of the files being read, the outermost first
+  std::size_t bytes_ = 0;
+  bool continues_ = false;  ///< whether the last statement is a service that may go on
+};
+
+}  // namespace
+
+Document read_documents(const std::string& path, const Environment& environment, Sources& sources, Diagnostics& said) {
+  return Reader(environment, sources, said).read_main(path);
+}
+
+}  // namespace healer::config

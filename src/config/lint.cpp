@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// What is accepted but may not mean what its writer thinks. Above all where Monit accepts a file and silently does
+// less than it says: healer does what is written and says so.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/cron.hpp"
+#include "config/passes.hpp"
+#include "config/rule_text.hpp"
+#include "config/vocabulary.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+constexpr std::uint64_t kMaxStatus = 255;
+constexpr std::uint64_t kMaxRepeat = 65535;
+
+class Linter {
+ public:
+  explicit Linter(Diagnostics& said) : said_(said) {}
+
+  void run(const Document& document) {
+    for_each_set<SetSwitch>(document, [&](const SetSwitch& set, const SourceRange&) {
+      if (set.kind == SetSwitch::Kind::CyclesCountPolls) count_polls_ = true;
+      if (set.kind == SetSwitch::Kind::CyclesCountRuns) count_polls_ = false;
+      if (set.kind == SetSwitch::Kind::AcceptDormant) accept_dormant_ = true;
+    });
+    for_each_set<SetDaemon>(document, [&](const SetDaemon& set, const SourceRange&) { cycle_ = set.cycle.value; });
+    for_each_set<SetAlert>(document, [&](const SetAlert& set, const SourceRange&) {
+      global_addresses_.insert(to_lower(set.alert.address.value));
+    });
+    for_each_set<SetMailServer>(document, [&](const SetMailServer&, const SourceRange&) { has_mail_server_ = true; });
+    for (const Document::Statement& statement : document.statements) {
+      if (const auto* set = std::get_if<SetSyntax>(&statement))
+        std::visit([&](const auto& node) { check(node, set->range); }, set->statement);
+      else
+        service(std::get<CheckProgramSyntax>(statement));
+    }
+  }
+
+ private:
+  void warn(const SourceRange& range, std::string message, std::string remedy = {}) {
+    report(said_, DiagnosticSeverity::Warning, range, std::move(message), std::move(remedy));
+  }
+
+  // ---- set --------------------------------------------------------------------------------------------------------
+
+  /// Two statements of which only the last counts.
+  void only_last(const SourceRange*& before, const SourceRange& range, std::string_view what) {
+    if (before != nullptr) warn(*before, fmt::format("'{}' is given again further down: only the last counts", what));
+    before = &range;
+  }
+
+  void check(const SetDaemon& set, const SourceRange& range) {
+    only_last(daemon_, range, "set daemon");
+    long_duration(set.cycle);
+    if (set.start_delay) long_duration(*set.start_delay);
+  }
+  void check(const SetLog&, const SourceRange& range) { only_last(log_, range, "set log"); }
+  void check(const SetPath& set, const SourceRange& range) {
+    static constexpr std::array<std::string_view, 4> kNames{"set pidfile", "set idfile", "set statefile",
+                                                            "set control socket"};
+    const auto kind = static_cast<std::size_t>(set.kind);
+    only_last(paths_[kind], range, kNames[kind]);
+  }
+  void check(const SetMailFormat&, const SourceRange& range) { only_last(mail_format_, range, "set mail-format"); }
+  void check(const SetSettle& set, const SourceRange& range) {
+    only_last(settle_, range, "set settle");
+    long_duration(set.settle);
+  }
+  void check(const SetEnvironment&, const SourceRange&) {}
+  void check(const SetSwitch&, const SourceRange&) {}
+  void check(const SetOnReboot&, const SourceRange& range) {
+    if (services_ > 0)
+      warn(range, "'set onreboot' comes after services: as in Monit, it is not for those above it",
+           "write it before the first service");
+  }
+  void check(const SetAlert& set, const SourceRange&) { alert(set.alert); }
+
+  void check(const SetLimits& set, const SourceRange&) {
+    for (const SetLimits::Item& item : set.items) {
+      const Limit* limit = find_limit(item.name.value);
+      if (limit == nullptr) continue;
+      if (const auto* size = std::get_if<std::uint64_t>(&item.value); size != nullptr && *size > kMaxSize)
+        warn(item.range, fmt::format("'{}' is kept to {}", limit->name, written_size(kMaxSize)));
+      if (const auto* time = std::get_if<Duration>(&item.value)) {
+        if (*time == Duration{0})
+          warn(item.range, fmt::format("'{}' of nothing would leave no time at all: the default is used", limit->name));
+        else
+          long_duration({.value = *time, .range = item.range});
+      }
+      if (services_ > 0 && iequals(item.name.value, "programTimeout"))
+        warn(item.range, "'programTimeout' comes after services: as in Monit, it is not for those above it",
+             "write it before the first service");
+    }
+  }
+
+  void check(const SetMailServer& set, const SourceRange&) {
+    for (const SetMailServer::Server& server : set.servers) {
+      if (server.port && (server.port->value == 0 || server.port->value > 65535))
+        warn(server.port->range,
+             fmt::format("there is no port {}: the server {} is left out", server.port->value,
+                         in_quotes(server.host.value)),
+             "ports go from 1 to 65535");
+      if (server.username.has_value() != server.password.has_value())
+        warn(server.host.range,
+             fmt::format("the server {} has a {} but no {}", in_quotes(server.host.value),
+                         server.username ? "username" : "password", server.username ? "password" : "username"));
+    }
+  }
+
+  void long_duration(const Located<Duration>& duration) {
+    if (duration.value > kMaxDuration)
+      warn(duration.range, fmt::format("{} is more than ten years: ten years are meant", written(duration.value)));
+  }
+
+  // ---- services ---------------------------------------------------------------------------------------------------
+
+  void service(const CheckProgramSyntax& check) {
+    ++services_;
+    check_ = &check;
+    every_ = nullptr;
+    if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
+      warn(check.name.range, "the name holds control characters");
+    if (check.command.timeout) {
+      if (check.command.timeout->value == Duration{0})
+        warn(check.command.timeout->range, "a timeout of nothing would end every run at once: the default is used");
+      long_duration(*check.command.timeout);
+    }
+    for (const ServiceStatement& statement : check.statements)
+      if (const auto* every = std::get_if<EverySyntax>(&statement)) schedule(*every);
+    for (const ServiceStatement& statement : check.statements)
+      std::visit([this](const auto& node) { this->statement(node); }, statement);
+  }
+
+  void schedule(const EverySyntax& every) {
+    if (every_ != nullptr) warn(every_->range, "'every' is given again further down: only the last counts");
+    every_ = &every;
+    if (every.interval) long_duration(*every.interval);
+    if (every.cycles && every.cycles->value == 0)
+      warn(every.cycles->range, "'every 0 cycles' is understood as every cycle");
+    if (every.cycles && every.cycles->value > kMaxEvery)
+      warn(every.cycles->range, fmt::format("{} cycles are understood as {}", every.cycles->value, kMaxEvery));
+    if (!every.cron) return;
+    const CronReading reading = read_cron(every.cron->value);
+    for (const std::string& remark : reading.remarks) warn(every.cron->range, remark);
+    if (!reading.error.empty()) return;
+    if (!reading.never.empty())
+      warn(every.cron->range, every.negated ? fmt::format("no {} matches: this leaves no time out", reading.never)
+                                            : fmt::format("no {} matches: the service is never run", reading.never));
+    else if (reading.comes_alive && !every.negated)
+      warn(every.cron->range, "to Monit this schedule never matches: there the service is never run",
+           dormant_hint("the rules of the service are"));
+  }
+
+  /// What becomes of rules that come alive here.
+  [[nodiscard]] std::string dormant_hint(std::string_view what) const {
+    if (accept_dormant_) return "here it is done, as 'set accept dormant' wants";
+    return fmt::format("{} dormant until 'healerctl accept {}' or 'set accept dormant'", what,
+                       printable(check_->name.value));
+  }
+
+  void statement(const IfSyntax& rule) {
+    for (const TermSyntax& term : rule.condition)
+      if (const auto* status = std::get_if<StatusSyntax>(&term.test)) this->status(*status);
+    action(rule.action, false);
+    if (rule.recovery) action(rule.recovery->action, true);
+    if (rule.tolerance) tolerance(*rule.tolerance);
+    if (rule.recovery && rule.recovery->tolerance) tolerance(*rule.recovery->tolerance);
+  }
+
+  void status(const StatusSyntax& test) {
+    if (test.value.value <= kMaxStatus) return;
+    const engine::Comparison op = comparison(test.comparison);
+    const bool always =
+        op == engine::Comparison::NotEqual || op == engine::Comparison::Less || op == engine::Comparison::LessEqual;
+    warn(test.value.range,
+         fmt::format("a status is at most {}: this is {} true", kMaxStatus, always ? "always" : "never"));
+  }
+
+  void action(const ActionSyntax& action, bool is_recovery) {
+    if (action.command.single_quoted_with_arguments)
+      warn(action.command.range, "to Monit all of this is the name of a program: there nothing is run",
+           "in double quotes it is a command to both; " + dormant_hint("till then the rule is"));
+    if (action.command.timeout) long_duration(*action.command.timeout);
+    if (!action.repeat) return;
+    if (is_recovery)
+      warn(action.repeat->range, "nothing is repeated on the 'else' branch");
+    else if (action.repeat->value == 0)
+      warn(action.repeat->range, "'repeat every 0 cycles' repeats nothing");
+    else if (action.repeat->value > kMaxRepeat)
+      warn(action.repeat->range, fmt::format("{} cycles are understood as {}", action.repeat->value, kMaxRepeat));
+  }
+
+  void tolerance(const ToleranceSyntax& tolerance) {
+    if (tolerance.held) long_duration(*tolerance.held);
+    readings(tolerance);
+  }
+
+  /// Where `every N cycles` meets `for M cycles`: M runs, or M polls?
+  void readings(const ToleranceSyntax& tolerance) {
+    if (every_ == nullptr || !every_->cycles || !tolerance.count) return;
+    const std::uint64_t every = every_->cycles->value;
+    const std::uint64_t window = tolerance.window ? tolerance.window->value : tolerance.count->value;
+    // Values out of range are the validator's.
+    if (every < 2 || every > 1'000'000 || window < 2 || window > 64) return;
+    const std::uint64_t polls = (window + every - 1) / every;
+    const auto time = [&](std::uint64_t runs) {
+      return format_duration(std::min(cycle_, kMaxDuration) * static_cast<std::int64_t>(runs * every));
+    };
+    const std::uint64_t runs = count_polls_ ? polls : window;
+    std::string message = fmt::format("'{} cycles' with 'every {} cycles' is {} of this service: {}", window, every,
+                                      runs == 1 ? "1 run" : fmt::format("{} runs", runs), time(runs));
+    std::string remedy = count_polls_ ? fmt::format("without 'set cycles count polls', and to Monit, it is {} runs: {}",
+                                                    window, time(window))
+                                      : fmt::format("with 'set cycles count polls' it is {} run{}: {}", polls,
+                                                    polls == 1 ? "" : "s", time(polls));
+    report(said_, DiagnosticSeverity::Note, tolerance.range, std::move(message), std::move(remedy));
+    if (count_polls_ && tolerance.window && tolerance.count->value > polls)
+      warn(tolerance.count->range, fmt::format("{} times cannot happen within {} run{}: all of them are meant",
+                                               tolerance.count->value, polls, polls == 1 ? "" : "s"));
+  }
+
+  void statement(const AlertSyntax& node) { alert(node); }
+  void alert(const AlertSyntax& node) {
+    if (!has_mail_server_ && !said_no_server_) {
+      said_no_server_ = true;
+      warn(node.address.range, "alerts are to be mailed, but there is no mail server",
+           "add one, as in 'set mailserver mail.example.org'");
+    }
+    if (node.reminder && node.reminder->value > kMaxRepeat)
+      warn(node.reminder->range, fmt::format("{} cycles are understood as {}", node.reminder->value, kMaxRepeat));
+  }
+  void statement(const NoAlertSyntax& node) {
+    if (!global_addresses_.contains(to_lower(node.address.value)))
+      warn(node.address.range,
+           fmt::format("'noalert' has no effect: there is no 'set alert {}'", printable(node.address.value)));
+  }
+  void statement(const EverySyntax&) {}
+  void statement(const GroupSyntax&) {}
+  void statement(const ModeSyntax&) {}
+  void statement(const OnRebootSyntax&) {}
+
+  Diagnostics& said_;
+  Duration cycle_ = engine::Settings{}.cycle_length();
+  bool count_polls_ = false;
+  bool accept_dormant_ = false;
+  bool has_mail_server_ = false;
+  bool said_no_server_ = false;
+  std::set<std::string> global_addresses_;
+  std::size_t services_ = 0;
+  const CheckProgramSyntax* check_ = nullptr;
+  const EverySyntax* every_ = nullptr;
+  const SourceRange* daemon_ = nullptr;
+  const SourceRange* log_ = nullptr;
+  const SourceRange* mail_format_ = nullptr;
+  const SourceRange* settle_ = nullptr;
+  std::array<const SourceRange*, 4> paths_{};
+};
+
+}  // namespace
+
+void lint(const Document& document, Diagnostics& said) { Linter(said).run(document); }
+
+}  // namespace healer::config

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// What the parse_*.cpp share: the state that a statement is built in, the control that remembers what was tried, and
+// the actions of the rules in grammar/common.hpp.
+//
+// Actions run while a statement is still being tried: they fill scratch fields, and a statement is taken over only when
+// its own rule has matched. They check no values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "config/diagnostic.hpp"
+#include "config/syntax.hpp"
+#include "grammar/common.hpp"
+#include "grammar/errors.hpp"
+#include "grammar/tight.hpp"
+
+namespace healer::config::parsing {
+
+namespace pegtl = tao::pegtl;
+
+/// Tokens [begin, end).
+struct TokenRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+struct Build {
+  Build(const grammar::TokenStream& stream, std::uint32_t file_index) : tokens(stream), file(file_index) {}
+
+  const grammar::TokenStream& tokens;
+  std::uint32_t file = 0;
+  grammar::Expectation expectation;
+  std::vector<Extension> extensions;   ///< of the statement under way
+  std::vector<Diagnostic> complaints;  ///< about it, where its structure is right
+  CommandSyntax command;               ///< scratch, emptied by whoever takes it
+  bool command_has_timeout = false;    ///< to see that owners come before it
+
+  /// Forgets what an unfinished or finished statement has left. What was tried stays.
+  void begin_statement();
+
+  [[nodiscard]] SourceRange range(TokenRange tokens_of) const;
+  [[nodiscard]] Word word(std::size_t token) const;
+  /// A token's text as it is written.
+  [[nodiscard]] Word raw(std::size_t token) const;
+  [[nodiscard]] Number number(std::size_t token) const;
+  [[nodiscard]] std::string_view text(std::size_t token) const { return tokens.text_of(token); }
+  [[nodiscard]] grammar::Kind kind(std::size_t token) const { return tokens.tokens[token].kind; }
+  /// `90 seconds` in two tokens or `90seconds` in one; without a unit seconds. Saturates at a hundred years.
+  [[nodiscard]] Located<Duration> duration(TokenRange tokens_of) const;
+  [[nodiscard]] ToleranceSyntax tolerance(TokenRange tokens_of) const;
+
+  void extend(std::string_view name, TokenRange where);
+  void complain(TokenRange where, std::string message, std::string remedy);
+  /// The program of a command, and what is written after it.
+  void begin_command(std::size_t token);
+  void add_argument(std::size_t token);
+  [[nodiscard]] CommandSyntax take_command();
+  void warn_of_quotes(std::size_t token, std::string_view argument, std::string_view quotes);
+};
+
+/// The tokens that an action is told of.
+template <typename ActionInput>
+[[nodiscard]] TokenRange matched(const ActionInput& in, const Build& build) {
+  const char* first = build.tokens.kinds.data();
+  return {static_cast<std::size_t>(in.begin() - first), static_cast<std::size_t>(in.end() - first)};
+}
+
+template <typename Rule>
+concept Extended = requires {
+  Rule::kName;
+};
+template <typename Rule>
+concept Phrased = requires {
+  Rule::kExpected;
+};
+template <typename Rule>
+concept OfKinds = requires {
+  Rule::kKinds;
+};
+template <typename Rule>
+concept OfTexts = requires {
+  Rule::kTexts;
+};
+
+/// Remembers, of the terminals, what was tried at the furthest token.
+template <typename Rule>
+struct control : pegtl::normal<Rule> {
+  template <typename Input>
+  static void failure(const Input& in, Build& build, auto&&...) {
+    if constexpr (Phrased<Rule> || OfKinds<Rule> || OfTexts<Rule>) {
+      auto& expectation = build.expectation;
+      if (!expectation.reach(in.index())) return;
+      if constexpr (Phrased<Rule>) {
+        if (!Rule::kExpected.empty()) expectation.add_phrase(Rule::kExpected);
+      }
+      if constexpr (OfKinds<Rule>) {
+        for (const auto kind : Rule::kKinds)
+          (Phrased<Rule> ? expectation.near : expectation.kinds).set(static_cast<std::size_t>(kind));
+      }
+      if constexpr (OfTexts<Rule>) {
+        for (const auto text : Rule::kTexts)
+          Phrased<Rule> ? expectation.add_near_text(text) : expectation.add_text(text);
+      }
+    }
+  }
+};
+
+/// Notes that an extension was used; what an action of such a rule does, or does besides.
+template <Extended Rule, typename ActionInput>
+void note_extension(const ActionInput& in, Build& build) {
+  build.extend(Rule::kName, matched(in, build));
+}
+
+template <typename Rule>
+struct action : pegtl::nothing<Rule> {};
+
+template <Extended Rule>
+struct action<Rule> {
+  template <typename ActionInput>
+  static void apply(const ActionInput& in, Build& build, auto&&...) {
+    note_extension<Rule>(in, build);
+  }
+};
+
+// ---- grammar/common.hpp --------------------------------------------------------------------------------------------
+
+template <>
+struct action<grammar::program_word> {
+  template <typename ActionInput>
+  static void apply(const ActionInput& in, Build& build, auto&&...) {
+    build.begin_command(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::argument> {
+  template <typename ActionInput>
+  static void apply(const ActionInput& in, Build& build, auto&&...) {
+    build.add_argument(matched(in, build).begin);
+  }
+};
+
+/// `uid USER`: two tokens. Monit wants them before a timeout.
+template <>
+struct action<grammar::uid_owner> {
+  template <typename ActionInput>
+  static void apply(const ActionInput& in, Build& build, auto&&...) {
+    const auto at = matched(in, build);
+    build.command.uid = build.word(at.begin + 1);
+    if (build.command_has_timeout) build.extend("options in another order", at);
+  }
+};
+
+template <>
+struct action<grammar::gid_owner> {
+  template <typename ActionInput>
+  static void apply(const ActionInput& in, Build& build, auto&&...) {
+    const auto at = matched(in, build);
+    build.command.gid = build.word(at.begin + 1);
+    if (build.command_has_timeout) build.extend("options in another order", at);
+  }
+};
+
+/// Matches one rule with the actions above and those of its group, which build into `scratch`. Where it does not match
+/// the input is where it was.
+template <typename Rule, typename Scratch>
+[[nodiscard]] bool match(grammar::TokenInput& in, Build& build, Scratch& scratch) {
+  return pegtl::match<Rule, pegtl::apply_mode::action, pegtl::rewind_mode::required, action, control>(in, build,
+                                                                                                      scratch);
+}
+
+// ---- The statement groups, one plain function each: false, and the input where it was, where the rule does not match.
+
+[[nodiscard]] bool parse_set(grammar::TokenInput& in, Build& build, SetSyntax& out);
+[[nodiscard]] bool parse_check_program(grammar::TokenInput& in, Build& build, CheckProgramSyntax& out);
+/// every, not every, group, mode, onreboot.
+[[nodiscard]] bool parse_service_statement(grammar::TokenInput& in, Build& build, ServiceStatement& out);
+[[nodiscard]] bool parse_if(grammar::TokenInput& in, Build& build, IfSyntax& out);
+/// alert, noalert, of a service.
+[[nodiscard]] bool parse_alert(grammar::TokenInput& in, Build& build, ServiceStatement& out);
+
+}  // namespace healer::config::parsing

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+// grammar/set.hpp to SetSyntax.
+#include <limits>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/parse_alert.hpp"
+#include "config/parse_build.hpp"
+#include "grammar/set.hpp"
+#include "util/text.hpp"
+
+namespace healer::config::parsing {
+namespace {
+
+using grammar::Kind;
+
+struct SetScratch : AlertScratch {
+  SetStatement statement;
+  SetDaemon daemon;
+  SetLog log;
+  SetLimits limits;
+  TlsSyntax tls;
+  std::size_t option_name = 0;  ///< token: of a limit or a TLS option
+  SetMailServer mail;
+  int last_server_option = 0;  ///< Monit's order: port 1, the others 2, timeout 3, hostname 4
+  bool counts_polls = false;
+
+  SetMailServer::Server& server() { return mail.servers.back(); }
+
+  /// Notes that option `rank` of a mail server comes.
+  void server_option(Build& build, TokenRange at, int rank) {
+    if (rank < last_server_option) build.extend("options in another order", at);
+    if (rank == last_server_option && rank != 2)
+      build.complain(at, fmt::format("'{}' is given twice", to_lower(build.text(at.begin))), "keep one of them");
+    last_server_option = rank;
+  }
+};
+
+/// `10 MB` in two tokens, `10MB` or `10` in one. Saturates.
+std::uint64_t size_of(const Build& build, TokenRange at) {
+  const auto value = grammar::tight_number(build.text(at.begin));
+  if (!value) return 0;
+  const auto unit = to_lower(at.end - at.begin > 1 ? build.text(at.begin + 1) : value->rest);
+  const int shift = unit.starts_with('k') ? 10 : unit.starts_with('m') ? 20 : unit.starts_with('g') ? 30 : 0;
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  return value->number > (kMost >> shift) ? kMost : value->number << shift;
+}
+
+Word lower_word(const Build& build, std::size_t token) {
+  Word word = build.word(token);
+  word.value = to_lower(word.value);
+  return word;
+}
+
+void add_tls_option(Build& build, SetScratch& scratch, std::size_t value) {
+  scratch.tls.options.emplace_back(lower_word(build, scratch.option_name), build.word(value));
+}
+
+}  // namespace
+
+// ---- daemon, log, paths
+
+template <>
+struct action<grammar::daemon_cycle> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.daemon.cycle = build.duration(matched(in, build));
+  }
+};
+
+template <>
+struct action<grammar::tight_cycle_time> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::tight_cycle_time>(in, build);
+    scratch.daemon.cycle = build.duration(matched(in, build));
+  }
+};
+
+template <>
+struct action<grammar::start_delay> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.daemon.start_delay = build.duration(matched(in, build));
+  }
+};
+
+template <>
+struct action<grammar::set_daemon> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = std::move(scratch.daemon); }
+};
+
+template <>
+struct action<grammar::log_path> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.log.path = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::syslog_word> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.log.syslog = true; }
+};
+
+template <>
+struct action<grammar::facility> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.log.facility = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::set_log> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = std::move(scratch.log); }
+};
+
+template <>
+struct action<grammar::set_path> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build).begin;
+    const auto kind = build.kind(at) == Kind::PidFile  ? SetPath::Kind::PidFile
+                      : build.kind(at) == Kind::IdFile ? SetPath::Kind::IdFile
+                                                       : SetPath::Kind::StateFile;
+    scratch.statement = SetPath{kind, build.word(at + 1)};
+  }
+};
+
+template <>
+struct action<grammar::set_socket> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_socket>(in, build);
+    scratch.statement = SetPath{SetPath::Kind::ControlSocket, build.word(matched(in, build).end - 1)};
+  }
+};
+
+// ---- limits
+
+template <>
+struct action<grammar::size_name> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.option_name = matched(in, build).begin;
+  }
+};
+
+template <>
+struct action<grammar::time_name> : action<grammar::size_name> {};
+
+template <>
+struct action<grammar::size_value> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.limits.items.push_back(
+        {lower_word(build, scratch.option_name), size_of(build, at), build.range({scratch.option_name, at.end})});
+  }
+};
+
+template <>
+struct action<grammar::time_value> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.limits.items.push_back(
+        {lower_word(build, scratch.option_name), build.duration(at).value, build.range({scratch.option_name, at.end})});
+  }
+};
+
+template <>
+struct action<grammar::set_limits> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = std::move(scratch.limits); }
+};
+
+// ---- TLS
+
+template <>
+struct action<grammar::tls_word> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.tls = {};
+    scratch.tls.version = lower_word(build, matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::tls_only_version> : action<grammar::tls_word> {};
+
+template <>
+struct action<grammar::tls_flag_name> : action<grammar::size_name> {};
+template <>
+struct action<grammar::tls_self_name> : action<grammar::size_name> {};
+template <>
+struct action<grammar::tls_text_name> : action<grammar::size_name> {};
+template <>
+struct action<grammar::tls_path_name> : action<grammar::size_name> {};
+template <>
+struct action<grammar::tls_version_name> : action<grammar::size_name> {};
+
+template <>
+struct action<grammar::tls_flag> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    add_tls_option(build, scratch, matched(in, build).begin);
+  }
+};
+template <>
+struct action<grammar::tls_self> : action<grammar::tls_flag> {};
+template <>
+struct action<grammar::tls_text> : action<grammar::tls_flag> {};
+template <>
+struct action<grammar::tls_path> : action<grammar::tls_flag> {};
+template <>
+struct action<grammar::tls_version> : action<grammar::tls_flag> {};
+
+// ---- mail servers
+
+template <>
+struct action<grammar::server_host> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build);
+    if (scratch.last_server_option >= 3) build.extend("options in another order", at);
+    scratch.mail.servers.push_back({.host = build.word(at.begin)});
+    scratch.last_server_option = 0;
+  }
+};
+
+template <>
+struct action<grammar::port_option> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.server_option(build, at, 1);
+    scratch.server().port = build.number(at.begin + 1);
+  }
+};
+
+template <>
+struct action<grammar::username_option> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.server_option(build, at, 2);
+    scratch.server().username = build.word(at.begin + 1);
+  }
+};
+
+template <>
+struct action<grammar::password_option> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.server_option(build, at, 2);
+    scratch.server().password = build.word(at.begin + 1);
+  }
+};
+
+template <>
+struct action<grammar::tls_server> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.server_option(build, matched(in, build), 2);
+    scratch.server().tls = std::exchange(scratch.tls, {});
+  }
+};
+
+template <>
+struct action<grammar::checksum_type> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.server().checksum_type = lower_word(build, matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::certmd5_word> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.server().checksum_type = Word{"md5", build.range(matched(in, build))};
+  }
+};
+
+template <>
+struct action<grammar::checksum_value> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.server().checksum = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::certificate> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.server_option(build, matched(in, build), 2);
+  }
+};
+
+template <>
+struct action<grammar::timeout_option> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.server_option(build, at, 3);
+    scratch.mail.timeout = build.duration({at.begin + 1, at.end});
+  }
+};
+
+template <>
+struct action<grammar::hostname_option> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.server_option(build, at, 4);
+    scratch.mail.hostname = build.word(at.begin + 1);
+  }
+};
+
+template <>
+struct action<grammar::set_mailserver> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = std::move(scratch.mail); }
+};
+
+// ---- alert and mail format
+
+template <>
+struct action<grammar::set_mail_format> {
+  static void apply(const auto&, Build&, SetScratch& scratch) {
+    scratch.statement = SetMailFormat{std::exchange(scratch.format, {})};
+  }
+};
+
+template <>
+struct action<grammar::set_alert> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.alert.range = build.range(matched(in, build));
+    scratch.statement = SetAlert{std::move(scratch.alert)};
+  }
+};
+
+// ---- words
+
+template <>
+struct action<grammar::set_onreboot> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.statement = SetOnReboot{build.word(matched(in, build).end - 1)};
+  }
+};
+
+template <>
+struct action<grammar::set_init> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = SetSwitch{SetSwitch::Kind::Init}; }
+};
+
+template <>
+struct action<grammar::set_terminal> {
+  static void apply(const auto&, Build&, SetScratch& scratch) {
+    scratch.statement = SetSwitch{SetSwitch::Kind::TerminalBatch};
+  }
+};
+
+template <>
+struct action<grammar::set_shadow> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_shadow>(in, build);
+    scratch.statement = SetSwitch{SetSwitch::Kind::Shadow};
+  }
+};
+
+template <>
+struct action<grammar::set_dry_run> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_dry_run>(in, build);
+    scratch.statement = SetSwitch{SetSwitch::Kind::DryRun};
+  }
+};
+
+template <>
+struct action<grammar::set_dormant> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_dormant>(in, build);
+    scratch.statement = SetSwitch{SetSwitch::Kind::AcceptDormant};
+  }
+};
+
+template <>
+struct action<grammar::count_polls> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.counts_polls = true; }
+};
+
+template <>
+struct action<grammar::set_counting> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_counting>(in, build);
+    scratch.statement =
+        SetSwitch{scratch.counts_polls ? SetSwitch::Kind::CyclesCountPolls : SetSwitch::Kind::CyclesCountRuns};
+  }
+};
+
+template <>
+struct action<grammar::set_settle> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_settle>(in, build);
+    const auto at = matched(in, build);
+    scratch.statement = SetSettle{build.duration({at.begin + 1, at.end})};
+  }
+};
+
+template <>
+struct action<grammar::set_environment> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_environment>(in, build);
+    const auto at = matched(in, build);
+    scratch.statement = SetEnvironment{build.word(at.begin + 1), build.word(at.begin + 2)};
+  }
+};
+
+bool parse_set(grammar::TokenInput& in, Build& build, SetSyntax& out) {
+  SetScratch scratch;
+  const std::size_t begin = in.index();
+  if (!match<grammar::set_statement>(in, build, scratch)) return false;
+  out.statement = std::move(scratch.statement);
+  out.range = build.range({begin, in.index()});
+  return true;
+}
+
+}  // namespace healer::config::parsing

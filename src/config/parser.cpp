@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+// The loop over statements: what begins where, what is not supported, and where parsing goes on after an error.
+#include "config/parser.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <ranges>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/parse_build.hpp"
+#include "grammar/errors.hpp"
+#include "grammar/lexer.hpp"
+#include "grammar/terminals.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+using grammar::Kind;
+using grammar::TokenInput;
+using grammar::TokenStream;
+using parsing::Build;
+
+constexpr std::size_t kMostErrors = 200;
+constexpr int kMostFreshStarts = 16;
+constexpr std::size_t kNothing = std::numeric_limits<std::size_t>::max();
+
+bool is_check(Kind kind) { return kind >= Kind::CheckProcess && kind <= Kind::CheckNetwork; }
+
+/// Where a statement of a file begins, wherever it stands.
+bool begins_statement(Kind kind) { return kind == Kind::Set || kind == Kind::Include || is_check(kind); }
+
+/// Where a statement of a service may begin.
+bool begins_service_statement(Kind kind) {
+  switch (kind) {
+    case Kind::If:
+    case Kind::Every:
+    case Kind::NotEvery:
+    case Kind::Alert:
+    case Kind::NoAlert:
+    case Kind::Group:
+    case Kind::Mode:
+    case Kind::OnReboot:
+    case Kind::Depends:
+    case Kind::Start:
+    case Kind::Stop:
+    case Kind::Restart:
+    case Kind::Ignore: return true;
+    default: return false;
+  }
+}
+
+/// Whether statements of a service may come.
+enum class Service : std::uint8_t {
+  None,      ///< no: after a `set`, or after a check that is not supported
+  Possible,  ///< at the beginning of a file and after an include: the service may have begun in another file
+  Open,      ///< after a check
+};
+
+class Parser {
+ public:
+  Parser(std::uint32_t file, std::string_view text, std::vector<Diagnostic>& diagnostics)
+      : file_(file), stream_(grammar::lex(text)), build_(stream_, file), diagnostics_(diagnostics) {}
+
+  FileSyntax run() {
+    while (kind() != Kind::End && errors_ < kMostErrors) {
+      begin_ = at_;
+      statement();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] Kind kind(std::size_t ahead = 0) const {
+    const std::size_t token = at_ + ahead;
+    return token < stream_.tokens.size() ? stream_.tokens[token].kind : Kind::End;
+  }
+
+  void statement() {
+    build_.begin_statement();
+    switch (kind()) {
+      case Kind::Set: return set();
+      case Kind::Include: return include();
+      case Kind::CheckProgram: return check_program();
+      default: break;
+    }
+    if (is_check(kind())) return other_check();
+    if (service_ != Service::None) return service_statement();
+    stray();
+  }
+
+  // ---- statements of a file
+
+  void set() {
+    begin_file_statement(Service::None);
+    if (const auto what = unsupported_set(kind(1)); !what.empty()) {
+      unsupported({at_, at_ + 2}, what);
+      return skip_to_statement();
+    }
+    SetSyntax syntax;
+    if (!attempt([&](TokenInput& in) { return parsing::parse_set(in, build_, syntax); })) return failed();
+    out_.statements.emplace_back(std::move(syntax));
+  }
+
+  static std::string_view unsupported_set(Kind kind) {
+    switch (kind) {
+      case Kind::Httpd: return "set httpd";
+      case Kind::Mmonit: return "set mmonit";
+      case Kind::EventQueue: return "set eventqueue";
+      case Kind::Ssl: return "set ssl";
+      case Kind::Fips: return "set fips";
+      case Kind::ExpectBuffer: return "set expectbuffer";
+      default: return {};
+    }
+  }
+
+  void include() {
+    // Like Monit's, it may stand within a service, whose statements go on after it.
+    begin_file_statement(Service::Possible);
+    after_include_ = true;
+    const auto word = build_.range({at_, at_ + 1});
+    ++at_;
+    if (kind() != Kind::Pattern) {
+      report({.severity = DiagnosticSeverity::Warning,
+              .range = word,
+              .message = "'include' names no file",
+              .remedy = "write include /etc/healer/rules.d/*.rules"});
+      return;
+    }
+    const auto written = build_.text(at_);
+    IncludeSyntax syntax{.pattern = build_.raw(at_), .range = {file_, word.begin, build_.range({at_, at_ + 1}).end}};
+    if (written.size() >= 2 && (written.front() == '"' || written.front() == '\'') && written.back() == written.front())
+      syntax.pattern.value = std::string(written.substr(1, written.size() - 2));
+    out_.statements.emplace_back(std::move(syntax));
+    ++at_;
+  }
+
+  void check_program() {
+    begin_file_statement(Service::Open);
+    CheckProgramSyntax syntax;
+    if (!attempt([&](TokenInput& in) { return parsing::parse_check_program(in, build_, syntax); })) {
+      broken_service_ = true;
+      return failed();
+    }
+    out_.statements.emplace_back(std::move(syntax));
+    target_ = &std::get<CheckProgramSyntax>(out_.statements.back()).statements;
+  }
+
+  void other_check() {
+    begin_file_statement(Service::None);
+    const auto written = build_.text(at_);
+    const Kind after_name = kind(2);
+    const bool typeless = written.find_first_of(" \t") + 1 == written.size() || iequals(trim(written), "check");
+    if (typeless && after_name != Kind::PidFile && after_name != Kind::Match && after_name != Kind::If) {
+      wrong_type();
+    } else {
+      std::string type = to_lower(written.substr(std::min(written.find_last_of(" \t"), written.size())));
+      type = std::string(trim(type));
+      if (type.empty()) type = "process";
+      unsupported({at_, at_ + 1}, fmt::format("check {}", type));
+    }
+    skip_to_statement();
+  }
+
+  /// `check proces x`: Monit reads a process check of the name `proces`.
+  void wrong_type() {
+    if (kind(1) != Kind::Name) {
+      build_.expectation.reach(at_ + 1);
+      return error_at(at_ + 1, {grammar::unexpected(stream_, at_ + 1) + ", expected a kind of check and a name",
+                                "write check program NAME with path \"...\""});
+    }
+    static constexpr std::string_view kTypes[] = {"process", "file",   "directory", "filesystem", "fifo",
+                                                  "host",    "system", "program",   "network",    "device"};
+    const auto word = build_.text(at_ + 1);
+    const auto near = nearest_word(word, kTypes);
+    error_at(
+        at_ + 1,
+        {fmt::format("'{}' is not a kind of check", printable(word.substr(0, 40))),
+         near.empty() ? "the kinds are process, file, directory, filesystem, fifo, host, system, program and network"
+                      : fmt::format("did you mean '{}'?", near)});
+  }
+
+  // ---- statements of a service
+
+  void service_statement() {
+    ServiceStatement syntax;
+    switch (kind()) {
+      case Kind::If: {
+        if (const auto what = unsupported_test(); !what.empty()) {
+          unsupported({at_, at_ + 2}, what);
+          return skip_to_service_statement();
+        }
+        IfSyntax rule;
+        if (!attempt([&](TokenInput& in) { return parsing::parse_if(in, build_, rule); })) return failed();
+        syntax = std::move(rule);
+        break;
+      }
+      case Kind::Alert:
+      case Kind::NoAlert:
+        if (!attempt([&](TokenInput& in) { return parsing::parse_alert(in, build_, syntax); })) return failed();
+        break;
+      case Kind::Every:
+      case Kind::NotEvery:
+      case Kind::Group:
+      case Kind::Mode:
+      case Kind::OnReboot:
+        if (!attempt([&](TokenInput& in) { return parsing::parse_service_statement(in, build_, syntax); }))
+          return failed();
+        break;
+      case Kind::Start:
+      case Kind::Stop:
+      case Kind::Restart:
+      case Kind::Depends: {
+        const auto word = to_lower(trim(build_.text(at_)));
+        unsupported({at_, at_ + 1}, kind() == Kind::Depends ? "depends on" : fmt::format("{} program", word));
+        return skip_to_service_statement();
+      }
+      default: return stray();
+    }
+    add(std::move(syntax));
+  }
+
+  void add(ServiceStatement&& syntax) {
+    after_include_ = false;
+    if (broken_service_) return;
+    if (target_ == nullptr) {
+      const auto range = build_.range({begin_, at_});
+      out_.statements.emplace_back(ContinuationSyntax{.statements = {}, .range = range});
+      target_ = &std::get<ContinuationSyntax>(out_.statements.back()).statements;
+    }
+    target_->push_back(std::move(syntax));
+  }
+
+  /// Tests that Monit has for programs or for services of other kinds.
+  std::string unsupported_test() const {
+    const std::size_t first = kind(1) == Kind::Not ? 2 : 1;
+    switch (kind(first)) {
+      case Kind::Number: return kind(2) == Kind::Restart ? "if N restarts" : "";
+      case Kind::Exist: return "a test of existence";
+      case Kind::Uptime: return "a test of the uptime";
+      case Kind::Cpu:
+      case Kind::TotalCpu:
+      case Kind::Memory:
+      case Kind::TotalMemory:
+      case Kind::Swap:
+      case Kind::Children:
+      case Kind::Threads:
+      case Kind::LoadAverage: return "a test of resources";
+      case Kind::Failed:
+      case Kind::Succeeded: return "a test of a connection or an attribute";
+      default: return {};
+    }
+  }
+
+  // ---- errors
+
+  /// A token that begins no statement here.
+  void stray() {
+    auto& expectation = build_.expectation;
+    if (expectation.furthest > at_) return failed();  // the statement before it breaks off later
+    if (after_include_ && kind() != Kind::Broken && kind() != Kind::String) {
+      unsupported_include(at_);
+      return recover();
+    }
+    if (service_ == Service::None && begins_service_statement(kind())) {
+      error_at(at_, {fmt::format("{} belongs to no service", grammar::describe(stream_, at_)),
+                     "it must follow a 'check', before any 'set'"});
+      return recover();
+    }
+    const bool after_another = expectation.furthest == at_ && at_ > 0;
+    expectation.reach(at_);
+    if (after_another) {
+      expectation.add_phrase("another statement");
+    } else if (service_ == Service::Open) {
+      expectation.add_phrase("a statement such as 'if', 'every' or 'check'");
+    } else {
+      for (const auto word : {"set", "check", "include"}) expectation.add_text(word);
+    }
+    for (std::size_t k = 0; k < expectation.near.size(); ++k) {
+      const auto one = static_cast<Kind>(k);
+      if (begins_statement(one) || (service_ == Service::Open && begins_service_statement(one)))
+        expectation.near.set(k);
+    }
+    failed();
+  }
+
+  /// Reports what the last attempt stumbled over, and goes on.
+  void failed() {
+    const std::size_t token = std::max(build_.expectation.furthest, at_);
+    if (const auto quote = suspicious_quote(token); quote && fresh_starts_ < kMostFreshStarts)
+      return fresh_start(*quote);
+    if (swallowed_word(token)) return;
+    if (stream_.tokens[token].kind == Kind::Include) {
+      unsupported_include(token);
+      at_ = token + (kind(token + 1 - at_) == Kind::Pattern ? 2 : 1);
+      return recover();
+    }
+    const auto complaint = grammar::unexpected(stream_, token, build_.expectation);
+    error_at(token, complaint);
+    at_ = std::max(at_, token);
+    recover();
+  }
+
+  /// A slip in the first word of a statement makes it one more argument of the program before it: the error is where
+  /// the statement goes on.
+  bool swallowed_word(std::size_t token) {
+    static constexpr std::string_view kWords[] = {"if",    "every", "not",     "alert",  "noalert",
+                                                  "group", "mode",  "check",   "set",    "onreboot",
+                                                  "start", "stop",  "depends", "include"};
+    if (token == 0 || token >= stream_.tokens.size()) return false;
+    const auto& before = stream_.tokens[token - 1];
+    if (before.kind != Kind::String || (before.length < 4 && (before.flags & grammar::kFirstOfLine) == 0)) return false;
+    const auto near = nearest_word(stream_.text_of(token - 1), kWords);
+    if (near.empty()) return false;
+    error_at(token - 1, {grammar::unexpected(stream_, token - 1) + ", expected another statement",
+                         fmt::format("did you mean '{}'?", near)});
+    at_ = token;
+    recover();
+    return true;
+  }
+
+  /// Text in quotes that holds the beginning of another statement, shortly before an error: its closing quote is
+  /// missing. From there on inside and outside change places, so the first of a chain of such texts is the one.
+  std::optional<std::size_t> suspicious_quote(std::size_t token) const {
+    constexpr std::size_t kNear = 4;
+    std::optional<std::size_t> found;
+    for (std::size_t i = token + 1, last = token; i-- > 0 && last - i <= kNear;) {
+      if ((stream_.tokens[i].flags & grammar::kManyLines) == 0 || !holds_statement(stream_.text_of(i))) continue;
+      found = last = i;
+    }
+    return found;
+  }
+
+  /// Whether a line after the first begins with the first word of a statement.
+  static bool holds_statement(std::string_view text) {
+    static constexpr std::string_view kWords[] = {"if", "else", "check", "set", "every", "alert", "group", "include"};
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string_view::npos;) {
+      at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+      const std::size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
+      for (const auto word : kWords)
+        if (iequals(text.substr(at, end - at), word)) return true;
+    }
+    return false;
+  }
+
+  /// Reports a quote that is not closed, and reads on at the next line as if it were.
+  void fresh_start(std::size_t quoted) {
+    ++fresh_starts_;
+    const auto& token = stream_.tokens[quoted];
+    const auto text = stream_.text;
+    report({.range = SourceRange{file_, token.offset, token.offset + 1},
+            .message = "unbalanced quotes: the text that begins here goes on over the end of its line",
+            .remedy = fmt::format("close it with {}", text[token.offset])});
+    const std::size_t line = std::min(text.find('\n', token.offset), text.size());
+    relex(line);
+    recover();
+  }
+
+  void relex(std::size_t offset) {
+    TokenStream rest = grammar::lex(stream_.text.substr(offset));
+    for (auto& one : rest.tokens) one.offset += static_cast<std::uint32_t>(offset);
+    rest.text = stream_.text;
+    stream_ = std::move(rest);
+    build_.expectation = {};
+    at_ = 0;
+    begin_ = kNothing;
+  }
+
+  void unsupported(parsing::TokenRange where, std::string_view what) {
+    where.end = std::min(where.end, stream_.tokens.size());
+    report({.range = build_.range(where),
+            .message = fmt::format("'{}' is not supported by this version of healer", what),
+            .remedy = "leave it to Monit, or take it away"});
+  }
+
+  /// Monit puts the text of the file in the place of an include, wherever that is.
+  void unsupported_include(std::size_t token) {
+    error_at(token, {"an 'include' within a statement is not supported by this version of healer",
+                     "write it before or after the statement"});
+  }
+
+  void error_at(std::size_t token, const grammar::Complaint& complaint) {
+    report({.range = build_.range({token, token + 1}), .message = complaint.message, .remedy = complaint.remedy});
+  }
+
+  void report(Diagnostic diagnostic) {
+    if (diagnostic.severity == DiagnosticSeverity::Error) ++errors_;
+    diagnostics_.push_back(std::move(diagnostic));
+    if (errors_ == kMostErrors)
+      diagnostics_.push_back(
+          {.range = diagnostics_.back().range,
+           .message = fmt::format("more than {} errors; the rest of the file is not read", kMostErrors - 1),
+           .remedy = {}});
+  }
+
+  void recover() { service_ != Service::None ? skip_to_service_statement() : skip_to_statement(); }
+
+  void skip_to_statement() {
+    if (at_ == begin_) ++at_;
+    while (kind() != Kind::End && !begins_statement(kind())) ++at_;
+  }
+
+  /// A service statement counts only at the beginning of a line, and not after `else` or `then`.
+  void skip_to_service_statement() {
+    if (at_ == begin_) ++at_;
+    for (; kind() != Kind::End && !begins_statement(kind()); ++at_) {
+      if (!begins_service_statement(kind()) || (stream_.tokens[at_].flags & grammar::kFirstOfLine) == 0) continue;
+      const Kind before = at_ > 0 ? stream_.tokens[at_ - 1].kind : Kind::End;
+      if (before != Kind::Else && before != Kind::Then && before != Kind::Repeat) return;
+    }
+  }
+
+  // ---- machinery
+
+  /// Runs a statement group at the current token; takes over what it has noted where it matches.
+  template <typename Group>
+  bool attempt(Group group) {
+    TokenInput in(stream_, at_);
+    if (!group(in)) return false;
+    at_ = in.index();
+    for (auto token = begin_; token < at_; ++token)
+      if ((stream_.tokens[token].flags & grammar::kGenerous) != 0)
+        build_.extend("a name in quotes or on a line of its own as this one", {token, token + 1});
+    for (auto& extension : build_.extensions) out_.extensions.push_back(std::move(extension));
+    for (auto& complaint : build_.complaints) report(std::move(complaint));
+    return true;
+  }
+
+  void begin_file_statement(Service service) {
+    after_include_ = false;
+    service_ = service;
+    broken_service_ = false;
+    target_ = nullptr;
+  }
+
+  std::uint32_t file_;
+  TokenStream stream_;
+  Build build_;
+  std::vector<Diagnostic>& diagnostics_;
+  FileSyntax out_;
+  std::size_t at_ = 0;     ///< token
+  std::size_t begin_ = 0;  ///< token: where the statement under way begins
+  Service service_ = Service::Possible;
+  bool after_include_ = false;
+  bool broken_service_ = false;                      ///< its header had an error: its statements are only looked at
+  std::vector<ServiceStatement>* target_ = nullptr;  ///< where they go; a new continuation where null
+  std::size_t errors_ = 0;
+  int fresh_starts_ = 0;
+};
+
+}  // namespace
+
+FileSyntax parse(std::uint32_t file, std::string_view text, std::vector<Diagnostic>& diagnostics) {
+  return Parser(file, text, diagnostics).run();
+}
+
+}  // namespace healer::config

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The passes between syntax and rules, one function each, in the order in which load() runs them. All are pure: the
+// machine is the Environment that they are given, what they have to say goes into `said`.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "config/diagnostic.hpp"
+#include "config/environment.hpp"
+#include "config/load.hpp"
+#include "config/source.hpp"
+#include "config/syntax.hpp"
+#include "engine/graph.hpp"
+
+namespace healer::config {
+
+/// A file that was read because another one names it.
+struct Inclusion {
+  std::uint32_t file = 0;
+  SourceRange by;  ///< the pattern that matched it
+};
+
+/// All files of a run as one text: includes are replaced by what they hold, continuations joined to their service.
+struct Document {
+  using Statement = std::variant<SetSyntax, CheckProgramSyntax>;
+  std::vector<Statement> statements;
+  std::vector<Extension> extensions;
+  std::vector<Inclusion> inclusions;
+  std::string directory;  ///< where the rules are a directory's *.rules: its path; else empty
+};
+
+/// Calls `visit(check)` for every service of the document (const or not).
+template <typename AnyDocument, typename Visit>
+void for_each_check(AnyDocument& document, Visit&& visit) {
+  for (auto& statement : document.statements)
+    if (auto* check = std::get_if<CheckProgramSyntax>(&statement)) visit(*check);
+}
+
+/// Calls `visit(statement, range)` for every `set` of the kind.
+template <typename Kind, typename Visit>
+void for_each_set(const Document& document, Visit&& visit) {
+  for (const auto& statement : document.statements)
+    if (const auto* set = std::get_if<SetSyntax>(&statement))
+      if (const auto* kind = std::get_if<Kind>(&set->statement)) visit(*kind, set->range);
+}
+
+/// Who a command runs as, found on the machine; by the command's node in the document.
+using Identities = std::unordered_map<const CommandSyntax*, engine::Identity>;
+
+/// Reads and parses `path` and everything it includes. Where nothing can be read the document is empty and the reason
+/// an error in `said`.
+[[nodiscard]] Document read_documents(const std::string& path, const Environment& environment, Sources& sources,
+                                      Diagnostics& said);
+
+/// --dialect monit: everything that only healer understands is an error. The only reader of `monit_dialect`.
+void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& said);
+
+/// Values that cannot be: errors.
+void validate(const Document& document, const Sources& sources, Diagnostics& said);
+
+/// What is accepted but may not mean what its writer thinks: warnings and notes, about the text as written.
+void lint(const Document& document, Diagnostics& said);
+
+/// Writes into the document whatever was left out. The only owner of default values.
+void apply_defaults(Document& document);
+
+/// Looks users, groups and programs up. The document must not change afterwards: the result points into it.
+[[nodiscard]] Identities resolve(const Document& document, const Environment& environment, Diagnostics& said);
+
+/// Who else could write what healer runs by: Monit's rule for the main file, warnings for the rest.
+void check_trust(const Document& document, const std::string& path, const Environment& environment,
+                 const Sources& sources, Diagnostics& said);
+
+/// Syntax to rules. Takes the document apart, so that the tree of a large file does not lie beside its rules. Requires:
+/// the passes before found no error.
+[[nodiscard]] engine::RuleSet compile(Document&& document, const Identities& identities, const Sources& sources);
+
+}  // namespace healer::config

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "config/print.hpp"
+
+#include <algorithm>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/vocabulary.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+std::string events_text(const engine::EventMask& events) {
+  if (events.all()) return "";
+  const bool negated = events.count() * 2 > engine::kEventKinds;
+  std::string names;
+  for (std::size_t i = 0; i < engine::kEventKinds; ++i)
+    if (events.test(i) != negated) names += fmt::format("{}{}", names.empty() ? "" : ", ", event_names()[i]);
+  return fmt::format(" {}on {{ {} }}", negated ? "not " : "", names);
+}
+
+std::string format_text(const engine::MailFormat& format, std::string_view indent) {
+  std::string text;
+  const auto line = [&](std::string_view name, const std::optional<std::string>& value) {
+    if (value) text += fmt::format("{}  {}: {}\n", indent, name, *value);
+  };
+  line("from", format.from);
+  line("reply-to", format.reply_to);
+  line("subject", format.subject);
+  line("message", format.message);
+  return text.empty() ? "" : fmt::format("mail-format {{\n{}{}}}", text, indent);
+}
+
+std::string recipient_text(const engine::Recipient& recipient, std::string_view indent) {
+  std::string text = fmt::format("alert {}{}", recipient.address, events_text(recipient.events));
+  if (const std::string format = format_text(recipient.format, indent); !format.empty()) text += " with " + format;
+  if (recipient.reminder > 0) text += fmt::format(" with reminder on {} cycles", recipient.reminder);
+  return text;
+}
+
+class Printer {
+ public:
+  std::string print(const engine::RuleSet& rules) {
+    settings(rules.settings);
+    for (const auto& service : rules.services) {
+      text_ += '\n';
+      print(*service, rules.settings);
+    }
+    return std::move(text_);
+  }
+
+ private:
+  void line(std::string_view text) { text_ += fmt::format("{}\n", text); }
+
+  void settings(const engine::Settings& settings) {
+    const engine::Settings defaults;
+    line(fmt::format("set daemon {}{}", cycle_text(settings.cycle_length()),
+                     settings.start_delay > Duration{0}
+                         ? fmt::format(" with start delay {}", cycle_text(settings.start_delay))
+                         : ""));
+    if (settings.foreground) line("set init");
+    if (settings.terminal_batch) line("set terminal batch");
+    log(settings.log);
+    path("pidfile", settings.pid_file);
+    path("idfile", settings.id_file);
+    path("statefile", settings.state_file);
+    path("control socket", settings.control_socket);
+    limits(settings.limits);
+    line(fmt::format("set onreboot {}", kRebootPolicies[static_cast<std::size_t>(settings.on_reboot)]));
+    if (settings.settle != defaults.settle) line("set settle " + written(settings.settle));
+    if (settings.count_polls) line("set cycles count polls");
+    if (settings.shadow) line("set shadow");
+    if (settings.dry_run) line("set dry run");
+    if (settings.accept_dormant) line("set accept dormant");
+    for (const auto& [name, value] : settings.environment)
+      line(fmt::format("# set environment {} \"...\" (the value is not shown)", name));
+    mail(settings.mail);
+  }
+
+  /// Whole seconds as Monit writes them, anything else with its unit.
+  static std::string cycle_text(Duration duration) {
+    if (duration % seconds{1} == Duration{0})
+      return std::to_string(std::chrono::duration_cast<seconds>(duration).count());
+    return written(duration);
+  }
+
+  void path(std::string_view what, const std::string& path) {
+    if (!path.empty()) line(fmt::format("set {} {}", what, written_word(path)));
+  }
+
+  void log(const engine::LogSettings& log) {
+    switch (log.target) {
+      case engine::LogSettings::Target::None: return;
+      case engine::LogSettings::Target::File: return path("log", log.path);
+      case engine::LogSettings::Target::Syslog:
+        return line("set log syslog" + (log.facility.empty() ? "" : " facility " + log.facility));
+    }
+  }
+
+  void limits(const engine::Limits& limits) {
+    line("set limits {");
+    for (const Limit& limit : kLimits)
+      line(fmt::format("  {}: {}", limit.name,
+                       limit.size != nullptr ? written_size(limits.*limit.size) : short_time(limits.*limit.time)));
+    line("}");
+  }
+
+  static std::string short_time(Duration duration) {
+    if (duration % seconds{1} == Duration{0})
+      return fmt::format("{} s", std::chrono::duration_cast<seconds>(duration).count());
+    return fmt::format("{} ms", duration.count());
+  }
+
+  void mail(const engine::MailSettings& mail) {
+    const engine::MailSettings defaults;
+    for (std::size_t i = 0; i < mail.servers.size(); ++i) {
+      std::string text = "set mailserver " + server(mail.servers[i]);
+      if (i + 1 == mail.servers.size()) {
+        if (mail.timeout != defaults.timeout) text += " with timeout " + written(mail.timeout);
+        if (!mail.hostname.empty()) text += " using hostname " + written_text(mail.hostname);
+      }
+      line(text);
+      if (!mail.servers[i].password.empty()) line("  # with a password that is not shown");
+    }
+    if (const std::string format = format_text(mail.format, ""); !format.empty()) line("set " + format);
+    for (const engine::Recipient& recipient : mail.recipients) line("set " + recipient_text(recipient, ""));
+  }
+
+  static std::string server(const engine::MailServer& server) {
+    std::string text = fmt::format("{} port {}", written_word(server.host), server.port);
+    if (!server.username.empty()) text += " username " + written_text(server.username);
+    if (server.security == engine::MailServer::Security::None) return text;
+    text += " using tls";
+    std::string options;
+    const auto option = [&](std::string_view name, std::string_view value) {
+      if (!value.empty()) options += fmt::format("{}{}: {}", options.empty() ? "" : " ", name, value);
+    };
+    option("version", server.tls_version);
+    option("verify", server.verify ? "enable" : "");
+    option("selfsigned", server.allow_self_signed ? "allow" : "");
+    option("clientpemfile", server.client_certificate);
+    option("cacertificatefile", server.ca_file);
+    option("cacertificatepath", server.ca_path);
+    if (!options.empty()) text += fmt::format(" with options {{ {} }}", options);
+    if (!server.certificate_checksum.empty())
+      text += fmt::format(" certificate checksum \"{}\"", server.certificate_checksum);
+    return text;
+  }
+
+  void print(const engine::ServiceBlock& block, const engine::Settings& settings) {
+    const engine::Command& command = block.program.command;
+    std::string header =
+        fmt::format("check program {} with path {}", written_word(block.name), written(command.arguments));
+    header += identity(command.identity);
+    header += " timeout " + written(command.timeout);
+    line(header);
+    for (const std::string& group : block.groups) line("  group " + written_word(group));
+    if (block.activity == engine::ServiceBlock::Activity::Passive) line("  mode passive");
+    line(fmt::format("  onreboot {}", kRebootPolicies[static_cast<std::size_t>(block.on_reboot)]));
+    if (!block.schedule.text.empty()) line("  " + block.schedule.text);
+    recipients(block, settings);
+    for (const engine::Rule& rule : block.rules) {
+      line("  " + rule.text);
+      if (rule.dormant && !settings.accept_dormant) line("    # dormant: judged, but not acted on until accepted");
+      if (const std::string real = counted(rule.tolerance, settings); !real.empty()) line("    # " + real);
+    }
+  }
+
+  static std::string identity(const engine::Identity& identity) {
+    std::string text;
+    const std::string uid = !identity.user.empty() ? identity.user : identity.uid ? std::to_string(*identity.uid) : "";
+    if (!uid.empty()) text += " as uid " + written_word(uid);
+    if (identity.gid) text += fmt::format("{} gid {}", uid.empty() ? " as" : " and", *identity.gid);
+    return text;
+  }
+
+  /// What `set cycles count polls` made of a tolerance.
+  static std::string counted(const engine::Tolerance& tolerance, const engine::Settings& settings) {
+    if (!settings.count_polls || tolerance.held > Duration{0}) return "";
+    if (tolerance.window == 1) return "acts on a single run";
+    if (tolerance.count == tolerance.window) return fmt::format("acts after {} runs", tolerance.count);
+    return fmt::format("acts after {} of {} runs", tolerance.count, tolerance.window);
+  }
+
+  void recipients(const engine::ServiceBlock& block, const engine::Settings& settings) {
+    const auto is_global = [&](const engine::Recipient& recipient) {
+      return std::ranges::find(settings.mail.recipients, recipient) != settings.mail.recipients.end();
+    };
+    for (const engine::Recipient& recipient : block.recipients)
+      if (!is_global(recipient)) line("  " + recipient_text(recipient, "  "));
+    for (const engine::Recipient& global : settings.mail.recipients) {
+      const bool told = std::ranges::any_of(block.recipients, [&](const engine::Recipient& recipient) {
+        return iequals(recipient.address, global.address);
+      });
+      if (!told && global.events.any()) line("  noalert " + global.address);
+    }
+  }
+
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print(const engine::RuleSet& rules) { return Printer().print(rules); }
+
+}  // namespace healer::config

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// What the rules need of the machine: programs, users, groups and certificates. A missing program of a check is an
+// error, of an action a warning, as in Monit; unknown users and groups and missing certificates are errors.
+#include <charconv>
+#include <string_view>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/passes.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::optional<std::uint32_t> as_number(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+class Resolver {
+ public:
+  Resolver(const Environment& environment, Diagnostics& said) : environment_(environment), said_(said) {}
+
+  void check_command(const CommandSyntax& command) {
+    program(command, DiagnosticSeverity::Error, "a check needs its program in place");
+    identity(command);
+  }
+
+  void action(const ActionSyntax& action) {
+    if (action.kind != ActionSyntax::Kind::Exec) return;
+    program(action.command, DiagnosticSeverity::Warning, "until it is in place the action fails");
+    identity(action.command);
+  }
+
+  void certificates(const SetMailServer& set) {
+    if (!environment_.looks_up()) return;
+    for (const SetMailServer::Server& server : set.servers) {
+      if (!server.tls) continue;
+      for (const auto& [name, value] : server.tls->options) {
+        const std::string option = to_lower(name.value);
+        if (option.find("pem") == std::string::npos && !option.starts_with("cacertificate")) continue;
+        const std::string_view kind = option == "cacertificatepath" ? "directory" : "file";
+        const Result<FileFacts> facts = environment_.stat(value.value);
+        if (!facts)
+          report(said_, DiagnosticSeverity::Error, value.range,
+                 fmt::format("there is no {} {}", kind, in_quotes(value.value)));
+        else if (kind == "directory" ? !facts->is_directory : !facts->is_regular)
+          report(said_, DiagnosticSeverity::Error, value.range,
+                 fmt::format("{} is no {}", in_quotes(value.value), kind));
+      }
+    }
+  }
+
+  Identities take() { return std::move(identities_); }
+
+ private:
+  void program(const CommandSyntax& command, DiagnosticSeverity severity, std::string_view consequence) {
+    if (!environment_.looks_up() || command.arguments.empty()) return;
+    const std::string& path = command.arguments.front();
+    if (environment_.executable(path)) return;
+    const Result<FileFacts> facts = environment_.stat(path);
+    std::string remedy(consequence);
+    if (!facts) {
+      if (!path.starts_with('/')) remedy = "write the whole path: programs are not searched for";
+      report(said_, severity, command.range, fmt::format("there is no program {}", in_quotes(path)), remedy);
+    } else if (facts->is_directory) {
+      // Monit takes a directory for a program; so that no file of Monit's is refused, this is no error.
+      report(said_, DiagnosticSeverity::Warning, command.range,
+             fmt::format("{} is a directory, not a program: it cannot be run", in_quotes(path)));
+    } else {
+      report(said_, severity, command.range, fmt::format("{} is not executable", in_quotes(path)),
+             fmt::format("chmod +x {}", path));
+    }
+  }
+
+  void identity(const CommandSyntax& command) {
+    if (!command.uid && !command.gid) return;
+    engine::Identity identity;
+    if (command.uid) user(*command.uid, identity);
+    if (command.gid) {
+      const std::string& name = command.gid->value;
+      identity.gid = environment_.looks_up() ? environment_.group(name) : as_number(name);
+      if (!identity.gid && environment_.looks_up())
+        report(said_, DiagnosticSeverity::Error, command.gid->range,
+               fmt::format("there is no group {} on this machine", in_quotes(name)));
+    }
+    identities_.emplace(&command, std::move(identity));
+  }
+
+  void user(const Word& word, engine::Identity& identity) {
+    const std::string& name = word.value;
+    if (!environment_.looks_up()) {
+      identity.uid = as_number(name);
+      if (!is_number(name)) identity.user = name;
+      return;
+    }
+    const std::optional<UserEntry> entry = environment_.user(name);
+    if (!entry) {
+      report(said_, DiagnosticSeverity::Error, word.range,
+             fmt::format("there is no user {} on this machine", in_quotes(name)));
+      return;
+    }
+    identity.uid = entry->uid;
+    identity.user = entry->name;
+    identity.home = entry->home;
+  }
+
+  const Environment& environment_;
+  Diagnostics& said_;
+  Identities identities_;
+};
+
+}  // namespace
+
+Identities resolve(const Document& document, const Environment& environment, Diagnostics& said) {
+  Resolver resolver(environment, said);
+  for_each_set<SetMailServer>(document,
+                              [&](const SetMailServer& set, const SourceRange&) { resolver.certificates(set); });
+  for_each_check(document, [&](const CheckProgramSyntax& check) {
+    resolver.check_command(check.command);
+    for (const ServiceStatement& statement : check.statements)
+      if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
+        resolver.action(rule->action);
+        if (rule->recovery) resolver.action(rule->recovery->action);
+      }
+  });
+  return resolver.take();
+}
+
+}  // namespace healer::config

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "config/rule_text.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/vocabulary.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+struct TestText {
+  std::string operator()(const StatusSyntax& test) const {
+    return fmt::format("status {} {}", to_symbol(comparison(test.comparison)), test.value.value);
+  }
+  std::string operator()(const ChangedStatusSyntax&) const { return "changed status"; }
+  std::string operator()(const ContentSyntax& test) const {
+    return fmt::format("content {} {}", test.negated ? "!=" : "=", written_text(test.pattern.value));
+  }
+};
+
+std::string tolerance_text(const std::optional<ToleranceSyntax>& tolerance) {
+  if (!tolerance || is_plain_single(*tolerance)) return "";
+  if (tolerance->held) return fmt::format(" for {}", written(tolerance->held->value));
+  const std::uint64_t count = tolerance->count ? tolerance->count->value : 1;
+  if (tolerance->window && tolerance->window->value != count)
+    return fmt::format(" for {} times within {} cycles", count, tolerance->window->value);
+  return fmt::format(" for {} cycles", count);
+}
+
+std::string action_text(const ActionSyntax& action) {
+  switch (action.kind) {
+    case ActionSyntax::Kind::Alert: return "alert";
+    case ActionSyntax::Kind::Unmonitor: return "unmonitor";
+    case ActionSyntax::Kind::Start: return "start";
+    case ActionSyntax::Kind::Stop: return "stop";
+    case ActionSyntax::Kind::Restart: return "restart";
+    case ActionSyntax::Kind::Exec: break;
+  }
+  std::string text = "exec " + written(action.command.arguments);
+  if (action.command.uid) text += " as uid " + written_word(action.command.uid->value);
+  if (action.command.gid)
+    text += fmt::format("{} gid {}", action.command.uid ? " and" : " as", written_word(action.command.gid->value));
+  if (action.command.timeout) text += " timeout " + written(action.command.timeout->value);
+  if (action.repeat && action.repeat->value > 0)
+    text += fmt::format(" repeat every {} cycle{}", action.repeat->value, action.repeat->value == 1 ? "" : "s");
+  if (action.overlapping) text += " overlapping";
+  return text;
+}
+
+}  // namespace
+
+engine::Comparison comparison(ComparisonWord word) {
+  switch (word) {
+    case ComparisonWord::Equal: return engine::Comparison::Equal;
+    case ComparisonWord::NotEqual: return engine::Comparison::NotEqual;
+    case ComparisonWord::Less: return engine::Comparison::Less;
+    case ComparisonWord::LessEqual: return engine::Comparison::LessEqual;
+    case ComparisonWord::Greater: return engine::Comparison::Greater;
+    case ComparisonWord::GreaterEqual: return engine::Comparison::GreaterEqual;
+  }
+  return engine::Comparison::Equal;
+}
+
+bool is_plain_single(const ToleranceSyntax& tolerance) {
+  return !tolerance.held && (!tolerance.count || tolerance.count->value == 1) &&
+         (!tolerance.window || tolerance.window->value == 1);
+}
+
+std::string rule_text(const IfSyntax& rule) {
+  std::string text = "if";
+  for (std::size_t i = 0; i < rule.condition.size(); ++i) {
+    if (i > 0) text += rule.condition[i].or_before ? " or" : " and";
+    text += ' ' + std::visit(TestText{}, rule.condition[i].test);
+  }
+  text += tolerance_text(rule.tolerance) + " then " + action_text(rule.action);
+  if (rule.recovery)
+    text += fmt::format(" else if succeeded{} then {}", tolerance_text(rule.recovery->tolerance),
+                        action_text(rule.recovery->action));
+  return text;
+}
+
+std::string schedule_text(const EverySyntax& every) {
+  if (every.interval) return "every " + written(every.interval->value);
+  if (every.cycles) return fmt::format("every {} cycle{}", every.cycles->value, every.cycles->value == 1 ? "" : "s");
+  return fmt::format("{}every {}", every.negated ? "not " : "", written_text(every.cron ? every.cron->value : ""));
+}
+
+}  // namespace healer::config

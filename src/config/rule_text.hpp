@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The canonical text of rules and schedules: one line, as the language would read it again. Names a rule for people
+// and, hashed, for the saved state, so it changes only with the rule's meaning.
+#pragma once
+
+#include <string>
+
+#include "config/syntax.hpp"
+#include "engine/graph.hpp"
+
+namespace healer::config {
+
+/// `if status != 0 for 3 cycles then exec "/bin/x a" else if succeeded for 2 cycles then alert`
+[[nodiscard]] std::string rule_text(const IfSyntax& rule);
+
+/// `every 5 cycles`, `not every "* 1-3 * * *"`
+[[nodiscard]] std::string schedule_text(const EverySyntax& every);
+
+[[nodiscard]] engine::Comparison comparison(ComparisonWord word);
+
+/// The rule's tolerance is met by a single run.
+[[nodiscard]] bool is_plain_single(const ToleranceSyntax& tolerance);
+
+}  // namespace healer::config

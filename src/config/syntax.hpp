@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// The syntax tree: what was written, statement by statement, with the place of every word. Nothing is looked up, no
+// value is checked, no default is filled in here: that is the business of the passes that follow. A value that can be
+// wrong (a number out of range, an unknown user) is a tree all the same, and the validator's error, at its place.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "util/time.hpp"
+
+namespace healer::config {
+
+/// Bytes of a source file: `file` is an index into Sources, `begin` and `end` are offsets (end is one past the last).
+struct SourceRange {
+  std::uint32_t file = 0;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+
+  bool operator==(const SourceRange&) const = default;
+};
+
+/// A word or value with its place.
+template <typename T>
+struct Located {
+  T value{};
+  SourceRange range;
+};
+
+using Word = Located<std::string>;      ///< unquoted text
+using Number = Located<std::uint64_t>;  ///< saturates at 2^64-1
+
+/// A command as written, already split into arguments as Monit splits it.
+struct CommandSyntax {
+  std::vector<std::string> arguments;
+  SourceRange range;
+  std::optional<Word> uid;  ///< name or number
+  std::optional<Word> gid;
+  std::optional<Located<Duration>> timeout;
+  bool single_quoted_with_arguments =
+      false;  ///< Monit takes the whole text as the program's name (facts 1.1, quote trap 1)
+};
+
+enum class ComparisonWord : std::uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
+
+struct StatusSyntax {
+  ComparisonWord comparison = ComparisonWord::Equal;
+  Number value;
+};
+struct ChangedStatusSyntax {};
+struct ContentSyntax {
+  bool negated = false;
+  Word pattern;
+};
+
+struct TermSyntax {
+  std::variant<StatusSyntax, ChangedStatusSyntax, ContentSyntax> test;
+  bool or_before = false;
+  SourceRange range;
+};
+
+/// `for 3 cycles`, `2 times within 5 cycles`, `for 90 seconds`. `window` is absent for the plain form.
+struct ToleranceSyntax {
+  std::optional<Number> count;
+  std::optional<Number> window;
+  std::optional<Located<Duration>> held;
+  SourceRange range;
+};
+
+struct ActionSyntax {
+  enum class Kind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart } kind = Kind::Alert;
+  CommandSyntax command;         ///< Exec
+  std::optional<Number> repeat;  ///< `repeat every N cycles`
+  bool overlapping = false;
+  SourceRange range;
+};
+
+struct RecoverySyntax {
+  std::optional<ToleranceSyntax> tolerance;
+  ActionSyntax action;
+};
+
+struct IfSyntax {
+  std::vector<TermSyntax> condition;
+  std::optional<ToleranceSyntax> tolerance;
+  ActionSyntax action;
+  std::optional<RecoverySyntax> recovery;
+  SourceRange range;
+};
+
+struct EverySyntax {
+  bool negated = false;  ///< `not every`
+  std::optional<Number> cycles;
+  std::optional<Word> cron;                   ///< as written; whether these are five fields the validator says
+  std::optional<Located<Duration>> interval;  ///< healer's own
+  SourceRange range;
+};
+
+struct MailFormatSyntax {
+  std::optional<Word> from, reply_to, subject, message;
+};
+
+struct AlertSyntax {
+  Word address;
+  bool negated = false;      ///< `not on { ... }`
+  std::vector<Word> events;  ///< empty: all
+  std::optional<Number> reminder;
+  MailFormatSyntax format;
+  SourceRange range;
+};
+struct NoAlertSyntax {
+  Word address;
+};
+struct GroupSyntax {
+  Word name;
+};
+struct ModeSyntax {
+  Word mode;  ///< active, passive, manual
+};
+struct OnRebootSyntax {
+  Word policy;  ///< start, nostart, laststate
+};
+
+using ServiceStatement =
+    std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax, OnRebootSyntax>;
+
+struct CheckProgramSyntax {
+  Word name;
+  CommandSyntax command;
+  std::vector<ServiceStatement> statements;
+  SourceRange range;  ///< of the header
+};
+
+// ---- set ----------------------------------------------------------------------------------------------------------
+
+struct SetDaemon {
+  Located<Duration> cycle;
+  std::optional<Located<Duration>> start_delay;
+};
+struct SetLog {
+  Word path;  ///< empty with syslog
+  bool syslog = false;
+  std::optional<Word> facility;
+};
+/// pidfile, idfile, statefile, control socket.
+struct SetPath {
+  enum class Kind : std::uint8_t { PidFile, IdFile, StateFile, ControlSocket } kind{};
+  Word path;
+};
+struct SetLimits {
+  struct Item {
+    Word name;  ///< lower case
+    std::variant<std::uint64_t, Duration> value;
+    SourceRange range;
+  };
+  std::vector<Item> items;
+};
+struct TlsSyntax {
+  std::optional<Word> version;                 ///< as written, "ssl", "tls", "tlsv12", "auto"
+  std::vector<std::pair<Word, Word>> options;  ///< verify: enable, ...
+};
+struct SetMailServer {
+  struct Server {
+    Word host;
+    std::optional<Number> port;
+    std::optional<Word> username, password;
+    std::optional<TlsSyntax> tls;
+    std::optional<Word> checksum_type, checksum;
+  };
+  std::vector<Server> servers;
+  std::optional<Located<Duration>> timeout;
+  std::optional<Word> hostname;
+};
+struct SetMailFormat {
+  MailFormatSyntax format;
+};
+struct SetAlert {
+  AlertSyntax alert;
+};
+struct SetEnvironment {
+  Word name;
+  Word value;
+};
+struct SetSettle {
+  Located<Duration> settle;
+};
+/// Statements that are only a word: init, shadow, dry run, accept dormant, terminal batch, cycles count polls|runs.
+struct SetSwitch {
+  enum class Kind : std::uint8_t {
+    Init,
+    Shadow,
+    DryRun,
+    AcceptDormant,
+    TerminalBatch,
+    CyclesCountPolls,
+    CyclesCountRuns
+  } kind{};
+};
+struct SetOnReboot {
+  Word policy;
+};
+
+using SetStatement = std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert,
+                                  SetEnvironment, SetSettle, SetSwitch, SetOnReboot>;
+
+struct SetSyntax {
+  SetStatement statement;
+  SourceRange range;
+};
+
+struct IncludeSyntax {
+  Word pattern;
+  SourceRange range;
+};
+
+/// Statements of a service that stand at the beginning of a file or after an `include`: they belong to the service that
+/// was begun last before them, in the files' order of reading (an include is as if its text stood there, as in Monit,
+/// so that files with common `alert` or `group` lines can be included in a service). The include pass joins them.
+struct ContinuationSyntax {
+  std::vector<ServiceStatement> statements;
+  SourceRange range;  ///< of the first one
+};
+
+using Statement = std::variant<SetSyntax, IncludeSyntax, CheckProgramSyntax, ContinuationSyntax>;
+
+/// Healer's own wording found on the way, for `--dialect monit`: what it is called, and where.
+struct Extension {
+  std::string name;
+  SourceRange range;
+};
+
+/// One file, parsed. Statements in the order of writing.
+struct FileSyntax {
+  std::vector<Statement> statements;
+  std::vector<Extension> extensions;
+};
+
+}  // namespace healer::config

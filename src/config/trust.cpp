@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Who else could write what healer, as root, runs by. The main file must be its owner's alone, as in Monit; of other
+// files, programs and the directories that hold them one is told.
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/passes.hpp"
+
+namespace healer::config {
+namespace {
+
+constexpr std::uint32_t kOthers = 077;
+constexpr std::uint32_t kSticky = 01000;
+constexpr std::uint32_t kGroupWrite = 020;
+constexpr std::uint32_t kOthersWrite = 002;
+
+class TrustCheck {
+ public:
+  TrustCheck(const Environment& environment, Diagnostics& said) : environment_(environment), said_(said) {}
+
+  void main_file(const std::string& path) {
+    const Result<FileFacts> facts = environment_.stat(path);
+    if (!facts) return;
+    if ((facts->mode & kOthers) != 0)
+      report(said_, DiagnosticSeverity::Error, path,
+             fmt::format("the permission {:04o} is too wide: the control file may be open to its owner alone (0700)",
+                         facts->mode & 07777),
+             fmt::format("chmod 600 {}", path));
+    if (facts->uid != environment_.effective_uid())
+      report(said_, DiagnosticSeverity::Error, path,
+             fmt::format("the control file belongs to uid {}, not to uid {} that healer runs as", facts->uid,
+                         environment_.effective_uid()),
+             fmt::format("chown {} {}", environment_.effective_uid(), path));
+  }
+
+  /// A file and the directory that holds it; the message stands at `range`, else at the file.
+  void file(const std::string& path, const SourceRange* range) {
+    one(path, range);
+    const std::string directory = std::filesystem::path(path).parent_path().string();
+    if (!directory.empty()) one(directory, range);
+  }
+
+ private:
+  void one(const std::string& path, const SourceRange* range) {
+    if (!seen_.insert(path).second) return;
+    const Result<FileFacts> facts = environment_.stat(path);
+    if (!facts) return;
+    std::string reason;
+    const bool by_group = (facts->mode & kGroupWrite) != 0 && facts->gid != 0;
+    if ((facts->mode & kOthersWrite) != 0)
+      reason = "everybody";
+    else if (by_group)
+      reason = fmt::format("group {}", facts->gid);
+    // In a sticky directory nobody can replace what belongs to another.
+    if (facts->is_directory && (facts->mode & kSticky) != 0) reason.clear();
+    if (reason.empty() && facts->uid != 0 && facts->uid != environment_.effective_uid())
+      reason = fmt::format("uid {}", facts->uid);
+    if (reason.empty()) return;
+    std::string message = fmt::format("{} can write {}{}, which healer runs by", reason,
+                                      facts->is_directory ? "the directory " : "", in_quotes(path));
+    if (range != nullptr)
+      report(said_, DiagnosticSeverity::Warning, *range, std::move(message));
+    else
+      report(said_, DiagnosticSeverity::Warning, path, std::move(message));
+  }
+
+  const Environment& environment_;
+  Diagnostics& said_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+void check_trust(const Document& document, const std::string& path, const Environment& environment,
+                 const Sources& sources, Diagnostics& said) {
+  if (!environment.looks_up() || sources.size() == 0) return;
+  TrustCheck check(environment, said);
+  std::set<std::uint32_t> included;
+  for (const Inclusion& inclusion : document.inclusions) included.insert(inclusion.file);
+  if (!document.directory.empty()) {
+    for (std::uint32_t file = 0; file < sources.size(); ++file)
+      if (!included.contains(file)) check.file(sources.at(file).path, nullptr);
+  } else {
+    check.main_file(path);
+  }
+  for (const Inclusion& inclusion : document.inclusions) check.file(sources.at(inclusion.file).path, &inclusion.by);
+
+  const auto command = [&](const CommandSyntax& syntax) {
+    if (!syntax.arguments.empty() && syntax.arguments.front().starts_with('/'))
+      check.file(syntax.arguments.front(), &syntax.range);
+  };
+  for_each_check(document, [&](const CheckProgramSyntax& service) {
+    command(service.command);
+    for (const ServiceStatement& statement : service.statements)
+      if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
+        command(rule->action.command);
+        if (rule->recovery) command(rule->recovery->action.command);
+      }
+  });
+}
+
+}  // namespace healer::config

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// Values that cannot be. Everything here is an error at the place of the value; what Monit accepts though it makes no
+// sense is the linter's business.
+#include <regex.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <unordered_map>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/cron.hpp"
+#include "config/passes.hpp"
+#include "config/vocabulary.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+constexpr std::uint64_t kMaxCycles = 64;
+
+class Validator {
+ public:
+  Validator(const Sources& sources, Diagnostics& said) : sources_(sources), said_(said) {}
+
+  void run(const Document& document) {
+    collect_broken();
+    for (std::size_t i = 0; i < document.statements.size(); ++i) {
+      if (const auto* set = std::get_if<SetSyntax>(&document.statements[i])) {
+        std::visit([this](const auto& statement) { check(statement); }, set->statement);
+      } else {
+        const SourceRange* next = i + 1 < document.statements.size() ? &range_of(document.statements[i + 1]) : nullptr;
+        service(std::get<CheckProgramSyntax>(document.statements[i]), next);
+      }
+    }
+    // Only the last `set daemon` counts.
+    const SetDaemon* daemon = nullptr;
+    for_each_set<SetDaemon>(document, [&](const SetDaemon& set, const SourceRange&) { daemon = &set; });
+    if (daemon != nullptr && daemon->cycle.value <= Duration{0})
+      error(daemon->cycle.range, "the cycle must be longer than 0", "as in 'set daemon 30'");
+  }
+
+ private:
+  void error(const SourceRange& range, std::string message, std::string remedy = {}) {
+    report(said_, DiagnosticSeverity::Error, range, std::move(message), std::move(remedy));
+  }
+
+  // ---- services ---------------------------------------------------------------------------------------------------
+
+  static const SourceRange& range_of(const Document::Statement& statement) {
+    return std::visit([](const auto& node) -> const SourceRange& { return node.range; }, statement);
+  }
+
+  /// Remembers where the parser has found errors: it is not said what a service lacks that has one.
+  void collect_broken() {
+    for (const Diagnostic& diagnostic : said_)
+      if (diagnostic.severity == DiagnosticSeverity::Error && diagnostic.range)
+        broken_.emplace(diagnostic.range->file, diagnostic.range->begin);
+  }
+
+  /// Whether there is an error between a service's header and the statement after it.
+  [[nodiscard]] bool is_broken(const SourceRange& header, const SourceRange* next) const {
+    const auto first = broken_.lower_bound({header.file, header.begin});
+    if (first == broken_.end() || first->first != header.file) return false;
+    return next == nullptr || next->file != header.file || first->second < next->begin;
+  }
+
+  void service(const CheckProgramSyntax& check, const SourceRange* next) {
+    const std::string name = to_lower(check.name.value);
+    const auto [known, is_new] = names_.emplace(name, check.name.range);
+    if (!is_new) {
+      const SourceRange& first = known->second;
+      error(check.name.range, fmt::format("there is a service {} already", in_quotes(check.name.value)),
+            fmt::format("the first one is at {}:{}; case makes no difference", printable(sources_.at(first.file).path),
+                        sources_.position(first.file, first.begin).line));
+    }
+    bool tested = false;
+    patterns_.clear();
+    for (const ServiceStatement& statement : check.statements) {
+      tested = tested || std::holds_alternative<IfSyntax>(statement);
+      std::visit([this](const auto& node) { this->statement(node); }, statement);
+    }
+    if (!tested && !is_broken(check.range, next))
+      error(check.range, fmt::format("'check program {}' has no test", printable(check.name.value)),
+            "add a 'status' or 'content' test, as in 'if status != 0 then alert'");
+    if (patterns_.size() > engine::kMaxPatterns)
+      error(check.range, fmt::format("{} has {} different content tests: at most {} are possible",
+                                     in_quotes(check.name.value), patterns_.size(), engine::kMaxPatterns));
+  }
+
+  void statement(const IfSyntax& rule) {
+    for (const TermSyntax& term : rule.condition)
+      if (const auto* content = std::get_if<ContentSyntax>(&term.test)) regex(content->pattern);
+    if (rule.tolerance) tolerance(*rule.tolerance);
+    action(rule.action);
+    if (!rule.recovery) return;
+    if (rule.recovery->tolerance) tolerance(*rule.recovery->tolerance);
+    action(rule.recovery->action);
+  }
+
+  void regex(const Word& pattern) {
+    patterns_.insert(pattern.value);
+    regex_t compiled;
+    const int code = regcomp(&compiled, pattern.value.c_str(), REG_EXTENDED | REG_NOSUB);
+    if (code == 0) return regfree(&compiled);
+    std::array<char, 200> reason{};
+    regerror(code, &compiled, reason.data(), reason.size());
+    error(pattern.range, fmt::format("{} is no regular expression: {}", in_quotes(pattern.value), reason.data()));
+  }
+
+  void tolerance(const ToleranceSyntax& tolerance) {
+    const auto cycles = [this](const Number& number) {
+      if (number.value >= 1 && number.value <= kMaxCycles) return true;
+      error(number.range,
+            fmt::format("the number of cycles must be between 1 and {}, not {}", kMaxCycles, number.value));
+      return false;
+    };
+    if (tolerance.held) duration(*tolerance.held);
+    if (tolerance.count && !tolerance.window) cycles(*tolerance.count);
+    if (tolerance.window && cycles(*tolerance.window) && tolerance.count &&
+        (tolerance.count->value < 1 || tolerance.count->value > tolerance.window->value))
+      error(tolerance.count->range, fmt::format("the number of times must be between 1 and the {} cycles, not {}",
+                                                tolerance.window->value, tolerance.count->value));
+  }
+
+  void duration(const Located<Duration>& duration) {
+    if (duration.value <= Duration{0}) error(duration.range, "the duration must be longer than 0");
+  }
+
+  void action(const ActionSyntax& action) {
+    switch (action.kind) {
+      case ActionSyntax::Kind::Alert:
+      case ActionSyntax::Kind::Unmonitor: return;
+      case ActionSyntax::Kind::Exec:
+        if (action.command.timeout) duration(*action.command.timeout);
+        return;
+      case ActionSyntax::Kind::Start:
+      case ActionSyntax::Kind::Stop:
+      case ActionSyntax::Kind::Restart:
+        return error(action.range, "this version of healer cannot start, stop or restart a service yet",
+                     "use 'exec' with the command that does it");
+    }
+  }
+
+  void statement(const EverySyntax& every) {
+    if (every.interval) duration(*every.interval);
+    if (!every.cron) return;
+    const CronReading reading = read_cron(every.cron->value);
+    if (!reading.error.empty()) error(every.cron->range, reading.error, reading.remedy);
+  }
+
+  // What these say is settled by the grammar.
+  void statement(const AlertSyntax&) {}
+  void statement(const NoAlertSyntax&) {}
+  void statement(const GroupSyntax&) {}
+  void statement(const ModeSyntax&) {}
+  void statement(const OnRebootSyntax&) {}
+
+  // ---- set --------------------------------------------------------------------------------------------------------
+
+  void check(const SetLog& log) {
+    if (!log.facility) return;
+    const std::string& name = log.facility->value;
+    if (std::ranges::none_of(kFacilities, [&](std::string_view known) { return iequals(known, name); }))
+      error(log.facility->range, fmt::format("{} is no syslog facility", in_quotes(name)),
+            "write 'log_daemon', or 'log_local0' to 'log_local7'");
+  }
+  void check(const SetMailServer& set) {
+    for (const SetMailServer::Server& server : set.servers) {
+      if (server.tls) tls(*server.tls);
+      if (server.checksum) checksum(server);
+    }
+  }
+  void check(const SetEnvironment& set) {
+    const std::string& name = set.name.value;
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    const bool valid = !name.empty() && is_letter(name.front()) &&
+                       std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+    if (!valid)
+      error(set.name.range, fmt::format("{} cannot be the name of an environment variable", in_quotes(name)),
+            "letters, digits and '_', the first no digit");
+    else if (name.starts_with("MONIT_") || name.starts_with("HEALER_"))
+      error(set.name.range, fmt::format("{} is for healer to set", in_quotes(name)), "choose another name");
+  }
+  // What these say is settled by the grammar, or by the pass that reads it.
+  void check(const SetDaemon&) {}
+  void check(const SetPath&) {}
+  void check(const SetLimits&) {}
+  void check(const SetMailFormat&) {}
+  void check(const SetAlert&) {}
+  void check(const SetSettle&) {}
+  void check(const SetSwitch&) {}
+  void check(const SetOnReboot&) {}
+
+  void tls(const TlsSyntax& tls) {
+    if (tls.version) tls_version(*tls.version);
+    for (const auto& [name, value] : tls.options)
+      if (iequals(name.value, "version")) tls_version(value);
+  }
+
+  void tls_version(const Word& version) {
+    if (iequals(version.value, "sslv2") || iequals(version.value, "sslv3"))
+      error(version.range, fmt::format("{} is broken and no longer supported", in_quotes(version.value)),
+            "write 'tls' for the best that both sides know");
+  }
+
+  void checksum(const SetMailServer::Server& server) {
+    const Word& sum = *server.checksum;
+    const std::size_t size = sum.value.size();
+    const bool is_hex = sum.value.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+    std::size_t wanted = size == 40 || size == 64 ? size : 32;
+    std::string_view type = "checksum";
+    if (server.checksum_type && iequals(server.checksum_type->value, "md5")) wanted = 32, type = "MD5 checksum";
+    if (server.checksum_type && iequals(server.checksum_type->value, "sha1")) wanted = 40, type = "SHA1 checksum";
+    if (!is_hex || size != wanted)
+      error(sum.range, fmt::format("{} is no {}", in_quotes(sum.value), type),
+            server.checksum_type ? fmt::format("it has {} hexadecimal digits", wanted)
+                                 : "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");
+  }
+
+  const Sources& sources_;
+  Diagnostics& said_;
+  std::unordered_map<std::string, SourceRange> names_;
+  std::set<std::string> patterns_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> broken_;  ///< file and offset of errors
+};
+
+}  // namespace
+
+void validate(const Document& document, const Sources& sources, Diagnostics& said) {
+  Validator(sources, said).run(document);
+}
+
+}  // namespace healer::config

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+#include "control/commands.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+#include <nlohmann/json.hpp>
+
+#include "control/history_reader.hpp"
+#include "control/views.hpp"
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+using engine::Engine;
+using engine::Graph;
+using engine::RecordKind;
+using engine::ServiceId;
+
+/// Followers hold a place at the server for as long as they like: they may not take all of them.
+constexpr std::size_t kMaxFollowers = 16;
+constexpr std::uint32_t kDefaultRecords = 100;
+/// How many services are looked through for a name that was meant; with more the loop would be kept too long.
+constexpr std::size_t kMaxCandidates = 10'000;
+
+using Selection = std::variant<std::vector<ServiceId>, Failure>;
+
+Failure unknown_service(const Graph& graph, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const ServiceId id : graph.order) {
+    if (names.size() == kMaxCandidates) break;
+    names.emplace_back(graph.at(id).name);
+  }
+  const std::string_view near = nearest_word(name, names);
+  return {"unknown-service", fmt::format("there is no service \"{}\"", printable(name)),
+          near.empty() ? "`healerctl summary` lists them" : fmt::format("did you mean \"{}\"?", near)};
+}
+
+bool in_group(const engine::ServiceBlock& block, std::string_view group) {
+  return std::ranges::any_of(block.groups, [&](const std::string& own) { return iequals(own, group); });
+}
+
+/// The services that a request names, in the order of the files (of the request where it only names services).
+Selection select(const Graph& graph, const Request& request) {
+  if (request.all) return graph.order;
+  std::vector<ServiceId> named;
+  std::set<ServiceId> chosen;
+  for (const std::string& name : request.names) {
+    const auto found = graph.find(name);
+    if (!found) return unknown_service(graph, name);
+    if (chosen.insert(*found).second) named.push_back(*found);
+  }
+  if (request.groups.empty()) return named;
+  for (const std::string& group : request.groups) {
+    bool any = false;
+    for (const ServiceId id : graph.order) {
+      if (!in_group(graph.at(id), group)) continue;
+      any = true;
+      chosen.insert(id);
+    }
+    if (!any) return Failure{"unknown-group", fmt::format("no service is in a group \"{}\"", printable(group)), ""};
+  }
+  std::vector<ServiceId> services;
+  std::ranges::copy_if(graph.order, std::back_inserter(services), [&](ServiceId id) { return chosen.contains(id); });
+  return services;
+}
+
+/// A text that is ready.
+class ReadyAnswer : public Answer {
+ public:
+  explicit ReadyAnswer(std::string text) : text_(std::move(text)) {}
+  Next pull(std::string& out, std::size_t) override {
+    out += text_;
+    return Next::Done;
+  }
+
+ private:
+  std::string text_;
+};
+
+std::unique_ptr<Answer> refuse(const Failure& failure) { return std::make_unique<ReadyAnswer>(error_line(failure)); }
+
+/// `status` and `summary`: services page by page, each as it is when its page is asked for.
+class ServicesAnswer : public Answer {
+ public:
+  ServicesAnswer(const DaemonHooks& daemon, const Request& request, std::vector<ServiceId> services)
+      : daemon_(daemon), verb_(request.verb), only_failed_(request.failed), services_(std::move(services)) {}
+
+  Next pull(std::string& out, std::size_t budget) override {
+    const Engine& engine = daemon_.engine;
+    const Instant now = daemon_.now();
+    if (!begun_) out += header_line(verb_, view_daemon(engine, daemon_.version, now));
+    begun_ = true;
+    const ActionIndex actions = verb_ == Verb::Status ? index_actions(engine) : ActionIndex{};
+    // Services that are not shown cost time too.
+    std::size_t left = kServicesPerTurn;
+    for (; next_ < services_.size() && out.size() < budget && left > 0; ++next_, --left) {
+      const ServiceId id = services_[next_];
+      const auto& slots = engine.graph()->slots;
+      if (id.index() >= slots.size() || !slots[id.index()]) continue;  // a reload took it away meanwhile
+      const ServiceSummary summary = summarise(engine, id, now);
+      totals_.add(summary.state);
+      if (only_failed_ && summary.state != "failed") continue;
+      out += item_line(verb_ == Verb::Status ? Json(view_status(engine, id, actions, now)) : Json(summary));
+    }
+    if (next_ < services_.size()) return Next::More;
+    out += end_line(totals_);
+    return Next::Done;
+  }
+
+ private:
+  static constexpr std::size_t kServicesPerTurn = 500;
+
+  const DaemonHooks& daemon_;
+  Verb verb_;
+  bool only_failed_;
+  std::vector<ServiceId> services_;
+  std::size_t next_ = 0;
+  Totals totals_;
+  bool begun_ = false;
+};
+
+/// `explain`: services one by one, each with the last firings of its rules from the history.
+class ExplainAnswer : public Answer {
+ public:
+  ExplainAnswer(const DaemonHooks& daemon, HistoryReader& reader, std::vector<ServiceId> services, Wake wake)
+      : daemon_(daemon), reader_(reader), services_(std::move(services)), wake_(std::move(wake)) {}
+
+  Next pull(std::string& out, std::size_t budget) override {
+    if (!begun_) out += header_line(Verb::Explain, view_daemon(daemon_.engine, daemon_.version, daemon_.now()));
+    begun_ = true;
+    while (next_ < services_.size()) {
+      if (out.size() >= budget) return Next::More;
+      const auto& slots = daemon_.engine.graph()->slots;
+      const ServiceId id = services_[next_];
+      if (id.index() >= slots.size() || !slots[id.index()]) {
+        query_.reset();
+        ++next_;
+        continue;
+      }
+      if (!query_) {
+        query_ = reader_.ask({.service = slots[id.index()]->name,
+                              .since = {},
+                              .after = 0,
+                              .kinds = {RecordKind::RuleFailed, RecordKind::RuleMatched, RecordKind::RuleChanged},
+                              .limit = kFirings},
+                             wake_);
+        return Next::Waiting;
+      }
+      const auto records = query_->take();
+      if (!records) return Next::Waiting;
+      query_.reset();
+      ++next_;
+      out += item_line(explained(id, *records));
+    }
+    out += end_line(Done{true, ""});
+    return Next::Done;
+  }
+
+ private:
+  static constexpr std::uint32_t kFirings = 200;
+
+  Json explained(ServiceId id, const HistoryReader::Records& records) const {
+    const Engine& engine = daemon_.engine;
+    ServiceExplanation view = view_explanation(engine, id, index_actions(engine), daemon_.now());
+    if (!records) {
+      view.notes.push_back(fmt::format("The history cannot be read: {}.", records.error().what));
+      return view;
+    }
+    const auto& rules = engine.graph()->at(id).rules;
+    for (const engine::Record& record : *records)  // oldest first: the last one stays
+      for (std::size_t i = 0; i < rules.size(); ++i)
+        if (rules[i].key == record.rule) view.rules[i].last_fired = view_record(record);
+    return view;
+  }
+
+  const DaemonHooks& daemon_;
+  HistoryReader& reader_;
+  std::vector<ServiceId> services_;
+  Wake wake_;
+  std::size_t next_ = 0;
+  std::shared_ptr<HistoryReader::Query> query_;
+  bool begun_ = false;
+};
+
+/// What a command that acts waits for.
+struct Pending {
+  Wake wake;
+  std::variant<std::monostate, Done, Failure> outcome;
+};
+
+class PendingAnswer : public Answer {
+ public:
+  PendingAnswer(std::string header, std::shared_ptr<Pending> pending)
+      : header_(std::move(header)), pending_(std::move(pending)) {}
+  Next pull(std::string& out, std::size_t) override {
+    out += std::exchange(header_, {});
+    if (const auto* done = std::get_if<Done>(&pending_->outcome)) {
+      out += end_line(*done);
+    } else if (const auto* failure = std::get_if<Failure>(&pending_->outcome)) {
+      out += error_line(*failure);
+    } else {
+      return Next::Waiting;
+    }
+    return Next::Done;
+  }
+
+ private:
+  std::string header_;
+  std::shared_ptr<Pending> pending_;
+};
+
+/// Told when the history has grown.
+struct Follower {
+  Wake wake;
+  bool grown = false;
+};
+
+class HistoryAnswer : public Answer {
+ public:
+  HistoryAnswer(const DaemonHooks& daemon, HistoryReader& reader, store::HistoryQuery what,
+                std::shared_ptr<Follower> follower, Wake wake)
+      : daemon_(daemon),
+        reader_(reader),
+        what_(std::move(what)),
+        follower_(std::move(follower)),
+        wake_(std::move(wake)),
+        query_(reader_.ask(what_, wake_)) {}
+
+  Next pull(std::string& out, std::size_t budget) override {
+    if (!begun_) out += header_line(Verb::History, view_daemon(daemon_.engine, daemon_.version, daemon_.now()));
+    begun_ = true;
+    for (;;) {
+      for (; next_ < records_.size(); ++next_) {
+        if (out.size() >= budget) return Next::More;
+        out += item_line(view_record(records_[next_]));
+      }
+      if (loaded_ && !follower_) {
+        out += end_line(Done{true, ""});
+        return Next::Done;
+      }
+      if (!query_) {
+        if (!std::exchange(follower_->grown, false)) return Next::Waiting;
+        what_.limit = kMaxRecords;
+        query_ = reader_.ask(what_, wake_);
+      }
+      auto records = query_->take();
+      if (!records) return Next::Waiting;
+      query_.reset();
+      if (!*records) {
+        out += error_line({"history", fmt::format("the history cannot be read: {}", records->error().what), ""});
+        return Next::Done;
+      }
+      records_ = std::move(**records);
+      next_ = 0;
+      loaded_ = true;
+      for (const engine::Record& record : records_) what_.after = std::max(what_.after, record.sequence);
+      // The history knows services that are gone, so only one that neither knows is a slip of the fingers.
+      const Graph& graph = *daemon_.engine.graph();
+      if (records_.empty() && !follower_ && !what_.service.empty() && !graph.find(what_.service)) {
+        out += error_line(unknown_service(graph, what_.service));
+        return Next::Done;
+      }
+    }
+  }
+  [[nodiscard]] bool endless() const override { return follower_ != nullptr; }
+
+ private:
+  const DaemonHooks& daemon_;
+  HistoryReader& reader_;
+  store::HistoryQuery what_;
+  std::shared_ptr<Follower> follower_;  // null: it does not follow
+  Wake wake_;
+  std::shared_ptr<HistoryReader::Query> query_;
+  std::vector<engine::Record> records_;
+  std::size_t next_ = 0;
+  bool loaded_ = false;
+  bool begun_ = false;
+};
+
+}  // namespace
+
+struct Commands::Impl {
+  explicit Impl(DaemonHooks hooks) : daemon(std::move(hooks)), reader(daemon.store) {}
+
+  [[nodiscard]] std::string header(Verb verb) const {
+    return header_line(verb, view_daemon(daemon.engine, daemon.version, daemon.now()));
+  }
+  std::unique_ptr<Answer> history(const Request& request, Wake wake);
+  std::unique_ptr<Answer> submit(const Request& request, const Peer& peer, std::vector<ServiceId> services, Wake wake);
+  std::unique_ptr<Answer> reload(Wake wake);
+  std::unique_ptr<Answer> quit(Wake wake);
+
+  DaemonHooks daemon;
+  HistoryReader reader;
+  std::uint64_t next_command = 1;
+  std::map<std::uint64_t, std::weak_ptr<Pending>> pending;  // by CommandId
+  std::vector<std::weak_ptr<Follower>> followers;
+};
+
+std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wake) {
+  if (request.names.size() > 1 || !request.groups.empty())
+    return refuse({"bad-request", "the history is that of one service, or of all", ""});
+  store::HistoryQuery query{.service = request.names.empty() ? std::string{} : request.names.front(),
+                            .since = {},
+                            .after = 0,
+                            .kinds = {},
+                            .limit = std::min(request.limit, kMaxRecords)};
+  if (query.limit == 0) query.limit = request.since ? kMaxRecords : kDefaultRecords;
+  if (request.since) query.since = daemon.now().wall - std::clamp(*request.since, Duration{0}, Duration{days{36'500}});
+  std::shared_ptr<Follower> follower;
+  if (request.follow) {
+    std::erase_if(followers, [](const auto& one) { return one.expired(); });
+    if (followers.size() >= kMaxFollowers)
+      return refuse({"busy", fmt::format("{} clients follow the history already", kMaxFollowers), "end one of them"});
+    follower = std::make_shared<Follower>(Follower{.wake = wake});
+    followers.push_back(follower);
+  }
+  return std::make_unique<HistoryAnswer>(daemon, reader, std::move(query), std::move(follower), std::move(wake));
+}
+
+std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Peer& peer,
+                                               std::vector<ServiceId> services, Wake wake) {
+  using Kind = engine::event::Command::Kind;
+  const Kind kind = request.verb == Verb::Monitor     ? Kind::Monitor
+                    : request.verb == Verb::Unmonitor ? Kind::Unmonitor
+                    : request.verb == Verb::Accept    ? Kind::Accept
+                                                      : Kind::Validate;
+  auto waiting = std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}});
+  const std::uint64_t id = next_command++;
+  pending.emplace(id, waiting);
+  auto answer = std::make_unique<PendingAnswer>(header(request.verb), waiting);
+  daemon.submit({.id = engine::CommandId{id}, .kind = kind, .services = std::move(services), .by = peer.name()});
+  return answer;
+}
+
+std::unique_ptr<Answer> Commands::Impl::reload(Wake wake) {
+  auto waiting = std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}});
+  auto answer = std::make_unique<PendingAnswer>(header(Verb::Reload), waiting);
+  daemon.reload([known = std::weak_ptr(waiting)](bool ok, std::string text) {
+    const auto asked = known.lock();
+    if (!asked) return;  // its client has gone
+    if (ok) {
+      asked->outcome = Done{true, std::move(text)};
+    } else {
+      asked->outcome = Failure{"reload-failed", std::move(text), "the rules that were in force stay in force"};
+    }
+    asked->wake();
+  });
+  return answer;
+}
+
+std::unique_ptr<Answer> Commands::Impl::quit(Wake wake) {
+  auto answer = std::make_unique<PendingAnswer>(
+      header(Verb::Quit), std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}}));
+  daemon.quit();
+  return answer;
+}
+
+Commands::Commands(DaemonHooks daemon) : impl_(std::make_unique<Impl>(std::move(daemon))) {}
+Commands::~Commands() = default;
+
+std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& peer, Wake wake) {
+  const Verb verb = request.verb;
+  if (verb == Verb::Ping)
+    return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.version}));
+  if (verb == Verb::History) return impl_->history(request, std::move(wake));
+  if (verb == Verb::Reload) return impl_->reload(std::move(wake));
+  if (verb == Verb::Quit) return impl_->quit(std::move(wake));
+
+  const Graph& graph = *impl_->daemon.engine.graph();
+  const bool nothing_named = !request.all && request.names.empty() && request.groups.empty();
+  if (nothing_named && acts(verb))
+    return refuse({"nothing-selected", fmt::format("{} which services?", to_string(verb)),
+                   "name services or groups, or say \"all\""});
+  Selection selection = nothing_named ? Selection(graph.order) : select(graph, request);
+  if (const auto* failure = std::get_if<Failure>(&selection)) return refuse(*failure);
+  auto services = std::get<std::vector<ServiceId>>(std::move(selection));
+  if (acts(verb)) return impl_->submit(request, peer, std::move(services), std::move(wake));
+  if (verb == Verb::Explain)
+    return std::make_unique<ExplainAnswer>(impl_->daemon, impl_->reader, std::move(services), std::move(wake));
+  return std::make_unique<ServicesAnswer>(impl_->daemon, request, std::move(services));
+}
+
+void Commands::reply(const engine::effect::Reply& reply) {
+  const auto found = impl_->pending.extract(reply.command.number());
+  if (found.empty()) return;
+  const auto asked = found.mapped().lock();
+  if (!asked) return;  // its client has gone
+  asked->outcome = Done{reply.ok, reply.text};
+  asked->wake();
+}
+
+void Commands::recorded() {
+  std::erase_if(impl_->followers, [](const auto& one) { return one.expired(); });
+  for (const auto& one : impl_->followers) {
+    const auto follower = one.lock();
+    follower->grown = true;
+    follower->wake();
+  }
+}
+
+}  // namespace healer::control

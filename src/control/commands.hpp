@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// What the commands of the control socket mean: the Handler behind the server. Reading ones look at the engine's views
+// page by page as the client reads, and at the store's history on a thread of their own, since a disk may hang. Those
+// that act become engine commands or calls of the daemon, and are answered when the thing has happened.
+//
+// Everything here is called on the loop thread, between two calls of Engine::handle. Must outlive the Server.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "control/server.hpp"
+#include "engine/engine.hpp"
+#include "engine/event.hpp"
+#include "store/store.hpp"
+
+namespace healer::control {
+
+/// What the commands need of the daemon. All of it lives longer than they.
+struct DaemonHooks {
+  const engine::Engine& engine;
+  const store::Store& store;
+  std::function<Instant()> now;
+  /// Hands a command to the engine; its effect::Reply comes back through Commands::reply(), also from within.
+  std::function<void(engine::event::Command)> submit;
+  /// Loads the rules files again and tells how it went: `text` for a person, with diagnostics of several lines. `done`
+  /// is called on the loop thread, also from within, and exactly once.
+  std::function<void(std::function<void(bool ok, std::string text)> done)> reload;
+  /// Begins the orderly end. The client learns of it by the end of the connection.
+  std::function<void()> quit;
+  std::string version;
+};
+
+class Commands : public Handler {
+ public:
+  explicit Commands(DaemonHooks daemon);
+  ~Commands() override;
+
+  [[nodiscard]] std::unique_ptr<Answer> handle(const Request& request, const Peer& peer, Wake wake) override;
+
+  /// A command of this has happened. Replies to other commands are ignored.
+  void reply(const engine::effect::Reply& reply);
+  /// More of the history can be read from the store: whoever follows it is told. Call it when a commit is durable.
+  void recorded();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace healer::control

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "control/render.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "control/render_text.hpp"
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+constexpr std::size_t kLabel = 11;         // columns of the labels of a block
+constexpr std::size_t kNarrow = 60;        // below: only what matters
+constexpr std::size_t kShortestName = 20;  // a longer one may be cut to this
+constexpr std::size_t kOutputLines = 5;    // of a program's output in a block
+
+std::string_view ellipsis(const Style& style) { return style.unicode ? "\u2026" : "..."; }
+
+/// The escape of a state; empty where it needs none.
+std::string_view colour_of(std::string_view word) {
+  if (word == "failed" || word == "error") return "1;31";
+  if (word == "failing" || word == "warning") return "33";
+  if (word == "running" || word == "ok") return "32";
+  if (word == "unmonitored" || word == "debug") return "2";
+  if (word == "initialising") return "36";
+  return "";
+}
+
+std::string paint(std::string text, std::string_view code, const Style& style) {
+  if (!style.colour || code.empty() || text.empty()) return text;
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+std::string clock_time(WallTime when, const Style& style) { return format_civil(style.civil(when)); }
+
+std::string ago(WallTime when, const Style& style) {
+  const Duration age = style.now - when;
+  // The daemon's clock and ours are one; what is a moment ahead happened just now.
+  return age < seconds{1} ? "just now" : format_duration(std::chrono::floor<seconds>(age)) + " ago";
+}
+
+std::string lasting(WallTime since, const Style& style) {
+  return format_duration(std::chrono::floor<seconds>(std::max(style.now - since, Duration{0})));
+}
+
+std::string whole_seconds(Duration duration) {
+  return format_duration(std::chrono::ceil<seconds>(std::max(duration, Duration{0})));
+}
+
+/// `text` broken to the style's width, each line after `first` or, from the second on, after as many blanks.
+std::string hanging(std::string_view first, std::string_view text, const Style& style) {
+  const std::size_t indent = display_width(first);
+  const std::size_t room = style.width == 0 ? 0 : style.width > indent + 8 ? style.width - indent : 8;
+  std::string result;
+  for (const std::string& line : wrap(text, room)) {
+    result += result.empty() ? std::string(first) : std::string(indent, ' ');
+    result += line;
+    result += '\n';
+  }
+  return result;
+}
+
+/// A labelled line of a block.
+std::string field(std::string_view label, std::string_view text, const Style& style) {
+  return hanging(fmt::format("  {:<{}}", label, kLabel), printable(text), style);
+}
+
+std::string describe(const RunView& run) {
+  if (run.outcome == "timed-out") return fmt::format("timed out after {}", format_duration(run.elapsed));
+  if (run.outcome == "not-started") return "could not be started";
+  const std::string took = format_duration(run.elapsed);
+  if (run.outcome == "signalled") return fmt::format("killed by signal {} after {}", run.status, took);
+  return fmt::format("exit status {}, took {}", run.status, took);
+}
+
+std::string output_field(std::string_view output, const Style& style) {
+  std::vector<std::string_view> lines;
+  for (std::string_view rest = trim(output); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    lines.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(lines.size(), kOutputLines); ++i)
+    text += field(i == 0 ? "output" : "", lines[i], style);
+  if (lines.size() > kOutputLines)
+    text += field("", fmt::format("({} more lines)", lines.size() - kOutputLines), style);
+  return text;
+}
+
+/// "failed for 5 m 2 s: 3 of the last 3 runs failed".
+std::string describe(const RuleView& rule, const Style& style) {
+  std::string text = rule.state;
+  if (rule.state == "failed" && rule.since) text += fmt::format(" for {}", lasting(*rule.since, style));
+  if (rule.hold) {
+    if (rule.held)
+      text += fmt::format(", holds for {} of {}", format_duration(*rule.held), format_duration(*rule.hold));
+  } else if (rule.window > 1 && rule.state != "failed") {
+    text += fmt::format(", {} of the last {} runs failed, {} needed", rule.failed, rule.window, rule.count);
+  }
+  if (!rule.held_back.empty()) text += fmt::format(", action held back: {}", rule.held_back);
+  return text;
+}
+
+std::string describe(const ActionView& action) {
+  const std::string age = format_duration(std::chrono::floor<seconds>(action.age));
+  std::string text = action.started ? fmt::format("runs for {}", age) : fmt::format("starts since {}", age);
+  if (action.pid != 0) text += fmt::format(" as pid {}", action.pid);
+  if (action.again) text += ", once more afterwards";
+  return text + ": " + action.rule;
+}
+
+struct Column {
+  std::string_view title;
+  std::vector<std::string> cells;
+  std::size_t width = 0;
+
+  void measure(std::size_t limit) {
+    width = display_width(title);
+    for (const std::string& cell : cells) width = std::max(width, display_width(cell));
+    if (limit != 0) width = std::min(width, limit);
+  }
+};
+
+}  // namespace
+
+std::string render_daemon(const DaemonView& daemon, const Style& style) {
+  std::string text =
+      fmt::format("healer {}, up {}, cycle {}", printable(daemon.version),
+                  format_duration(std::chrono::floor<seconds>(daemon.up)), format_duration(daemon.cycle));
+  if (daemon.shadow)
+    text += ", shadow: it acts on nothing";
+  else if (daemon.dry_run)
+    text += ", dry run: it only sends alerts";
+  return hanging("", text, style);
+}
+
+std::string render_totals(const Totals& totals, const Style& style) {
+  const std::array<std::pair<std::uint64_t, std::string_view>, 5> counts{{{totals.failed, "failed"},
+                                                                          {totals.failing, "failing"},
+                                                                          {totals.initialising, "initialising"},
+                                                                          {totals.running, "running"},
+                                                                          {totals.unmonitored, "unmonitored"}}};
+  std::string text = fmt::format("{} {}", totals.services, totals.services == 1 ? "service" : "services");
+  std::string_view separator = ": ";
+  for (const auto& [count, word] : counts) {
+    if (count == 0) continue;
+    text += separator;
+    const bool bad = word == "failed" || word == "failing";
+    text += paint(fmt::format("{} {}", count, word), bad ? colour_of(word) : "", style);
+    separator = ", ";
+  }
+  return text + "\n";
+}
+
+std::string render_summary(const DaemonView& daemon, std::span<const ServiceSummary> services, const Totals& totals,
+                           const Style& style) {
+  std::string text = render_daemon(daemon, style) + "\n";
+  const bool narrow = style.width != 0 && style.width < kNarrow;
+  Column name{"SERVICE", {}}, state{"STATE", {}}, since{"FOR", {}}, next{"NEXT", {}}, what{"WHAT", {}};
+  for (const ServiceSummary& service : services) {
+    name.cells.push_back(printable(service.name));
+    state.cells.push_back(printable(service.state));
+    since.cells.push_back(service.since ? lasting(*service.since, style) : "");
+    next.cells.push_back(service.next_run ? whole_seconds(*service.next_run) : "");
+    what.cells.push_back(printable(service.text));
+  }
+  name.measure(style.width == 0 ? 0 : std::max(style.width / 3, kShortestName));
+  for (Column* column : {&state, &since, &next, &what}) column->measure(0);
+  std::vector<Column*> columns{&name, &state};
+  if (!narrow) columns.insert(columns.end(), {&since, &next});
+  columns.push_back(&what);
+  if (style.width != 0) {
+    std::size_t used = 0;
+    for (const Column* column : columns) used += column == &what ? 0 : column->width + 2;
+    if (used + 8 > style.width) {
+      columns.pop_back();
+    } else {
+      what.width = std::min(what.width, style.width - used);
+    }
+  }
+  const auto row = [&](auto&& cell_of, std::string_view row_colour) {
+    std::string line;
+    for (const Column* column : columns) {
+      const bool last = column == columns.back();
+      std::string cell = cut(cell_of(*column), column->width, ellipsis(style));
+      const std::size_t blanks = last ? 0 : column->width - display_width(cell) + 2;
+      const bool stands_out = column == &state || (column == &name && row_colour == colour_of("failed"));
+      line += paint(std::move(cell), stands_out ? row_colour : "", style);
+      line.append(blanks, ' ');
+    }
+    while (line.ends_with(' ')) line.pop_back();
+    return line + "\n";
+  };
+  if (!services.empty()) {
+    text += row([](const Column& column) { return column.title; }, "");
+    for (std::size_t i = 0; i < services.size(); ++i)
+      text +=
+          row([i](const Column& column) { return std::string_view(column.cells[i]); }, colour_of(services[i].state));
+    text += "\n";
+  }
+  return text + render_totals(totals, style);
+}
+
+std::string render_status(const ServiceStatus& status, const Style& style) {
+  std::string text =
+      paint(cut(printable(status.name), style.width == 0 ? status.name.size() * 4 : style.width, ellipsis(style)),
+            status.state == "failed" ? colour_of("failed") : "1", style) +
+      "\n";
+  const std::string state = printable(status.state);
+  std::string more;
+  if (status.state == "failed" && status.since)
+    more = fmt::format(" for {}, since {}", lasting(*status.since, style), clock_time(*status.since, style));
+  if (status.passive) more += ", passive: it only sends alerts";
+  // Painted after breaking the line, so that escapes do not count as columns.
+  std::string line = field("state", state + more, style);
+  line.replace(2 + kLabel, state.size(), paint(state, colour_of(status.state), style));
+  text += line;
+  text += field("kind", status.kind, style);
+  text += field("place", status.place, style);
+  if (!status.groups.empty())
+    text += field(status.groups.size() == 1 ? "group" : "groups", join_words(status.groups, "and"), style);
+  if (status.last) {
+    text += field("last run", fmt::format("{}: {}", ago(status.last->when, style), describe(*status.last)), style);
+    text += output_field(status.last->output, style);
+  }
+  if (status.running) text += field("running", fmt::format("for {}", format_duration(*status.running)), style);
+  if (status.next_run || !status.schedule.empty()) {
+    // A cron schedule says by itself when it runs next.
+    std::string next = status.next_run ? "in " + whole_seconds(*status.next_run) : status.schedule;
+    if (status.next_run && !status.schedule.empty()) next += fmt::format(" ({})", status.schedule);
+    text += field("next run", next, style);
+  }
+  std::string runs = fmt::format("{}", status.runs);
+  if (status.overruns != 0)
+    runs += fmt::format(", the last {} left out: the one before has not finished", status.overruns);
+  text += field("runs", runs, style);
+  for (const RuleView& rule : status.rules) {
+    text += field("rule", fmt::format("{} ({})", rule.text, rule.place), style);
+    text += field("", describe(rule, style), style);
+  }
+  for (const ActionView& action : status.actions) text += field("action", describe(action), style);
+  return text;
+}
+
+std::string render_record(const RecordView& record, const Style& style) {
+  const std::string when = clock_time(record.when, style);
+  const std::string subject = record.service.empty() ? std::string("healer") : printable(record.service);
+  const std::string text = fmt::format("{}: {}", subject, printable(trim(record.text)));
+  const bool narrow = style.width != 0 && style.width < kNarrow;
+  std::string lines = narrow ? when + "\n" + hanging("  ", text, style) : hanging(when + "  ", text, style);
+  if (record.severity != "error" && record.severity != "warning") return lines;
+  const std::size_t start = narrow ? when.size() + 3 : when.size() + 2;
+  const std::size_t end = std::min(lines.find('\n', start), lines.size());
+  return lines.substr(0, start) + paint(lines.substr(start, end - start), colour_of(record.severity), style) +
+         lines.substr(end);
+}
+
+std::string render_explanation(const ServiceExplanation& explanation, const Style& style) {
+  std::string text = fmt::format("{} is {} ({})\n", paint(printable(explanation.name), "1", style),
+                                 paint(printable(explanation.state), colour_of(explanation.state), style),
+                                 printable(explanation.place));
+  for (const std::string& note : explanation.notes) text += hanging("  ", printable(note), style);
+  for (const ActionView& action : explanation.actions)
+    text += hanging("  ", "action " + printable(describe(action)), style);
+  int number = 0;
+  for (const RuleExplanation& rule : explanation.rules) {
+    text += "\n";
+    text += hanging(fmt::format("  {}. ", ++number), printable(fmt::format("{} ({})", rule.text, rule.place)), style);
+    const auto line = [&](std::string_view label, std::string_view sentence) {
+      if (!sentence.empty()) text += hanging(fmt::format("     {:<13}", label), printable(sentence), style);
+    };
+    line("now", rule.now);
+    line("if it holds", rule.if_failed);
+    line("if not", rule.if_clear);
+    line("held back", rule.held_back);
+    if (rule.last_fired)
+      line("last fired", fmt::format("{}, {}: {}", clock_time(rule.last_fired->when, style),
+                                     ago(rule.last_fired->when, style), trim(rule.last_fired->text)));
+  }
+  return text;
+}
+
+std::string render_failure(const Failure& failure, const Style& style) {
+  // The message of a reload has lines of its own: the diagnostics.
+  std::string text = paint("healerctl:", colour_of("failed"), style) + " ";
+  for (std::string_view rest = trim(failure.message); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    text += printable(rest.substr(0, end)) + "\n";
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (!failure.remedy.empty()) text += hanging("  ", printable(failure.remedy), style);
+  return text;
+}
+
+}  // namespace healer::control

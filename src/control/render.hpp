@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// What healerctl shows to a person: tables and blocks that fit the terminal, or plain whole text where the output is no
+// terminal. Nothing here trusts the daemon's text: control characters, also of programs' output, are made visible.
+// Pure: the time of day and the terminal are handed in.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "control/wire.hpp"
+#include "util/time.hpp"
+
+namespace healer::control {
+
+/// How to show it.
+struct Style {
+  std::size_t width = 0;  ///< columns of the terminal; 0: no limit, nothing is cut or broken
+  bool colour = false;
+  bool unicode = false;  ///< the terminal shows UTF-8: "…" instead of "..."
+  WallTime now{};
+  CivilClock civil = utc_civil;
+};
+
+/// `summary`: a line about the daemon, a table of the services, their totals.
+[[nodiscard]] std::string render_summary(const DaemonView& daemon, std::span<const ServiceSummary> services,
+                                         const Totals& totals, const Style& style);
+
+/// "healer 0.1.0, up 3 d 4 h, cycle 30 s".
+[[nodiscard]] std::string render_daemon(const DaemonView& daemon, const Style& style);
+
+/// "5 services: 1 failed, 1 failing, 3 running".
+[[nodiscard]] std::string render_totals(const Totals& totals, const Style& style);
+
+/// `status`: one service as a block.
+[[nodiscard]] std::string render_status(const ServiceStatus& status, const Style& style);
+
+/// `history`: one record.
+[[nodiscard]] std::string render_record(const RecordView& record, const Style& style);
+
+/// `explain`: why each rule of a service is where it is.
+[[nodiscard]] std::string render_explanation(const ServiceExplanation& explanation, const Style& style);
+
+/// "healerctl: MESSAGE", and the remedy on a line of its own.
+[[nodiscard]] std::string render_failure(const Failure& failure, const Style& style);
+
+}  // namespace healer::control

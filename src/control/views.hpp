@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// From the engine's views to what goes over the wire. Pure; on the thread that owns the engine.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/wire.hpp"
+#include "engine/engine.hpp"
+
+namespace healer::control {
+
+/// The actions that run or wait, by the lower-case name of their service.
+using ActionIndex = std::multimap<std::string, const engine::RunningAction*>;
+[[nodiscard]] ActionIndex index_actions(const engine::Engine& engine);
+
+[[nodiscard]] ServiceSummary summarise(const engine::Engine& engine, engine::ServiceId service, Instant now);
+[[nodiscard]] ServiceStatus view_status(const engine::Engine& engine, engine::ServiceId service,
+                                        const ActionIndex& actions, Instant now);
+[[nodiscard]] ServiceExplanation view_explanation(const engine::Engine& engine, engine::ServiceId service,
+                                                  const ActionIndex& actions, Instant now);
+[[nodiscard]] RecordView view_record(const engine::Record& record);
+[[nodiscard]] DaemonView view_daemon(const engine::Engine& engine, std::string_view version, Instant now);
+
+}  // namespace healer::control

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+#include "control/wire.hpp"
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+#include <nlohmann/json.hpp>
+
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::Count_)> kVerbs{
+    "ping", "status", "summary", "explain", "history", "monitor", "unmonitor", "validate", "accept", "reload", "quit"};
+
+// ---- fields: each struct names its fields once; Writer and Reader walk them ---------------------------------------
+
+template <typename T, typename U>
+concept Same = std::same_as<std::remove_const_t<T>, U>;
+
+template <typename Walk, Same<Request> T>
+void fields(Walk walk, T& v) {
+  walk("names", v.names);
+  walk("groups", v.groups);
+  walk("all", v.all);
+  walk("failed", v.failed);
+  walk("since_ms", v.since);
+  walk("follow", v.follow);
+  walk("limit", v.limit);
+}
+
+template <typename Walk, Same<Failure> T>
+void fields(Walk walk, T& v) {
+  walk("code", v.code);
+  walk("message", v.message);
+  walk("remedy", v.remedy);
+}
+
+template <typename Walk, Same<DaemonView> T>
+void fields(Walk walk, T& v) {
+  walk("version", v.version);
+  walk("pid", v.pid);
+  walk("up_ms", v.up);
+  walk("cycle_ms", v.cycle);
+  walk("cycles", v.cycles);
+  walk("generation", v.generation);
+  walk("files", v.files);
+  walk("shadow", v.shadow);
+  walk("dry_run", v.dry_run);
+}
+
+template <typename Walk, Same<ServiceSummary> T>
+void fields(Walk walk, T& v) {
+  walk("name", v.name);
+  walk("kind", v.kind);
+  walk("state", v.state);
+  walk("text", v.text);
+  walk("since", v.since);
+  walk("next_run_ms", v.next_run);
+}
+
+template <typename Walk, Same<RunView> T>
+void fields(Walk walk, T& v) {
+  walk("outcome", v.outcome);
+  walk("status", v.status);
+  walk("when", v.when);
+  walk("elapsed_ms", v.elapsed);
+  walk("output", v.output);
+}
+
+template <typename Walk, Same<RuleView> T>
+void fields(Walk walk, T& v) {
+  walk("text", v.text);
+  walk("place", v.place);
+  walk("state", v.state);
+  walk("failed", v.failed);
+  walk("count", v.count);
+  walk("window", v.window);
+  walk("held_ms", v.held);
+  walk("hold_ms", v.hold);
+  walk("since", v.since);
+  walk("held_back", v.held_back);
+}
+
+template <typename Walk, Same<ActionView> T>
+void fields(Walk walk, T& v) {
+  walk("id", v.id);
+  walk("rule", v.rule);
+  walk("pid", v.pid);
+  walk("started", v.started);
+  walk("age_ms", v.age);
+  walk("again", v.again);
+}
+
+template <typename Walk, Same<ServiceStatus> T>
+void fields(Walk walk, T& v) {
+  if constexpr (std::is_const_v<T>) {
+    fields(walk, static_cast<const ServiceSummary&>(v));
+  } else {
+    fields(walk, static_cast<ServiceSummary&>(v));
+  }
+  walk("monitored", v.monitored);
+  walk("passive", v.passive);
+  walk("groups", v.groups);
+  walk("place", v.place);
+  walk("schedule", v.schedule);
+  walk("last", v.last);
+  walk("running_ms", v.running);
+  walk("runs", v.runs);
+  walk("overruns", v.overruns);
+  walk("rules", v.rules);
+  walk("actions", v.actions);
+}
+
+template <typename Walk, Same<Totals> T>
+void fields(Walk walk, T& v) {
+  walk("services", v.services);
+  walk("running", v.running);
+  walk("failing", v.failing);
+  walk("failed", v.failed);
+  walk("initialising", v.initialising);
+  walk("unmonitored", v.unmonitored);
+}
+
+template <typename Walk, Same<RecordView> T>
+void fields(Walk walk, T& v) {
+  walk("sequence", v.sequence);
+  walk("when", v.when);
+  walk("kind", v.kind);
+  walk("severity", v.severity);
+  walk("service", v.service);
+  walk("text", v.text);
+  walk("output", v.output);
+}
+
+template <typename Walk, Same<RuleExplanation> T>
+void fields(Walk walk, T& v) {
+  walk("text", v.text);
+  walk("place", v.place);
+  walk("state", v.state);
+  walk("now", v.now);
+  walk("if_failed", v.if_failed);
+  walk("if_clear", v.if_clear);
+  walk("held_back", v.held_back);
+  walk("last_fired", v.last_fired);
+}
+
+template <typename Walk, Same<ServiceExplanation> T>
+void fields(Walk walk, T& v) {
+  walk("name", v.name);
+  walk("kind", v.kind);
+  walk("state", v.state);
+  walk("place", v.place);
+  walk("notes", v.notes);
+  walk("rules", v.rules);
+  walk("actions", v.actions);
+}
+
+template <typename Walk, Same<Done> T>
+void fields(Walk walk, T& v) {
+  walk("ok", v.ok);
+  walk("text", v.text);
+}
+
+struct Writer;
+struct Reader;
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+template <typename T>
+Json encode(const T& value);
+
+struct Writer {
+  Json& json;
+  template <typename T>
+  void operator()(const char* name, const T& value) {
+    json[name] = encode(value);
+  }
+};
+
+template <typename T>
+Json write(const T& value) {
+  Json json = Json::object();
+  fields(Writer{json}, value);
+  return json;
+}
+
+template <typename T>
+constexpr bool is_vector = false;
+template <typename T>
+constexpr bool is_vector<std::vector<T>> = true;
+template <typename T>
+constexpr bool is_optional = false;
+template <typename T>
+constexpr bool is_optional<std::optional<T>> = true;
+
+template <typename T>
+Json encode(const T& value) {
+  if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) {
+    return value;
+  } else if constexpr (std::same_as<T, Duration>) {
+    return value.count();
+  } else if constexpr (std::same_as<T, WallTime>) {
+    return format_iso(value);
+  } else if constexpr (is_optional<T>) {
+    return value ? encode(*value) : Json(nullptr);
+  } else if constexpr (is_vector<T>) {
+    Json array = Json::array();
+    for (const auto& element : value) array.push_back(encode(element));
+    return array;
+  } else {
+    return write(value);
+  }
+}
+
+template <typename T>
+void decode(const Json& json, T& value);
+
+struct Reader {
+  const Json& json;
+  template <typename T>
+  void operator()(const char* name, T& value) {
+    if (const auto found = json.find(name); found != json.end()) decode(*found, value);
+  }
+};
+
+template <typename T>
+void read(const Json& json, T& value) {
+  if (!json.is_object()) throw std::invalid_argument("not an object");
+  fields(Reader{json}, value);
+}
+
+template <typename T>
+void decode(const Json& json, T& value) {
+  if constexpr (std::same_as<T, bool> || std::same_as<T, std::string>) {
+    value = json.get<T>();
+  } else if constexpr (std::integral<T>) {
+    // get<> would cut a number that does not fit.
+    if (!json.is_number_integer()) throw std::invalid_argument("not a whole number");
+    const bool fits = json.is_number_unsigned() ? std::in_range<T>(json.get<std::uint64_t>())
+                                                : std::in_range<T>(json.get<std::int64_t>());
+    if (!fits) throw std::invalid_argument("a number out of range");
+    value = json.get<T>();
+  } else if constexpr (std::same_as<T, Duration>) {
+    Duration::rep count = 0;
+    decode(json, count);
+    value = Duration{count};
+  } else if constexpr (std::same_as<T, WallTime>) {
+    const std::optional<WallTime> when = parse_iso(json.get<std::string>());
+    if (!when) throw std::invalid_argument("not a time");
+    value = *when;
+  } else if constexpr (is_optional<T>) {
+    if (json.is_null()) {
+      value.reset();
+    } else {
+      decode(json, value.emplace());
+    }
+  } else if constexpr (is_vector<T>) {
+    if (!json.is_array()) throw std::invalid_argument("not a list");
+    value.clear();
+    for (const Json& element : json) decode(element, value.emplace_back());
+  } else {
+    read(json, value);
+  }
+}
+
+std::string line(const Json& json) { return to_line(json) + '\n'; }
+
+}  // namespace
+
+std::string_view to_string(Verb verb) { return kVerbs[static_cast<std::size_t>(verb)]; }
+
+Verb verb_of(std::string_view name) { return static_cast<Verb>(std::ranges::find(kVerbs, name) - kVerbs.begin()); }
+
+bool acts(Verb verb) { return verb >= Verb::Monitor; }
+
+void Totals::add(std::string_view state) {
+  ++services;
+  if (state == "running") ++running;
+  if (state == "failing") ++failing;
+  if (state == "failed") ++failed;
+  if (state == "initialising") ++initialising;
+  if (state == "unmonitored") ++unmonitored;
+}
+
+void to_json(Json& json, const Request& value) {
+  json = Json{{"version", value.version}, {"command", to_string(value.verb)}};
+  // Only what is not the default: a request is read by people in traces.
+  const Json defaults = write(Request{});
+  const Json all = write(value);
+  for (const auto& [name, field] : all.items())
+    if (defaults[name] != field) json[name] = field;
+}
+void to_json(Json& json, const Failure& value) { json = write(value); }
+void to_json(Json& json, const DaemonView& value) { json = write(value); }
+void to_json(Json& json, const ServiceSummary& value) { json = write(value); }
+void to_json(Json& json, const ServiceStatus& value) { json = write(value); }
+void to_json(Json& json, const Totals& value) { json = write(value); }
+void to_json(Json& json, const RecordView& value) { json = write(value); }
+void to_json(Json& json, const ServiceExplanation& value) { json = write(value); }
+void to_json(Json& json, const Done& value) { json = write(value); }
+
+void from_json(const Json& json, Request& value) {
+  value.version = json.value("version", kWireVersion);
+  value.verb = verb_of(json.at("command").get<std::string>());
+  read(json, value);
+}
+void from_json(const Json& json, Failure& value) { read(json, value); }
+void from_json(const Json& json, DaemonView& value) { read(json, value); }
+void from_json(const Json& json, ServiceSummary& value) { read(json, value); }
+void from_json(const Json& json, ServiceStatus& value) { read(json, value); }
+void from_json(const Json& json, Totals& value) { read(json, value); }
+void from_json(const Json& json, RecordView& value) { read(json, value); }
+void from_json(const Json& json, ServiceExplanation& value) { read(json, value); }
+void from_json(const Json& json, Done& value) { read(json, value); }
+
+std::variant<Request, Failure> parse_request(std::string_view text) {
+  const auto bad = [](std::string_view why) {
+    return Failure{"bad-request", fmt::format("the request is not understood: {}", why),
+                   "send one JSON object on a line, such as {\"version\":1,\"command\":\"ping\"}"};
+  };
+  try {
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded()) return bad("it is not JSON");
+    if (!json.is_object()) return bad("it is not a JSON object");
+    if (!json.contains("command") || !json["command"].is_string()) return bad("it names no \"command\"");
+    int version = 0;
+    if (!json.contains("version")) return bad("it has no \"version\"");
+    decode(json["version"], version);
+    if (version < 1 || version > kWireVersion)
+      return Failure{
+          "version",
+          fmt::format("version {} of the protocol is not spoken here, only version {}", version, kWireVersion),
+          "use the healerctl of the same release as healerd"};
+    auto request = json.get<Request>();
+    if (request.verb != Verb::Count_) return request;
+    const std::string name = json["command"].get<std::string>().substr(0, 40);
+    const std::string_view near = nearest_word(name, kVerbs);
+    return Failure{"unknown-command", fmt::format("there is no command \"{}\"", printable(name)),
+                   near.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", near)};
+  } catch (const std::exception& failure) {
+    return bad(failure.what());
+  }
+}
+
+std::string to_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string header_line(Verb verb, const DaemonView& daemon) {
+  return line({{"version", kWireVersion}, {"command", to_string(verb)}, {"daemon", daemon}});
+}
+
+std::string item_line(const Json& item) { return line({{"item", item}}); }
+
+std::string end_line(const Json& end) { return line({{"end", end}}); }
+
+std::string error_line(const Failure& failure) { return line({{"version", kWireVersion}, {"error", failure}}); }
+
+}  // namespace healer::control

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// What healerctl and healerd say to each other over the control socket, and the material of every --json document.
+//
+// A stream socket; each message is one line of JSON, UTF-8, ended by a newline. The client sends a request, a line of
+// at most kMaxRequest bytes, and reads the reply to its end before it sends the next:
+//
+//     -> {"version":1,"command":"status","names":["web"]}
+//     <- {"version":1,"command":"status","daemon":{...}}         header, at once
+//     <- {"item":{...}}                                          any number, as they come
+//     <- {"end":{...}}                                           the answer is complete
+//
+// or, in place of any of the reply's lines, as its last:
+//
+//     <- {"version":1,"error":{"code":"...","message":"...","remedy":"..."}}
+//
+// A command that changes something is answered by its header when it was understood, and by its end when it has
+// happened. The reply to `quit` has no end: the connection closes when healerd has ended. A client that closes its
+// sending half still gets a running answer to its end, but ends a `--follow`. Fields that are not known are ignored by
+// both sides; one that changes its meaning raises kWireVersion. The functions here are pure and may be called from any
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "util/time.hpp"
+
+namespace healer::control {
+
+/// Version of the protocol and of every --json document; grows when a field changes its meaning.
+inline constexpr int kWireVersion = 1;
+inline constexpr std::string_view kDefaultSocket = "/run/healer/healer.sock";
+/// The group whose members may use the socket, beside root and the daemon's own user.
+inline constexpr std::string_view kControlGroup = "healer";
+/// Most bytes of a request, its newline left out.
+inline constexpr std::size_t kMaxRequest = 64 * 1024;
+/// Most records that one `history` answers with (before it follows).
+inline constexpr std::uint32_t kMaxRecords = 10'000;
+
+/// Keeps the order in which fields are written, for people who read the documents.
+using Json = nlohmann::ordered_json;
+
+enum class Verb : std::uint8_t {
+  Ping,
+  Status,
+  Summary,
+  Explain,
+  History,
+  Monitor,
+  Unmonitor,
+  Validate,
+  Accept,
+  Reload,
+  Quit,
+  Count_
+};
+[[nodiscard]] std::string_view to_string(Verb verb);
+/// The verb of that name; Count_ where there is none.
+[[nodiscard]] Verb verb_of(std::string_view name);
+/// Whether the verb changes something (its answer may take as long as the thing does).
+[[nodiscard]] bool acts(Verb verb);
+
+/// What is asked. Names and groups add up. Reading commands take an empty selection for all services.
+struct Request {
+  int version = kWireVersion;
+  Verb verb = Verb::Ping;
+  std::vector<std::string> names;   ///< of services, in any case
+  std::vector<std::string> groups;  ///< names of groups, in any case
+  bool all = false;                 ///< every service
+  bool failed = false;              ///< Status, Summary: only services that stand failed
+  std::optional<Duration> since;    ///< History: how far back
+  bool follow = false;              ///< History: goes on with what happens
+  std::uint32_t limit = 0;          ///< History: the newest that many; 0: the daemon's choice
+
+  bool operator==(const Request&) const = default;
+};
+
+/// Why a request was not done. `code` is stable, for programs; `remedy` may be empty.
+struct Failure {
+  std::string code;
+  std::string message;
+  std::string remedy;
+
+  bool operator==(const Failure&) const = default;
+};
+
+/// The daemon that answers: part of every header.
+struct DaemonView {
+  std::string version;
+  std::int64_t pid = 0;
+  Duration up{0};
+  Duration cycle{0};             ///< length of a cycle
+  std::uint64_t cycles = 0;      ///< begun since the start
+  std::uint64_t generation = 0;  ///< of the rules
+  std::vector<std::string> files;
+  bool shadow = false;
+  bool dry_run = false;
+
+  bool operator==(const DaemonView&) const = default;
+};
+
+/// One service on one line.
+struct ServiceSummary {
+  std::string name;
+  std::string kind;                  ///< "program"
+  std::string state;                 ///< "running", "failing", "failed", "initialising", "unmonitored"
+  std::string text;                  ///< what was seen last, or what is the matter, for people
+  std::optional<WallTime> since;     ///< since when it stands failed
+  std::optional<Duration> next_run;  ///< time until the next run; none: not scheduled
+
+  bool operator==(const ServiceSummary&) const = default;
+};
+
+/// The last run that was judged.
+struct RunView {
+  std::string outcome;  ///< "exited", "signalled", "timed-out", "not-started"
+  std::int64_t status = 0;
+  WallTime when{};
+  Duration elapsed{0};
+  std::string output;  ///< its first part
+
+  bool operator==(const RunView&) const = default;
+};
+
+struct RuleView {
+  std::string text;
+  std::string place;         ///< "file:line"
+  std::string state;         ///< "ok", "failing" (tolerance not met yet), "failed"
+  std::uint32_t failed = 0;  ///< failed runs among the last `window`
+  std::uint32_t count = 1;   ///< how many of them make it fire
+  std::uint32_t window = 1;
+  std::optional<Duration> held;   ///< rules with a duration: for how long the condition has held
+  std::optional<Duration> hold;   ///< and for how long it must
+  std::optional<WallTime> since;  ///< when `state` last became or ceased to be "failed"
+  std::string held_back;          ///< why its action is not done: "dormant", "shadow", "dry run"; or empty
+
+  bool operator==(const RuleView&) const = default;
+};
+
+/// A program of an action that runs or is about to.
+struct ActionView {
+  std::uint64_t id = 0;
+  std::string rule;
+  std::int64_t pid = 0;  ///< 0: not known (yet)
+  bool started = false;
+  Duration age{0};     ///< since it was decided
+  bool again = false;  ///< fired again meanwhile: runs once more afterwards
+
+  bool operator==(const ActionView&) const = default;
+};
+
+/// Everything about a service.
+struct ServiceStatus : ServiceSummary {
+  bool monitored = true;
+  bool passive = false;
+  std::vector<std::string> groups;
+  std::string place;
+  std::string schedule;             ///< as written; empty: every cycle
+  std::optional<RunView> last;      ///< none: not run yet
+  std::optional<Duration> running;  ///< for how long the run in flight runs
+  std::uint64_t runs = 0;           ///< judged since the daemon started
+  std::uint64_t overruns = 0;       ///< runs left out in a row because the one before had not finished
+  std::vector<RuleView> rules;
+  std::vector<ActionView> actions;
+
+  bool operator==(const ServiceStatus&) const = default;
+};
+
+/// How many services are in which state: the end of `status` and `summary`.
+struct Totals {
+  std::uint64_t services = 0;
+  std::uint64_t running = 0;
+  std::uint64_t failing = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t initialising = 0;
+  std::uint64_t unmonitored = 0;
+
+  bool operator==(const Totals&) const = default;
+  /// Counts one service in `state`.
+  void add(std::string_view state);
+};
+
+/// One line of history.
+struct RecordView {
+  std::uint64_t sequence = 0;
+  WallTime when{};
+  std::string kind;
+  std::string severity;
+  std::string service;  ///< empty: the daemon
+  std::string text;
+  std::string output;
+
+  bool operator==(const RecordView&) const = default;
+};
+
+/// Why a rule is where it is, in sentences.
+struct RuleExplanation {
+  std::string text;
+  std::string place;
+  std::string state;      ///< as in RuleView
+  std::string now;        ///< where it stands and since when
+  std::string if_failed;  ///< what the next run does if it fails the test
+  std::string if_clear;   ///< and if it passes
+  std::string held_back;  ///< why its action would not be done, and the remedy; or empty
+  std::optional<RecordView> last_fired;
+
+  bool operator==(const RuleExplanation&) const = default;
+};
+
+struct ServiceExplanation {
+  std::string name;
+  std::string kind;
+  std::string state;
+  std::string place;
+  std::vector<std::string> notes;  ///< about the service itself: schedule, run in flight, last run
+  std::vector<RuleExplanation> rules;
+  std::vector<ActionView> actions;
+
+  bool operator==(const ServiceExplanation&) const = default;
+};
+
+/// The end of a command that acts.
+struct Done {
+  bool ok = true;  ///< false: it was done, and something is failed (validate)
+  std::string text;
+
+  bool operator==(const Done&) const = default;
+};
+
+void to_json(Json& json, const Request& value);
+void to_json(Json& json, const Failure& value);
+void to_json(Json& json, const DaemonView& value);
+void to_json(Json& json, const ServiceSummary& value);
+void to_json(Json& json, const ServiceStatus& value);
+void to_json(Json& json, const Totals& value);
+void to_json(Json& json, const RecordView& value);
+void to_json(Json& json, const ServiceExplanation& value);
+void to_json(Json& json, const Done& value);
+
+/// The reverse, for what a client reads. A missing field keeps its default; one of another type throws
+/// nlohmann::json::exception, or std::invalid_argument where a time is not a time.
+void from_json(const Json& json, Request& value);
+void from_json(const Json& json, Failure& value);
+void from_json(const Json& json, DaemonView& value);
+void from_json(const Json& json, ServiceSummary& value);
+void from_json(const Json& json, ServiceStatus& value);
+void from_json(const Json& json, Totals& value);
+void from_json(const Json& json, RecordView& value);
+void from_json(const Json& json, ServiceExplanation& value);
+void from_json(const Json& json, Done& value);
+
+/// The request in `line` (without its newline), or why it is none: codes "bad-request", "unknown-command", "version".
+[[nodiscard]] std::variant<Request, Failure> parse_request(std::string_view line);
+
+/// `json` on one line; bytes that are not UTF-8 (of a program's output) become U+FFFD.
+[[nodiscard]] std::string to_line(const Json& json);
+
+/// The lines of a reply, with their newline.
+[[nodiscard]] std::string header_line(Verb verb, const DaemonView& daemon);
+[[nodiscard]] std::string item_line(const Json& item);
+[[nodiscard]] std::string end_line(const Json& end);
+[[nodiscard]] std::string error_line(const Failure& failure);
+
+}  // namespace healer::control

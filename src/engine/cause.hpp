@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The words in which a cause is told: to logs, mails and programs. They are Monit's, measured on Monit 5.33, because
+// mail filters and handler scripts of people who come from there match on them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/effect.hpp"
+#include "engine/graph.hpp"
+#include "engine/state.hpp"
+
+namespace healer::engine {
+
+/// $EVENT of mails and MONIT_EVENT: "Status failed", "Status succeeded", "Status changed", "Content match",
+/// "Content doesn't match", "Monit instance changed", "Action done", ...
+[[nodiscard]] std::string_view event_text(EventKind event, effect::Cause::State state);
+
+/// "status failed (1) -- OUTPUT" or "status succeeded (0) -- OUTPUT"; "no output" stands for empty output.
+[[nodiscard]] std::string describe_status(std::int64_t status, bool failed, std::string_view output);
+
+/// describe_status() of a run whose program may take `timeout`. Where Monit hides that the program was ended at its
+/// timeout or by a signal, a line before the output says so: "status failed (9) -- timed out after 15 s\nOUTPUT".
+[[nodiscard]] std::string describe_run(const Observation& run, bool failed, Duration timeout);
+
+/// "status changed (0 -> 1) -- OUTPUT".
+[[nodiscard]] std::string describe_changed(std::int64_t before, std::int64_t now, std::string_view output);
+
+/// "status didn't change (1) -- OUTPUT".
+[[nodiscard]] std::string describe_unchanged(std::int64_t status, std::string_view output);
+
+/// "content match on program output:\nOUTPUT"; where the test does not hold, "content doesn't match on ...". Monit says
+/// "match" of both operators where the test holds.
+[[nodiscard]] std::string describe_content(bool holds, std::string_view output);
+
+/// "timed out after 15 s": the recorded reason of a run that was ended at its timeout.
+[[nodiscard]] std::string describe_timeout(Duration after);
+
+}  // namespace healer::engine

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// How the runs of a rule are counted (Monit's way; the model is in engine.hpp). Shared by the judge, who counts, and by
+// explain, which asks what one more run would do. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/graph.hpp"
+#include "engine/state.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+/// What a run means for a latched rule. Failing: it stands failed, and stays so.
+enum class Verdict : std::uint8_t { Nothing, Fire, Recover, Failing };
+
+/// One counted run of a latched rule, `bad` where its condition holds, at mono time `now`. The caller changes the
+/// status.
+[[nodiscard]] Verdict count_latched(const Rule& rule, RuleState& state, bool bad, Duration now);
+
+/// A run that does not count: only rules that need a single run may turn by it.
+[[nodiscard]] Verdict peek_latched(const Rule& rule, const RuleState& state, bool bad);
+
+/// One counted run of a rule that latches nothing: true where it acts.
+[[nodiscard]] bool count_each(const Rule& rule, RuleState& state, bool bad, Duration now);
+
+}  // namespace healer::engine

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "engine/effect.hpp"
+
+#include <algorithm>
+
+namespace healer::engine {
+
+void keep(SavedState& state, const effect::Commit& commit) {
+  state.last_sequence = commit.sequence;
+  for (const auto& name : commit.forgotten) state.services.erase(name);
+  for (const auto& [name, service] : commit.services) state.services[name] = service;
+  for (const auto& act : commit.pending) {
+    if (const auto* exec = std::get_if<effect::Exec>(&act)) {
+      state.execs.push_back({*exec, false});
+      state.last_id = std::max(state.last_id, exec->action.number());
+    } else {
+      state.alerts.push_back(std::get<effect::Alert>(act));
+      state.last_id = std::max(state.last_id, state.alerts.back().alert.number());
+    }
+  }
+  const auto issued = [&state](const auto& ids) {
+    for (const auto id : ids) state.last_id = std::max(state.last_id, id.number());
+  };
+  issued(commit.started);
+  issued(commit.ended);
+  issued(commit.handed_over);
+  for (const ActionId id : commit.started)
+    for (PendingExec& pending : state.execs) pending.started = pending.started || pending.exec.action == id;
+  for (const ActionId id : commit.ended)
+    std::erase_if(state.execs, [&](const PendingExec& pending) { return pending.exec.action == id; });
+  for (const AlertId id : commit.handed_over)
+    std::erase_if(state.alerts, [&](const effect::Alert& alert) { return alert.alert == id; });
+}
+
+}  // namespace healer::engine

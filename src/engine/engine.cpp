@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include "engine/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/cron.hpp"
+#include "engine/turn.hpp"
+
+namespace healer::engine {
+namespace {
+
+constexpr std::string_view kHolds[] = {"", "dormant", "shadow", "dry run", "already running"};
+
+/// Whether counts may go on after a gap: not over a reboot, nor over more than three periods (language 2.9).
+bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::optional<Duration> period,
+                  const CivilClock& civil, Instant now) {
+  if (saved.boot != now.boot) return false;
+  if (period) return now.wall - saved.saved <= 3 * *period;
+  return now.wall - saved.saved < days{400} && matching_minutes(schedule.cron, saved.saved, now.wall, civil, 4) <= 3;
+}
+
+/// Offset within the cycle of the `index`th of `count` services that begin together: side by side, but a herd of more
+/// than a hundred is spread over at most 5 s.
+Duration herd_phase(std::size_t index, std::size_t count, Duration cycle) {
+  constexpr std::size_t kHerd = 100;
+  if (index < kHerd) return Duration{0};
+  const Duration spread = std::min<Duration>(seconds{5}, cycle / 2);
+  return spread * static_cast<std::int64_t>(index - kHerd + 1) / static_cast<std::int64_t>(count - kHerd);
+}
+
+Memory fresh_memory(const ServiceBlock& block) {
+  for (const Rule& rule : block.rules)
+    for (const Term& term : rule.condition)
+      if (std::holds_alternative<StatusChanged>(term.test)) return ProgramMemory{};
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(Hold hold) { return kHolds[static_cast<std::size_t>(hold)]; }
+
+Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState saved, Instant now)
+    : graph_(std::move(graph)),
+      civil_(std::move(civil)),
+      found_(std::move(saved)),
+      services_(graph_->slots.size()),
+      clock_offset_(now.wall.time_since_epoch() - now.mono),
+      // Not below the time: a store that was sick, or lost, may not know the last ids that were issued.
+      next_id_(std::max(found_.last_id + 1,
+                        static_cast<std::uint64_t>(std::max<std::int64_t>(now.wall.time_since_epoch().count(), 0)))),
+      next_sequence_(found_.last_sequence + 1),
+      started_at_(now) {
+  due_.reserve(64);
+  wheel_.take_due(now.mono, due_);
+  for (const ServiceId id : graph_->order) {
+    const ServiceBlock& block = graph_->at(id);
+    ServiceState& state = services_[id.index()];
+    adopt_block(id);
+    state.memory = fresh_memory(block);
+    const auto found = found_.services.find(block.name);
+    if (found != found_.services.end()) restore(id, found->second, now);
+  }
+}
+
+/// Makes room for the states of a block's rules, and keeps at hand what each run asks of it.
+void Engine::adopt_block(ServiceId id) {
+  const ServiceBlock& block = graph_->at(id);
+  ServiceState& state = services_[id.index()];
+  state.first_rule = static_cast<std::uint32_t>(rule_states_.size());
+  state.rule_count = static_cast<std::uint32_t>(block.rules.size());
+  state.schedule = block.schedule.kind;
+  state.period = period(id).value_or(Duration{0});
+  state.resting = false;
+  live_rules_ += block.rules.size();
+  rule_states_.resize(rule_states_.size() + block.rules.size());
+  for (const Rule& rule : block.rules) {
+    const auto* status = rule.condition.size() == 1 ? std::get_if<StatusTest>(&rule.condition.front().test) : nullptr;
+    tests_.push_back(status != nullptr ? PlainTest{status->value, status->comparison, true} : PlainTest{});
+  }
+}
+
+void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
+  const ServiceBlock& block = graph_->at(id);
+  ServiceState& state = services_[id.index()];
+  state.monitored = saved.monitored;
+  if (saved.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
+    state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
+  state.cron_minute = saved.cron_minute;
+  if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
+
+  const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
+  const std::span<RuleState> states = rules_of(state);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto same = std::ranges::find(saved.rules, block.rules[i].key, &std::pair<Hash128, RuleState>::first);
+    if (same == saved.rules.end()) continue;
+    states[i] = same->second;
+    if (go_on) continue;
+    // As after a firing, and as after a recovery: what is to come is counted, and recovery must be earned.
+    states[i].window = {states[i].status == RuleStatus::Failed ? 1U : 0U};
+    states[i].failing_since.reset();
+    states[i].clear_since.reset();
+  }
+}
+
+void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
+  Turn turn{.now = now, .sink = sink};
+  std::visit([&](const auto& known) { on(known, turn); }, event);
+  if (!turn.durable()) {
+    for (auto& reply : turn.replies) sink.emit(std::move(reply));
+    return;
+  }
+  effect::Commit& commit = turn.commit;
+  commit.sequence = next_sequence_++;
+  for (Record& record : commit.records) record.sequence = commit.sequence;
+  std::ranges::sort(turn.changed);
+  turn.changed.erase(std::unique(turn.changed.begin(), turn.changed.end()), turn.changed.end());
+  for (const ServiceId id : turn.changed)
+    if (id.index() < graph_->slots.size() && graph_->slots[id.index()])
+      commit.services.emplace_back(graph_->at(id).name, save(id, now));
+  for (auto& act : turn.acts)
+    std::visit([&](auto& known) { waiting_acts_.emplace_back(commit.sequence, std::move(known)); }, act);
+  for (auto& reply : turn.replies) waiting_acts_.emplace_back(commit.sequence, std::move(reply));
+  sink.emit(std::move(commit));
+}
+
+std::optional<Duration> Engine::next_deadline() const {
+  if (!running_) return std::nullopt;
+  std::optional<Duration> next = wheel_.next();
+  if (!long_at_.empty() && (!next || long_at_.front().first < *next)) next = long_at_.front().first;
+  return next;
+}
+
+std::span<const RuleState> Engine::rules(ServiceId id) const {
+  const ServiceState& state = services_[id.index()];
+  return std::span(rule_states_).subspan(state.first_rule, state.rule_count);
+}
+
+std::span<RuleState> Engine::rules_of(ServiceState& state) {
+  return std::span(rule_states_).subspan(state.first_rule, state.rule_count);
+}
+
+Hold Engine::hold(const Rule& rule, const RuleState& state, ActionKind kind) const {
+  const Settings& settings = graph_->settings;
+  if (rule.dormant && !state.accepted && !settings.accept_dormant) return Hold::Dormant;
+  if (settings.shadow) return Hold::Shadow;
+  if (settings.dry_run && kind != ActionKind::Alert) return Hold::DryRun;
+  return Hold::None;
+}
+
+SavedService Engine::save(ServiceId id, Instant now) const {
+  const ServiceState& state = services_[id.index()];
+  SavedService saved{.monitored = state.monitored,
+                     .memory = state.memory,
+                     .cron_minute = state.cron_minute,
+                     .boot = now.boot,
+                     .saved = now.wall,
+                     .rules = {}};
+  const std::span<const RuleState> states = rules(id);
+  saved.rules.reserve(states.size());
+  for (std::size_t i = 0; i < states.size(); ++i) saved.rules.emplace_back(graph_->at(id).rules[i].key, states[i]);
+  return saved;
+}
+
+// ---- start, stop, reload ------------------------------------------------------------------------------------------
+
+void Engine::on(const event::Started& event, Turn& turn) {
+  running_ = true;
+  started_at_ = turn.now;
+  clock_offset_ = turn.now.wall.time_since_epoch() - turn.now.mono;
+  const std::string text = fmt::format("healer {} started", event.version);
+  turn.record(RecordKind::DaemonStarted, Severity::Info, {}, text);
+
+  restore_acts(turn);
+  for (const auto& [name, saved] : found_.services) {
+    const std::optional<ServiceId> id = graph_->find(name);
+    if (!id || graph_->at(*id).name != name) turn.commit.forgotten.push_back(name);
+  }
+  std::ranges::sort(turn.commit.forgotten);
+  found_ = {};
+
+  const Duration first = turn.now.mono + graph_->settings.start_delay;
+  const std::size_t count = graph_->order.size();
+  for (std::size_t i = 0; i < count; ++i)
+    begin(graph_->order[i], first + herd_phase(i, count, graph_->settings.cycle_length()));
+  instance_alert(text, turn);
+}
+
+/// Acts that an earlier daemon committed and may not have done. Shadow mode does nothing of them.
+void Engine::restore_acts(Turn& turn) {
+  const bool silent = graph_->settings.shadow;
+  std::ranges::sort(found_.execs, {}, [](const PendingExec& pending) { return pending.exec.action; });
+  for (PendingExec& pending : found_.execs) {
+    effect::Exec& exec = pending.exec;
+    exec.service = graph_->find(exec.cause->service).value_or(ServiceId{});
+    if (silent && !pending.started) {
+      turn.commit.ended.push_back(exec.action);
+      turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service, "exec held: shadow");
+      continue;
+    }
+    RunningAction* const earlier = pending.started || overlapping(exec) ? nullptr : running(exec);
+    if (earlier != nullptr) {
+      earlier->again = std::move(exec);
+      continue;
+    }
+    add_action(exec, turn.now).started = pending.started;
+    if (pending.started)
+      turn.sink.emit(effect::Adopt{exec.action, exec.service});
+    else
+      turn.sink.emit(std::move(exec));
+  }
+  for (effect::Alert& pending : found_.alerts) {
+    if (silent)
+      turn.commit.handed_over.push_back(pending.alert);
+    else
+      turn.sink.emit(std::move(pending));
+  }
+}
+
+void Engine::on(const event::Stopping&, Turn& turn) {
+  running_ = false;
+  turn.record(RecordKind::DaemonStopped, Severity::Info, {}, "healer stopped");
+  instance_alert("healer stopped", turn);
+}
+
+void Engine::on(const event::ReloadFailed& event, Turn& turn) {
+  const std::string text = fmt::format("the rules files have errors, the rules of before stay: {}", event.summary);
+  turn.record(RecordKind::ReloadFailed, Severity::Error, {}, text);
+  instance_alert(text, turn);
+}
+
+void Engine::on(const event::Swap& event, Turn& turn) {
+  const SwapPlan& plan = *event.plan;
+  if (plan.graph->generation != graph_->generation + 1) return;  // computed against another generation
+  const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
+  services_.resize(graph_->slots.size());
+  for (const SlotChange& change : plan.changes) apply(change, *before, turn);
+  const auto count = [&](SlotChange::Kind kind) {
+    return static_cast<std::size_t>(std::ranges::count(plan.changes, kind, &SlotChange::kind));
+  };
+  const std::size_t added = count(SlotChange::Kind::Added);
+  std::size_t index = 0;
+  for (const SlotChange& change : plan.changes)
+    if (running_ && change.kind == SlotChange::Kind::Added)
+      begin(change.service, std::max(turn.now.mono, started_at_.mono + graph_->settings.start_delay) +
+                                herd_phase(index++, added, graph_->settings.cycle_length()));
+  compact();
+  const Duration cycle_before = before->settings.cycle_length();
+  if (cycle_before != graph_->settings.cycle_length()) {
+    for (const ServiceId id : graph_->order) services_[id.index()].period = period(id).value_or(Duration{0});
+    for (const ServiceId id : graph_->order)
+      if (id.index() < before->slots.size() && before->slots[id.index()])
+        reschedule(id, period_of(before->at(id).schedule, cycle_before), turn.now);
+  } else {
+    for (const SlotChange& change : plan.changes)
+      if (change.kind == SlotChange::Kind::Replaced &&
+          before->at(change.service).schedule != graph_->at(change.service).schedule)
+        reschedule(change.service, period_of(before->at(change.service).schedule, cycle_before), turn.now);
+  }
+  if (plan.empty()) return;
+
+  turn.record(RecordKind::Reloaded, Severity::Info, {},
+              fmt::format("rules reloaded: {} services, {} added, {} removed, {} changed", graph_->order.size(), added,
+                          count(SlotChange::Kind::Removed), count(SlotChange::Kind::Replaced)));
+}
+
+void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
+  if (change.kind == SlotChange::Kind::Moved) return;
+  const ServiceId id = change.service;
+  ServiceState& state = services_[id.index()];
+  if (change.kind == SlotChange::Kind::Removed) {
+    cancel_flight(id, turn);
+    finish_validate(id, false, turn);
+    live_rules_ -= state.rule_count;
+    turn.commit.forgotten.push_back(before.at(id).name);
+    state = {};
+    return;
+  }
+  const ServiceBlock& block = graph_->at(id);
+  const std::uint32_t old_first = state.first_rule;
+  bool cut_off = false;  // a run of a program that is another now
+  if (change.kind == SlotChange::Kind::Replaced) {
+    const ServiceBlock& old = before.at(id);
+    adopt_block(id);
+    for (std::size_t i = 0; i < block.rules.size(); ++i)
+      if (change.rules_from[i] >= 0)
+        rule_states_[state.first_rule + i] = rule_states_[old_first + static_cast<std::uint32_t>(change.rules_from[i])];
+    live_rules_ -= old.rules.size();
+    if (old.program != block.program && state.flight) {
+      cut_off = true;
+      cancel_flight(id, turn);
+    }
+    if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
+    const Memory fresh = fresh_memory(block);
+    if (fresh.index() != state.memory.index() || old.program.command != block.program.command) state.memory = fresh;
+  } else {
+    state = {};
+    adopt_block(id);
+    state.memory = fresh_memory(block);
+  }
+  turn.save(id);
+  if (cut_off) start_run(id, state.counted, turn);
+}
+
+/// Ranges of replaced and removed services stay behind in the flat array; it is laid anew when they are the larger
+/// part.
+void Engine::compact() {
+  if (rule_states_.size() < 2 * live_rules_ + 1024) return;
+  std::vector<RuleState> compacted;
+  compacted.reserve(live_rules_);
+  std::vector<PlainTest> tests;
+  tests.reserve(live_rules_);
+  for (const ServiceId id : graph_->order) {
+    const std::span<const RuleState> states = rules(id);
+    const auto first = tests_.begin() + services_[id.index()].first_rule;
+    tests.insert(tests.end(), first, first + static_cast<std::ptrdiff_t>(states.size()));
+    services_[id.index()].first_rule = static_cast<std::uint32_t>(compacted.size());
+    compacted.insert(compacted.end(), states.begin(), states.end());
+  }
+  rule_states_ = std::move(compacted);
+  tests_ = std::move(tests);
+}
+
+// ---- commits ------------------------------------------------------------------------------------------------------
+
+void Engine::on(const event::Committed& event, Turn& turn) {
+  if (event.unjournalled != journal_sick_) {
+    journal_sick_ = event.unjournalled;
+    if (journal_sick_)
+      turn.record(RecordKind::StoreSick, Severity::Error, {},
+                  fmt::format("the state cannot be written, supervision goes on without a journal: {}", event.reason));
+    else
+      turn.record(RecordKind::StoreWell, Severity::Info, {}, "the state is written again");
+  }
+  while (!waiting_acts_.empty() && waiting_acts_.front().first <= event.up_to) {
+    turn.sink.emit(std::move(waiting_acts_.front().second));
+    waiting_acts_.pop_front();
+  }
+}
+
+}  // namespace healer::engine

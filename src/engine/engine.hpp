@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// The engine: a pure function (event, now) -> effects over an immutable graph.
+//
+// It knows neither clock nor file nor process nor socket. Everything it learns comes as an Event with the Instant at
+// which it is handled, everything it wants is an Effect. Same events, same instants: same effects, on any machine.
+//
+// Services. A service is *initialising* until its first run was judged, then *running*; *unmonitored* services do not
+// run. Runs. A run is StartRun ... Observed. A service has at most one run in flight; a run that falls due meanwhile is
+// left out and recorded as an overrun. Cycles keep a fixed rate: the k-th is due k cycle lengths after the first. Rules
+// (Mode::Latched). Each has its own state and never touches another:
+//
+//            tolerance met by failed runs: fires, window becomes that one failure
+//      Ok  ------------------------------------------------------------------------->  Failed
+//          <-------------------------------------------------------------------------
+//            a clear run and the recovery tolerance met: recovers, window is emptied
+//
+// While Failed, every run is counted since the firing (the firing is 1); `repeat every N` and reminders act on failing
+// runs whose count is a multiple of N. In recovery, slots that no run has filled count as clear. This is Monit's
+// counting. Mode::EachMatch and EachChange latch nothing: they act on each run that is true and meets the tolerance.
+// Counted runs. Only runs on the schedule count. A run that a person asked for (validate) is judged, but moves no
+// counter; rules that need just one run may fire or recover by it. Acting. All rules of a run are judged first, in the
+// order of writing; then the actions go in that order, `unmonitor` last. A transition is committed before it acts: acts
+// wait in the engine for Event::Committed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/diff.hpp"
+#include "engine/effect.hpp"
+#include "engine/event.hpp"
+#include "engine/graph.hpp"
+#include "engine/state.hpp"
+#include "engine/wheel.hpp"
+
+namespace healer::engine {
+
+/// Why a decided action is not done.
+enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning };
+[[nodiscard]] std::string_view to_string(Hold hold);
+
+/// The living state of a service, apart from its rules.
+struct ServiceState {
+  bool monitored = true;
+  bool initialising = true;
+  bool counted = true;                               ///< whether the run in flight counts
+  bool resting = false;                              ///< no rule counts or stands failed
+  Schedule::Kind schedule = Schedule::Kind::Cycles;  ///< of the block
+  Duration period{0};                                ///< of the schedule; 0: cron
+  std::optional<RunId> flight;
+  std::optional<Duration> due;  ///< mono time of the next run; none: not scheduled
+  Duration flight_started{0};
+  Duration first{0};             ///< mono time of its first run: the others follow by whole periods
+  std::uint32_t overruns = 0;    ///< in a row
+  std::uint32_t first_rule = 0;  ///< into the engine's flat array of RuleState
+  std::uint32_t rule_count = 0;
+  std::uint64_t runs = 0;  ///< judged since the daemon started
+  Memory memory;
+  std::optional<std::int64_t> cron_minute;
+  std::optional<Observation> last;  ///< the last that was judged
+  std::optional<WallTime> last_when;
+};
+
+/// A started or waiting exec, for status and explain.
+struct RunningAction {
+  effect::Exec exec;
+  bool started = false;
+  std::int64_t pid = 0;
+  Duration since{0};                  ///< mono time of its decision
+  std::optional<effect::Exec> again;  ///< a firing meanwhile: runs afterwards. It is saved, but not set free yet
+};
+
+class Engine {
+ public:
+  /// A new engine over `graph`, with what an earlier one left in `saved` (a default one: nothing). It does nothing
+  /// until event::Started. Requires: `graph` not null; `civil` callable.
+  Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState saved, Instant now);
+
+  /// The one way in. Requires: `now.mono` never falls within a boot.
+  void handle(const Event& event, Instant now, EffectSink& sink);
+
+  /// The mono time at which event::Wake is wanted next; none: only other events matter.
+  [[nodiscard]] std::optional<Duration> next_deadline() const;
+
+  // Views: valid until the next handle().
+  [[nodiscard]] const std::shared_ptr<const Graph>& graph() const { return graph_; }
+  [[nodiscard]] const ServiceState& service(ServiceId id) const { return services_[id.index()]; }
+  [[nodiscard]] std::span<const RuleState> rules(ServiceId id) const;
+  [[nodiscard]] const std::unordered_map<std::uint64_t, RunningAction>& actions() const { return actions_; }
+  /// Why an action of this kind of this rule would not be done now.
+  [[nodiscard]] Hold hold(const Rule& rule, const RuleState& state, ActionKind kind) const;
+  /// Cycles begun since the start; the first is 1.
+  [[nodiscard]] std::uint64_t cycle(Instant now) const;
+  [[nodiscard]] Instant started_at() const { return started_at_; }
+  /// The time between two runs of a service; none for a cron schedule.
+  [[nodiscard]] std::optional<Duration> period(ServiceId id) const;
+  /// State of a service in the form in which it is saved.
+  [[nodiscard]] SavedService save(ServiceId id, Instant now) const;
+
+ private:
+  struct Turn;      // what one handle() gathers: records, changed services, acts
+  struct Decision;  // an action that a run has decided
+  /// The condition of a rule where it is one test of the status: flat, for the common run in which nothing happens.
+  struct PlainTest {
+    std::int64_t value = 0;
+    Comparison comparison = Comparison::NotEqual;
+    bool plain = false;
+  };
+  struct PendingCommand {
+    event::Command command;
+    std::uint32_t outstanding = 0;  // runs that a validate waits for
+    std::uint32_t failed = 0;
+  };
+
+  void on(const event::Started& event, Turn& turn);
+  void on(const event::Wake& event, Turn& turn);
+  void on(const event::Observed& event, Turn& turn);
+  void on(const event::Committed& event, Turn& turn);
+  void on(const event::ActionStarted& event, Turn& turn);
+  void on(const event::ActionEnded& event, Turn& turn);
+  void on(const event::AlertTaken& event, Turn& turn);
+  void on(const event::MailOutcome& event, Turn& turn);
+  void on(const event::Swap& event, Turn& turn);
+  void on(const event::ReloadFailed& event, Turn& turn);
+  void on(const event::Command& event, Turn& turn);
+  void on(const event::Stopping& event, Turn& turn);
+
+  // schedule (engine_schedule.cpp)
+  static std::optional<Duration> period_of(const Schedule& schedule, Duration cycle);
+  void schedule(ServiceId id, Duration due);
+  void schedule_next(ServiceId id, Instant now);
+  void run_due(ServiceId id, Turn& turn);
+  void start_run(ServiceId id, bool counted, Turn& turn);
+  void cancel_flight(ServiceId id, Turn& turn);
+  void begin(ServiceId id, Duration first);
+  void reschedule(ServiceId id, std::optional<Duration> period_before, Instant now);
+  [[nodiscard]] Duration grid_after(ServiceId id, Duration now) const;
+
+  // judging (engine_judge.cpp)
+  [[nodiscard]] bool passes(const ServiceState& state, const Observation& seen) const;
+  void judge(ServiceId id, const Observation& seen, bool counted, Turn& turn);
+  void act(ServiceId id, const Decision& decision, Turn& turn);
+  void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
+  void instance_alert(const std::string& text, Turn& turn);
+
+  // actions and commands (engine_action.cpp)
+  void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
+  RunningAction& add_action(effect::Exec exec, Instant now);
+  RunningAction* running(const effect::Exec& exec);
+  [[nodiscard]] const Rule* rule_of(const effect::Exec& exec) const;
+  [[nodiscard]] bool overlapping(const effect::Exec& exec) const;
+  void run_again(effect::Exec exec, Turn& turn);
+  void monitor(ServiceId id, const std::string& by, Turn& turn);
+  void unmonitor(ServiceId id, const std::string& by, Turn& turn);
+  void accept(ServiceId id, const std::string& by, Turn& turn);
+  void finish_validate(ServiceId id, bool failed, Turn& turn);
+  void warn_long_actions(Turn& turn);
+
+  void restore_acts(Turn& turn);
+  void adopt_block(ServiceId id);
+  void restore(ServiceId id, const SavedService& saved, Instant now);
+  void apply(const SlotChange& change, const Graph& before, Turn& turn);
+  void compact();
+  std::span<RuleState> rules_of(ServiceState& state);
+
+  std::shared_ptr<const Graph> graph_;
+  CivilClock civil_;
+  SavedState found_;  // pending acts of an earlier engine, until Started
+  std::vector<ServiceState> services_;
+  std::vector<RuleState> rule_states_;
+  std::vector<PlainTest> tests_;  // of the same rules
+  std::size_t live_rules_ = 0;    // of rule_states_; the others are left over
+  std::unordered_map<std::uint64_t, RunningAction> actions_;
+  std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service
+  std::deque<std::pair<Duration, ActionId>> long_at_;                  // when to warn of those that still run then
+  std::deque<std::pair<Sequence, Effect>> waiting_acts_;               // for Committed
+  std::unordered_map<std::uint64_t, PendingCommand> commands_;
+  std::unordered_map<std::uint32_t, std::vector<CommandId>> validating_;  // by service
+  Wheel wheel_;
+  std::vector<Wheel::Entry> due_;  // scratch of Wake
+  Duration clock_offset_{0};       // wall - mono, to see a step of the wall clock
+  bool running_ = false;
+  bool journal_sick_ = false;
+  std::uint64_t next_run_ = 1;
+  std::uint64_t next_id_ = 1;
+  Sequence next_sequence_ = 1;
+  Instant started_at_;
+};
+
+}  // namespace healer::engine

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// Execs that run, alerts that travel, and the commands of people.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/cause.hpp"
+#include "engine/turn.hpp"
+
+namespace healer::engine {
+namespace {
+
+constexpr Duration kLong = hours{1};
+
+std::string outcome_text(const effect::Exec& exec, const event::ActionEnded& end) {
+  const std::string& program = exec.command.arguments.front();
+  if (end.unseen) return fmt::format("exec {} ended while healer was away: its status is not known", program);
+  const std::string after = format_duration(end.elapsed);
+  switch (end.outcome) {
+    case Outcome::Exited: return fmt::format("exec {} exited with status {} after {}", program, end.status, after);
+    case Outcome::Signalled: return fmt::format("exec {} was killed by signal {} after {}", program, end.status, after);
+    case Outcome::TimedOut: return fmt::format("exec {} timed out after {}", program, after);
+    case Outcome::NotStarted: return fmt::format("exec {} could not be started: {}", program, end.output);
+  }
+  return {};
+}
+
+}  // namespace
+
+// ---- execs --------------------------------------------------------------------------------------------------------
+
+void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause,
+                  Turn& turn) {
+  const Action& action = recovery ? rule.recovery.action : rule.action;
+  effect::Exec exec{.action = ActionId{next_id_++},
+                    .service = id,
+                    .rule = rule.key,
+                    .recovery = recovery,
+                    .command = action.command,
+                    .cause = std::move(cause)};
+  turn.commit.pending.emplace_back(exec);
+  RunningAction* const earlier = action.overlapping ? nullptr : running(exec);
+  if (earlier == nullptr) {
+    add_action(exec, turn.now);
+    turn.acts.emplace_back(std::move(exec));
+    return;
+  }
+  turn.record(RecordKind::ActionHeld, Severity::Warning, graph_->at(id).name,
+              fmt::format("exec {} still runs: it is run once more when it has ended", exec.command.arguments.front()))
+      .rule = rule.key;
+  if (earlier->again) turn.commit.ended.push_back(earlier->again->action);  // the latest cause is told
+  earlier->again = std::move(exec);
+}
+
+RunningAction& Engine::add_action(effect::Exec exec, Instant now) {
+  const ActionId id = exec.action;
+  actions_of_[exec.cause->service].push_back(id);
+  long_at_.emplace_back(now.mono + kLong, id);
+  return actions_[id.number()] = {.exec = std::move(exec), .since = now.mono};
+}
+
+/// The action that runs already for the same branch of the same rule; null: none.
+RunningAction* Engine::running(const effect::Exec& exec) {
+  const auto found = actions_of_.find(exec.cause->service);
+  if (found == actions_of_.end()) return nullptr;
+  for (const ActionId id : found->second) {
+    RunningAction& running = actions_.at(id.number());
+    if (running.exec.rule == exec.rule && running.exec.recovery == exec.recovery) return &running;
+  }
+  return nullptr;
+}
+
+/// The rule of an exec as it is now; null where it is gone.
+const Rule* Engine::rule_of(const effect::Exec& exec) const {
+  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
+  if (!id) return nullptr;
+  const auto& rules = graph_->at(*id).rules;
+  const auto found = std::ranges::find(rules, exec.rule, &Rule::key);
+  return found == rules.end() ? nullptr : &*found;
+}
+
+bool Engine::overlapping(const effect::Exec& exec) const {
+  const Rule* const rule = rule_of(exec);
+  return rule != nullptr && (exec.recovery ? rule->recovery.action : rule->action).overlapping;
+}
+
+/// Sets a firing free that waited for an earlier one of its rule, if it may still be done.
+void Engine::run_again(effect::Exec exec, Turn& turn) {
+  std::string_view reason = "its rule is gone";
+  if (const Rule* const rule = rule_of(exec)) {
+    exec.service = *graph_->find(exec.cause->service);
+    const auto index = static_cast<std::size_t>(rule - graph_->at(exec.service).rules.data());
+    reason = to_string(hold(*rule, rules(exec.service)[index], ActionKind::Exec));
+  }
+  if (reason.empty()) {
+    add_action(exec, turn.now);
+    turn.acts.emplace_back(std::move(exec));
+    return;
+  }
+  turn.commit.ended.push_back(exec.action);
+  turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service, fmt::format("exec held: {}", reason)).rule =
+      exec.rule;
+}
+
+void Engine::on(const event::ActionStarted& event, Turn& turn) {
+  const auto found = actions_.find(event.action.number());
+  if (found == actions_.end()) return;
+  RunningAction& running = found->second;
+  running.started = true;
+  running.pid = event.pid;
+  turn.commit.started.push_back(event.action);
+  Record& record = turn.record(RecordKind::ActionStarted, Severity::Info, running.exec.cause->service,
+                               fmt::format("exec {} started", running.exec.command.arguments.front()));
+  record.rule = running.exec.rule;
+  record.subject = event.action.number();
+}
+
+void Engine::on(const event::ActionEnded& event, Turn& turn) {
+  const auto found = actions_.find(event.action.number());
+  if (found == actions_.end()) return;
+  RunningAction running = std::move(found->second);
+  actions_.erase(found);
+  const effect::Exec& exec = running.exec;
+  const auto siblings = actions_of_.find(exec.cause->service);
+  if (std::erase(siblings->second, exec.action) > 0 && siblings->second.empty()) actions_of_.erase(siblings);
+  while (!long_at_.empty() && !actions_.contains(long_at_.front().second.number())) long_at_.pop_front();
+  turn.commit.ended.push_back(exec.action);
+  const bool good = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
+  const std::string text = outcome_text(exec, event);
+  Record& record = turn.record(good ? RecordKind::ActionEnded : RecordKind::ActionFailed,
+                               good ? Severity::Info : Severity::Warning, exec.cause->service, text);
+  record.rule = exec.rule;
+  record.subject = exec.action.number();
+  record.output = event.output;
+
+  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
+  if (id && !good && !graph_->settings.shadow) {
+    std::vector<Recipient> recipients;
+    for (const Recipient& recipient : graph_->at(*id).recipients)
+      if (recipient.listed && recipient.events.test(static_cast<std::size_t>(EventKind::Exec)))
+        recipients.push_back(recipient);
+    auto cause = std::make_shared<effect::Cause>(*exec.cause);
+    cause->event = EventKind::Exec;
+    cause->state = effect::Cause::State::Failed;
+    cause->event_text = event_text(cause->event, cause->state);
+    cause->action_text = "alert";
+    cause->description = text;
+    cause->when = turn.now.wall;
+    alert(std::move(recipients), std::move(cause), turn);
+  }
+  if (running.again) run_again(std::move(*running.again), turn);
+}
+
+void Engine::warn_long_actions(Turn& turn) {
+  for (; !long_at_.empty() && long_at_.front().first <= turn.now.mono; long_at_.pop_front()) {
+    const ActionId id = long_at_.front().second;
+    const auto found = actions_.find(id.number());
+    if (found == actions_.end()) continue;
+    const effect::Exec& exec = found->second.exec;
+    Record& record = turn.record(
+        RecordKind::ActionLong, Severity::Warning, exec.cause->service,
+        fmt::format("exec {} has been running for over {}", exec.command.arguments.front(), format_duration(kLong)));
+    record.rule = exec.rule;
+    record.subject = id.number();
+  }
+}
+
+// ---- alerts -------------------------------------------------------------------------------------------------------
+
+void Engine::on(const event::AlertTaken& event, Turn& turn) { turn.commit.handed_over.push_back(event.alert); }
+
+void Engine::on(const event::MailOutcome& event, Turn& turn) {
+  using Kind = event::MailOutcome::Kind;
+  const RecordKind kind = event.kind == Kind::Sent     ? RecordKind::MailSent
+                          : event.kind == Kind::Failed ? RecordKind::MailFailed
+                                                       : RecordKind::MailDropped;
+  const Severity severity = event.kind == Kind::Sent ? Severity::Info : Severity::Warning;
+  turn.record(kind, severity, {}, event.text).subject = event.alert.number();
+}
+
+// ---- commands -----------------------------------------------------------------------------------------------------
+
+void Engine::on(const event::Command& event, Turn& turn) {
+  using Kind = event::Command::Kind;
+  if (event.kind == Kind::Validate) {
+    PendingCommand pending{.command = event};
+    for (const ServiceId id : event.services) {
+      if (id.index() >= services_.size() || !graph_->slots[id.index()] || !services_[id.index()].monitored) continue;
+      if (!services_[id.index()].flight) start_run(id, false, turn);
+      validating_[id.number()].push_back(event.id);
+      ++pending.outstanding;
+    }
+    if (pending.outstanding == 0)
+      turn.replies.push_back({event.id, true, "no monitored service to validate"});
+    else
+      commands_.emplace(event.id.number(), std::move(pending));
+    return;
+  }
+  std::size_t done = 0;
+  for (const ServiceId id : event.services) {
+    if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
+    ++done;
+    switch (event.kind) {
+      case Kind::Monitor: monitor(id, event.by, turn); break;
+      case Kind::Unmonitor: unmonitor(id, event.by, turn); break;
+      case Kind::Accept: accept(id, event.by, turn); break;
+      case Kind::Validate: break;
+    }
+  }
+  static constexpr std::string_view kVerbs[] = {"monitored", "unmonitored", "validated", "accepted"};
+  turn.replies.push_back({event.id, true,
+                          fmt::format("{} {} {}", done, done == 1 ? "service" : "services",
+                                      kVerbs[static_cast<std::size_t>(event.kind)])});
+}
+
+void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (state.monitored) return;
+  state.monitored = true;
+  state.initialising = true;
+  state.overruns = 0;
+  // `unmonitor` then `monitor` begins afresh; what a person accepted stays accepted.
+  for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted};
+  state.resting = false;
+  if (auto* memory = std::get_if<ProgramMemory>(&state.memory)) memory->last_status.reset();
+  turn.save(id);
+  turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, fmt::format("monitored by {}", by));
+  if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings.start_delay));
+}
+
+void Engine::unmonitor(ServiceId id, const std::string& by, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (!state.monitored) return;
+  state.monitored = false;
+  state.due.reset();
+  cancel_flight(id, turn);
+  finish_validate(id, false, turn);
+  turn.save(id);
+  turn.record(RecordKind::Unmonitored, Severity::Info, graph_->at(id).name, fmt::format("unmonitored by {}", by));
+}
+
+void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {
+  const ServiceBlock& block = graph_->at(id);
+  const std::span<RuleState> states = rules_of(services_[id.index()]);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (!block.rules[i].dormant || states[i].accepted) continue;
+    // A rule that stood failed while it slept fires at its next failing run.
+    const Window window = states[i].window;
+    states[i] = RuleState{.window = window, .accepted = true};
+    services_[id.index()].resting = false;
+    turn.save(id);
+    turn.record(RecordKind::Accepted, Severity::Info, block.name,
+                fmt::format("accepted by {}: {}", by, block.rules[i].text))
+        .rule = block.rules[i].key;
+  }
+}
+
+void Engine::finish_validate(ServiceId id, bool failed, Turn& turn) {
+  const auto waiting = validating_.extract(id.number());
+  if (waiting.empty()) return;
+  for (const CommandId command : waiting.mapped()) {
+    const auto found = commands_.find(command.number());
+    if (found == commands_.end()) continue;
+    PendingCommand& pending = found->second;
+    pending.failed += failed ? 1 : 0;
+    if (--pending.outstanding > 0) continue;
+    turn.replies.push_back(
+        {command, pending.failed == 0,
+         pending.failed == 0 ? "all services are in order" : fmt::format("{} of the services failed", pending.failed)});
+    commands_.erase(found);
+  }
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// When services run. All due times lie on a grid that starts with the daemon, so cycles keep a fixed rate and nothing
+// drifts.
+#include <algorithm>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/cron.hpp"
+#include "engine/turn.hpp"
+
+namespace healer::engine {
+
+std::optional<Duration> Engine::period_of(const Schedule& schedule, Duration cycle) {
+  switch (schedule.kind) {
+    case Schedule::Kind::Cycles: return cycle * schedule.cycles;
+    case Schedule::Kind::Interval: return schedule.interval;
+    case Schedule::Kind::NotCron: return cycle;
+    case Schedule::Kind::Cron: break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Duration> Engine::period(ServiceId id) const {
+  return period_of(graph_->at(id).schedule, graph_->settings.cycle_length());
+}
+
+std::uint64_t Engine::cycle(Instant now) const {
+  const Duration since = now.mono - started_at_.mono - graph_->settings.start_delay;
+  if (!running_ || since < Duration{0}) return 0;
+  return static_cast<std::uint64_t>(since / graph_->settings.cycle_length()) + 1;
+}
+
+void Engine::schedule(ServiceId id, Duration due) {
+  services_[id.index()].due = due;
+  wheel_.add(id, due);
+}
+
+Duration Engine::grid_after(ServiceId id, Duration now) const {
+  const Duration first = services_[id.index()].first;
+  const Duration step = std::max<Duration>(services_[id.index()].period, milliseconds{1});
+  if (now < first) return first;
+  return first + ((now - first) / step + 1) * step;
+}
+
+void Engine::begin(ServiceId id, Duration first) {
+  ServiceState& state = services_[id.index()];
+  state.first = first;
+  if (state.monitored) schedule(id, first);
+}
+
+/// After a change of its period: the next run keeps the shorter of both periods to the last one, so that no reload
+/// makes two runs count as two cycles that were none.
+void Engine::reschedule(ServiceId id, std::optional<Duration> period_before, Instant now) {
+  const std::optional<Duration> due = services_[id.index()].due;
+  if (!running_ || !due) return;
+  const std::optional<Duration> period_now = period(id);
+  if (!period_before || !period_now) return schedule_next(id, now);
+  const Duration last = *due - *period_before;
+  schedule(id, grid_after(id, std::max(now.mono, last + std::min(*period_before, *period_now) - milliseconds{1})));
+}
+
+void Engine::schedule_next(ServiceId id, Instant now) {
+  const bool cron = services_[id.index()].schedule == Schedule::Kind::Cron;
+  schedule(id, cron ? now.mono + (next_candidate(graph_->at(id).schedule.cron, now.wall, civil_) - now.wall)
+                    : grid_after(id, now.mono));
+}
+
+void Engine::on(const event::Wake&, Turn& turn) {
+  if (!running_) return;
+  const Instant now = turn.now;
+  // A step of the wall clock moves the minutes that cron schedules wait for.
+  const Duration offset = now.wall.time_since_epoch() - now.mono;
+  if (std::chrono::abs(offset - clock_offset_) > seconds{1}) {
+    clock_offset_ = offset;
+    for (const ServiceId id : graph_->order)
+      if (services_[id.index()].due && graph_->at(id).schedule.kind == Schedule::Kind::Cron) schedule(id, now.mono);
+  }
+  due_.clear();
+  wheel_.take_due(now.mono, due_);
+  for (const Wheel::Entry& entry : due_) {
+    if (entry.service.index() >= services_.size() || services_[entry.service.index()].due != entry.due) continue;
+    run_due(entry.service, turn);
+  }
+  warn_long_actions(turn);
+}
+
+void Engine::run_due(ServiceId id, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  const WallTime wall = turn.now.wall;
+  schedule_next(id, turn.now);
+
+  if (state.schedule == Schedule::Kind::Cron) {
+    if (!due_in_minute(graph_->at(id).schedule.cron, wall, state.cron_minute, civil_)) return;
+    state.cron_minute = minute_of(wall);
+    turn.save(id);
+  } else if (state.schedule == Schedule::Kind::NotCron && graph_->at(id).schedule.cron.matches(civil_(wall))) {
+    return;
+  }
+  if (!state.flight) {
+    start_run(id, true, turn);
+  } else if (!state.counted) {
+    state.counted = true;  // a run that was asked for, still under way: it serves as the scheduled one
+  } else if (++state.overruns == 1) {
+    turn.record(RecordKind::RunOverrun, Severity::Warning, graph_->at(id).name,
+                fmt::format("the last run has not finished after {}: this run is left out",
+                            format_duration(turn.now.mono - state.flight_started)));
+  }
+}
+
+void Engine::start_run(ServiceId id, bool counted, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  state.flight = RunId{next_run_++};
+  state.counted = counted;
+  state.flight_started = turn.now.mono;
+  state.overruns = 0;
+  turn.sink.emit(effect::StartRun{id, *state.flight});
+}
+
+void Engine::cancel_flight(ServiceId id, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (!state.flight) return;
+  turn.sink.emit(effect::CancelRun{id, *state.flight});
+  state.flight.reset();
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Events: everything the engine can be told. A closed sum; ids, not text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/graph.hpp"
+#include "engine/ids.hpp"
+#include "engine/state.hpp"
+
+namespace healer::engine {
+
+struct SwapPlan;
+
+namespace event {
+
+/// Supervision begins: first runs are planned, the start is recorded.
+struct Started {
+  std::string version;
+};
+
+/// The deadline that the engine asked for has come (or the wall clock was stepped). Early or needless ones do no harm.
+struct Wake {};
+
+/// A run has ended. Results of runs that the engine no longer waits for are ignored.
+struct Observed {
+  ServiceId service;
+  RunId run;
+  Observation observation;
+};
+
+/// All commits up to and including this one are on disk, or, where `unjournalled`, cannot be written now and go ahead
+/// anyway.
+struct Committed {
+  Sequence up_to = 0;
+  bool unjournalled = false;
+  std::string reason;  ///< where unjournalled: why
+};
+
+/// The program of an action was started.
+struct ActionStarted {
+  ActionId action;
+  std::int64_t pid = 0;
+};
+
+/// An action has ended. `status` as in Observation.
+struct ActionEnded {
+  ActionId action;
+  Outcome outcome = Outcome::Exited;
+  std::int64_t status = 0;
+  bool unseen = false;  ///< it ended while no healer was there to see how, or was cut by a reboot
+  Duration elapsed{0};
+  std::string output;  ///< bounded; or why it could not be started
+};
+
+/// The mailer has this alert on its own disk: the engine need not remember it any more.
+struct AlertTaken {
+  AlertId alert;
+};
+
+/// What became of a mail: told by the mailer, for the history.
+struct MailOutcome {
+  AlertId alert;
+  enum class Kind : std::uint8_t { Sent, Failed, Dropped } kind = Kind::Sent;
+  std::string text;
+};
+
+/// A new generation, computed off the loop.
+struct Swap {
+  std::shared_ptr<const SwapPlan> plan;
+};
+
+/// A reload that failed; nothing changes but the history. `summary` is the first diagnostic.
+struct ReloadFailed {
+  std::string summary;
+};
+
+/// A person's command for services. `by` names the person ("root", "uid 1000").
+struct Command {
+  enum class Kind : std::uint8_t {
+    Monitor,
+    Unmonitor,
+    Validate,  ///< run every monitored service now; answered when the last has been judged. Never counts as a cycle.
+    Accept     ///< accept the dormant rules of the services
+  };
+  CommandId id;
+  Kind kind = Kind::Validate;
+  std::vector<ServiceId> services;
+  std::string by;
+};
+
+/// The daemon is about to end: recorded and mailed.
+struct Stopping {};
+
+}  // namespace event
+
+using Event = std::variant<event::Started, event::Wake, event::Observed, event::Committed, event::ActionStarted,
+                           event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
+                           event::Command, event::Stopping>;
+
+}  // namespace healer::engine

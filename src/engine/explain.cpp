@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "engine/explain.hpp"
+
+#include <algorithm>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/counting.hpp"
+
+namespace healer::engine {
+namespace {
+
+constexpr std::string_view kConditions[] = {"running", "failing", "failed", "initialising", "unmonitored"};
+
+bool last_run_bad(const RuleState& state) { return (state.window.bits & 1U) != 0; }
+
+std::string lasting(Duration span) { return format_duration(std::chrono::floor<seconds>(std::max(span, Duration{0}))); }
+
+std::string describe(const Action& action) {
+  if (action.kind != ActionKind::Exec || action.command.arguments.empty()) return std::string(to_string(action.kind));
+  return fmt::format("exec {}", action.command.arguments.front());
+}
+
+/// `count` of `size` as a person says it: "3 runs in a row" or "3 of 5 runs".
+std::string wanted(const Tolerance& tolerance) {
+  if (tolerance.count == tolerance.window) return fmt::format("{} in a row", tolerance.count);
+  return fmt::format("{} of {}", tolerance.count, tolerance.window);
+}
+
+/// What is missing to the recovery of a rule that stands failed.
+std::string missing_to_recover(const Rule& rule, const RuleState& state, Duration now) {
+  const Tolerance& tolerance = rule.recovery.tolerance;
+  if (tolerance.held > Duration{0})
+    return fmt::format("it has passed for {} of {}",
+                       lasting(state.clear_since ? now - *state.clear_since : Duration{0}),
+                       format_duration(tolerance.held));
+  return fmt::format("{} of the last {} runs passed, {} are needed",
+                     tolerance.window - state.window.failed(tolerance.window), tolerance.window, tolerance.count);
+}
+
+std::string where_it_stands(const Rule& rule, const RuleState& state, bool judged, Instant now) {
+  const std::string counts = count_text(rule, state, now.mono);
+  if (state.status == RuleStatus::Failed) {
+    std::string text = "stands failed";
+    if (state.changed) text += fmt::format(" for {}", lasting(now.wall - *state.changed));
+    text += fmt::format(", {} run{} since it fired", state.since_fired, state.since_fired == 1 ? "" : "s");
+    if (!rule.recovery.tolerance.immediate())
+      text += fmt::format("; to recover: {}", missing_to_recover(rule, state, now.mono));
+    return text;
+  }
+  if (!judged && state.window.bits == 0) return "has not been judged yet";
+  const bool bad = last_run_bad(state);
+  std::string text = bad ? "the last run failed it" : "the last run passed it";
+  if (rule.mode == Mode::EachMatch) text = bad ? "the last run matched" : "the last run did not match";
+  if (rule.mode == Mode::EachChange) text = bad ? "the last run saw a change" : "the last run saw no change";
+  if (!counts.empty()) text += "; " + counts;
+  return text;
+}
+
+std::string if_failed(const Rule& rule, RuleState state, Duration at) {
+  const bool stood = state.status == RuleStatus::Failed;
+  const std::string action = describe(rule.action);
+  if (rule.mode != Mode::Latched) {
+    if (count_each(rule, state, true, at)) return fmt::format("acts: {}", action);
+    return fmt::format("does nothing yet: {}", count_text(rule, state, at));
+  }
+  if (count_latched(rule, state, true, at) == Verdict::Fire) return fmt::format("fires: {}", action);
+  if (!stood) return fmt::format("does nothing yet: {}", count_text(rule, state, at));
+  const std::uint32_t count = state.since_fired + 1;
+  if (rule.action.repeat == 0) return "stays failed; nothing new is done";
+  if (count % rule.action.repeat == 0) return fmt::format("stays failed and acts again: {}", action);
+  const std::uint32_t left = rule.action.repeat - count % rule.action.repeat;
+  return fmt::format("stays failed; acts again {} run{} later", left, left == 1 ? "" : "s");
+}
+
+std::string if_clear(const Rule& rule, RuleState state, Duration at) {
+  if (rule.mode != Mode::Latched || state.status == RuleStatus::Ok) return "does nothing";
+  if (count_latched(rule, state, false, at) == Verdict::Recover)
+    return fmt::format("recovers: {}", describe(rule.recovery.action));
+  return fmt::format("stays failed: {}", missing_to_recover(rule, state, at));
+}
+
+std::string held_back(Hold hold, std::string_view service) {
+  switch (hold) {
+    case Hold::None: break;
+    case Hold::Dormant:
+      return fmt::format("dormant: Monit would ignore this rule, so it does not act before `healerctl accept {}`",
+                         service);
+    case Hold::Shadow: return "shadow: everything is judged, nothing is acted on";
+    case Hold::DryRun: return "dry run: alerts are sent, nothing else is done";
+    case Hold::AlreadyRunning: return "its program still runs; it is run once more when that has ended";
+  }
+  return {};
+}
+
+/// What would hold back the action that the rule's next turn asks for.
+Hold hold_of(const Engine& engine, const ServiceBlock& block, const Rule& rule, const RuleState& state) {
+  const bool recovery = state.status == RuleStatus::Failed;
+  const Action& action = recovery && rule.action.repeat == 0 ? rule.recovery.action : rule.action;
+  const Hold hold = engine.hold(rule, state, action.kind);
+  if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;
+  const bool runs = std::ranges::any_of(engine.actions(), [&](const auto& entry) {
+    const effect::Exec& exec = entry.second.exec;
+    return exec.rule == rule.key && exec.recovery == (&action == &rule.recovery.action) &&
+           exec.cause->service == block.name;
+  });
+  return runs ? Hold::AlreadyRunning : Hold::None;
+}
+
+std::vector<std::string> notes(const ServiceBlock& block, const ServiceState& state, Instant now) {
+  std::vector<std::string> notes;
+  if (!state.monitored) {
+    notes.push_back(
+        fmt::format("It is not monitored, so it does not run: `healerctl monitor {}` begins again.", block.name));
+    return notes;
+  }
+  if (block.activity == ServiceBlock::Activity::Passive)
+    notes.emplace_back("Its mode is passive: nothing of it is started, stopped or restarted; exec and alert are done.");
+  if (state.flight) {
+    std::string text = fmt::format("A run is under way for {}", format_duration(now.mono - state.flight_started));
+    if (!state.counted) text += "; it was asked for and moves no counter";
+    if (state.overruns != 0)
+      text += fmt::format("; {} run{} left out meanwhile", state.overruns, state.overruns == 1 ? " was" : "s were");
+    notes.push_back(text + ".");
+  }
+  if (state.due && block.schedule.kind != Schedule::Kind::Cron) {
+    std::string text =
+        fmt::format("The next run is in {}", format_duration(std::max(*state.due - now.mono, Duration{0})));
+    if (!block.schedule.text.empty()) text += fmt::format(" ({})", block.schedule.text);
+    notes.push_back(text + ".");
+  } else if (!block.schedule.text.empty()) {
+    notes.push_back(fmt::format("It runs {}.", block.schedule.text));
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::string_view to_string(Condition condition) { return kConditions[static_cast<std::size_t>(condition)]; }
+
+Condition condition_of(const Rule& rule, const RuleState& state) {
+  if (state.status == RuleStatus::Failed) return Condition::Failed;
+  return last_run_bad(state) && rule.mode != Mode::EachChange ? Condition::Failing : Condition::Running;
+}
+
+Condition condition_of(const Engine& engine, ServiceId service) {
+  const ServiceState& state = engine.service(service);
+  if (!state.monitored) return Condition::Unmonitored;
+  const std::span<const RuleState> states = engine.rules(service);
+  const ServiceBlock& block = engine.graph()->at(service);
+  Condition worst = Condition::Running;
+  for (std::size_t i = 0; i < states.size(); ++i) worst = std::max(worst, condition_of(block.rules[i], states[i]));
+  // A failed state outlives the daemon: it stands, whether it has been judged again or not.
+  return state.initialising && worst != Condition::Failed ? Condition::Initialising : worst;
+}
+
+std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
+  const Tolerance& tolerance = rule.tolerance;
+  if (tolerance.held > Duration{0})
+    return fmt::format("it has failed for {}, {} are needed",
+                       lasting(state.failing_since ? now - *state.failing_since : Duration{0}),
+                       format_duration(tolerance.held));
+  if (tolerance.window == 1) return {};
+  return fmt::format("{} of the last {} runs failed, {} are needed", state.window.failed(tolerance.window),
+                     tolerance.window, wanted(tolerance));
+}
+
+Explanation explain(const Engine& engine, ServiceId service, Instant now) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  const ServiceState& state = engine.service(service);
+  const std::span<const RuleState> states = engine.rules(service);
+  Explanation result{.condition = condition_of(engine, service), .notes = notes(block, state, now), .rules = {}};
+  // The run under way is the next to be judged, unless it does not count.
+  const Duration next = state.flight && state.counted ? now.mono : std::max(state.due.value_or(now.mono), now.mono);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Rule& rule = block.rules[i];
+    RuleAccount account{.condition = condition_of(rule, states[i]),
+                        .now = where_it_stands(rule, states[i], state.runs != 0, now),
+                        .if_failed = {},
+                        .if_clear = {},
+                        .held_back = held_back(hold_of(engine, block, rule, states[i]), block.name)};
+    if (state.monitored) {
+      account.if_failed = if_failed(rule, states[i], next);
+      account.if_clear = if_clear(rule, states[i], next);
+    }
+    result.rules.push_back(std::move(account));
+  }
+  return result;
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Why a service and its rules are where they are, and what the next run would do: read from the engine, in sentences
+// for people. Nothing is kept for it; what a run would do is found by counting one on a copy. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.hpp"
+
+namespace healer::engine {
+
+/// How a service is, in one word. A later one covers an earlier.
+enum class Condition : std::uint8_t {
+  Running,       ///< its last run passed
+  Failing,       ///< its last run failed a rule whose tolerance is not met yet, or that latches nothing
+  Failed,        ///< a rule stands failed
+  Initialising,  ///< it has not been judged yet
+  Unmonitored
+};
+[[nodiscard]] std::string_view to_string(Condition condition);
+
+/// How a rule is: Running, Failing or Failed (of the kinds of Mode, only Latched ones stand failed; an EachChange rule
+/// is never more than Running, for a change is no failure).
+[[nodiscard]] Condition condition_of(const Rule& rule, const RuleState& state);
+[[nodiscard]] Condition condition_of(const Engine& engine, ServiceId service);
+
+/// "3 of the last 5 runs failed; 3 are needed", or the same in time; empty for a rule that a single run decides.
+[[nodiscard]] std::string count_text(const Rule& rule, const RuleState& state, Duration now);
+
+struct RuleAccount {
+  Condition condition = Condition::Running;
+  std::string now;        ///< where it stands
+  std::string if_failed;  ///< what the next counted run does if the rule's condition holds; empty where none will come
+  std::string if_clear;   ///< and if it does not
+  std::string held_back;  ///< why its action would not be done now, and the remedy; or empty
+};
+
+struct Explanation {
+  Condition condition = Condition::Running;
+  std::vector<std::string> notes;  ///< whole sentences about the service itself
+  std::vector<RuleAccount> rules;  ///< as in the ServiceBlock
+};
+
+/// Requires: `service` is in the engine's graph.
+[[nodiscard]] Explanation explain(const Engine& engine, ServiceId service, Instant now);
+
+}  // namespace healer::engine

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// The rule graph: what the rules files mean, ready to be judged. The language (config/) builds it, the engine reads it.
+//
+// Everything here is plain and immutable once built: a Graph is a generation, shared by pointer; a service whose text
+// did not change is the same ServiceBlock object in the next generation. No text of the rules file is needed any more,
+// but every service and rule knows its place in it, so that `healerctl explain` can point at the line.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/ids.hpp"
+#include "util/hash.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+/// A place in a rules file, for messages: index into Graph::files, line and column counted from 1 (0: nowhere).
+struct SourcePlace {
+  std::uint16_t file = 0;
+  std::uint16_t column = 0;
+  std::uint32_t line = 0;
+
+  bool operator==(const SourcePlace&) const = default;
+};
+
+// ---- what is looked at --------------------------------------------------------------------------------------------
+
+enum class ServiceKind : std::uint8_t { Program };
+
+enum class Comparison : std::uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
+
+/// The user and group a program runs as; where absent, those of the daemon. `home` is the user's HOME.
+struct Identity {
+  std::optional<std::uint32_t> uid;
+  std::optional<std::uint32_t> gid;
+  std::string user;
+  std::string home;
+
+  bool operator==(const Identity&) const = default;
+};
+
+/// A program and its arguments. No shell is involved unless it is the program.
+struct Command {
+  std::vector<std::string> arguments;  ///< the program's path first
+  Identity identity;
+  Duration timeout{0};  ///< 0: none
+
+  bool operator==(const Command&) const = default;
+};
+
+/// What `check program` runs. `patterns` are the regular expressions (POSIX extended, as Monit) of its content tests,
+/// in the order of writing; the worker matches them against the output and reports one bit each.
+struct ProgramSpec {
+  Command command;
+  std::vector<std::string> patterns;  ///< at most kMaxPatterns
+  std::uint32_t output_limit = 512;   ///< bytes of output kept (set limits programOutput)
+
+  bool operator==(const ProgramSpec&) const = default;
+};
+
+inline constexpr std::size_t kMaxPatterns = 64;
+
+// ---- what is asked ------------------------------------------------------------------------------------------------
+
+/// `status OP N`.
+struct StatusTest {
+  Comparison comparison = Comparison::NotEqual;
+  std::int64_t value = 0;
+};
+
+/// `changed status`: true when the status differs from that of the run before; the first run is the baseline.
+struct StatusChanged {};
+
+/// `content = "re"` / `content != "re"`: index into ProgramSpec::patterns.
+struct ContentTest {
+  std::uint8_t pattern = 0;
+  bool negated = false;
+};
+
+using Test = std::variant<StatusTest, StatusChanged, ContentTest>;
+
+/// One test of a condition. A condition is a flat list, an `or` of `and`s: a term with `or_before` begins a new
+/// alternative; all terms of an alternative must hold. (`and` binds tighter than `or`.)
+struct Term {
+  Test test;
+  bool or_before = false;
+};
+
+/// Fault tolerance. `count` of the last `window` runs (`for 3 cycles` is 3 of 3); or, where `held` is set, the
+/// condition has held over every run since at least that long (`for 90 seconds`).
+struct Tolerance {
+  std::uint8_t count = 1;   ///< 1..64, at most `window`
+  std::uint8_t window = 1;  ///< 1..64
+  Duration held{0};
+
+  bool operator==(const Tolerance&) const = default;
+  /// Whether a single run decides.
+  [[nodiscard]] bool immediate() const { return count == 1 && held == Duration{0}; }
+};
+
+// ---- what is done -------------------------------------------------------------------------------------------------
+
+enum class ActionKind : std::uint8_t { Alert, Exec, Unmonitor };
+/// Monit's word: "alert", "exec", "unmonitor".
+[[nodiscard]] std::string_view to_string(ActionKind kind);
+
+/// The action of a branch. Every action but a plain recovery also raises an alert, as in Monit.
+struct Action {
+  ActionKind kind = ActionKind::Alert;
+  Command command;           ///< Exec only
+  std::uint16_t repeat = 0;  ///< `repeat every N cycles`; 0: never
+  bool overlapping = false;  ///< Exec may overlap its own earlier instance
+  bool implied = false;      ///< not written: the alert that Monit raises on recovery
+};
+
+/// The `else` branch, or the implied one (recovers at the first clear run, alerts).
+struct Recovery {
+  Tolerance tolerance;
+  Action action{.kind = ActionKind::Alert, .command = {}, .repeat = 0, .overlapping = false, .implied = true};
+};
+
+/// Kinds of events, in Monit's words (facts 1.7): what alert filters select by.
+enum class EventKind : std::uint8_t {
+  Action,
+  ByteIn,
+  ByteOut,
+  Checksum,
+  Connection,
+  Content,
+  Data,
+  Exec,
+  Exist,
+  FsFlags,
+  Gid,
+  Icmp,
+  Instance,
+  Invalid,
+  Link,
+  NonExist,
+  PacketIn,
+  PacketOut,
+  Permission,
+  Pid,
+  Ppid,
+  Resource,
+  Saturation,
+  Size,
+  Speed,
+  Status,
+  Timeout,
+  Timestamp,
+  Uid,
+  Uptime,
+};
+inline constexpr std::size_t kEventKinds = 30;
+using EventMask = std::bitset<kEventKinds>;
+
+/// How a rule behaves once its tolerance is met.
+enum class Mode : std::uint8_t {
+  Latched,    ///< acts on the transition, stands failed until it recovers (status tests)
+  EachMatch,  ///< acts on every run that meets it; nothing stands (content tests)
+  EachChange  ///< acts on every change; nothing stands (`changed` tests)
+};
+
+/// One `if`.
+struct Rule {
+  std::vector<Term> condition;
+  Tolerance tolerance;
+  Action action;
+  Recovery recovery;  ///< used by Mode::Latched only
+  Mode mode = Mode::Latched;
+  EventKind event = EventKind::Status;
+  /// Names the rule across reloads and restarts: hash of its canonical text, with an ordinal among equal ones of the
+  /// service.
+  Hash128 key;
+  /// Comes alive only in healer where Monit silently drops it (language 1.4): judged and shown, not acted on until
+  /// accepted.
+  bool dormant = false;
+  std::string text;  ///< canonical, on one line: for people
+  SourcePlace place;
+};
+
+// ---- when ---------------------------------------------------------------------------------------------------------
+
+/// The five fields of a cron specification as bit sets. Requires: civil times (0-based minute, hour and weekday).
+struct CronSpec {
+  std::uint64_t minutes = 0;
+  std::uint32_t hours = 0;
+  std::uint32_t month_days = 0;  ///< bit 1..31
+  std::uint16_t months = 0;      ///< bit 1..12
+  std::uint8_t weekdays = 0;     ///< bit 0 (Sunday)..6
+
+  bool operator==(const CronSpec&) const = default;
+  /// All five fields must match, as in Monit.
+  [[nodiscard]] bool matches(const CivilTime& civil) const {
+    return (minutes >> civil.minute & 1U) != 0 && (hours >> civil.hour & 1U) != 0 &&
+           (month_days >> civil.day & 1U) != 0 && (months >> civil.month & 1U) != 0 &&
+           (weekdays >> civil.weekday & 1U) != 0;
+  }
+};
+
+/// When a service runs.
+struct Schedule {
+  enum class Kind : std::uint8_t {
+    Cycles,    ///< each `cycles`th cycle (1: every)
+    Interval,  ///< each `interval`, healer's own `every 30 seconds`
+    Cron,      ///< once in each matching local minute
+    NotCron    ///< each cycle, but not in matching minutes
+  };
+  Kind kind = Kind::Cycles;
+  std::uint32_t cycles = 1;
+  Duration interval{0};
+  CronSpec cron;
+  std::string text;  ///< as written, for people; empty for the default
+
+  bool operator==(const Schedule&) const = default;
+};
+
+// ---- whom to tell -------------------------------------------------------------------------------------------------
+
+/// Parts of a mail that may be set; an absent one falls to the next more general format, last to Monit's default.
+struct MailFormat {
+  std::optional<std::string> from;
+  std::optional<std::string> reply_to;
+  std::optional<std::string> subject;
+  std::optional<std::string> message;
+
+  bool operator==(const MailFormat&) const = default;
+};
+
+/// Who gets an alert, of which kinds, and after how many failed runs again.
+struct Recipient {
+  std::string address;
+  EventMask events = EventMask{}.set();
+  /// The kinds were listed (`{ ... }`, not `not on`). Failed execs are mailed only to those who asked for them so.
+  bool listed = false;
+  std::uint16_t reminder = 0;  ///< `reminder N`: also on failing runs whose count since the firing is a multiple of N
+  MailFormat format;
+
+  bool operator==(const Recipient&) const = default;
+};
+
+// ---- the graph ----------------------------------------------------------------------------------------------------
+
+/// One `check` block.
+struct ServiceBlock {
+  std::string name;
+  ServiceKind kind = ServiceKind::Program;
+  ProgramSpec program;
+  Schedule schedule;
+  std::vector<Rule> rules;
+  std::vector<std::string> groups;
+  std::vector<Recipient> recipients;  ///< local over global, `noalert` taken out
+  enum class OnReboot : std::uint8_t { Start, NoStart, LastState } on_reboot = OnReboot::Start;
+  enum class Activity : std::uint8_t { Active, Passive } activity = Activity::Active;
+  Hash128 key;  ///< hash of all that the block says (places left out)
+  SourcePlace place;
+};
+
+struct MailServer {
+  std::string host;
+  std::uint16_t port = 25;
+  std::string username;
+  std::string password;
+  enum class Security : std::uint8_t { None, StartTls, Tls } security = Security::None;
+  std::string tls_version;  ///< lower-case word as written ("tlsv12", "auto"); empty: the library's choice
+  bool verify = false;      ///< verify the certificate (Monit's default: no)
+  bool allow_self_signed = false;
+  std::string certificate_checksum;  ///< hex of MD5 (32), SHA-1 (40) or SHA-256 (64) of the certificate; empty: none
+  std::string ca_file;
+  std::string ca_path;
+  std::string client_certificate;  ///< PEM with certificate and key
+
+  bool operator==(const MailServer&) const = default;
+};
+
+struct MailSettings {
+  std::vector<MailServer> servers;  ///< tried in turn
+  Duration timeout{5000};
+  std::string hostname;               ///< for EHLO; empty: the machine's
+  MailFormat format;                  ///< set mail-format
+  std::vector<Recipient> recipients;  ///< set alert
+
+  bool operator==(const MailSettings&) const = default;
+};
+
+struct LogSettings {
+  enum class Target : std::uint8_t { None, File, Syslog } target = Target::None;
+  std::string path;
+  std::string facility;  ///< "log_daemon", "log_local0", ...; empty: user
+
+  bool operator==(const LogSettings&) const = default;
+};
+
+struct Limits {
+  std::uint32_t program_output = 512;
+  std::uint32_t send_expect_buffer = 256;
+  std::uint32_t file_content_buffer = 512;
+  std::uint32_t http_content_buffer = 1U << 20;
+  Duration network_timeout{5'000};
+  Duration program_timeout{300'000};
+  Duration stop_timeout{30'000};
+  Duration start_timeout{30'000};
+  Duration restart_timeout{30'000};
+
+  bool operator==(const Limits&) const = default;
+};
+
+/// All `set` statements. Paths that are empty were not set; the daemon knows the defaults.
+struct Settings {
+  std::optional<Duration> cycle;  ///< set daemon
+  Duration start_delay{0};
+  bool foreground = false;  ///< set init
+  bool terminal_batch = false;
+  LogSettings log;
+  std::string pid_file;
+  std::string id_file;
+  std::string state_file;
+  std::string control_socket;
+  Limits limits;
+  MailSettings mail;
+  Duration settle{1000};
+  bool count_polls = false;  ///< set cycles count polls
+  std::vector<std::pair<std::string, std::string>> environment;
+  bool shadow = false;
+  bool dry_run = false;
+  bool accept_dormant = false;
+  ServiceBlock::OnReboot on_reboot = ServiceBlock::OnReboot::Start;
+
+  bool operator==(const Settings&) const = default;
+
+  [[nodiscard]] Duration cycle_length() const { return cycle.value_or(seconds{30}); }
+};
+
+/// What the compiler hands over: services in the order of the files.
+struct RuleSet {
+  Settings settings;
+  std::vector<std::string> files;
+  std::vector<std::shared_ptr<const ServiceBlock>> services;
+};
+
+/// One generation. Slots are stable: a service keeps its slot (its ServiceId) as long as its name lives.
+struct Graph {
+  Generation generation = 0;
+  Settings settings;
+  std::vector<std::string> files;
+  std::vector<std::shared_ptr<const ServiceBlock>> slots;  ///< null: free
+  std::vector<ServiceId> order;                            ///< in the order of the files
+  std::unordered_map<std::string, ServiceId> by_name;      ///< lower-case names
+
+  /// The service of that name (any case), if it exists.
+  [[nodiscard]] std::optional<ServiceId> find(std::string_view name) const;
+  [[nodiscard]] const ServiceBlock& at(ServiceId id) const { return *slots[id.index()]; }
+};
+
+}  // namespace healer::engine

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Records: what happened and why, in the order in which it was decided. They are the history, the log and the material
+// of `healerctl explain`; a transition is on disk before anything acts on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/graph.hpp"
+#include "engine/ids.hpp"
+#include "util/hash.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+enum class RecordKind : std::uint8_t {
+  DaemonStarted,
+  DaemonStopped,
+  Reloaded,
+  ReloadFailed,   ///< the rules files have errors: the old rules stay
+  RuleFailed,     ///< a rule's tolerance was met: transition ok -> failed
+  RuleRecovered,  ///< transition failed -> ok
+  RuleMatched,    ///< a content test met its tolerance
+  RuleChanged,    ///< a `changed` test saw a change
+  RuleRepeated,   ///< `repeat every N cycles`, or a reminder, is due
+  ActionStarted,
+  ActionEnded,   ///< exit status 0
+  ActionFailed,  ///< could not be started, exited otherwise, was killed, or ended unseen
+  ActionHeld,    ///< decided but not done: dormant, shadow, dry run, already running
+  ActionLong,    ///< an exec runs for over an hour
+  MailSent,
+  MailFailed,   ///< will be tried again
+  MailDropped,  ///< the queue is full, or the server refused it for good
+  RunTimedOut,
+  RunOverrun,  ///< the run before had not finished: this one was left out
+  Monitored,
+  Unmonitored,
+  Accepted,   ///< a dormant rule was accepted
+  StoreSick,  ///< the state cannot be written: supervision goes on, unjournalled
+  StoreWell,
+  Count_
+};
+
+/// Monit's priorities, for the log.
+enum class Severity : std::uint8_t { Debug, Info, Warning, Error };
+
+/// One line of history. `service` is empty for what concerns the daemon. `text` is a whole sentence without a full
+/// stop.
+struct Record {
+  Sequence sequence = 0;
+  WallTime when{};
+  RecordKind kind{};
+  Severity severity = Severity::Info;
+  std::string service;
+  Hash128 rule;               ///< zero where no rule is concerned
+  std::uint64_t subject = 0;  ///< ActionId, AlertId or RunId, by kind; 0 where none
+  std::string text;
+  std::string output;  ///< of the program, where it explains the record (bounded)
+
+  bool operator==(const Record&) const = default;
+};
+
+/// Stable name of a kind for JSON, filters and the history ("rule-failed").
+[[nodiscard]] std::string_view to_string(RecordKind kind);
+[[nodiscard]] std::string_view to_string(Severity severity);
+/// Kind by its name; Count_ where there is none.
+[[nodiscard]] RecordKind record_kind(std::string_view name);
+/// Monit's name of an event kind, as alert filters write it ("nonexist").
+[[nodiscard]] std::string_view to_string(EventKind kind);
+
+}  // namespace healer::engine

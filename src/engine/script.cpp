@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: MIT
+#include "engine/script.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <span>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+constexpr std::int64_t kMaxRuns = 10'000'000;  // of one service, written out
+constexpr Duration kReboot = minutes{1};
+
+/// A word of a line as it is written, quotes and all.
+struct Word {
+  std::string_view raw;
+  std::size_t offset = 0;  // in the line
+
+  [[nodiscard]] bool quoted() const { return raw.starts_with('"'); }
+};
+
+/// The characters (UTF-8 code points) before byte `offset`, plus 1.
+std::uint32_t column_of(std::string_view line, std::size_t offset) {
+  return 1 + static_cast<std::uint32_t>(std::ranges::count_if(
+                 line.substr(0, offset), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+/// Reads one line after the other into a Script. The first error of a line sticks: it ends the line's words, so that
+/// everything that reads on finds nothing, and what has been read is dropped with the script.
+class Reader {
+ public:
+  Reader(const RuleSet& rules, ScriptReading& reading) : reading_(reading), script_(reading.script) {
+    for (const auto& block : rules.services) {
+      names_.insert(to_lower(block->name));
+      for (const Rule& rule : block->rules)
+        for (const Action* action : {&rule.action, &rule.recovery.action})
+          if (action->kind == ActionKind::Exec && !action->command.arguments.empty()) {
+            programs_.insert(action->command.arguments.front());
+            programs_.insert(fmt::format("{}", fmt::join(action->command.arguments, " ")));
+          }
+    }
+    settings_ = &rules.settings;
+  }
+
+  void read(std::string_view line, std::uint32_t number) {
+    line_ = line;
+    number_ = number;
+    failed_ = false;
+    next_ = 0;
+    split();
+    if (failed_ || words_.empty()) return;
+    end_ = words_.back().offset + words_.back().raw.size();
+    statement();
+  }
+
+  void finish() { std::ranges::stable_sort(script_.commands, {}, &ScriptedCommand::at); }
+
+ private:
+  void fail(std::size_t offset, std::string message, std::string remedy = {}) {
+    if (!failed_) reading_.errors.push_back({number_, column_of(line_, offset), std::move(message), std::move(remedy)});
+    failed_ = true;
+    next_ = words_.size();
+  }
+
+  void split() {
+    words_.clear();
+    const auto blank = [&](std::size_t at) { return line_[at] == ' ' || line_[at] == '\t' || line_[at] == '\r'; };
+    for (std::size_t i = 0; i < line_.size();) {
+      if (blank(i)) {
+        ++i;
+        continue;
+      }
+      if (line_[i] == '#') return;
+      const std::size_t begin = i;
+      std::optional<std::size_t> quote;
+      for (; i < line_.size() && (quote || !blank(i)); ++i) {
+        if (line_[i] == '"') quote = quote ? std::nullopt : std::optional{i};
+        if (quote && line_[i] == '\\' && i + 1 < line_.size()) ++i;
+      }
+      if (quote) return fail(*quote, "the text that begins here has no end", "put a \" where it ends");
+      words_.push_back({line_.substr(begin, i - begin), begin});
+    }
+  }
+
+  /// The text of a quoted part that begins at `raw[at]`; `at` moves behind it.
+  std::string unquote(std::string_view raw, std::size_t& at, std::size_t offset) {
+    std::string text;
+    for (++at; raw[at] != '"'; ++at) {
+      if (raw[at] != '\\') {
+        text += raw[at];
+        continue;
+      }
+      switch (raw[++at]) {
+        case 'n': text += '\n'; break;
+        case 't': text += '\t'; break;
+        case '"':
+        case '\\': text += raw[at]; break;
+        default:
+          fail(offset + at - 1, fmt::format("\\{} means nothing here", raw[at]), "known are \\\" \\\\ \\n and \\t");
+      }
+    }
+    ++at;
+    return text;
+  }
+
+  /// A plain word, or a quoted one without its quotes.
+  std::string text_of(const Word& word) {
+    if (!word.quoted()) return std::string{word.raw};
+    std::size_t at = 0;
+    std::string text = unquote(word.raw, at, word.offset);
+    if (at != word.raw.size()) fail(word.offset + at, "something follows the closing quote", "put a blank there");
+    return text;
+  }
+
+  /// A number at `raw[at]`; `at` moves behind it.
+  std::int64_t read_number(std::string_view raw, std::size_t& at, std::size_t offset, std::string_view what,
+                           std::int64_t least, std::int64_t most) {
+    std::int64_t number = 0;
+    const auto [end, failure] = std::from_chars(raw.data() + at, raw.data() + raw.size(), number);
+    if (end == raw.data() + at) {
+      fail(offset + at, fmt::format("{} is missing", what));
+    } else if (failure != std::errc{} || number < least || number > most) {
+      fail(offset + at, fmt::format("{} must be between {} and {}", what, least, most));
+    }
+    at = static_cast<std::size_t>(end - raw.data());
+    return failed_ ? least : number;
+  }
+
+  [[nodiscard]] bool more() const { return next_ < words_.size(); }
+  [[nodiscard]] std::size_t here() const { return more() ? words_[next_].offset : end_; }
+  [[nodiscard]] bool see(std::string_view word) const { return more() && iequals(words_[next_].raw, word); }
+  bool take(std::string_view word) { return see(word) && (++next_, true); }
+  void want(std::string_view word, std::string_view form) {
+    if (!take(word)) fail(here(), fmt::format("expected '{}'", word), fmt::format("write {}", form));
+  }
+  Word want_word(std::string_view what, std::string_view form) {
+    if (more()) return words_[next_++];
+    fail(here(), fmt::format("{} is missing", what), fmt::format("write {}", form));
+    return {};
+  }
+  void want_end() {
+    if (more()) fail(here(), fmt::format("'{}' was not expected here", printable(words_[next_].raw)));
+  }
+
+  void statement() {
+    const Word first = words_.front();
+    // A name stands before a colon or before `takes`; so services may be called `start`, `run`, `exec` and `at`.
+    if (first.raw.ends_with(':') || (words_.size() > 1 && iequals(words_[1].raw, "takes"))) return service();
+    next_ = 1;
+    if (iequals(first.raw, "start")) return start();
+    if (iequals(first.raw, "run")) return length();
+    if (iequals(first.raw, "exec")) return action();
+    if (iequals(first.raw, "at")) return command();
+    static constexpr std::array<std::string_view, 4> kWords{"start", "run", "exec", "at"};
+    const std::string_view near = nearest_word(first.raw, kWords);
+    fail(first.offset, fmt::format("'{}' begins no statement", printable(first.raw)),
+         !near.empty()                               ? fmt::format("did you mean '{}'?", near)
+         : names_.contains(to_lower(text_of(first))) ? fmt::format("write {}: 0 1 ...", first.raw)
+                                                     : "a line begins with start, run, exec, at, or the name of a "
+                                                       "service and a colon");
+  }
+
+  std::string service_name(const Word& word, std::string_view raw) {
+    const std::string name = to_lower(text_of({raw, word.offset}));
+    if (names_.contains(name)) return name;
+    const std::vector<std::string_view> known(names_.begin(), names_.end());
+    const std::string_view near = nearest_word(name, known);
+    fail(word.offset, fmt::format("the rules have no service '{}'", printable(name)),
+         near.empty() ? std::string{} : fmt::format("did you mean '{}'?", near));
+    return name;
+  }
+
+  void service() {
+    const Word first = words_[next_++];
+    std::string_view raw = first.raw;
+    const bool runs = raw.ends_with(':');
+    if (runs) raw.remove_suffix(1);
+    const std::string name = service_name(first, raw);
+    if (failed_) return;
+    ScriptedService& service = script_.services[name];
+    if (!runs) {
+      ++next_;
+      service.takes = duration("NAME takes 2 seconds");
+      return want_end();
+    }
+    if (service.repeated)
+      return fail(first.offset, "the line before of this service goes on for ever", "take its '...' away");
+    if (!more()) return fail(here(), "the runs are missing", "write exit values, as in 0 0 1");
+    while (more()) {
+      if (take("...")) {
+        if (service.runs.empty()) return fail(words_[next_ - 1].offset, "nothing to repeat stands before '...'");
+        service.repeated = true;
+        return want_end();
+      }
+      item(words_[next_++], service.runs);
+    }
+  }
+
+  /// 0  1:"text"  timeout  missing  signal:11, each with *N and @DURATION behind.
+  void item(const Word& word, std::vector<ScriptedRun>& runs) {
+    const std::string_view raw = word.raw;
+    std::size_t at = 0;
+    ScriptedRun run;
+    const auto skip = [&](std::string_view text) {
+      return raw.substr(at).starts_with(text) && (at += text.size(), true);
+    };
+    if (raw.front() >= '0' && raw.front() <= '9') {
+      run.status = read_number(raw, at, word.offset, "an exit value", 0, 255);
+    } else if (skip("timeout")) {
+      run = {.outcome = Outcome::TimedOut, .status = 9};
+    } else if (skip("missing")) {
+      run = {.outcome = Outcome::NotStarted, .status = 127, .output = "No such file or directory"};
+    } else if (skip("signal:")) {
+      run = {.outcome = Outcome::Signalled, .status = read_number(raw, at, word.offset, "the signal", 1, 64)};
+    } else {
+      return fail(
+          word.offset, fmt::format("'{}' is not the end of a run", printable(raw)),
+          "write an exit value, timeout, missing or signal:N, with :\"output\", *TIMES and @DURATION behind it");
+    }
+    std::int64_t times = 1;
+    while (at < raw.size() && !failed_) {
+      const char mark = raw[at];
+      if (mark == ':' && at + 1 < raw.size() && raw[at + 1] == '"') {
+        run.output = unquote(raw, ++at, word.offset);
+      } else if (mark == '*') {
+        times = read_number(raw, ++at, word.offset, "the number of times", 1, kMaxRuns);
+      } else if (mark == '@') {
+        const std::size_t begin = ++at;
+        at = std::min(raw.find_first_of("*:", at), raw.size());
+        run.takes = parse_duration(raw.substr(begin, at - begin));
+        if (!run.takes) fail(word.offset + begin, "no duration stands behind '@'", "write it in one word, as in @90s");
+      } else {
+        fail(word.offset + at, fmt::format("'{}' was not expected here", printable(raw.substr(at))),
+             "behind a run stand :\"output\", *TIMES and @DURATION");
+      }
+    }
+    if (static_cast<std::int64_t>(runs.size()) + times > kMaxRuns)
+      return fail(word.offset, fmt::format("a service may have {} scripted runs", kMaxRuns),
+                  "let the list repeat with ...");
+    runs.insert(runs.end(), static_cast<std::size_t>(times), run);
+  }
+
+  /// The longest run of words that is a duration.
+  Duration duration(std::string_view form) {
+    std::string text;
+    std::optional<Duration> best;
+    std::size_t after = next_;
+    for (std::size_t i = next_; i < words_.size() && i < next_ + 8; ++i) {
+      text += ' ';
+      text += words_[i].raw.substr(0, words_[i].raw.find(','));
+      if (const auto read = parse_duration(text)) best = read, after = i + 1;
+      if (words_[i].raw.ends_with(',')) break;
+    }
+    if (best)
+      next_ = after;
+    else
+      fail(here(), "a duration was expected", fmt::format("write {}", form));
+    return best.value_or(Duration{0});
+  }
+
+  WallTime wall_time(std::string_view form) {
+    const std::size_t begin = here();
+    const std::string_view date = want_word("the date", form).raw;
+    const std::string_view time = want_word("the time", form).raw;
+    const auto read = parse_iso(fmt::format("{}T{}.000Z", date, time));
+    if (!read) fail(begin, "this is no date and time", fmt::format("write {}", form));
+    return read.value_or(WallTime{});
+  }
+
+  void start() {
+    constexpr std::string_view kForm = "start at 2026-11-21 04:00:00";
+    want("at", kForm);
+    script_.start = wall_time(kForm);
+    want_end();
+  }
+
+  void length() {
+    constexpr std::string_view kForm = "run for 10 minutes, or run for 50 cycles";
+    want("for", kForm);
+    if (next_ + 1 < words_.size() &&
+        (iequals(words_[next_ + 1].raw, "cycles") || iequals(words_[next_ + 1].raw, "cycle"))) {
+      std::size_t at = 0;
+      const std::int64_t cycles =
+          read_number(words_[next_].raw, at, words_[next_].offset, "the number of cycles", 1, kMaxRuns);
+      if (at != words_[next_].raw.size()) fail(words_[next_].offset + at, "a whole number was expected");
+      next_ += 2;
+      script_.length = settings_->start_delay + settings_->cycle_length() * cycles;
+    } else {
+      script_.length = duration(kForm);
+    }
+    want_end();
+  }
+
+  void action() {
+    constexpr std::string_view kForm = "exec /path/of/program takes 30 seconds, exits 1";
+    const Word& word = want_word("the program", kForm);
+    const std::string program = text_of(word);
+    if (!programs_.contains(program)) {
+      const std::vector<std::string_view> known(programs_.begin(), programs_.end());
+      const std::string_view near = nearest_word(program, known);
+      return fail(word.offset, fmt::format("no action of the rules runs '{}'", printable(program)),
+                  near.empty() ? std::string{} : fmt::format("did you mean '{}'?", near));
+    }
+    ScriptedAction& action = script_.actions[program];
+    if (!more()) fail(here(), "how it ends is missing", fmt::format("write {}", kForm));
+    while (more()) {
+      if (take(",")) continue;
+      if (take("takes")) {
+        action.takes = duration(kForm);
+      } else if (take("exits")) {
+        action.outcome = Outcome::Exited;
+        action.status = number("the exit value", 0, 255, kForm);
+      } else if (take("signal")) {
+        action.outcome = Outcome::Signalled;
+        action.status = number("the signal", 1, 64, kForm);
+      } else if (take("missing")) {
+        action.outcome = Outcome::NotStarted;
+        action.status = 127;
+      } else {
+        fail(here(), fmt::format("'{}' was not expected here", printable(words_[next_].raw)),
+             "an action takes a duration, exits with a value, is killed by a signal, or is missing");
+      }
+    }
+  }
+
+  std::int64_t number(std::string_view what, std::int64_t least, std::int64_t most, std::string_view form) {
+    const Word& word = want_word(what, form);
+    std::string_view raw = word.raw;
+    if (raw.ends_with(',')) raw.remove_suffix(1);
+    std::size_t at = 0;
+    const std::int64_t read = read_number(raw, at, word.offset, what, least, most);
+    if (at != raw.size()) fail(word.offset + at, "a whole number was expected");
+    return read;
+  }
+
+  /// 00:05:00 or a duration.
+  Duration offset(std::string_view form) {
+    if (!more() || words_[next_].raw.find(':') == std::string_view::npos) return duration(form);
+    const Word word = words_[next_++];
+    Duration total{0};
+    std::size_t at = 0;
+    std::size_t parts = 0;
+    for (; parts < 3 && !failed_; ++parts) {
+      const std::int64_t most = parts == 0 ? 99'999 : 59;
+      total = total * 60 + seconds{read_number(word.raw, at, word.offset, "a part of the time", 0, most)};
+      if (at < word.raw.size() && word.raw[at] == ':' && parts < 2) ++at;
+    }
+    if (at != word.raw.size()) fail(word.offset, "this is no time", "write hours:minutes:seconds");
+    return total;
+  }
+
+  void command() {
+    using Kind = ScriptedCommand::Kind;
+    constexpr std::string_view kForm = "at 00:05:00 unmonitor NAME";
+    static constexpr std::array<std::pair<std::string_view, Kind>, 6> kCommands{{{"monitor", Kind::Monitor},
+                                                                                 {"unmonitor", Kind::Unmonitor},
+                                                                                 {"validate", Kind::Validate},
+                                                                                 {"accept", Kind::Accept},
+                                                                                 {"crash", Kind::Crash},
+                                                                                 {"reboot", Kind::Reboot}}};
+    ScriptedCommand command;
+    command.at = offset(kForm);
+    const Word word = want_word("the command", kForm);
+    const auto found =
+        std::ranges::find_if(kCommands, [&](const auto& known) { return iequals(known.first, word.raw); });
+    if (iequals(word.raw, "set")) {
+      clock(command);
+    } else if (found == kCommands.end()) {
+      static constexpr std::array<std::string_view, 7> kWords{"monitor", "unmonitor", "validate", "accept",
+                                                              "crash",   "reboot",    "set"};
+      const std::string_view near = nearest_word(word.raw, kWords);
+      fail(word.offset, fmt::format("'{}' is no command", printable(word.raw)),
+           near.empty() ? "known are monitor, unmonitor, validate, accept, crash, reboot and set clock"
+                        : fmt::format("did you mean '{}'?", near));
+    } else if (command.kind = found->second; command.kind == Kind::Crash || command.kind == Kind::Reboot) {
+      if (command.kind == Kind::Reboot) command.span = kReboot;
+      if (take("for")) command.span = duration("at 1 hour crash for 10 seconds");
+    } else {
+      if (!more()) fail(here(), "the name of a service is missing", "write names, or all");
+      while (more()) {
+        const Word name = words_[next_++];
+        if (!iequals(name.raw, "all"))
+          command.services.push_back(service_name(name, name.raw));
+        else
+          command.services.assign(names_.begin(), names_.end());
+      }
+    }
+    want_end();
+    script_.commands.push_back(std::move(command));
+  }
+
+  void clock(ScriptedCommand& command) {
+    constexpr std::string_view kForm = "set clock +1 hour, or set clock 2026-11-21 09:00:00";
+    want("clock", kForm);
+    Word& word = more() ? words_[next_] : words_.back();
+    if (more() && (word.raw.starts_with('+') || word.raw.starts_with('-'))) {
+      const bool back = word.raw.front() == '-';
+      word.raw.remove_prefix(1);
+      ++word.offset;
+      if (word.raw.empty()) ++next_;
+      command.kind = ScriptedCommand::Kind::StepClock;
+      command.span = duration(kForm) * (back ? -1 : 1);
+    } else {
+      command.kind = ScriptedCommand::Kind::SetClock;
+      command.clock = wall_time(kForm);
+    }
+  }
+
+  ScriptReading& reading_;
+  Script& script_;
+  const Settings* settings_ = nullptr;
+  std::set<std::string> names_;
+  std::set<std::string> programs_;
+  std::string_view line_;  // that is read, and all of this is its state
+  std::uint32_t number_ = 0;
+  bool failed_ = false;
+  std::vector<Word> words_;
+  std::size_t next_ = 0;
+  std::size_t end_ = 0;
+};
+
+std::string_view line_of(std::string_view text, std::uint32_t line) {
+  for (; line > 1; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+ScriptReading read_script(std::string_view text, const RuleSet& rules) {
+  ScriptReading reading;
+  Reader reader(rules, reading);
+  for (std::uint32_t line = 1; !text.empty(); ++line) {
+    const std::size_t end = text.find('\n');
+    reader.read(text.substr(0, end), line);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  reader.finish();
+  return reading;
+}
+
+std::string format(const ScriptError& error, std::string_view path, std::string_view text) {
+  const std::string_view line = line_of(text, error.line);
+  std::string out = fmt::format("{}:{}:{}: error: {}\n", path, error.line, error.column, error.message);
+  std::string caret;
+  for (const char c : line) {
+    if ((static_cast<unsigned char>(c) & 0xC0U) == 0x80U) continue;
+    if (caret.size() + 1 >= error.column) break;
+    caret += c == '\t' ? '\t' : ' ';
+  }
+  out += fmt::format("  {}\n  {}^\n", line, caret);
+  if (!error.remedy.empty()) out += fmt::format("  note: {}\n", error.remedy);
+  return out;
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// What the engine remembers of a service and its rules between runs, and the form in which it is saved.
+//
+// The living state and the saved state are the same structs; the store writes them field by field. In steady OK the
+// saved part reaches a fixed point (windows saturate, nothing counts), so nothing is written while nothing happens.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "engine/graph.hpp"
+#include "engine/ids.hpp"
+#include "util/hash.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+/// The outcomes of the last runs, the latest in bit 0: 1 is failed. Slots that no run has filled count as clear.
+struct Window {
+  std::uint64_t bits = 0;
+
+  bool operator==(const Window&) const = default;
+
+  /// Adds a run; only the last `size` (1..64) are kept, so that what no rule asks for any more is no change of state.
+  void push(bool failed, int size) { bits = (bits << 1 | (failed ? 1U : 0U)) & mask(size); }
+  /// How many of the last `size` (1..64) runs failed.
+  [[nodiscard]] int failed(int size) const { return std::popcount(bits & mask(size)); }
+
+ private:
+  static std::uint64_t mask(int size) { return size >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1; }
+};
+
+enum class RuleStatus : std::uint8_t { Ok, Failed };
+
+/// Counting state of one rule. A default-constructed one is a rule that has seen nothing.
+struct RuleState {
+  Window window;
+  RuleStatus status = RuleStatus::Ok;
+  std::uint32_t since_fired = 0;          ///< runs since the firing, the firing being 1; 0 while Ok
+  std::optional<Duration> failing_since;  ///< mono time of the first of the unbroken failed runs up to now
+  std::optional<Duration> clear_since;    ///< the same for clear runs, kept only while Failed
+  std::optional<WallTime> changed;        ///< when `status` last changed
+  bool accepted = false;                  ///< a dormant rule that a person accepted
+
+  bool operator==(const RuleState&) const = default;
+  /// Whether it counts towards something: such a state is saved at each run, for when it was saved last tells how long
+  /// a gap was.
+  [[nodiscard]] bool counting() const { return window.bits != 0 || failing_since || clear_since; }
+  /// Whether a run that passes changes nothing.
+  [[nodiscard]] bool resting() const { return status == RuleStatus::Ok && !counting(); }
+};
+
+/// What kind-specific evaluation must remember (a closed sum; one alternative a kind of service).
+struct ProgramMemory {
+  std::optional<std::int64_t> last_status;  ///< only kept where a rule asks for changes
+
+  bool operator==(const ProgramMemory&) const = default;
+};
+using Memory = std::variant<std::monostate, ProgramMemory>;
+
+/// How a run of a check program ended.
+enum class Outcome : std::uint8_t {
+  Exited,     ///< status is its exit value
+  Signalled,  ///< status is the number of the signal, as in Monit
+  TimedOut,   ///< status is 9, as in Monit
+  NotStarted  ///< the program could not be started: `output` says why; status is 127
+};
+
+/// What was seen. Output is shared, never copied.
+struct Observation {
+  Outcome outcome = Outcome::Exited;
+  std::int64_t status = 0;
+  std::uint64_t matches = 0;  ///< bit i: ProgramSpec::patterns[i] matched the output
+  Duration elapsed{0};
+  std::shared_ptr<const std::string> output;  ///< stderr first, then stdout; never null once observed
+};
+
+/// The part of a service's state that is saved.
+struct SavedService {
+  bool monitored = true;
+  Memory memory;
+  std::optional<std::int64_t> cron_minute;  ///< last minute (since the epoch, UTC) in which a cron schedule ran
+  std::uint64_t boot = 0;                   ///< kernel boot to which the mono times belong
+  WallTime saved{};                         ///< when this was saved
+  std::vector<std::pair<Hash128, RuleState>> rules;
+
+  bool operator==(const SavedService&) const = default;
+};
+
+}  // namespace healer::engine

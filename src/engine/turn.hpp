@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Private to the engine: what one call of Engine::handle gathers before it emits its one Commit.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/engine.hpp"
+
+namespace healer::engine {
+
+struct Engine::Turn {
+  Instant now;
+  EffectSink& sink;
+  effect::Commit commit{};
+  std::vector<ServiceId> changed{};                               // services to save; some may be in it twice
+  std::vector<effect::Reply> replies{};                           // sent when the commit is durable
+  std::vector<std::variant<effect::Exec, effect::Alert>> acts{};  // that the commit sets free
+
+  /// Adds a record; its sequence is filled in with the commit's.
+  Record& record(RecordKind kind, Severity severity, std::string service, std::string text) {
+    commit.records.push_back({.sequence = 0,
+                              .when = now.wall,
+                              .kind = kind,
+                              .severity = severity,
+                              .service = std::move(service),
+                              .rule = {},
+                              .subject = 0,
+                              .text = std::move(text),
+                              .output = {}});
+    return commit.records.back();
+  }
+
+  void save(ServiceId id) {
+    if (changed.empty() || changed.back() != id) changed.push_back(id);
+  }
+
+  void note(Severity severity, std::string service, std::string text) {
+    sink.emit(effect::Note{severity, std::move(service), std::move(text)});
+  }
+
+  [[nodiscard]] bool durable() const {
+    return !commit.records.empty() || !changed.empty() || !commit.forgotten.empty() || !commit.pending.empty() ||
+           !commit.started.empty() || !commit.ended.empty() || !commit.handed_over.empty();
+  }
+};
+
+/// One action that a run has decided: of which rule, of which branch, and why.
+struct Engine::Decision {
+  std::uint32_t rule = 0;
+  enum class What : std::uint8_t { Fire, Recover, Repeat, Remind } what = What::Fire;
+  std::uint32_t count = 1;  // runs since the firing
+  std::shared_ptr<const effect::Cause> cause{};
+};
+
+}  // namespace healer::engine

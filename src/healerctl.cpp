@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// healerctl: asks a running healerd over its control socket. Exit status: 0 done, 1 refused or something failed, 2 the
+// command line is wrong or healerd cannot be reached.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "control/wire.hpp"
+#include "healerctl_ask.hpp"
+#include "healerctl_output.hpp"
+#include "healerctl_simulate.hpp"
+#include "util/text.hpp"
+
+namespace healer {
+namespace {
+
+using control::Request;
+using control::Verb;
+
+/// What the command line says.
+struct Arguments {
+  OutputOptions output;
+  std::string socket{control::kDefaultSocket};
+  AskOptions ask;
+  Request request;
+  std::string since;
+  SimulateOptions simulate;
+  bool simulates = false;
+};
+
+CLI::App* add(CLI::App& app, Arguments& arguments, Verb verb, const std::string& help) {
+  CLI::App* command = app.add_subcommand(std::string(to_string(verb)), help);
+  command->fallthrough();
+  command->callback([&arguments, verb] { arguments.request.verb = verb; });
+  return command;
+}
+
+void add_selection(CLI::App* command, Request& request, const std::string& names) {
+  command->add_option("names", request.names, names)->type_name("NAME");
+  command->add_option("-g,--group", request.groups, "All services of the group (may be given again)")
+      ->type_name("GROUP")
+      ->allow_extra_args(false);
+}
+
+void describe(CLI::App& app, Arguments& arguments) {
+  Request& request = arguments.request;
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "healerctl " HEALER_VERSION);
+  app.set_help_flag("-h,--help", "Print this help, or that of a command");
+  app.add_option("--socket", arguments.socket, "The control socket of healerd")
+      ->type_name("PATH")
+      ->envname("HEALER_SOCKET")
+      ->capture_default_str();
+  app.add_flag("--json", arguments.output.json, "Print one JSON document (see healerctl(1))");
+  auto* colour =
+      app.add_flag("--color", arguments.output.colour, "Print colours, even where the output is no terminal");
+  app.add_flag("--no-color", arguments.output.no_colour, "Print no colours (as the variable NO_COLOR)")
+      ->excludes(colour);
+  app.footer("Exit status: 0 done, 1 refused or something failed, 2 wrong usage or healerd cannot be reached.");
+
+  for (const auto& [verb, help] :
+       {std::pair(Verb::Summary, "One line a service"), {Verb::Status, "Everything about each service"}}) {
+    CLI::App* command = add(app, arguments, verb, help);
+    add_selection(command, request, "Services; all where none is named");
+    command->add_flag("--failed", request.failed, "Only services that stand failed");
+    command->add_flag("--exit-code", arguments.ask.exit_code, "Exit with 1 where a service stands failed");
+  }
+  CLI::App* explain =
+      add(app, arguments, Verb::Explain, "Why each rule is where it is, and what the next run would do");
+  add_selection(explain, request, "Services");
+
+  CLI::App* history = add(app, arguments, Verb::History, "What happened, newest last");
+  history->add_option("name", request.names, "A service; all where none is named")->type_name("NAME")->expected(0, 1);
+  history->add_option("--since", arguments.since, "Only what happened within this time, such as \"2 hours\" or 90m")
+      ->type_name("DURATION");
+  history->add_option("-n,--lines", request.limit, "The newest N records (100; with --since all, at most 10000)")
+      ->type_name("N")
+      ->check(CLI::Range(1U, control::kMaxRecords));
+  auto* follow = history->add_flag("-f,--follow", request.follow, "Go on with what happens");
+  history->add_option("--state", arguments.ask.state_file, "Read this state file, without a daemon")
+      ->type_name("PATH")
+      ->excludes(follow);
+
+  add_selection(add(app, arguments, Verb::Monitor, "Begin to check services again"), request, "Services, or all");
+  add_selection(add(app, arguments, Verb::Unmonitor, "Check services no more"), request, "Services, or all");
+  add_selection(add(app, arguments, Verb::Validate, "Check services now; 1 where one of them has failed"), request,
+                "Services; all where none is named");
+  add_selection(add(app, arguments, Verb::Accept, "Let the dormant rules of services act"), request,
+                "Services, or all");
+  add(app, arguments, Verb::Reload, "Read the rules files again");
+  add(app, arguments, Verb::Quit, "End healerd, and wait for its end");
+  add(app, arguments, Verb::Ping, "See whether healerd answers, and which version it is");
+
+  CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
+  simulate->fallthrough();
+  simulate->callback([&arguments] { arguments.simulates = true; });
+  simulate->add_option("rules", arguments.simulate.rules, "The rules: a file, or a directory of *.rules")
+      ->type_name("RULES")
+      ->required();
+  simulate->add_option("--script", arguments.simulate.script, "What the programs answer, and what people do")
+      ->type_name("SCRIPT")
+      ->required();
+}
+
+/// What CLI11 cannot say by itself. Empty where all is well.
+std::string complaint(Arguments& arguments, bool explicit_selection) {
+  Request& request = arguments.request;
+  if (!arguments.since.empty()) {
+    request.since = parse_duration(arguments.since);
+    if (!request.since) return fmt::format("--since {}: not a duration (such as \"2 hours\" or 90m)", arguments.since);
+  }
+  if (request.verb == Verb::Explain && !explicit_selection) return "explain which service?";
+  if (request.verb != Verb::History && std::ranges::find(request.names, "all") != request.names.end()) {
+    request.all = true;
+    request.names.clear();
+  }
+  if (control::acts(request.verb)) {
+    if (request.verb == Verb::Validate && !explicit_selection) request.all = true;
+    const bool selective =
+        request.verb == Verb::Monitor || request.verb == Verb::Unmonitor || request.verb == Verb::Accept;
+    if (selective && !explicit_selection)
+      return fmt::format("{} which services? Name them or a group (-g), or say \"all\"", to_string(request.verb));
+  }
+  return {};
+}
+
+int usage(const std::string& message) {
+  std::fputs(fmt::format("healerctl: {}\n  `healerctl --help` shows how it is used\n", printable(message)).c_str(),
+             stderr);
+  return kExitUsage;
+}
+
+/// A first word that is no command, and the one that was meant.
+std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<std::string_view> names;
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const CLI::App* command : commands) names.emplace_back(command->get_name());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--socket")
+      ++i;
+    else if (!words[i].starts_with("-")) {
+      if (std::ranges::find(names, words[i]) != names.end()) return {};
+      const std::string_view near = nearest_word(words[i], names);
+      return fmt::format("there is no command \"{}\"{}", words[i],
+                         near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+    }
+  }
+  return {};
+}
+
+int run(int count, char** words) {
+  Arguments arguments;
+  CLI::App app("Asks and tells a running healerd.", "healerctl");
+  describe(app, arguments);
+  if (const std::string unknown = unknown_command(app, {words + 1, words + count}); !unknown.empty())
+    return usage(unknown);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return usage(count == 1 ? "which command?" : error.what());
+  }
+  const bool selects = !arguments.request.names.empty() || !arguments.request.groups.empty();
+  if (const std::string wrong = complaint(arguments, selects); !wrong.empty()) return usage(wrong);
+  Output output(arguments.output);
+  if (arguments.simulates) return simulate(arguments.simulate, output);
+  return ask(arguments.socket, arguments.request, arguments.ask, output);
+}
+
+}  // namespace
+}  // namespace healer
+
+int main(int count, char** words) {
+  try {
+    return healer::run(count, words);
+  } catch (const std::exception& failure) {
+    std::fputs(fmt::format("healerctl: {}\n", failure.what()).c_str(), stderr);
+    return healer::kExitFailed;
+  }
+}

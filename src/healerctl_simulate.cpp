@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "healerctl_simulate.hpp"
+
+#include <cstdio>
+#include <string>
+
+#include <spdlog/fmt/fmt.h>
+#include <nlohmann/json.hpp>
+
+#include "config/check.hpp"
+#include "config/environments.hpp"
+#include "config/load.hpp"
+#include "control/wire.hpp"
+#include "engine/script.hpp"
+#include "engine/simulator.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/host.hpp"
+
+namespace healer {
+namespace {
+
+using control::Json;
+
+Json to_json(const engine::TimelineEntry& entry) {
+  return {{"at_ms", entry.at.count()}, {"when", format_iso(entry.when)}, {"cycle", entry.cycle},
+          {"kind", entry.kind},        {"service", entry.service},       {"run", entry.run},
+          {"rule", entry.rule},        {"place", entry.place},           {"counters", entry.counters},
+          {"text", entry.text},        {"recipients", entry.recipients}};
+}
+
+int complain(const std::string& messages, std::string_view what, const std::string& path, Output& output) {
+  std::fputs(messages.c_str(), stderr);
+  return output.fail({"script", fmt::format("{} {} has errors: nothing was simulated", what, path), ""});
+}
+
+}  // namespace
+
+int simulate(const SimulateOptions& options, Output& output) {
+  const runtime::Host machine;
+  const config::OfflineEnvironment environment(machine);
+  const config::LoadResult loaded = config::load(options.rules, {}, environment);
+  const std::string messages = config::format_all(loaded.diagnostics, loaded.sources, false);
+  if (!loaded.ok()) return complain(messages, "the rules", options.rules, output);
+  std::fputs(messages.c_str(), stderr);
+
+  const auto text = environment.read(options.script);
+  if (!text) return output.fail({"script", text.error().what, ""});
+  const engine::ScriptReading reading = engine::read_script(*text, *loaded.rules);
+  if (!reading.errors.empty()) {
+    std::string errors;
+    for (const engine::ScriptError& error : reading.errors) errors += engine::format(error, options.script, *text);
+    return complain(errors, "the script", options.script, output);
+  }
+
+  const engine::Timeline timeline = engine::simulate(*loaded.rules, reading.script, runtime::local_civil);
+  if (output.json()) {
+    output.open_list({{"version", control::kWireVersion}, {"command", "simulate"}}, "events");
+    for (const engine::TimelineEntry& entry : timeline.entries) output.item(to_json(entry));
+    output.close_list({{"length_ms", timeline.length.count()}, {"runs", timeline.runs}, {"stopped", timeline.stopped}});
+    return output.finish(kExitDone);
+  }
+  for (const engine::TimelineEntry& entry : timeline.entries) output.print(engine::to_string(entry) + "\n");
+  output.print(fmt::format("{} of virtual time, {} runs\n", format_duration(timeline.length), timeline.runs));
+  if (!timeline.stopped.empty()) output.print(timeline.stopped + "\n");
+  return output.finish(kExitDone);
+}
+
+}  // namespace healer

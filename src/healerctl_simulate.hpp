@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// `healerctl simulate RULES --script SCRIPT`: what would happen, when and why, without a daemon and without doing it.
+#pragma once
+
+#include <string>
+
+#include "healerctl_output.hpp"
+
+namespace healer {
+
+struct SimulateOptions {
+  std::string rules;
+  std::string script;
+};
+
+/// Returns the exit status.
+[[nodiscard]] int simulate(const SimulateOptions& options, Output& output);
+
+}  // namespace healer

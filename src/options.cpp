@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "options.hpp"
+
+#include <filesystem>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+namespace healer {
+
+std::variant<Options, int> parse_options(int argc, char** argv) {
+  Options options;
+  CLI::App app{"healerd watches services by the rules files and heals what fails. Commands are given by healerctl."};
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+
+  bool test = false, id = false, reset = false, version = false;
+  double cycle = 0;
+  std::string dialect;
+  app.add_option("-c", options.config,
+                 "Rules: a file, or a directory whose *.rules are read in the order of their names")
+      ->type_name("PATH")
+      ->capture_default_str();
+  auto* interval = app.add_option("-d", cycle, "Length of a cycle in seconds; beats `set daemon`")->type_name("N");
+  app.add_option("-g", options.group, "Accepted for Monit's sake; groups are chosen with healerctl -g")
+      ->type_name("NAME");
+  app.add_option("-l", options.log, "Log to this file, or to syslog; beats `set log`")->type_name("FILE|syslog");
+  app.add_option("-p", options.pid_file, "Pid and lock file; beats `set pidfile`")->type_name("FILE");
+  app.add_option("-s", options.state_file, "State file; beats `set statefile`")->type_name("FILE");
+  app.add_option("--socket", options.socket, "Control socket for healerctl; beats `set control socket`")
+      ->type_name("PATH");
+  app.add_flag("-I", options.foreground, "Stay in the foreground");
+  app.add_flag("-B", options.batch, "No colours in what is printed");
+  app.add_flag("-t", test, "Check the rules and exit: status 0 accepted, 1 rejected");
+  app.add_option("--dialect", dialect, "With -t: `monit` gives Monit 5.33's own verdict")
+      ->type_name("monit")
+      ->check(CLI::IsMember({"healer", "monit"}));
+  app.add_flag("--offline", options.offline, "With -t: look up no users, programs or hosts");
+  app.add_flag("--strict", options.strict, "With -t: warnings are errors");
+  app.add_flag("--shadow", options.shadow, "Judge and record everything, act on nothing");
+  app.add_flag("-v,--verbose", options.verbose, "Say more; with -t print what was understood");
+  app.add_flag("--id", id, "Print the id of this healer and exit");
+  app.add_flag("--resetid", reset, "Give this healer a new id and exit");
+  auto* hash = app.add_option("-H", options.hash_file, "Print SHA1 and MD5 of a file, or of standard input, and exit")
+                   ->type_name("[FILE]")
+                   ->expected(0, 1);
+  app.add_flag("-V,--version", version, "Print the version and exit");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
+  if (interval->count() > 0) {
+    if (!(cycle >= 0.001 && cycle <= 365.0 * 86'400)) {
+      std::cerr << "healerd: -d needs a number of seconds greater than 0, such as: -d 30\n";
+      return 1;
+    }
+    options.cycle = Duration{static_cast<std::int64_t>(cycle * 1000)};
+  }
+  options.monit_dialect = dialect == "monit";
+  options.task = version             ? Options::Task::Version
+                 : hash->count() > 0 ? Options::Task::Hash
+                 : test              ? Options::Task::Test
+                 : reset             ? Options::Task::ResetId
+                 : id                ? Options::Task::Id
+                                     : Options::Task::Run;
+  // The daemon changes to /, so what was given relative to here must not be relative any more.
+  for (std::string* path : {&options.config, &options.pid_file, &options.state_file, &options.socket, &options.log}) {
+    if (path->empty() || (path == &options.log && *path == "syslog")) continue;
+    if (path != &options.config || options.task != Options::Task::Test) *path = std::filesystem::absolute(*path);
+  }
+  return options;
+}
+
+void apply(const Options& options, engine::Settings& settings) {
+  if (options.cycle) settings.cycle = options.cycle;
+  if (!options.pid_file.empty()) settings.pid_file = options.pid_file;
+  if (!options.state_file.empty()) settings.state_file = options.state_file;
+  if (!options.socket.empty()) settings.control_socket = options.socket;
+  if (options.log == "syslog") {
+    settings.log = {.target = engine::LogSettings::Target::Syslog, .path = {}, .facility = settings.log.facility};
+  } else if (!options.log.empty()) {
+    settings.log = {.target = engine::LogSettings::Target::File, .path = options.log, .facility = {}};
+  }
+  settings.foreground = settings.foreground || options.foreground;
+  settings.terminal_batch = settings.terminal_batch || options.batch;
+  settings.shadow = settings.shadow || options.shadow;
+}
+
+}  // namespace healer

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "paths.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "control/wire.hpp"
+
+namespace healer {
+namespace {
+
+/// HOME, else what the user's entry says. Never a folder that others can write to: one that does not exist is better,
+/// since that is an error with a name.
+std::string home_of_user() {
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') return home;
+  const passwd* user = getpwuid(geteuid());
+  return user != nullptr && user->pw_dir != nullptr && *user->pw_dir == '/' ? user->pw_dir : "/nonexistent";
+}
+
+}  // namespace
+
+Paths paths_of(const engine::Settings& settings) {
+  Paths paths;
+  const bool root = geteuid() == 0;
+  const std::string own = home_of_user() + "/.healer.";
+  const auto pick = [](const std::string& chosen, std::string otherwise) {
+    return chosen.empty() ? std::move(otherwise) : chosen;
+  };
+  paths.pid_file = pick(settings.pid_file, root ? "/run/healer/healer.pid" : own + "pid");
+  paths.id_file = pick(settings.id_file, root ? "/var/lib/healer/id" : own + "id");
+  paths.state_file = pick(settings.state_file, root ? "/var/lib/healer/state" : own + "state");
+  paths.socket = pick(settings.control_socket, root ? std::string(control::kDefaultSocket) : own + "sock");
+  paths.socket_chosen = !settings.control_socket.empty();
+  paths.action_dir = paths.state_file + ".actions";
+  paths.mail_dir = paths.state_file + ".mail";
+  return paths;
+}
+
+}  // namespace healer

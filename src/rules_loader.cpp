@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "rules_loader.hpp"
+
+#include <utility>
+
+#include "config/environments.hpp"
+#include "runtime/host.hpp"
+
+namespace healer {
+namespace {
+
+LoadedRules finish(const Options& options, config::LoadResult result) {
+  LoadedRules loaded{.result = std::move(result), .summary = {}};
+  if (loaded.result.ok()) {
+    apply(options, loaded.result.rules->settings);
+    return loaded;
+  }
+  for (const config::Diagnostic& diagnostic : loaded.result.diagnostics) {
+    if (diagnostic.severity != config::DiagnosticSeverity::Error) continue;
+    const std::string text = config::format(diagnostic, loaded.result.sources, false);
+    loaded.summary = text.substr(0, text.find('\n'));
+    break;
+  }
+  return loaded;
+}
+
+}  // namespace
+
+std::string LoadedRules::text(bool color) const {
+  std::string text;
+  for (const config::Diagnostic& diagnostic : result.diagnostics)
+    text += config::format(diagnostic, result.sources, color);
+  return text;
+}
+
+std::string LoadedRules::messages() const {
+  std::string text;
+  for (const config::Diagnostic& diagnostic : result.diagnostics) {
+    const std::string whole = config::format(diagnostic, result.sources, false);
+    text += whole.substr(0, whole.find('\n'));
+    if (!diagnostic.remedy.empty()) text += " (" + diagnostic.remedy + ")";
+    text += '\n';
+  }
+  return text;
+}
+
+LoadedRules load_rules(const Options& options) {
+  return finish(options, config::load(options.config, {}, runtime::Host{}));
+}
+
+LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources) {
+  const runtime::Host host;
+  std::vector<config::Source> files;
+  for (auto& [path, text] : sources) files.push_back({std::move(path), std::move(text)});
+  return finish(options, config::load(options.config, {}, config::SavedEnvironment{std::move(files), host}));
+}
+
+std::vector<store::SavedSource> sources_of(const config::LoadResult& result) {
+  std::vector<store::SavedSource> sources;
+  for (std::uint32_t i = 0; i < result.sources.size(); ++i)
+    sources.push_back({result.sources.at(i).path, result.sources.at(i).text});
+  return sources;
+}
+
+RulesCompiler::RulesCompiler() : thread_([this] { work(); }) {}
+
+RulesCompiler::~RulesCompiler() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void RulesCompiler::compile(Options options, std::shared_ptr<const engine::Graph> current, Done done) {
+  add([options = std::move(options), current = std::move(current), done = std::move(done)] {
+    Outcome outcome{.loaded = load_rules(options), .plan = nullptr};
+    if (outcome.loaded.result.ok()) outcome.plan = engine::plan_swap(*current, std::move(*outcome.loaded.result.rules));
+    done(std::move(outcome));
+  });
+}
+
+void RulesCompiler::release(std::shared_ptr<const engine::Graph> graph) {
+  add([graph = std::move(graph)]() mutable { graph.reset(); });
+}
+
+void RulesCompiler::add(std::function<void()> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  wake_.notify_one();
+}
+
+void RulesCompiler::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (jobs_.empty()) return;
+    std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job();
+    job = nullptr;
+    lock.lock();
+  }
+}
+
+}  // namespace healer

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Loading rules for the daemon: the files as they are, or, where they have errors at the start, as they were when they
+// last had none. Works off the loop: nothing here knows the engine's state, only the graph to compare with.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "config/load.hpp"
+#include "engine/diff.hpp"
+#include "options.hpp"
+#include "store/store.hpp"
+
+namespace healer {
+
+/// The outcome of one load.
+struct LoadedRules {
+  config::LoadResult result;
+  std::string summary;  ///< the first error on one line; empty where there is none
+
+  /// All diagnostics, a line each, with place and remedy but without the lines of the files.
+  [[nodiscard]] std::string messages() const;
+  /// All diagnostics as text for a terminal or a log.
+  [[nodiscard]] std::string text(bool color) const;
+};
+
+/// Loads what `options` name from the real machine, with the command line's word over the files'.
+[[nodiscard]] LoadedRules load_rules(const Options& options);
+
+/// Loads rules files that were saved.
+[[nodiscard]] LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources);
+
+/// The files of a good load, to be saved.
+[[nodiscard]] std::vector<store::SavedSource> sources_of(const config::LoadResult& result);
+
+/// A thread that loads rules, computes the difference, and frees old graphs.
+class RulesCompiler {
+ public:
+  struct Outcome {
+    LoadedRules loaded;
+    std::shared_ptr<const engine::SwapPlan> plan;  ///< null where the load failed
+  };
+  /// `done` is called on the compiler's thread.
+  using Done = std::function<void(Outcome)>;
+
+  RulesCompiler();
+  ~RulesCompiler();
+  RulesCompiler(const RulesCompiler&) = delete;
+  RulesCompiler& operator=(const RulesCompiler&) = delete;
+
+  /// Loads anew and compares with `current`.
+  void compile(Options options, std::shared_ptr<const engine::Graph> current, Done done);
+  /// Frees a graph here, where it takes no time from the loop.
+  void release(std::shared_ptr<const engine::Graph> graph);
+
+ private:
+  void work();
+  void add(std::function<void()> job);
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> jobs_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace healer

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/action_files.hpp"
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include "runtime/proc_stat.hpp"
+
+namespace healer::runtime {
+namespace {
+
+constexpr std::string_view kCut = "\n[... output left out ...]\n";
+
+void write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = ::write(file, text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+std::string read_at(int file, std::size_t offset, std::size_t size) {
+  std::string text(size, '\0');
+  const ssize_t got = ::pread(file, text.data(), size, static_cast<off_t>(offset));
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+std::size_t size_of(int file) {
+  struct stat facts {};
+  return ::fstat(file, &facts) == 0 ? static_cast<std::size_t>(facts.st_size) : 0;
+}
+
+}  // namespace
+
+Result<void> ActionFiles::prepare_directory() const {
+  if (::mkdir(directory_.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return system_error(errno, "cannot make the directory " + directory_);
+}
+
+std::string ActionFiles::output_path(engine::ActionId action) const {
+  return fmt::format("{}/{}.out", directory_, action.number());
+}
+
+std::string ActionFiles::pid_path(engine::ActionId action) const {
+  return fmt::format("{}/{}.pid", directory_, action.number());
+}
+
+Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, std::uint64_t boot, Duration deadline,
+                                                std::optional<std::uint32_t> uid) const {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+  Opened opened;
+  const std::string path = output_path(action);
+  opened.output = Descriptor(::open(path.c_str(), kFlags | O_EXCL, 0600));
+  if (!opened.output) return system_error(errno, "cannot make " + path);
+  const std::string pid = pid_path(action);
+  opened.proof = Descriptor(::open(pid.c_str(), kFlags | O_TRUNC, 0600));
+  const Descriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.proof || !directory) {
+    const int code = errno;
+    forget(action);
+    return system_error(code, "cannot make " + pid);
+  }
+  // The program may open /dev/stdout anew; the directory keeps other users out.
+  if (uid && ::fchown(opened.output.get(), *uid, static_cast<gid_t>(-1)) != 0) {
+    const int code = errno;
+    forget(action);
+    return system_error(code, "cannot give away " + path);
+  }
+  write_all(opened.proof.get(), fmt::format("boot {}\ndeadline {}\n", boot, deadline.count()));
+  if (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0) {
+    const int code = errno;
+    forget(action);
+    return system_error(code, "cannot write " + path);
+  }
+  return opened;
+}
+
+void ActionFiles::forget(engine::ActionId action) const {
+  ::unlink(output_path(action).c_str());
+  ::unlink(pid_path(action).c_str());
+}
+
+ActionFiles::Trace ActionFiles::read(engine::ActionId action) const {
+  Trace trace;
+  std::ifstream file(pid_path(action));
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string word;
+    fields >> word;
+    if (word == "boot") {
+      fields >> trace.boot;
+    } else if (word == "deadline") {
+      std::int64_t milliseconds_since_boot = 0;
+      fields >> milliseconds_since_boot;
+      trace.deadline = Duration{milliseconds_since_boot};
+    } else if (word == "ended") {
+      int outcome = 0;
+      std::int64_t elapsed = 0;
+      End end;
+      if (fields >> outcome >> end.status >> elapsed && outcome >= 0 &&
+          outcome <= static_cast<int>(engine::Outcome::NotStarted)) {
+        end.outcome = static_cast<engine::Outcome>(outcome);
+        end.elapsed = Duration{elapsed};
+        trace.end = end;
+      }
+    } else if (const auto stat = parse_proc_stat(line)) {
+      trace.pid = stat->pid;
+      trace.start_ticks = stat->start_ticks;
+    }
+  }
+  return trace;
+}
+
+void ActionFiles::write_end(engine::ActionId action, const End& end) const {
+  const Descriptor file(::open(pid_path(action).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return;
+  write_all(file.get(),
+            fmt::format("ended {} {} {}\n", static_cast<int>(end.outcome), end.status, end.elapsed.count()));
+  ::fdatasync(file.get());
+}
+
+void ActionFiles::write_reason(engine::ActionId action, const std::string& reason) const {
+  const Descriptor file(::open(output_path(action).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  if (file) write_all(file.get(), reason + "\n");
+}
+
+bool ActionFiles::thin(engine::ActionId action) const {
+  const Descriptor file(::open(output_path(action).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0) return false;
+  const auto size = static_cast<std::size_t>(facts.st_size);
+  if (static_cast<std::size_t>(facts.st_blocks) * 512 <= 2 * (kHead + kTail) || size <= kHead + kTail) return false;
+  const auto middle = static_cast<off_t>(size - kHead - kTail);
+  if (::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kHead, middle) != 0) cut(action);
+  return true;
+}
+
+void ActionFiles::cut(engine::ActionId action) const {
+  const Descriptor file(::open(output_path(action).c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return;
+  const std::size_t size = size_of(file.get());
+  if (size <= kHead + kTail + kCut.size()) return;
+  const std::string tail = read_at(file.get(), size - kTail, kTail);
+  if (::ftruncate(file.get(), kHead) == 0) write_all(file.get(), std::string(kCut) + tail);
+}
+
+std::string ActionFiles::excerpt(engine::ActionId action) const {
+  const Descriptor file(::open(output_path(action).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return {};
+  const std::size_t size = size_of(file.get());
+  if (size <= kExcerpt) return read_at(file.get(), 0, size);
+  constexpr std::size_t kStart = kExcerpt / 4;
+  const std::size_t end = kExcerpt - kStart - kCut.size();
+  return read_at(file.get(), 0, kStart) + std::string(kCut) + read_at(file.get(), size - end, end);
+}
+
+void ActionFiles::remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep) const {
+  std::vector<std::uint64_t> ids;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
+    const std::string name = entry.path().filename();
+    std::uint64_t id = 0;
+    const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (error == std::errc{} && std::string_view(rest) == ".out") ids.push_back(id);
+  }
+  if (ids.size() <= count) return;
+  std::sort(ids.begin(), ids.end(), std::greater<>());
+  for (std::size_t i = count; i < ids.size(); ++i) {
+    if (keep.count(ids[i]) == 0) forget(engine::ActionId(ids[i]));
+  }
+}
+
+}  // namespace healer::runtime

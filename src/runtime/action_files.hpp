@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The files of started actions, by which a later daemon knows what an earlier one did. All calls block on the disk, so
+// they are made on worker threads only.
+//
+//   ID.out   what the program wrote, mode 0600, owned by the user it runs as. That it exists means: started, or about
+//   to
+//            be; it is made once (O_EXCL) and durable before the program is started, so no program is started twice.
+//   ID.pid   lines: "boot N" and "deadline MS" from the daemon; the child's own /proc/self/stat, written by the child
+//            before it becomes the program, so there is no moment at which it runs unrecorded; "ended OUTCOME STATUS
+//            MS" once a daemon has seen its end.
+//
+// The program writes its output straight to the file, so it needs no daemon to live. To keep the file bounded its
+// middle is taken out: a hole while the program runs, a line in its place at the end; the first kHead and the last
+// kTail bytes stay. (A limit of the kernel's would kill the program, and a pipe would end it with the daemon.) Between
+// two looks it may be larger.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "engine/ids.hpp"
+#include "engine/state.hpp"
+#include "runtime/descriptor.hpp"
+#include "util/result.hpp"
+#include "util/time.hpp"
+
+namespace healer::runtime {
+
+class ActionFiles {
+ public:
+  static constexpr std::size_t kHead = 32 * 1024;
+  static constexpr std::size_t kTail = 32 * 1024;
+  static constexpr std::size_t kExcerpt = 4096;  ///< of the output that goes into an event, at most
+
+  /// How an action ended, as written down by the daemon that saw it.
+  struct End {
+    engine::Outcome outcome = engine::Outcome::Exited;
+    std::int64_t status = 0;
+    Duration elapsed{0};
+  };
+  /// What the files know of an action.
+  struct Trace {
+    std::uint64_t boot = 0;
+    Duration deadline{0};  ///< mono; 0: none
+    pid_t pid = -1;        ///< -1: it was never started
+    std::uint64_t start_ticks = 0;
+    std::optional<End> end;
+  };
+  struct Opened {
+    Descriptor output;
+    Descriptor proof;  ///< where the child writes its /proc/self/stat
+  };
+
+  explicit ActionFiles(std::string directory) : directory_(std::move(directory)) {}
+
+  /// Makes the directory, mode 0700, where it is missing.
+  [[nodiscard]] Result<void> prepare_directory() const;
+  [[nodiscard]] std::string output_path(engine::ActionId action) const;
+  [[nodiscard]] std::string pid_path(engine::ActionId action) const;
+
+  /// Makes both files, durably. An Error with code EEXIST where this action was started before.
+  [[nodiscard]] Result<Opened> create(engine::ActionId action, std::uint64_t boot, Duration deadline,
+                                      std::optional<std::uint32_t> uid) const;
+  /// Takes the files of an action that has not been started away again.
+  void forget(engine::ActionId action) const;
+  [[nodiscard]] Trace read(engine::ActionId action) const;
+  void write_end(engine::ActionId action, const End& end) const;
+  /// For an action that could not be started: its output is the reason.
+  void write_reason(engine::ActionId action, const std::string& reason) const;
+
+  /// Gives the disk the middle of a large output back while its program runs: loses nothing of head and tail, even of
+  /// what is written meanwhile. Whether there was something to give back. (Where the file system has no holes: cut().)
+  bool thin(engine::ActionId action) const;
+  /// Leaves head and tail of a large output, with a line between them. What is written meanwhile may be lost.
+  void cut(engine::ActionId action) const;
+  /// Head and tail of the output, at most kExcerpt bytes.
+  [[nodiscard]] std::string excerpt(engine::ActionId action) const;
+  /// Removes the files of all but the newest `count` actions and those in `keep`.
+  void remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep) const;
+
+ private:
+  std::string directory_;
+};
+
+}  // namespace healer::runtime

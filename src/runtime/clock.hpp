@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// The one place that reads clocks.
+#pragma once
+
+#include "util/time.hpp"
+
+namespace healer::runtime {
+
+/// Now: boot id of the kernel, CLOCK_BOOTTIME, wall clock.
+[[nodiscard]] Instant now();
+
+/// The mono part of now() alone.
+[[nodiscard]] Duration mono_now();
+
+/// Local civil time of the machine's time zone.
+[[nodiscard]] CivilTime local_civil(WallTime when);
+
+}  // namespace healer::runtime

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/descriptor.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace healer::runtime {
+
+void Descriptor::reset() {
+  if (number_ >= 0) ::close(std::exchange(number_, -1));
+}
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error(errno, "cannot make a pipe");
+  Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+  ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+}  // namespace healer::runtime

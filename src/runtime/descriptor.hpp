@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Ownership of a file descriptor, and the two ways in which runtime makes some. Every descriptor is close-on-exec.
+#pragma once
+
+#include <utility>
+
+#include "util/result.hpp"
+
+namespace healer::runtime {
+
+/// Owns one descriptor and closes it. Not thread-safe.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      number_ = std::exchange(other.number_, -1);
+    }
+    return *this;
+  }
+  ~Descriptor() { reset(); }
+
+  [[nodiscard]] int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+  /// Gives the descriptor away; the caller closes it.
+  [[nodiscard]] int release() { return std::exchange(number_, -1); }
+  /// Closes it now.
+  void reset();
+
+ private:
+  int number_ = -1;
+};
+
+struct Pipe {
+  Descriptor read;  ///< non-blocking
+  Descriptor write;
+};
+
+/// A pipe. Errors: no descriptors left (EMFILE, ENFILE).
+[[nodiscard]] Result<Pipe> make_pipe();
+
+}  // namespace healer::runtime

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/host.hpp"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <grp.h>
+#include <pwd.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <system_error>
+
+#include "runtime/descriptor.hpp"
+
+namespace healer::runtime {
+namespace {
+
+constexpr std::size_t kLargestRulesFile = 64U << 20;
+constexpr std::size_t kLargestEntry = 1U << 20;
+
+std::optional<std::uint32_t> as_number(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Calls one of the getpw*_r and getgr*_r functions with a buffer that is large enough.
+template <typename Entry, typename Call>
+bool look_up(Entry& entry, std::vector<char>& buffer, Call call) {
+  for (buffer.resize(4096); buffer.size() <= kLargestEntry; buffer.resize(buffer.size() * 2)) {
+    Entry* found = nullptr;
+    const int error = call(&entry, buffer.data(), buffer.size(), &found);
+    if (error == ERANGE) continue;
+    return error == 0 && found != nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::string> Host::read(const std::string& path) const {
+  // Non-blocking, so that a FIFO of that name does not wait for a writer.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) return system_error(errno, path);
+  struct ::stat facts {};
+  if (::fstat(file.get(), &facts) != 0) return system_error(errno, path);
+  if (!S_ISREG(facts.st_mode)) return Error{S_ISDIR(facts.st_mode) ? EISDIR : EINVAL, path + ": not a regular file"};
+  std::string text;
+  std::array<char, 64 * 1024> buffer;
+  while (true) {
+    const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return system_error(errno, path);
+    if (size == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+    if (text.size() > kLargestRulesFile) {
+      return Error{EFBIG, fmt::format("{}: larger than {} MiB", path, kLargestRulesFile >> 20)};
+    }
+  }
+}
+
+Result<config::FileFacts> Host::stat(const std::string& path) const {
+  struct ::stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return system_error(errno, path);
+  return config::FileFacts{S_ISDIR(facts.st_mode), S_ISREG(facts.st_mode), facts.st_mode & 07777U, facts.st_uid,
+                           facts.st_gid};
+}
+
+std::vector<std::string> Host::glob(const std::string& pattern) const {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  return paths;
+}
+
+std::string Host::canonical(const std::string& path) const {
+  char* resolved = ::realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return path;
+  std::string result = resolved;
+  std::free(resolved);
+  return result;
+}
+
+std::optional<config::UserEntry> Host::user(const std::string& name_or_uid) const {
+  passwd entry{};
+  std::vector<char> buffer;
+  bool found = look_up(entry, buffer, [&](auto... out) { return ::getpwnam_r(name_or_uid.c_str(), out...); });
+  if (const auto uid = as_number(name_or_uid); !found && uid) {
+    found = look_up(entry, buffer, [&](auto... out) { return ::getpwuid_r(*uid, out...); });
+  }
+  if (!found) return std::nullopt;
+  return config::UserEntry{entry.pw_uid, entry.pw_gid, entry.pw_name, entry.pw_dir};
+}
+
+std::optional<std::uint32_t> Host::group(const std::string& name_or_gid) const {
+  ::group entry{};
+  std::vector<char> buffer;
+  bool found = look_up(entry, buffer, [&](auto... out) { return ::getgrnam_r(name_or_gid.c_str(), out...); });
+  if (const auto gid = as_number(name_or_gid); !found && gid) {
+    found = look_up(entry, buffer, [&](auto... out) { return ::getgrgid_r(*gid, out...); });
+  }
+  if (!found) return std::nullopt;
+  return entry.gr_gid;
+}
+
+bool Host::executable(const std::string& path) const {
+  struct ::stat facts {};
+  // For root access() says yes where anybody may execute it, which is what execve asks too.
+  return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+         ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
+}
+
+std::string Host::host_name() const {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
+std::uint32_t Host::effective_uid() const { return ::geteuid(); }
+
+}  // namespace healer::runtime

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/launch.hpp"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <system_error>
+
+#include "util/text.hpp"
+
+#ifdef __SANITIZE_THREAD__
+// The thread sanitizer takes every clone() for a fork and resets its books in the child, here those of the parent.
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
+#define HEALER_CLONE ::__clone
+#else
+#define HEALER_CLONE ::clone
+#endif
+
+namespace healer::runtime {
+namespace {
+
+constexpr std::size_t kStackSize = 64 * 1024;
+constexpr std::size_t kGuardSize = 64 * 1024;
+constexpr int kLastSignal = 64;
+
+enum class Step : int { None, Session, Limits, Groups, Group, User, Directory, Descriptors, Execute };
+
+/// All that the child reads and writes; it lives in the caller's frame. No allocation, no lock, no libc state in there.
+struct ChildPlan {
+  char* const* arguments;
+  char* const* environment;
+  const std::pair<int, rlimit>* limits;
+  std::size_t limit_count;
+  bool reset_oom_score;
+  bool set_groups;
+  bool has_uid;
+  bool has_gid;
+  std::uint32_t uid;
+  std::uint32_t gid;
+  int output;
+  int error;
+  int proof;
+  std::atomic<bool>* child_runs;
+  volatile int failed_step;
+  volatile int failed_errno;
+};
+
+// The child borrows the memory of a thread that sleeps meanwhile. So: raw system calls only (the libc's setuid, for
+// one, would tell all threads of the daemon to follow suit), and no instrumentation by sanitizers, which would book the
+// child's doings on that thread.
+#define HEALER_CHILD_CODE __attribute__((no_sanitize("address", "thread", "undefined"), noinline))
+
+struct KernelSigaction {
+  void (*handler)(int);
+  unsigned long flags;
+  void (*restorer)();
+  std::uint64_t mask;
+};
+
+HEALER_CHILD_CODE int give_up(ChildPlan* plan, Step step) {
+  plan->failed_errno = errno;
+  plan->failed_step = static_cast<int>(step);
+  ::syscall(SYS_exit_group, 127);
+  return 127;
+}
+
+HEALER_CHILD_CODE void reset_signals() {
+  KernelSigaction action{};
+  action.handler = SIG_DFL;
+  for (int number = 1; number <= kLastSignal; ++number) {
+    ::syscall(SYS_rt_sigaction, number, &action, nullptr, sizeof action.mask);
+  }
+}
+
+/// Above the three standard ones, so that the moves below do not overwrite each other.
+HEALER_CHILD_CODE int out_of_the_way(int descriptor) {
+  return descriptor > 2 ? descriptor : static_cast<int>(::syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, 3));
+}
+
+HEALER_CHILD_CODE void write_text(const char* path, const char* text, std::size_t size) {
+  const auto file = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC));
+  if (file < 0) return;
+  ::syscall(SYS_write, file, text, size);
+  ::syscall(SYS_close, file);
+}
+
+HEALER_CHILD_CODE void write_proof(int proof) {
+  char text[1024];
+  const auto file = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC));
+  if (file < 0) return;
+  const long size = ::syscall(SYS_read, file, text, sizeof text);
+  if (size > 0) ::syscall(SYS_write, proof, text, size);
+  ::syscall(SYS_close, file);
+}
+
+HEALER_CHILD_CODE void close_from_three() {
+  if (::syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
+  for (int number = 3; number < 65536; ++number) ::syscall(SYS_close, number);  // kernel before 5.9
+}
+
+HEALER_CHILD_CODE int child_main(void* argument) {
+  auto* plan = static_cast<ChildPlan*>(argument);
+  __atomic_store_n(reinterpret_cast<bool*>(plan->child_runs), true, __ATOMIC_RELEASE);
+  if (::syscall(SYS_setsid) < 0) return give_up(plan, Step::Session);
+  reset_signals();
+  ::syscall(SYS_umask, 022);
+  if (plan->reset_oom_score) write_text("/proc/self/oom_score_adj", "0", 1);
+  if (plan->proof >= 0) write_proof(plan->proof);
+  for (std::size_t i = 0; i < plan->limit_count; ++i) {
+    if (::syscall(SYS_prlimit64, 0, plan->limits[i].first, &plan->limits[i].second, nullptr) < 0) {
+      return give_up(plan, Step::Limits);
+    }
+  }
+  if (plan->set_groups && ::syscall(SYS_setgroups, 1, &plan->gid) < 0) return give_up(plan, Step::Groups);
+  if (plan->has_gid && ::syscall(SYS_setresgid, plan->gid, plan->gid, plan->gid) < 0) {
+    return give_up(plan, Step::Group);
+  }
+  if (plan->has_uid && ::syscall(SYS_setresuid, plan->uid, plan->uid, plan->uid) < 0) {
+    return give_up(plan, Step::User);
+  }
+  if (::syscall(SYS_chdir, "/") < 0) return give_up(plan, Step::Directory);
+  const int output = out_of_the_way(plan->output);
+  const int error = out_of_the_way(plan->error);
+  if (::syscall(SYS_dup3, output, 1, 0) < 0 || ::syscall(SYS_dup3, error, 2, 0) < 0) {
+    return give_up(plan, Step::Descriptors);
+  }
+  close_from_three();
+  ::syscall(SYS_close, 0);
+  // The lowest free number is 0, also where the daemon itself has no descriptor left.
+  if (::syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY) != 0) return give_up(plan, Step::Descriptors);
+  const std::uint64_t none = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
+  ::syscall(SYS_execve, plan->arguments[0], plan->arguments, plan->environment);
+  return give_up(plan, Step::Execute);
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (auto& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+std::string reason(Step step, int code, const std::string& program, const ChildPlan& plan) {
+  switch (step) {
+    case Step::Session: return "cannot make a session";
+    case Step::Limits: return "cannot set the resource limits";
+    case Step::Groups: return fmt::format("cannot set the supplementary groups to {}", plan.gid);
+    case Step::Group: return fmt::format("cannot become group {}", plan.gid);
+    case Step::User: return fmt::format("cannot become user {}", plan.uid);
+    case Step::Directory: return "cannot change to the directory /";
+    case Step::Descriptors: return "cannot set up the descriptors";
+    case Step::None:
+    case Step::Execute: break;
+  }
+  struct stat facts {};
+  if (code == EACCES && ::stat(program.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
+    return fmt::format("cannot execute {} (it is a directory)", printable(program));
+  }
+  if (code == ENOEXEC) {
+    return fmt::format("cannot execute {} (a script must begin with #! and its interpreter)", printable(program));
+  }
+  if (code == ENOENT && ::stat(program.c_str(), &facts) == 0) {
+    return fmt::format("cannot execute {} (its interpreter is missing)", printable(program));
+  }
+  return fmt::format("cannot execute {}", printable(program));
+}
+
+}  // namespace
+
+LaunchDefaults LaunchDefaults::capture() {
+  LaunchDefaults defaults;
+  for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
+    rlimit value{};
+    if (::getrlimit(static_cast<__rlimit_resource>(resource), &value) == 0)
+      defaults.limits.emplace_back(resource, value);
+  }
+  std::ifstream file("/proc/self/oom_score_adj");
+  int score = 0;
+  defaults.reset_oom_score = static_cast<bool>(file >> score) && score != 0;
+  return defaults;
+}
+
+Launcher::Launcher(LaunchDefaults defaults) : defaults_(std::move(defaults)) {
+  stack_ = ::mmap(nullptr, kGuardSize + kStackSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack_ == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "a stack for programs to start");
+  if (::mprotect(static_cast<char*>(stack_) + kGuardSize, kStackSize, PROT_READ | PROT_WRITE) != 0) {
+    throw std::system_error(errno, std::generic_category(), "a stack for programs to start");
+  }
+}
+
+Launcher::~Launcher() { ::munmap(stack_, kGuardSize + kStackSize); }
+
+Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
+  if (launch.arguments.empty()) return Error{EINVAL, "no program to start"};
+  const std::vector<char*> arguments = pointers(launch.arguments);
+  const std::vector<char*> environment = pointers(launch.environment);
+  // Only what differs is worth a system call.
+  std::vector<std::pair<int, rlimit>> limits;
+  for (const auto& [resource, wanted] : defaults_.limits) {
+    rlimit now{};
+    if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) == 0 &&
+        (now.rlim_cur != wanted.rlim_cur || now.rlim_max != wanted.rlim_max)) {
+      limits.emplace_back(resource, wanted);
+    }
+  }
+
+  ChildPlan plan{};
+  plan.arguments = arguments.data();
+  plan.environment = environment.data();
+  plan.limits = limits.data();
+  plan.limit_count = limits.size();
+  plan.reset_oom_score = defaults_.reset_oom_score;
+  plan.has_uid = launch.uid.has_value();
+  plan.has_gid = launch.gid.has_value();
+  plan.set_groups = (plan.has_uid || plan.has_gid) && ::geteuid() == 0;
+  plan.uid = launch.uid.value_or(0);
+  plan.gid = launch.gid.value_or(::getegid());
+  plan.output = launch.output.get();
+  plan.error = launch.error ? launch.error.get() : launch.output.get();
+  plan.proof = launch.proof.get();
+  plan.child_runs = &progress.child_runs;
+
+  // A handler of the daemon must not run in the child, so no signal may reach it before all are reset.
+  const std::uint64_t all = ~std::uint64_t{0};
+  std::uint64_t before = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+  char* top = static_cast<char*>(stack_) + kGuardSize + kStackSize;
+  static_assert(sizeof(progress.pidfd) == sizeof(int) && std::atomic<int>::is_always_lock_free);
+  auto* pidfd_place = reinterpret_cast<int*>(&progress.pidfd);
+  constexpr int kFlags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+  pid_t pid = HEALER_CLONE(child_main, top, kFlags | CLONE_PIDFD, &plan, pidfd_place);
+  int code = errno;
+  if (pid < 0 && (code == EINVAL || code == EMFILE || code == ENFILE)) {  // an old kernel, or no descriptor left
+    progress.pidfd = -1;
+    pid = HEALER_CLONE(child_main, top, kFlags, &plan);
+    code = errno;
+  }
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
+
+  if (pid < 0) return system_error(code, "cannot make a process");
+  Started started{pid, Descriptor(progress.pidfd.load())};
+  if (plan.failed_step != static_cast<int>(Step::None)) {
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) != 0 && errno == EINTR) {
+    }
+    const int failed = plan.failed_errno;
+    return system_error(failed, reason(static_cast<Step>(plan.failed_step), failed, launch.arguments.front(), plan));
+  }
+  return started;
+}
+
+}  // namespace healer::runtime

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Starting one program, blocking: what runtime/spawner does on its threads. The child shares the memory of the calling
+// thread until it has become the program (CLONE_VM | CLONE_VFORK), so its failure comes back exactly, without a pipe.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/descriptor.hpp"
+#include "util/result.hpp"
+
+namespace healer::runtime {
+
+/// What to start. The program gets a session and process group of its own, /dev/null as input, no descriptor but the
+/// three, default signals, umask 022, / as its directory, an OOM score of 0 and the resource limits of LaunchDefaults.
+struct Launch {
+  std::vector<std::string> arguments;    ///< the program's path first
+  std::vector<std::string> environment;  ///< NAME=value, complete
+  std::optional<std::uint32_t> uid;
+  std::optional<std::uint32_t>
+      gid;            ///< with uid or gid set, the supplementary groups are this group alone, as in Monit
+  Descriptor output;  ///< becomes 1
+  Descriptor error;   ///< becomes 2; none: the same as `output`
+  Descriptor proof;   ///< the child writes its own /proc/self/stat here before it becomes the program
+};
+
+/// What all programs get, taken when the daemon starts, before it changes its own limits.
+struct LaunchDefaults {
+  std::vector<std::pair<int, rlimit>> limits;  ///< resource, value
+  bool reset_oom_score = false;                ///< the daemon has a score of its own
+
+  [[nodiscard]] static LaunchDefaults capture();
+};
+
+/// The part of a launch that other threads may see.
+struct LaunchProgress {
+  std::atomic<int> pidfd{-1};
+  std::atomic<bool> child_runs{false};  ///< pidfd is valid
+};
+
+struct Started {
+  pid_t pid = -1;
+  Descriptor pidfd;  ///< none where the kernel has none to give
+};
+
+class Launcher {
+ public:
+  /// Throws std::system_error where there is no memory.
+  explicit Launcher(LaunchDefaults defaults);
+  ~Launcher();
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  /// Starts the program; returns when it runs, or with the step that failed ("cannot execute /x: Permission denied").
+  /// The three descriptors of `launch` are closed on return. Blocks as long as the kernel needs to read the program.
+  /// One call at a time per Launcher.
+  [[nodiscard]] Result<Started> start(Launch launch, LaunchProgress& progress);
+
+ private:
+  LaunchDefaults defaults_;
+  void* stack_ = nullptr;
+};
+
+}  // namespace healer::runtime

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/mail_queue.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "util/hash.hpp"
+
+namespace healer::runtime {
+namespace {
+
+constexpr std::string_view kWaiting = ".mail";
+constexpr std::string_view kSent = ".sent";
+constexpr std::string_view kDamaged = ".bad";
+constexpr std::string_view kUnfinished = ".new";
+constexpr std::string_view kMagic = "healer-mail 1 ";
+constexpr std::uint64_t kMaxFile = 8U << 20;
+constexpr std::size_t kNameLength = 20 + 1 + 6 + 1 + 16;
+
+std::string name_of(const MailKey& key, std::string_view suffix) {
+  return fmt::format("{:020}-{:06}-{:016x}{}", key.alert, key.number, static_cast<std::uint64_t>(key.when), suffix);
+}
+
+template <typename Number>
+bool parse(std::string_view text, Number& number, int base) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+std::optional<MailKey> parse_name(std::string_view name) {
+  name = name.substr(0, name.rfind('.'));
+  if (name.size() != kNameLength || name[20] != '-' || name[27] != '-') return std::nullopt;
+  MailKey key;
+  std::uint64_t when = 0;
+  if (!parse(name.substr(0, 20), key.alert, 10) || !parse(name.substr(21, 6), key.number, 10) ||
+      !parse(name.substr(28), when, 16)) {
+    return std::nullopt;
+  }
+  key.when = static_cast<std::int64_t>(when);
+  return key;
+}
+
+/// The file's text: a line that proves the rest, then the envelope a line each, then the mail.
+std::string serialise(const actions::Message& message) {
+  const std::string payload = fmt::format("{}\n{}\n{}\n{}", message.from, message.to, message.subject, message.text);
+  return fmt::format("{}{} {}\n{}", kMagic, to_string(hash128(payload)), payload.size(), payload);
+}
+
+std::optional<actions::Message> deserialise(std::string_view file, const MailKey& key) {
+  if (!file.starts_with(kMagic)) return std::nullopt;
+  const std::size_t line = file.find('\n');
+  if (line == std::string_view::npos) return std::nullopt;
+  std::string_view payload = file.substr(line + 1);
+  const std::string proof = fmt::format("{} {}", to_string(hash128(payload)), payload.size());
+  if (file.substr(kMagic.size(), line - kMagic.size()) != proof) return std::nullopt;
+  actions::Message message;
+  message.alert = engine::AlertId{key.alert};
+  message.number = key.number;
+  message.when = WallTime{milliseconds{key.when}};
+  for (std::string* field : {&message.from, &message.to, &message.subject}) {
+    const std::size_t end = payload.find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    *field = payload.substr(0, end);
+    payload.remove_prefix(end + 1);
+  }
+  message.text = payload;
+  return message;
+}
+
+Result<void> write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_error(errno, "cannot write a mail");
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+MailKey key_of(const actions::Message& message) {
+  return {message.alert.number(), message.number, message.when.time_since_epoch().count()};
+}
+
+MailQueue::MailQueue(Descriptor directory, MailQueueLimits limits, Warn warn)
+    : directory_(std::move(directory)), limits_(limits), warn_(std::move(warn)) {}
+
+Result<MailQueue> MailQueue::open(const std::string& path, MailQueueLimits limits, Warn warn) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error(errno, "cannot make " + path);
+  Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory) return system_error(errno, "cannot open " + path);
+  struct stat facts {};
+  if (::fstat(directory.get(), &facts) != 0) return system_error(errno, "cannot look at " + path);
+  if (facts.st_uid != ::geteuid()) return Error{EPERM, path + " belongs to another user"};
+  if ((facts.st_mode & 07777) != 0700 && ::fchmod(directory.get(), 0700) != 0)
+    return system_error(errno, "cannot close " + path + " to others");
+  MailQueue queue(std::move(directory), limits, std::move(warn));
+  if (Result<void> loaded = queue.load(); !loaded) return Error{loaded.error().code, path + ": " + loaded.error().what};
+  return queue;
+}
+
+Result<void> MailQueue::load() {
+  struct Found {
+    timespec modified;
+    MailKey key;
+  };
+  // A second descriptor: closedir() closes the one it reads.
+  Descriptor reading(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!reading) return system_error(errno, "cannot open the mail queue");
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(reading.get()), ::closedir);
+  if (!entries) return system_error(errno, "cannot list the mail queue");
+  (void)reading.release();
+  std::vector<Found> sent;
+  std::vector<std::string> foreign;
+  errno = 0;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.ends_with(kUnfinished)) {
+      ::unlinkat(directory_.get(), entry->d_name, 0);
+    } else if (name.ends_with(kDamaged)) {
+      damaged_.emplace_back(name);
+    } else if (name.ends_with(kWaiting) || name.ends_with(kSent)) {
+      const std::optional<MailKey> key = parse_name(name);
+      struct stat facts {};
+      if (!key) {
+        if (name.ends_with(kWaiting)) foreign.emplace_back(name);
+      } else if (::fstatat(directory_.get(), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (name.ends_with(kSent)) {
+          sent.push_back({facts.st_mtim, *key});
+        } else {
+          waiting_.emplace(*key, static_cast<std::uint64_t>(facts.st_size));
+          bytes_ += static_cast<std::uint64_t>(facts.st_size);
+        }
+      }
+    }
+    errno = 0;
+  }
+  if (errno != 0) return system_error(errno, "cannot list the mail queue");
+  for (const std::string& name : foreign) set_aside(name, "its name is none of a mail");
+  std::ranges::sort(sent, [](const Found& a, const Found& b) {
+    return std::tie(a.modified.tv_sec, a.modified.tv_nsec, a.key) <
+           std::tie(b.modified.tv_sec, b.modified.tv_nsec, b.key);
+  });
+  for (const Found& found : sent) bury(found.key);
+  return {};
+}
+
+Result<MailQueue::Taken> MailQueue::put(const actions::Message& message) {
+  const MailKey key = key_of(message);
+  if (known(key)) return Taken::Known;
+  const std::string text = serialise(message);
+  if (waiting_.size() >= limits_.messages || bytes_ + text.size() > limits_.bytes || text.size() > kMaxFile)
+    return Taken::Full;
+  const std::string unfinished = name_of(key, kUnfinished);
+  const auto undo = [&](Error error) {
+    ::unlinkat(directory_.get(), unfinished.c_str(), 0);
+    return error;
+  };
+  Descriptor file(
+      ::openat(directory_.get(), unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) return system_error(errno, "cannot make a file for a mail");
+  if (Result<void> written = write_all(file.get(), text); !written) return undo(written.error());
+  if (::fsync(file.get()) != 0) return undo(system_error(errno, "cannot write a mail to the disk"));
+  file.reset();
+  if (::renameat(directory_.get(), unfinished.c_str(), directory_.get(), name_of(key, kWaiting).c_str()) != 0)
+    return undo(system_error(errno, "cannot name a mail"));
+  waiting_.emplace(key, text.size());
+  bytes_ += text.size();
+  return Taken::Queued;
+}
+
+Result<void> MailQueue::sync() {
+  if (::fsync(directory_.get()) != 0) return system_error(errno, "cannot write the mail queue to the disk");
+  return {};
+}
+
+Result<actions::Message> MailQueue::read(const MailKey& key) {
+  const std::string name = name_of(key, kWaiting);
+  const auto drop = [&](const std::string& why) {
+    if (const auto entry = waiting_.find(key); entry != waiting_.end()) {
+      bytes_ -= entry->second;
+      waiting_.erase(entry);
+    }
+    return Error{0, "mail " + name + " " + why};
+  };
+  Descriptor file(::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && errno == ENOENT) return drop("has vanished");
+  if (!file && errno != ELOOP) return system_error(errno, "cannot open mail " + name);
+  struct stat facts {};
+  const bool whole = file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+                     static_cast<std::uint64_t>(facts.st_size) <= kMaxFile;
+  std::string text;
+  if (whole) {
+    text.resize(static_cast<std::size_t>(facts.st_size));
+    std::size_t length = 0;
+    while (length < text.size()) {
+      const ssize_t got = ::read(file.get(), text.data() + length, text.size() - length);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return system_error(errno, "cannot read mail " + name);
+      if (got == 0) break;
+      length += static_cast<std::size_t>(got);
+    }
+    text.resize(length);
+  }
+  std::optional<actions::Message> message = whole ? deserialise(text, key) : std::nullopt;
+  if (message) return std::move(*message);
+  set_aside(name, "it is damaged");
+  return drop("is damaged");
+}
+
+Result<void> MailQueue::finish(const MailKey& key) {
+  const auto entry = waiting_.find(key);
+  if (entry == waiting_.end()) return {};
+  bytes_ -= entry->second;
+  waiting_.erase(entry);
+  const std::string sent = name_of(key, kSent);
+  const bool renamed =
+      ::renameat(directory_.get(), name_of(key, kWaiting).c_str(), directory_.get(), sent.c_str()) == 0;
+  const int code = errno;
+  bury(key);
+  if (!renamed) return system_error(code, "cannot mark mail " + sent + " as sent");
+  // Its text is needed no more; the new modification time orders the tombstones.
+  Descriptor(::openat(directory_.get(), sent.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC)).reset();
+  return {};
+}
+
+void MailQueue::bury(const MailKey& key) {
+  if (sent_.insert(key).second) sent_order_.push_back(key);
+  while (sent_order_.size() > limits_.tombstones) {
+    ::unlinkat(directory_.get(), name_of(sent_order_.front(), kSent).c_str(), 0);
+    sent_.erase(sent_order_.front());
+    sent_order_.pop_front();
+  }
+}
+
+void MailQueue::set_aside(const std::string& name, const std::string& why) {
+  const std::string aside = name.substr(0, name.rfind('.')) + std::string(kDamaged);
+  ::renameat(directory_.get(), name.c_str(), directory_.get(), aside.c_str());
+  damaged_.push_back(aside);
+  while (damaged_.size() > limits_.damaged) {
+    ::unlinkat(directory_.get(), damaged_.front().c_str(), 0);
+    damaged_.pop_front();
+  }
+  warn_("mail queue: " + name + " is set aside as " + aside + ": " + why);
+}
+
+}  // namespace healer::runtime

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Mails alerts: puts them on disk (runtime/mail_queue), says so, and sends them when a server takes them.
+//
+// Order is kept: mails go in the order of their alerts, over crashes and dead servers. Servers are tried in turn, the
+// first that works each time; one that fails rests for 1 s, doubling to 1 min. A mail that is refused for good is
+// dropped and that is told; one that is refused for now is tried again and holds back only later mails to the same
+// person, and those not for ever. Where the disk cannot be written, mails wait in memory, and are not said to be taken
+// until sent.
+//
+// A thread of its own does all of it, so that neither a disk nor a server ever holds up the loop. The functions here
+// may be called from any thread and never wait, but for stop().
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/effect.hpp"
+#include "engine/event.hpp"
+#include "engine/graph.hpp"
+#include "engine/record.hpp"
+#include "runtime/mail_queue.hpp"
+#include "util/time.hpp"
+
+namespace healer::runtime {
+
+struct MailerOptions {
+  std::string directory;  ///< of the queue, made if need be: `<state dir>/mail`
+  std::string host;       ///< $HOST, and EHLO where nothing else is set
+  std::string version;    ///< of healer
+  CivilClock civil;       ///< called on the mailer's thread
+  MailQueueLimits limits;
+  Duration first_rest{1'000};  ///< after a failure
+  Duration last_rest{60'000};
+  Duration disk_rest{5'000};  ///< before a disk that failed is written again
+};
+
+/// Called on the mailer's thread; they hand over to the loop and return at once.
+struct MailerCallbacks {
+  std::function<void(engine::Event)> report;  ///< AlertTaken and MailOutcome
+  std::function<void(engine::Severity, std::string)> log;
+};
+
+class Mailer {
+ public:
+  Mailer(MailerOptions options, engine::MailSettings settings, MailerCallbacks callbacks);
+  /// As stop().
+  ~Mailer();
+  Mailer(const Mailer&) = delete;
+  Mailer& operator=(const Mailer&) = delete;
+
+  /// Mails this alert; an AlertTaken follows when it is safe here. The same alert again is the same mail. Alerts to
+  /// nobody, and alerts where no mail server is set, are taken and forgotten.
+  void submit(engine::effect::Alert alert);
+
+  /// Uses these settings from now on: after a reload. Servers that rest are tried again at once.
+  void configure(engine::MailSettings settings);
+
+  /// Puts what was submitted on disk, tries for `grace` to send it, and ends; the rest stays queued for the next start.
+  /// Returns within 2 s, whatever disk and servers do; afterwards no callback is called any more.
+  void stop(Duration grace = Duration{1'000});
+
+  /// Mails that wait, on disk and in memory.
+  [[nodiscard]] std::size_t waiting() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;  // shared with the thread, which may outlive this where a disk does not answer
+};
+
+}  // namespace healer::runtime

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/matcher.hpp"
+
+#include <regex.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <cerrno>
+#include <list>
+#include <utility>
+
+#include "runtime/clock.hpp"
+#include "util/hash.hpp"
+#include "util/text.hpp"
+
+namespace healer::runtime {
+namespace {
+
+constexpr std::size_t kMostSets = 512;  // compiled sets that a thread keeps
+
+/// One pattern, compiled.
+class Pattern {
+ public:
+  explicit Pattern(const std::string& text) : error_(::regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB)) {}
+  ~Pattern() {
+    if (error_ == 0) ::regfree(&compiled_);
+  }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  [[nodiscard]] int error() const { return error_; }
+  [[nodiscard]] bool matches(const std::string& text) const {
+    return ::regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0;
+  }
+
+ private:
+  regex_t compiled_{};
+  int error_;
+};
+
+using PatternSet = std::list<Pattern>;
+
+const PatternSet& compiled(const std::vector<std::string>& patterns) {
+  thread_local std::unordered_map<Hash128, PatternSet> sets;
+  std::string key;
+  for (const auto& pattern : patterns) key.append(pattern).push_back('\0');
+  const auto [found, added] = sets.try_emplace(hash128(key));
+  if (!added) return found->second;
+  if (sets.size() > kMostSets) {  // reload after reload: begin anew
+    sets.clear();
+    return compiled(patterns);
+  }
+  for (const auto& pattern : patterns) found->second.emplace_back(pattern);
+  return found->second;
+}
+
+Result<std::uint64_t> match_all(const std::vector<std::string>& patterns, const std::string& text) {
+  const std::string looked_at{trim(text.substr(0, text.find('\0')))};
+  std::uint64_t bits = 0;
+  unsigned index = 0;
+  for (const Pattern& pattern : compiled(patterns)) {
+    if (pattern.error() != 0) return Error{EINVAL, fmt::format("the pattern \"{}\" is invalid", patterns[index])};
+    if (pattern.matches(looked_at)) bits |= std::uint64_t{1} << index;
+    ++index;
+  }
+  return bits;
+}
+
+}  // namespace
+
+Matcher::Matcher(Loop& loop, Options options)
+    : loop_(loop),
+      options_(options),
+      pool_(loop, {"healer-match", options.workers, options.max_lost, options.patience / 8}) {}
+
+void Matcher::match(Patterns patterns, Text text, Done done) {
+  const std::uint64_t id = next_id_++;
+  Loop::Timer patience = loop_.timer([this, id] {
+    answer(id, Error{ETIMEDOUT,
+                     fmt::format("the output could not be matched within {}", format_duration(options_.patience))});
+  });
+  patience.set_deadline(mono_now() + options_.patience);
+  waiting_.emplace(id, Waiting{std::move(done), std::move(patience)});
+  pool_.submit(
+      [this, id, patterns = std::move(patterns), text = std::move(text)]() -> Loop::Callback {
+        auto result = match_all(*patterns, *text);
+        return [this, id, result = std::move(result)] { answer(id, result); };
+      },
+      [this, id](Error error) { answer(id, std::move(error)); });
+}
+
+void Matcher::answer(std::uint64_t id, Result<std::uint64_t> result) {
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end()) return;  // it came too late
+  const Waiting waiting = std::move(found->second);
+  waiting_.erase(found);
+  waiting.done(std::move(result));
+}
+
+}  // namespace healer::runtime

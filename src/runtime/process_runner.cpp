@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/process_runner.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "runtime/clock.hpp"
+
+namespace healer::runtime {
+namespace {
+
+using engine::Observation;
+using engine::Outcome;
+
+constexpr std::size_t kBufferSize = 64 * 1024;
+constexpr std::size_t kMostPerTurn = 4 * kBufferSize;  // read from one pipe before others have their turn
+constexpr std::size_t kMostAtExit = 1024 * 1024;       // a pipe holds no more unless somebody goes on writing
+constexpr std::int64_t kTimeoutStatus = 9;             // as Monit: it kills with signal 9
+constexpr std::int64_t kNotStartedStatus = 127;
+constexpr Duration kRetryInterval{100};
+constexpr std::size_t kDescriptorsPerRun = 5;  // two pipes and a pidfd
+constexpr std::size_t kSpareDescriptors = 128;
+
+bool lacks_resources(const Error& error) {
+  return error.code == EMFILE || error.code == ENFILE || error.code == ENOMEM || error.code == EAGAIN;
+}
+
+std::size_t descriptor_places() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::size_t{0};
+  const auto all = static_cast<std::size_t>(limit.rlim_cur);
+  return std::max<std::size_t>(1, (all - std::min(all, kSpareDescriptors)) / kDescriptorsPerRun);
+}
+
+}  // namespace
+
+/// One end of a pipe and what of it is kept.
+struct ProcessRunner::Capture {
+  Descriptor descriptor;
+  Loop::Watch watch;
+  std::string head;
+  std::size_t limit = 0;
+
+  void close() {
+    watch = {};
+    descriptor.reset();
+  }
+};
+
+struct ProcessRunner::Run {
+  enum class Phase { Waiting, Starting, Running };
+
+  RunRequest request;
+  Phase phase = Phase::Waiting;
+  bool delivered = false;  // or cancelled: only its end is waited for
+  Duration started{0};
+  std::optional<Duration> refused_since;
+  Spawner::Ticket ticket = 0;
+  Capture output;
+  Capture error;
+  Loop::Timer timeout;
+  Loop::Timer give_up_again;
+  std::unique_ptr<Child> child;
+
+  [[nodiscard]] engine::RunId id() const { return request.run; }
+  [[nodiscard]] const engine::ProgramSpec& spec() const { return request.block->program; }
+};
+
+ProcessRunner::ProcessRunner(Loop& loop, Spawner& spawner, Options options, Sink sink)
+    : loop_(loop),
+      spawner_(spawner),
+      options_(options),
+      sink_(std::move(sink)),
+      buffer_(kBufferSize),
+      retry_(loop.timer([this] { pump(); })),
+      matcher_(loop, options.matcher) {
+  options_.most_running = std::max<std::size_t>(1, std::min(options_.most_running, descriptor_places()));
+}
+
+ProcessRunner::~ProcessRunner() = default;
+
+void ProcessRunner::start(RunRequest request) {
+  const std::uint64_t id = request.run.number();
+  auto run = std::make_unique<Run>();
+  run->request = std::move(request);
+  Run& added = *runs_.emplace(id, std::move(run)).first->second;
+  auto& line = lines_[added.request.service.number()];
+  line.push_back(id);
+  if (line.size() == 1) queue(added);
+}
+
+void ProcessRunner::queue(Run& run) {
+  queue_.push_back(run.id().number());
+  pump();
+}
+
+void ProcessRunner::pump() {
+  if (std::exchange(pumping_, true)) return;
+  while (!queue_.empty() && running_ < options_.most_running) {
+    const auto found = runs_.find(queue_.front());
+    if (found == runs_.end()) {  // cancelled meanwhile
+      queue_.pop_front();
+      continue;
+    }
+    queue_.pop_front();
+    if (!begin(*found->second)) break;
+  }
+  pumping_ = false;
+}
+
+/// False where the machine has nothing to begin it with now: it is first in the queue again.
+bool ProcessRunner::begin(Run& run) {
+  auto output = make_pipe();
+  auto error = make_pipe();
+  if (!output || !error) {
+    return put_back(run, output ? error.error() : output.error());
+  }
+  const engine::Command& command = run.spec().command;
+  if (command.identity.uid) {  // so that the program may open /dev/stdout and /dev/stderr anew
+    [[maybe_unused]] const int given = ::fchown(output->write.get(), *command.identity.uid, static_cast<gid_t>(-1)) +
+                                       ::fchown(error->write.get(), *command.identity.uid, static_cast<gid_t>(-1));
+  }
+  run.output.descriptor = std::move(output->read);
+  run.error.descriptor = std::move(error->read);
+  run.output.limit = run.error.limit = run.spec().output_limit;
+
+  Launch launch;
+  launch.arguments = command.arguments;
+  launch.environment = run.request.environment;
+  launch.uid = command.identity.uid;
+  launch.gid = command.identity.gid;
+  launch.output = std::move(output->write);
+  launch.error = std::move(error->write);
+
+  run.phase = Run::Phase::Starting;
+  ++running_;
+  run.started = mono_now();
+  if (command.timeout > Duration{0}) {
+    run.timeout = loop_.timer([this, &run] {
+      read(run.error, kMostAtExit);
+      read(run.output, kMostAtExit);
+      end(run);
+      deliver(run, {Outcome::TimedOut, kTimeoutStatus, 0, mono_now() - run.started,
+                    std::make_shared<const std::string>(output_of(run))});
+    });
+    run.timeout.set_deadline(run.started + command.timeout);
+  }
+  run.ticket =
+      spawner_.start(std::move(launch), [this, id = run.id(), alive = std::weak_ptr<char>(alive_)](auto result) {
+        if (!alive.expired()) spawned(id, std::move(result));
+      });
+  return true;
+}
+
+void ProcessRunner::spawned(engine::RunId id, Result<Started> result) {
+  Run& run = *runs_.at(id.number());
+  run.give_up_again = {};
+  if (!result) {
+    if (run.delivered) return remove(run);
+    if (lacks_resources(result.error())) {
+      --running_;
+      if (!put_back(run, result.error())) return;
+      return pump();
+    }
+    deliver(run, {Outcome::NotStarted, kNotStartedStatus, 0, Duration{0},
+                  std::make_shared<const std::string>(result.error().what)});
+    return remove(run);
+  }
+  run.phase = Run::Phase::Running;
+  run.child = std::make_unique<Child>(loop_, spawner_.helper(), std::move(*result),
+                                      [this, id](Child::Exit exit) { exited(id, exit); });
+  for (Capture* capture : {&run.error, &run.output}) {
+    // Where it cannot be watched the output is taken at the exit; more than the pipe holds then blocks the writer.
+    auto watch = loop_.watch(capture->descriptor.get(), Loop::kReadable,
+                             [this, capture](unsigned) { read(*capture, kMostPerTurn); });
+    if (watch) capture->watch = std::move(*watch);
+  }
+  if (run.delivered) run.child->end();
+}
+
+/// Back to the head of the queue, to be tried again soon; true where it was given up instead.
+bool ProcessRunner::put_back(Run& run, const Error& why) {
+  const Duration now = mono_now();
+  run.phase = Run::Phase::Waiting;
+  run.timeout = {};
+  run.output.close();
+  run.error.close();
+  if (!run.refused_since) run.refused_since = now;
+  if (now - *run.refused_since >= options_.resource_patience) {
+    deliver(run, {Outcome::NotStarted, kNotStartedStatus, 0, Duration{0},
+                  std::make_shared<const std::string>("not started: " + why.what)});
+    remove(run);
+    return true;
+  }
+  queue_.push_front(run.id().number());
+  retry_.set_deadline(now + kRetryInterval);
+  return false;
+}
+
+void ProcessRunner::read(Capture& capture, std::size_t most) {
+  std::size_t taken = 0;
+  while (capture.descriptor && taken < most) {
+    const ssize_t size = ::read(capture.descriptor.get(), buffer_.data(), buffer_.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size <= 0) return capture.close();
+    const auto count = static_cast<std::size_t>(size);
+    capture.head.append(buffer_.data(), std::min(count, capture.limit - capture.head.size()));
+    taken += count;
+    if (count < buffer_.size()) return;  // level-triggered: if there is more, we are called again
+  }
+}
+
+std::string ProcessRunner::output_of(const Run& run) {
+  std::string output = run.error.head + run.output.head;
+  if (output.size() > run.spec().output_limit) output.resize(run.spec().output_limit);
+  return output;
+}
+
+void ProcessRunner::exited(engine::RunId id, Child::Exit exit) {
+  Run& run = *runs_.at(id.number());
+  if (!run.delivered) {
+    const Duration elapsed = mono_now() - run.started;
+    read(run.error, kMostAtExit);
+    read(run.output, kMostAtExit);
+    deliver(run, {exit.outcome, exit.status, 0, elapsed, std::make_shared<const std::string>(output_of(run))});
+  }
+  remove(run);
+}
+
+/// Its process is to go, in good order; remove() follows when it has gone.
+void ProcessRunner::end(Run& run) {
+  run.timeout = {};
+  if (run.phase == Run::Phase::Starting) {
+    spawner_.give_up(run.ticket);
+    // Between the moments at which a spawn can be dropped and can be killed lies a short one at which it cannot.
+    run.give_up_again = loop_.timer([this, &run] { spawner_.give_up(run.ticket); });
+    run.give_up_again.set_deadline(mono_now() + Child::kGrace);
+  } else if (run.child) {
+    run.child->end();
+  }
+}
+
+void ProcessRunner::deliver(Run& run, Observation observation) {
+  run.delivered = true;
+  run.timeout = {};
+  engine::event::Observed observed{run.request.service, run.id(), std::move(observation)};
+  const auto& patterns = run.spec().patterns;
+  matching_.insert(run.id().number());
+  if (patterns.empty() || observed.observation.outcome == Outcome::NotStarted) {
+    loop_.post([this, observed = std::move(observed), alive = std::weak_ptr<char>(alive_)] {
+      if (!alive.expired()) matched(observed, std::uint64_t{0});
+    });
+    return;
+  }
+  auto text = observed.observation.output;
+  matcher_.match(
+      {run.request.block, &patterns}, std::move(text),
+      [this, observed = std::move(observed)](Result<std::uint64_t> bits) { matched(observed, std::move(bits)); });
+}
+
+void ProcessRunner::matched(engine::event::Observed observed, Result<std::uint64_t> bits) {
+  if (matching_.erase(observed.run.number()) == 0) return;  // cancelled meanwhile
+  if (bits) {
+    observed.observation.matches = *bits;
+  } else {
+    // Neither "matched" nor "did not match" would be true: the check as a whole has failed to come to an end.
+    observed.observation.outcome = Outcome::TimedOut;
+    observed.observation.status = kTimeoutStatus;
+    observed.observation.output =
+        std::make_shared<const std::string>(bits.error().what + "\n" + *observed.observation.output);
+  }
+  sink_(std::move(observed));
+}
+
+void ProcessRunner::cancel(engine::RunId id) {
+  matching_.erase(id.number());
+  const auto found = runs_.find(id.number());
+  if (found == runs_.end() || found->second->delivered) return;
+  Run& run = *found->second;
+  run.delivered = true;
+  if (run.phase == Run::Phase::Waiting) return remove(run);
+  end(run);
+}
+
+void ProcessRunner::remove(Run& run) {
+  const std::uint64_t id = run.id().number();
+  const std::uint32_t service = run.request.service.number();
+  if (run.phase != Run::Phase::Waiting) --running_;
+  runs_.erase(id);
+  const auto found = lines_.find(service);
+  auto& line = found->second;
+  const bool first = line.front() == id;
+  line.erase(std::find(line.begin(), line.end(), id));
+  if (line.empty()) {
+    lines_.erase(found);
+  } else if (first) {
+    queue_.push_back(line.front());
+  }
+  if (runs_.empty() && stopped_) loop_.post(std::exchange(stopped_, nullptr));
+  pump();
+}
+
+void ProcessRunner::stop(std::function<void()> done) {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, run] : runs_) ids.push_back(id);
+  for (const std::uint64_t id : ids) cancel(engine::RunId(id));
+  matching_.clear();
+  if (runs_.empty()) {
+    loop_.post(std::move(done));
+  } else {
+    stopped_ = std::move(done);
+  }
+}
+
+}  // namespace healer::runtime

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Runs the programs of `check program` and reports what was seen. Owned and called by the loop thread.
+//
+// A run is over when its program has exited: what its pipes hold then is taken, and a background process that keeps
+// them open holds nothing up. Output is the head of stderr, then of stdout, together at most `output_limit` bytes; the
+// rest is read and dropped, so that no writer blocks.
+//
+// Timeouts. At the timeout, to the millisecond, the process group gets SIGTERM and the observation (TimedOut, status 9,
+// the output so far) is delivered at once; 2 s later, or when the program itself exits, what is left of the group gets
+// SIGKILL. Delivering at once is safe because of one promise: a new run of a service does not begin until the process
+// of its former run is gone (it waits here; its own timeout counts from its true start). A cancelled run ends the same
+// way, with nothing delivered.
+//
+// Runs beyond `most_running`, or for which there are no descriptors or processes to be had, wait in order; one that the
+// machine has refused for `resource_patience` is reported as NotStarted with the reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/event.hpp"
+#include "engine/graph.hpp"
+#include "runtime/child.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/matcher.hpp"
+#include "runtime/spawner.hpp"
+
+namespace healer::runtime {
+
+struct RunRequest {
+  engine::ServiceId service;
+  engine::RunId run;
+  std::shared_ptr<const engine::ServiceBlock> block;  ///< says what to run
+  std::vector<std::string> environment;               ///< NAME=value, complete
+};
+
+class ProcessRunner {
+ public:
+  struct Options {
+    std::size_t most_running = 512;  ///< lowered to what RLIMIT_NOFILE has room for
+    Duration resource_patience{30'000};
+    Matcher::Options matcher{};
+  };
+  using Sink = std::function<void(engine::event::Observed)>;
+
+  /// Results go to `sink`, on the loop, never from within start().
+  ProcessRunner(Loop& loop, Spawner& spawner, Options options, Sink sink);
+  /// Kills what still runs. stop() first ends it in good order.
+  ~ProcessRunner();
+  ProcessRunner(const ProcessRunner&) = delete;
+  ProcessRunner& operator=(const ProcessRunner&) = delete;
+
+  void start(RunRequest request);
+  /// Ends a run without a result. Unknown runs are ignored.
+  void cancel(engine::RunId run);
+  /// Cancels all runs; `done` is called when no process of theirs is left. Nothing may be started any more.
+  void stop(std::function<void()> done);
+
+  /// Runs whose program is being started, runs, or is being ended.
+  [[nodiscard]] std::size_t running() const { return running_; }
+  /// Runs that wait for a place, for resources, or for their predecessor to be gone.
+  [[nodiscard]] std::size_t waiting() const { return runs_.size() - running_; }
+
+ private:
+  struct Run;
+  struct Capture;
+
+  void queue(Run& run);
+  void pump();
+  [[nodiscard]] bool begin(Run& run);
+  void spawned(engine::RunId id, Result<Started> result);
+  [[nodiscard]] bool put_back(Run& run, const Error& why);
+  void read(Capture& capture, std::size_t most);
+  void exited(engine::RunId id, Child::Exit exit);
+  void end(Run& run);
+  void deliver(Run& run, engine::Observation observation);
+  void matched(engine::event::Observed observed, Result<std::uint64_t> bits);
+  void remove(Run& run);
+  [[nodiscard]] static std::string output_of(const Run& run);
+
+  Loop& loop_;
+  Spawner& spawner_;
+  Options options_;
+  Sink sink_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Run>> runs_;        ///< by RunId
+  std::deque<std::uint64_t> queue_;                                     ///< to be begun, in order
+  std::unordered_map<std::uint32_t, std::deque<std::uint64_t>> lines_;  ///< by service: its run, and who waits for it
+  std::unordered_set<std::uint64_t> matching_;                          ///< over, but not yet reported
+  std::size_t running_ = 0;
+  bool pumping_ = false;
+  std::vector<char> buffer_;
+  Loop::Timer retry_;
+  std::function<void()> stopped_;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
+  Matcher matcher_;
+};
+
+}  // namespace healer::runtime

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/spawner.hpp"
+
+#include <spdlog/fmt/fmt.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <utility>
+
+#include "runtime/clock.hpp"
+#include "util/text.hpp"
+
+namespace healer::runtime {
+
+namespace {
+
+constexpr Duration kParkInterval{250};
+
+}  // namespace
+
+struct Spawner::Spawn {
+  Done done;
+  Prepare prepare;
+  std::string program;
+  Launch launch;  // the worker's, while it works
+  LaunchProgress progress;
+  std::mutex mutex;  // guards what follows
+  bool given_up = false;
+  bool launching = false;
+};
+
+/// What is being started now: the workers' own view.
+struct Spawner::Launching {
+  struct Entry {
+    std::string program;
+    Duration since;
+  };
+  std::mutex mutex;
+  std::unordered_map<Ticket, Entry> entries;
+
+  void add(Ticket ticket, const std::string& program) {
+    const std::lock_guard lock(mutex);
+    entries.emplace(ticket, Entry{program, mono_now()});
+  }
+  void remove(Ticket ticket) {
+    const std::lock_guard lock(mutex);
+    entries.erase(ticket);
+  }
+  /// The mount of `program` where at least kMostPerMount spawns from it have hung for `patience`; else nothing.
+  std::string hanging_mount(const std::string& program, Duration patience) {
+    std::vector<std::string> hanging;
+    {
+      const std::lock_guard lock(mutex);
+      const Duration now = mono_now();
+      for (const auto& [ticket, entry] : entries) {
+        if (now - entry.since >= patience) hanging.push_back(entry.program);
+      }
+    }
+    if (hanging.size() < kMostPerMount) return {};
+    const std::string mount = mount_of(program);
+    if (mount == "/") return {};
+    const auto same = std::count_if(hanging.begin(), hanging.end(),
+                                    [&](const std::string& other) { return mount_of(other) == mount; });
+    return same >= kMostPerMount ? mount : std::string();
+  }
+};
+
+Spawner::Spawner(Loop& loop, Options options)
+    : options_(std::move(options)),
+      launching_(std::make_shared<Launching>()),
+      unpark_(loop.timer([this] {
+        for (const Ticket ticket : std::exchange(parked_, {})) submit(ticket);
+      })),
+      pool_(loop, {"healer-spawn", options_.threads, options_.max_lost, options_.patience}),
+      helper_(loop, {"healer-helper", 1, 2, Duration{5000}}) {}
+
+Spawner::Ticket Spawner::start(Launch launch, Done done, Prepare prepare) {
+  const Ticket ticket = next_ticket_++;
+  auto spawn = std::make_shared<Spawn>();
+  spawn->done = std::move(done);
+  spawn->prepare = std::move(prepare);
+  spawn->program = launch.arguments.empty() ? std::string() : launch.arguments.front();
+  spawn->launch = std::move(launch);
+  spawns_.emplace(ticket, std::move(spawn));
+  submit(ticket);
+  return ticket;
+}
+
+void Spawner::submit(Ticket ticket) {
+  pool_.submit(
+      [this, ticket, spawn = spawns_.at(ticket), launching = launching_, patience = options_.patience,
+       mount_patience = options_.mount_patience, defaults = options_.defaults]() -> Loop::Callback {
+        auto result = std::make_shared<Result<Started>>(Error{});
+        if (!launching->hanging_mount(spawn->program, patience).empty()) {
+          const std::string dead = launching->hanging_mount(spawn->program, mount_patience);
+          const std::lock_guard lock(spawn->mutex);
+          if (dead.empty() && !spawn->given_up) {
+            return [this, ticket] {
+              parked_.push_back(ticket);
+              unpark_.set_deadline(mono_now() + kParkInterval);
+            };
+          }
+          *result = system_error(EIO, fmt::format("cannot execute {} (programs on {} do not answer)",
+                                                  printable(spawn->program), printable(dead)));
+        } else {
+          launching->add(ticket, spawn->program);
+          *result = launch(*spawn, defaults);
+          launching->remove(ticket);
+        }
+        spawn->launch = {};
+        return [this, ticket, result] { finish(ticket, std::move(*result)); };
+      },
+      [this, ticket](Error error) {
+        finish(ticket, Error{EAGAIN, fmt::format("cannot start a program: {}", error.what)});
+      });
+}
+
+/// On a worker.
+Result<Started> Spawner::launch(Spawn& spawn, const LaunchDefaults& defaults) {
+  {
+    const std::lock_guard lock(spawn.mutex);
+    if (spawn.given_up) return system_error(ECANCELED, "not started");
+    spawn.launching = true;
+  }
+  auto result = [&]() -> Result<Started> {
+    if (spawn.prepare) {
+      if (auto prepared = spawn.prepare(spawn.launch); !prepared) return prepared.error();
+    }
+    try {
+      thread_local Launcher launcher(defaults);
+      return launcher.start(std::move(spawn.launch), spawn.progress);
+    } catch (const std::exception& error) {
+      return Error{ENOMEM, error.what()};
+    }
+  }();
+  const std::lock_guard lock(spawn.mutex);
+  spawn.launching = false;
+  return result;
+}
+
+void Spawner::finish(Ticket ticket, Result<Started> result) {
+  const auto found = spawns_.find(ticket);
+  if (found == spawns_.end()) return;
+  const Done done = std::move(found->second->done);
+  spawns_.erase(found);
+  done(std::move(result));
+}
+
+void Spawner::give_up(Ticket ticket) {
+  const auto found = spawns_.find(ticket);
+  if (found == spawns_.end()) return;
+  Spawn& spawn = *found->second;
+  const std::lock_guard lock(spawn.mutex);
+  spawn.given_up = true;
+  // While `launching` the thread has not given the pidfd away, and `child_runs` says that it names our child.
+  if (spawn.launching && spawn.progress.child_runs) {
+    ::syscall(SYS_pidfd_send_signal, spawn.progress.pidfd.load(), SIGKILL, nullptr, 0);
+  }
+}
+
+std::string mount_of(const std::string& path) {
+  std::ifstream table("/proc/self/mountinfo");
+  std::string best = "/";
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields(line);
+    std::string skipped;
+    std::string point;
+    fields >> skipped >> skipped >> skipped >> skipped >> point;
+    const bool below =
+        path.size() > point.size() && path.compare(0, point.size(), point) == 0 && path[point.size()] == '/';
+    if (below && point.size() > best.size()) best = point;
+  }
+  return best;
+}
+
+}  // namespace healer::runtime

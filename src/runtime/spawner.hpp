@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Starts programs for the loop without ever stopping it. Until a program runs, the thread that starts it sleeps, and a
+// program on a dead mount lets it sleep for ever; so this happens on a few threads of their own, which are replaced
+// when they are stuck (runtime/worker_pool). A spawn that its owner gives up is killed with the proof of its pidfd,
+// which also frees the thread, except where the kernel itself cannot end the wait.
+//
+// One mount cannot use up the threads: while kMostPerMount spawns from a mount hang, further programs of that mount
+// wait without a thread, and after `mount_patience` they are refused with an error that names it. The root file system
+// is exempt: where it hangs, refusing helps nobody.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/launch.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/worker_pool.hpp"
+
+namespace healer::runtime {
+
+class Spawner {
+ public:
+  struct Options {
+    unsigned threads = 3;
+    unsigned max_lost = 16;
+    Duration patience{1000};  ///< after which a spawn hangs, and its thread is replaced
+    Duration mount_patience{10'000};
+    LaunchDefaults defaults = LaunchDefaults::capture();
+  };
+  static constexpr unsigned kMostPerMount = 2;
+
+  using Ticket = std::uint64_t;
+  /// Told on the loop how it went, exactly once for every start(), unless the spawn hangs for ever or the Spawner goes.
+  using Done = std::function<void(Result<Started>)>;
+  /// Runs on the spawner's thread just before the start, where slow disks may be waited for; an Error ends the spawn.
+  using Prepare = std::function<Result<void>(Launch&)>;
+
+  Spawner(Loop& loop, Options options);
+
+  /// Starts a program. `done` is never called from within start().
+  Ticket start(Launch launch, Done done, Prepare prepare = {});
+
+  /// The result is no longer wanted: a spawn that waits is dropped (ECANCELED), one that hangs is killed. `done` is
+  /// still called; where the program has started all the same, its owner has it and must end it. May be repeated.
+  void give_up(Ticket ticket);
+
+  /// Threads that hang in a start now.
+  [[nodiscard]] unsigned stuck() const { return pool_.stuck(); }
+  /// For what a Child needs done off the loop; spawns that hang do not hold it up.
+  [[nodiscard]] WorkerPool& helper() { return helper_; }
+
+ private:
+  struct Spawn;
+  struct Launching;
+
+  void submit(Ticket ticket);
+  [[nodiscard]] static Result<Started> launch(Spawn& spawn, const LaunchDefaults& defaults);
+  void finish(Ticket ticket, Result<Started> result);
+
+  Options options_;
+  std::unordered_map<Ticket, std::shared_ptr<Spawn>> spawns_;
+  std::shared_ptr<Launching> launching_;
+  std::vector<Ticket> parked_;  // by a mount that hangs
+  Loop::Timer unpark_;
+  Ticket next_ticket_ = 1;
+  WorkerPool pool_;
+  WorkerPool helper_;
+};
+
+/// The mount point that `path` lies on, by the kernel's table (the path itself is not touched); "/" where unknown.
+[[nodiscard]] std::string mount_of(const std::string& path);
+
+}  // namespace healer::runtime

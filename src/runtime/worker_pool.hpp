@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// A few permanent threads for work that may hang: starting a program from a dead mount, a pattern that backtracks for
+// ever. A worker that is busy with one job for longer than `patience` counts as stuck and is replaced, so that the
+// others' work goes on; at most `max_lost` are replaced at a time. When all are stuck, work is refused at once with an
+// error that says so. A stuck worker that comes back takes up work again, or ends if there are enough without it.
+//
+// Owned and called by the loop thread; the work runs on the workers, completions on the loop. When the pool goes,
+// completions that are not delivered yet never are, and workers that are stuck are left to themselves.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/loop.hpp"
+#include "util/result.hpp"
+
+namespace healer::runtime {
+
+class WorkerPool {
+ public:
+  struct Options {
+    std::string name;  ///< for people and `ps`, at most 15 bytes
+    unsigned workers = 2;
+    unsigned max_lost = 16;
+    Duration patience{1000};
+  };
+  /// Runs on a worker; what it gives back runs on the loop.
+  using Work = std::function<Loop::Callback()>;
+  using Refused = std::function<void(Error)>;
+
+  WorkerPool(Loop& loop, Options options);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  /// Has `work` done, in the order of submission; or calls `refused` on the loop (never from within submit).
+  void submit(Work work, Refused refused);
+
+  /// Number of workers that are stuck now.
+  [[nodiscard]] unsigned stuck() const;
+
+ private:
+  struct State;
+  void supervise();
+
+  Loop& loop_;
+  std::shared_ptr<State> state_;
+  Loop::Timer timer_;
+  bool supervised_ = false;
+};
+
+}  // namespace healer::runtime

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "store/batch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace healer::store {
+
+using namespace engine;
+
+namespace {
+
+constexpr std::size_t kIdBytes = 48;  // a node of a set
+
+std::size_t size_of(const Record& record) {
+  return sizeof record + record.service.size() + record.text.size() + record.output.size();
+}
+
+std::size_t size_of(const std::string& name, const SavedService& service) {
+  return sizeof service + 2 * name.size() + service.rules.size() * sizeof service.rules[0];
+}
+
+std::size_t size_of(const effect::Cause* cause) {
+  if (cause == nullptr) return 0;
+  return sizeof *cause + cause->service.size() + cause->event_text.size() + cause->action_text.size() +
+         cause->description.size() + cause->rule.size();
+}
+
+std::size_t size_of(const PendingExec& pending) {
+  const Command& command = pending.exec.command;
+  std::size_t bytes = sizeof pending + command.identity.user.size() + command.identity.home.size();
+  for (const std::string& argument : command.arguments) bytes += sizeof argument + argument.size();
+  return bytes + size_of(pending.exec.cause.get());
+}
+
+std::size_t size_of(const effect::Alert& alert) {
+  std::size_t bytes = sizeof alert;
+  for (const Recipient& recipient : alert.recipients) {
+    bytes += sizeof recipient + recipient.address.size();
+    for (const auto* part :
+         {&recipient.format.from, &recipient.format.reply_to, &recipient.format.subject, &recipient.format.message})
+      bytes += part->value_or("").size();
+  }
+  return bytes + size_of(alert.cause.get());
+}
+
+}  // namespace
+
+void Batch::add(effect::Commit commit) {
+  up_to_ = std::max(up_to_, commit.sequence);
+  for (Record& record : commit.records) add_record(std::move(record));
+  for (const std::string& name : commit.forgotten) forget(name);
+  for (auto& [name, service] : commit.services) save(std::move(name), std::move(service));
+  for (auto& act : commit.pending) {
+    if (auto* exec = std::get_if<effect::Exec>(&act)) {
+      open(PendingExec{std::move(*exec), false});
+    } else {
+      open(std::get<effect::Alert>(std::move(act)));
+    }
+  }
+  for (const ActionId action : commit.started) start(action);
+  for (const ActionId action : commit.ended) end(action);
+  for (const AlertId alert : commit.handed_over) hand_over(alert);
+}
+
+void Batch::merge(Batch later) {
+  up_to_ = std::max(up_to_, later.up_to_);
+  last_id_ = std::max(last_id_, later.last_id_);
+  if (later.lost_.count > 0) {  // they were newer than all of ours
+    while (!records_.empty()) lose_oldest_record();
+    lost_ = {lost_.count + later.lost_.count, later.lost_.last_sequence, later.lost_.last_when};
+  }
+  for (Record& record : later.records_) add_record(std::move(record));
+  for (const std::string& name : later.forgotten_) forget(name);
+  for (auto& [name, service] : later.services_) save(name, std::move(service));
+  for (auto& [id, exec] : later.execs_) open(std::move(exec));
+  for (auto& [id, alert] : later.alerts_) open(std::move(alert));
+  for (const ActionId action : later.started_) start(action);
+  for (const ActionId action : later.ended_) end(action);
+  for (const AlertId alert : later.handed_over_) hand_over(alert);
+  if (later.sources_) sources_ = std::move(later.sources_);
+}
+
+void Batch::set_sources(std::vector<SavedSource> sources) { sources_ = std::move(sources); }
+
+bool Batch::trim(std::size_t bytes) {
+  bool dropped = false;
+  for (; bytes_ > bytes && !records_.empty(); dropped = true) lose_oldest_record();
+  for (; bytes_ > bytes && !alerts_.empty(); dropped = true) {
+    bytes_ -= size_of(alerts_.begin()->second);
+    alerts_.erase(alerts_.begin());
+  }
+  for (; bytes_ > bytes && !execs_.empty(); dropped = true) {
+    bytes_ -= size_of(execs_.begin()->second);
+    execs_.erase(execs_.begin());
+  }
+  return dropped;
+}
+
+void Batch::add_record(Record record) {
+  bytes_ += size_of(record);
+  records_.push_back(std::move(record));
+}
+
+void Batch::lose_oldest_record() {
+  const Record& record = records_.front();
+  lost_ = {lost_.count + 1, record.sequence, record.when};
+  bytes_ -= size_of(record);
+  records_.pop_front();
+}
+
+void Batch::save(std::string name, SavedService service) {
+  bytes_ += size_of(name, service);
+  const auto [place, added] = services_.try_emplace(std::move(name));
+  if (!added) bytes_ -= size_of(place->first, place->second);
+  place->second = std::move(service);
+}
+
+void Batch::forget(const std::string& name) {
+  if (const auto place = services_.find(name); place != services_.end()) {
+    bytes_ -= size_of(place->first, place->second);
+    services_.erase(place);
+  }
+  // A service that is saved again afterwards may stay in here: the writer forgets first.
+  if (forgotten_.insert(name).second) bytes_ += kIdBytes + name.size();
+}
+
+void Batch::open(PendingExec exec) {
+  const ActionId action = exec.exec.action;
+  last_id_ = std::max(last_id_, action.number());
+  bytes_ += size_of(exec);
+  const auto [place, added] = execs_.try_emplace(action);
+  if (!added) bytes_ -= size_of(place->second);
+  place->second = std::move(exec);
+}
+
+void Batch::open(effect::Alert alert) {
+  const AlertId id = alert.alert;
+  last_id_ = std::max(last_id_, id.number());
+  bytes_ += size_of(alert);
+  const auto [place, added] = alerts_.try_emplace(id);
+  if (!added) bytes_ -= size_of(place->second);
+  place->second = std::move(alert);
+}
+
+void Batch::start(ActionId action) {
+  last_id_ = std::max(last_id_, action.number());
+  if (const auto place = execs_.find(action); place != execs_.end()) {
+    place->second.started = true;
+  } else if (started_.insert(action).second) {
+    bytes_ += kIdBytes;
+  }
+}
+
+void Batch::end(ActionId action) {
+  last_id_ = std::max(last_id_, action.number());
+  if (started_.erase(action) > 0) bytes_ -= kIdBytes;
+  if (const auto place = execs_.find(action); place != execs_.end()) {
+    bytes_ -= size_of(place->second);
+    execs_.erase(place);
+  } else if (ended_.insert(action).second) {
+    bytes_ += kIdBytes;
+  }
+}
+
+void Batch::hand_over(AlertId alert) {
+  last_id_ = std::max(last_id_, alert.number());
+  if (const auto place = alerts_.find(alert); place != alerts_.end()) {
+    bytes_ -= size_of(place->second);
+    alerts_.erase(place);
+  } else if (handed_over_.insert(alert).second) {
+    bytes_ += kIdBytes;
+  }
+}
+
+}  // namespace healer::store

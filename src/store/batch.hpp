@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Batch: the net effect of a run of commits, to be written as one transaction.
+//
+// It is what the writer takes from the queue, and what is kept in memory while the disk does not work: of every service
+// the newest state, of acts only those that are still open, of records the newest. So it stays small however long the
+// disk is away. Plain data: the owner sees to locking.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/effect.hpp"
+#include "store/store.hpp"
+
+namespace healer::store {
+
+class Batch {
+ public:
+  /// Adds what comes after everything added so far.
+  void add(engine::effect::Commit commit);
+  /// Adds a later batch.
+  void merge(Batch later);
+  void set_sources(std::vector<SavedSource> sources);
+  /// Drops the oldest records, then the oldest open acts, until what is left is about `bytes`; states of services are
+  /// never dropped. Returns whether anything was.
+  bool trim(std::size_t bytes);
+
+  [[nodiscard]] bool empty() const { return up_to_ == 0 && !sources_; }
+  /// An estimate of the memory held.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] engine::Sequence up_to() const { return up_to_; }
+  /// The highest id of an act that was named in a commit; 0: none.
+  [[nodiscard]] std::uint64_t last_id() const { return last_id_; }
+  [[nodiscard]] const std::deque<engine::Record>& records() const { return records_; }
+  /// The records that trim() has dropped, all of them older than records().
+  struct Lost {
+    std::uint64_t count = 0;
+    engine::Sequence last_sequence = 0;
+    WallTime last_when{};
+  };
+  [[nodiscard]] const Lost& lost() const { return lost_; }
+  [[nodiscard]] const std::unordered_map<std::string, engine::SavedService>& services() const { return services_; }
+  [[nodiscard]] const std::unordered_set<std::string>& forgotten() const { return forgotten_; }
+  [[nodiscard]] const std::map<engine::ActionId, engine::PendingExec>& execs() const { return execs_; }
+  /// Execs of earlier batches that were started, or have ended, since.
+  [[nodiscard]] const std::set<engine::ActionId>& started() const { return started_; }
+  [[nodiscard]] const std::set<engine::ActionId>& ended() const { return ended_; }
+  [[nodiscard]] const std::map<engine::AlertId, engine::effect::Alert>& alerts() const { return alerts_; }
+  [[nodiscard]] const std::set<engine::AlertId>& handed_over() const { return handed_over_; }
+  [[nodiscard]] const std::optional<std::vector<SavedSource>>& sources() const { return sources_; }
+
+ private:
+  void add_record(engine::Record record);
+  void lose_oldest_record();
+  void save(std::string name, engine::SavedService service);
+  void forget(const std::string& name);
+  void open(engine::PendingExec exec);
+  void open(engine::effect::Alert alert);
+  void start(engine::ActionId action);
+  void end(engine::ActionId action);
+  void hand_over(engine::AlertId alert);
+
+  engine::Sequence up_to_ = 0;
+  std::uint64_t last_id_ = 0;
+  std::size_t bytes_ = 0;
+  Lost lost_;
+  std::deque<engine::Record> records_;
+  std::unordered_map<std::string, engine::SavedService> services_;
+  std::unordered_set<std::string> forgotten_;
+  std::map<engine::ActionId, engine::PendingExec> execs_;
+  std::set<engine::ActionId> started_;
+  std::set<engine::ActionId> ended_;
+  std::map<engine::AlertId, engine::effect::Alert> alerts_;
+  std::set<engine::AlertId> handed_over_;
+  std::optional<std::vector<SavedSource>> sources_;
+};
+
+}  // namespace healer::store

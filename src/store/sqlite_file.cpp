@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "store/sqlite_file.hpp"
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "store/sqlite_store.hpp"
+#include "store/sqlite_tables.hpp"
+#include "util/time.hpp"
+
+namespace healer::store {
+namespace {
+
+constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+constexpr std::size_t kApplicationIdOffset = 68;
+constexpr std::string_view kOwnSuffix = ".healer";
+constexpr int kRefused = -1;
+constexpr int kFoundDamaged = -2;
+constexpr Duration kReadBusy{1000};
+constexpr std::uint32_t kSalvagedRecords = 10'000;
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+/// Whether the first bytes of a file are those of a state file of healer.
+bool is_ours(std::string_view header) {
+  if (header.size() < kApplicationIdOffset + 4 || !header.starts_with(kMagic)) return false;
+  std::uint32_t id = 0;
+  for (std::size_t i = 0; i < 4; ++i) id = id << 8 | static_cast<unsigned char>(header[kApplicationIdOffset + i]);
+  return id == static_cast<std::uint32_t>(kApplicationId);
+}
+
+/// Creates the directories that are missing, for the daemon's user alone.
+Result<void> make_directory(const std::filesystem::path& directory) {
+  if (directory.empty() || exists(directory)) return {};
+  if (auto above = make_directory(directory.parent_path()); !above) return above;
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return system_error(errno, "cannot create directory " + directory.string());
+  return {};
+}
+
+/// Creates the file where it is absent, and takes it from everybody else where it is not. SQLite gives its -wal and
+/// -shm files the mode of the file itself.
+Result<void> create_file(const std::string& path) {
+  if (auto directory = make_directory(std::filesystem::path(path).parent_path()); !directory) return directory;
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor >= 0) {
+    ::close(descriptor);
+    return {};
+  }
+  if (errno != EEXIST) return system_error(errno, "cannot create state file " + path);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && (status.st_mode & 0077) != 0 && ::chmod(path.c_str(), 0600) != 0)
+    return system_error(errno, "cannot set the mode of state file " + path);
+  return {};
+}
+
+Error damaged(const std::string& path, const std::string& what) {
+  return {kFoundDamaged, "state file " + path + " is damaged: " + what};
+}
+
+bool is_found_damaged(const Error& error) { return error.code == kFoundDamaged || is_damage(error); }
+
+/// Opens a file that exists, and looks it over.
+Result<std::unique_ptr<Database>> open_existing(const std::string& path, Duration busy) {
+  auto opened = Database::open(path, Database::Mode::Write, busy);
+  if (!opened) return opened.error();
+  Database& database = **opened;
+  if (database.read_only()) return Error{EROFS, "state file " + path + ": it is read-only"};
+  const auto version = database.number("PRAGMA user_version");
+  const auto id = database.number("PRAGMA application_id");
+  if (database.number("PRAGMA page_count") > 0 && (id != kApplicationId || version <= 0))
+    return damaged(path, "its head is not healer's");
+  // The schema is created before the file becomes a WAL database, so that its head names healer from the first byte on.
+  if (version < schema_version()) migrate(database);
+  const std::string verdict = database.text("PRAGMA quick_check(1)");
+  if (!database.ok()) return database.error();
+  if (verdict != "ok") return damaged(path, verdict);
+  if (version > schema_version()) {
+    return Error{kRefused, fmt::format("state file {} was written by a newer healer (schema {}, this one knows {}): "
+                                       "install that healer again, or name another file with `set statefile`",
+                                       path, version, schema_version())};
+  }
+  if (!has_schema(database)) return database.ok() ? damaged(path, "its schema is not healer's") : database.error();
+  if (database.text("PRAGMA journal_mode = WAL") != "wal" && database.ok())
+    database.fail(Error{0, "state file " + path + ": no write-ahead log is possible here"});
+  database.execute("PRAGMA synchronous = NORMAL");
+  database.execute("PRAGMA journal_size_limit = 4194304");
+  if (!database.ok()) return database.error();
+  return opened;
+}
+
+/// A name beside `path` that is free.
+std::string corrupt_name(const std::string& path) {
+  const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+  std::string stamp = format_iso(now);
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
+  const std::string name = path + ".corrupt-" + stamp.substr(0, stamp.find('.')) + "Z";
+  for (int i = 1;; ++i) {
+    std::string candidate = i == 1 ? name : fmt::format("{}.{}", name, i);
+    if (!exists(candidate)) return candidate;
+  }
+}
+
+/// What can be read of a damaged file, table by table, as a batch for the new one.
+Batch salvage(const std::string& path, std::vector<std::string>& notes) {
+  Batch batch;
+  auto opened = Database::open(path, Database::Mode::Read, kReadBusy);
+  if (!opened) return batch;
+  Database& database = **opened;
+  engine::effect::Commit commit;
+  engine::SavedState state;
+  read_numbers(database, state);
+  if (database.ok()) {
+    commit.sequence = state.last_sequence;
+    commit.ended.emplace_back(state.last_id);  // hands the number on, no more
+  }
+  database.clear_error();
+  read_services(database, state);
+  if (database.ok()) {
+    for (auto& [name, service] : state.services) commit.services.emplace_back(name, std::move(service));
+    notes.push_back(fmt::format("the states of {} services were recovered from {}", commit.services.size(), path));
+  } else {
+    notes.push_back(fmt::format("no states of services could be recovered from {}: every rule begins anew", path));
+  }
+  database.clear_error();
+  HistoryQuery newest;
+  newest.limit = kSalvagedRecords;
+  commit.records = read_history(database, newest);  // up to the damage
+  if (!commit.records.empty()) commit.sequence = std::max(commit.sequence, commit.records.back().sequence);
+  database.clear_error();
+  auto sources = read_sources(database);
+  if (database.ok() && !sources.empty()) batch.set_sources(std::move(sources));
+  if (commit.sequence == 0 && !commit.services.empty()) commit.sequence = 1;
+  if (commit.sequence > 0) batch.add(std::move(commit));
+  return batch;
+}
+
+}  // namespace
+
+Result<Opened> open_state_file(const std::string& path, Duration busy, bool known_damaged) {
+  if (auto created = create_file(path); !created) return created.error();
+  auto opened = known_damaged ? damaged(path, "it cannot be written") : open_existing(path, busy);
+  if (opened) return Opened{std::move(*opened), {}};
+  if (!is_found_damaged(opened.error())) return opened.error();
+
+  const std::string aside = corrupt_name(path);
+  if (std::rename(path.c_str(), aside.c_str()) != 0) return system_error(errno, "cannot move " + path + " to " + aside);
+  // The log belongs to the file; the index over it is made anew by whoever reads.
+  std::rename((path + "-wal").c_str(), (aside + "-wal").c_str());
+  std::rename((path + "-journal").c_str(), (aside + "-journal").c_str());
+  std::remove((path + "-shm").c_str());
+  Opened result;
+  result.notes.push_back(fmt::format("{}; it was moved to {}", opened.error().what, aside));
+  const Batch saved = salvage(aside, result.notes);
+  std::remove((aside + "-shm").c_str());
+  std::error_code none;
+  if (std::filesystem::file_size(aside + "-wal", none) == 0 && !none) std::remove((aside + "-wal").c_str());
+  if (auto created = create_file(path); !created) return created.error();
+  auto fresh = open_existing(path, busy);
+  if (!fresh) return fresh.error();
+  result.database = std::move(*fresh);
+  if (!saved.empty() && !TableWriter(*result.database, Retention{}).write(saved)) return result.database->error();
+  return result;
+}
+
+Result<void> restore_state_file(std::unique_ptr<Database>& database, const std::string& path) {
+  const std::string copy = path + ".new";
+  ::unlink(copy.c_str());
+  if (auto created = create_file(copy); !created) return created;
+  if (!database->prepare("VACUUM INTO ?").run(copy)) {
+    const Error error = database->error();
+    database->clear_error();
+    ::unlink(copy.c_str());
+    return error;
+  }
+  // The old log must be gone before there is a file that it does not belong to.
+  database.reset();
+  ::unlink((path + "-wal").c_str());
+  ::unlink((path + "-shm").c_str());
+  if (std::rename(copy.c_str(), path.c_str()) != 0) return system_error(errno, "cannot move " + copy + " to " + path);
+  return {};
+}
+
+Result<std::unique_ptr<Database>> open_state_file_to_read(const std::string& path) {
+  if (!exists(path)) return system_error(errno, "cannot read state file " + path);
+  Error error;
+  for (const auto mode : {Database::Mode::Read, Database::Mode::ReadUnchanging}) {
+    // A log with something in it must be read too, or the state would be an old one.
+    if (mode == Database::Mode::ReadUnchanging) {
+      std::error_code none;
+      if (const auto size = std::filesystem::file_size(path + "-wal", none); !none && size > 0) break;
+    }
+    auto opened = Database::open(path, mode, kReadBusy);
+    if (!opened) return opened.error();
+    const auto version = (*opened)->number("PRAGMA user_version");
+    if ((*opened)->ok()) {
+      if (version == schema_version()) return opened;
+      return Error{kRefused,
+                   fmt::format("state file {} has schema {}, this healer reads {}: {}", path, version, schema_version(),
+                               version < schema_version() ? "start healerd once, it brings the file up to date"
+                                                          : "it was written by a newer healer")};
+    }
+    error = (*opened)->error();
+    if (!is_cannot_open(error)) break;
+  }
+  return error;
+}
+
+bool is_refused(const Error& error) { return error.code == kRefused; }
+
+std::string resolve_state_path(const std::string& path) {
+  if (path.ends_with(kOwnSuffix)) return path;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return errno == ENOENT ? path : path + std::string(kOwnSuffix);
+  if (!S_ISREG(status.st_mode)) return path + std::string(kOwnSuffix);
+  if (status.st_size == 0) return path;
+  // Read through SQLite: closing a descriptor of our own would drop the locks of a connection of this process.
+  auto opened = Database::open(path, Database::Mode::Read, Duration{0});
+  return opened && is_ours((*opened)->header()) ? path : path + std::string(kOwnSuffix);
+}
+
+}  // namespace healer::store

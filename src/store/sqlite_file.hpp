@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The state file as a file: whose it is, how it is created and opened, and what happens to a damaged one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/effect.hpp"
+#include "store/batch.hpp"
+#include "store/sqlite_db.hpp"
+#include "store/store.hpp"
+
+namespace healer::store {
+
+/// What became of a file when it was opened for writing.
+struct Opened {
+  std::unique_ptr<Database> database;  ///< with the schema of this healer
+  std::vector<std::string> notes;      ///< sentences for the log: what was moved aside, what was recovered
+};
+
+/// Opens the state file at `path` for writing and creates it (mode 0600) and its directory (0700) where absent. A
+/// damaged file, or one that writing has found so (`known_damaged`), is moved to PATH.corrupt-TIME, and what can be
+/// read of it goes into the new one: states of services and rules, rules files, the newest history, the last numbers;
+/// open acts are left behind, since one of them may be over. Errors: the file cannot be written, or was made by a newer
+/// healer (is_refused()), which is never touched.
+[[nodiscard]] Result<Opened> open_state_file(const std::string& path, Duration busy, bool known_damaged = false);
+
+/// Puts a copy of what `database` holds where its file was, after somebody removed that. The database is closed, unless
+/// an error is returned.
+[[nodiscard]] Result<void> restore_state_file(std::unique_ptr<Database>& database, const std::string& path);
+
+/// Opens a state file for reading, and changes nothing in it. Works beside a daemon and without one.
+[[nodiscard]] Result<std::unique_ptr<Database>> open_state_file_to_read(const std::string& path);
+
+/// Whether the error means that this file will not be written by this healer however long it tries.
+[[nodiscard]] bool is_refused(const Error& error);
+
+}  // namespace healer::store

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+#include "store/sqlite_store.hpp"
+
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "store/batch.hpp"
+#include "store/sqlite_db.hpp"
+#include "store/sqlite_file.hpp"
+
+namespace healer::store {
+
+using namespace engine;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kForgetActs =
+    "BEGIN; DELETE FROM execs; DELETE FROM exec_arguments; DELETE FROM alerts; DELETE FROM alert_recipients; COMMIT";
+
+std::uint64_t wall_milliseconds() {
+  const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.time_since_epoch().count()));
+}
+
+}  // namespace
+
+// ---- Writer -------------------------------------------------------------------------------------------------------
+
+/// What the threads share. The writer thread holds it too, so that one that hangs in the kernel may be left behind.
+class SqliteStore::Writer {
+ public:
+  Writer(std::string path, Callbacks callbacks, Options options)
+      : path_(std::move(path)), options_(options), callbacks_(std::move(callbacks)) {}
+
+  /// The first opening, on the caller's thread. An error is that of a file that is refused.
+  Result<void> open();
+  static void start(const std::shared_ptr<Writer>& self);
+  void stop();
+
+  void submit(effect::Commit commit);
+  void save_sources(std::vector<SavedSource> sources);
+  void flush();
+  SavedState load();
+  Result<std::vector<Record>> history(const HistoryQuery& query) const;
+  Result<std::vector<SavedSource>> load_sources() const;
+  std::vector<std::string> notes() const;
+  const std::string& path() const { return path_; }
+
+ private:
+  void write_loop();
+  void watch_loop();
+  Result<void> attempt(const Batch& batch);
+  Result<void> connect();
+  Result<void> find_again();
+  void become_sick(std::string reason);
+  void become_well();
+  void work_came();
+  bool idle() const { return queue_.empty() && !writing_; }
+  void touch() { progress_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed); }
+  Clock::time_point progress() const {
+    return Clock::time_point(Clock::duration(progress_.load(std::memory_order_relaxed)));
+  }
+
+  const std::string path_;
+  const Options options_;
+
+  // Held while a callback runs, so that sick and well are told in the order in which they were. Before mutex_.
+  std::mutex callback_mutex_;
+  Callbacks callbacks_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable writer_wake_;
+  std::condition_variable watchdog_wake_;
+  std::condition_variable done_;
+  Batch queue_;
+  std::shared_ptr<const Batch> writing_;            ///< until its callbacks have been called
+  std::optional<Clock::time_point> waiting_since_;  ///< since then the writer has had something to do
+  std::optional<Clock::time_point> retry_at_;       ///< the last attempt failed
+  bool sick_ = false;
+  bool stalled_ = false;  ///< the attempt under way hangs
+  bool overflowed_ = false;
+  bool forget_acts_ = false;  ///< nobody could read the open acts in the file
+  bool watchdog_sleeps_ = false;
+  bool retry_now_ = false;
+  bool stopping_ = false;
+  bool finished_ = false;
+  bool watchdog_stops_ = false;
+  std::uint64_t failures_ = 0;
+  std::vector<std::string> notes_;
+
+  std::atomic<Clock::rep> progress_{0};
+  // The writer thread's, from start() on.
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<TableWriter> tables_;
+  std::optional<Error> first_error_;
+  bool damaged_ = false;  // the last attempt found the file so
+
+  std::thread writer_thread_;
+  std::thread watchdog_thread_;
+};
+
+Result<void> SqliteStore::Writer::open() {
+  auto connected = connect();
+  if (connected) return {};
+  if (is_refused(connected.error())) return connected;
+  first_error_ = connected.error();
+  return {};
+}
+
+void SqliteStore::Writer::start(const std::shared_ptr<Writer>& self) {
+  self->writer_thread_ = std::thread([self] { self->write_loop(); });
+  self->watchdog_thread_ = std::thread([writer = self.get()] { writer->watch_loop(); });
+}
+
+void SqliteStore::Writer::stop() {
+  bool finished = false;
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    writer_wake_.notify_all();
+    watchdog_wake_.notify_all();
+    done_.wait(lock, [this] { return finished_ || stalled_; });
+    finished = finished_;
+    watchdog_stops_ = true;
+    watchdog_wake_.notify_all();
+  }
+  watchdog_thread_.join();
+  if (finished) {
+    writer_thread_.join();
+  } else {
+    writer_thread_.detach();
+  }
+  const std::scoped_lock lock(callback_mutex_);
+  callbacks_ = {};
+}
+
+void SqliteStore::Writer::work_came() {
+  if (!waiting_since_ && !retry_at_) waiting_since_ = Clock::now();
+  if (!writing_ && !retry_at_) writer_wake_.notify_one();
+  if (watchdog_sleeps_) watchdog_wake_.notify_one();
+}
+
+void SqliteStore::Writer::submit(effect::Commit commit) {
+  const std::scoped_lock lock(mutex_);
+  queue_.add(std::move(commit));
+  if (queue_.bytes() > options_.keep_bytes && queue_.trim(options_.keep_bytes)) {
+    overflowed_ = true;  // the watchdog says so: the caller must not be called back in here
+    if (!sick_) watchdog_wake_.notify_one();
+  }
+  work_came();
+}
+
+void SqliteStore::Writer::save_sources(std::vector<SavedSource> sources) {
+  const std::scoped_lock lock(mutex_);
+  queue_.set_sources(std::move(sources));
+  work_came();
+}
+
+void SqliteStore::Writer::flush() {
+  std::unique_lock lock(mutex_);
+  const auto failures = failures_;
+  if (retry_at_) {
+    retry_now_ = true;
+    writer_wake_.notify_one();
+  }
+  done_.wait(lock, [&] { return idle() || stalled_ || failures_ != failures; });
+}
+
+void SqliteStore::Writer::write_loop() {
+  auto backoff = options_.first_retry;
+  bool recovering = false;
+  if (first_error_) become_sick(first_error_->what);
+  std::unique_lock lock(mutex_);
+  if (first_error_) retry_at_ = Clock::now() + backoff;
+  while (true) {
+    if (retry_at_) {
+      writer_wake_.wait_until(lock, *retry_at_, [this] { return stopping_ || retry_now_; });
+    } else {
+      writer_wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    }
+    if (stopping_ && queue_.empty()) break;
+    retry_now_ = false;
+    retry_at_.reset();
+    const auto batch = std::make_shared<const Batch>(std::exchange(queue_, {}));
+    writing_ = batch;
+    overflowed_ = false;
+    if (!waiting_since_) waiting_since_ = Clock::now();
+    if (watchdog_sleeps_) watchdog_wake_.notify_one();
+    lock.unlock();
+
+    const auto written = attempt(*batch);
+    if (written) {
+      if (batch->up_to() > 0) {
+        const std::scoped_lock callback_lock(callback_mutex_);
+        if (callbacks_.committed) callbacks_.committed(batch->up_to());
+      }
+      backoff = options_.first_retry;
+      lock.lock();
+      // What was kept before the disk worked again is written by this batch or the next.
+      const bool well = sick_ && (recovering || queue_.empty());
+      recovering = sick_ && !well;
+      stalled_ = false;
+      lock.unlock();
+      if (well) become_well();
+      lock.lock();
+      writing_.reset();
+      waiting_since_.reset();
+      if (!queue_.empty()) waiting_since_ = Clock::now();
+    } else {
+      become_sick(written.error().what);
+      lock.lock();
+      Batch kept = *batch;  // copied: a reader of the history may hold it
+      kept.merge(std::exchange(queue_, {}));
+      kept.trim(options_.keep_bytes);
+      recovering = false;
+      queue_ = std::move(kept);
+      writing_.reset();
+      waiting_since_.reset();
+      stalled_ = false;
+      ++failures_;
+      retry_at_ = Clock::now() + backoff;
+      backoff = std::min(2 * backoff, options_.last_retry);
+      if (stopping_) break;
+    }
+    done_.notify_all();
+  }
+  waiting_since_ = Clock::now();  // closing writes, too
+  if (watchdog_sleeps_) watchdog_wake_.notify_one();
+  lock.unlock();
+  touch();
+  tables_.reset();
+  database_.reset();
+  lock.lock();
+  finished_ = true;
+  done_.notify_all();
+}
+
+void SqliteStore::Writer::watch_loop() {
+  std::unique_lock lock(mutex_);
+  while (!watchdog_stops_) {
+    if (overflowed_ && !sick_) {
+      lock.unlock();
+      become_sick("state file " + path_ + ": more is to be written than the disk takes");
+      lock.lock();
+      continue;
+    }
+    if (!waiting_since_ || stalled_) {
+      watchdog_sleeps_ = true;
+      watchdog_wake_.wait(lock);
+      watchdog_sleeps_ = false;
+      continue;
+    }
+    const auto deadline = std::max(*waiting_since_, progress()) + options_.stall;
+    if (Clock::now() < deadline) {
+      watchdog_wake_.wait_until(lock, deadline);
+      continue;
+    }
+    stalled_ = true;
+    done_.notify_all();
+    lock.unlock();
+    become_sick(
+        fmt::format("state file {}: a write has made no progress for over {}", path_, format_duration(options_.stall)));
+    lock.lock();
+  }
+}
+
+Result<void> SqliteStore::Writer::attempt(const Batch& batch) {
+  touch();
+  if (database_ && database_->moved()) {
+    if (auto found = find_again(); !found) return found;
+  }
+  if (!database_) {
+    if (auto connected = connect(); !connected) return connected;
+  }
+  if (!tables_) tables_ = std::make_unique<TableWriter>(*database_, options_.retention);
+  bool forget_acts = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    forget_acts = std::exchange(forget_acts_, false);
+  }
+  // Whether those acts are over is not known, and a program is started at most once.
+  if (forget_acts) database_->execute(kForgetActs);
+  if (database_->ok() && (batch.empty() || tables_->write(batch))) return {};
+  if (forget_acts) {
+    const std::scoped_lock lock(mutex_);
+    forget_acts_ = true;
+  }
+  const Error error = database_->error();
+  damaged_ = is_damage(error);
+  tables_.reset();
+  database_.reset();
+  return error;
+}
+
+Result<void> SqliteStore::Writer::find_again() {
+  tables_.reset();
+  const bool replaced = ::access(path_.c_str(), F_OK) == 0;
+  if (replaced) {
+    database_.reset();
+  } else if (auto restored = restore_state_file(database_, path_); !restored) {
+    return restored;
+  }
+  const std::scoped_lock lock(mutex_);
+  if (replaced) forget_acts_ = true;
+  notes_.push_back(replaced ? "another file was put in the place of the state file: what is open in it is not taken up"
+                            : "the state file was removed: it was written again");
+  return {};
+}
+
+Result<void> SqliteStore::Writer::connect() {
+  if (resolve_state_path(path_) != path_) return Error{0, "a file of another program is at " + path_};
+  auto opened = open_state_file(path_, options_.busy, damaged_);
+  if (!opened) return opened.error();
+  damaged_ = false;
+  opened->database->on_progress([this] { touch(); });
+  if (!opened->database->ok()) return opened->database->error();
+  database_ = std::move(opened->database);
+  const std::scoped_lock lock(mutex_);
+  notes_.insert(notes_.end(), opened->notes.begin(), opened->notes.end());
+  return {};
+}
+
+void SqliteStore::Writer::become_sick(std::string reason) {
+  const std::scoped_lock callback_lock(callback_mutex_);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::exchange(sick_, true)) return;
+  }
+  if (callbacks_.sick) callbacks_.sick(std::move(reason));
+}
+
+void SqliteStore::Writer::become_well() {
+  const std::scoped_lock callback_lock(callback_mutex_);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!std::exchange(sick_, false)) return;
+  }
+  if (callbacks_.well) callbacks_.well();
+}
+
+SavedState SqliteStore::Writer::load() {
+  SavedState state;
+  std::optional<Error> error;
+  auto opened = open_state_file_to_read(path_);
+  if (opened) {
+    (*opened)->execute("BEGIN");
+    state = read_state(**opened);
+    if (!(*opened)->ok()) error = (*opened)->error();
+  } else if (opened.error().code != ENOENT) {
+    error = opened.error();
+  }
+  const auto now = wall_milliseconds();
+  if (error) {
+    state = {};
+    state.last_sequence = now;  // beyond what the file may hold
+    const std::scoped_lock lock(mutex_);
+    notes_.push_back("what was saved cannot be read, and every rule begins anew: " + error->what);
+    forget_acts_ = true;
+  }
+  state.last_id = std::max(state.last_id, now);
+  return state;
+}
+
+Result<std::vector<Record>> SqliteStore::Writer::history(const HistoryQuery& query) const {
+  // Memory first: what is written in between is then in the file, and left out here by its sequence.
+  std::vector<Record> kept;
+  bool sick = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    sick = sick_;
+    const auto add = [&](const Batch& batch) {
+      for (const Record& record : batch.records())
+        if (matches(query, record)) kept.push_back(record);
+    };
+    if (writing_) add(*writing_);
+    add(queue_);
+  }
+  std::vector<Record> found;
+  if (auto opened = open_state_file_to_read(path_)) {
+    Database& database = **opened;
+    SavedState numbers;
+    database.execute("BEGIN");
+    read_numbers(database, numbers);
+    found = read_history(database, query);
+    if (!database.ok()) return database.error();
+    std::erase_if(kept, [&](const Record& record) { return record.sequence <= numbers.last_sequence; });
+  } else if (!sick) {
+    return opened.error();
+  }
+  found.insert(found.end(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
+  if (found.size() > query.limit) found.erase(found.begin(), found.end() - query.limit);
+  return found;
+}
+
+Result<std::vector<SavedSource>> SqliteStore::Writer::load_sources() const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (queue_.sources()) return *queue_.sources();
+    if (writing_ && writing_->sources()) return *writing_->sources();
+  }
+  auto opened = open_state_file_to_read(path_);
+  if (!opened) return opened.error();
+  auto sources = read_sources(**opened);
+  if (!(*opened)->ok()) return (*opened)->error();
+  return sources;
+}
+
+std::vector<std::string> SqliteStore::Writer::notes() const {
+  const std::scoped_lock lock(mutex_);
+  return notes_;
+}
+
+// ---- SqliteStore --------------------------------------------------------------------------------------------------
+
+SqliteStore::SqliteStore(std::shared_ptr<Writer> writer) : writer_(std::move(writer)) {}
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path, Callbacks callbacks, Options options) {
+  auto writer = std::make_shared<Writer>(resolve_state_path(path), std::move(callbacks), options);
+  if (auto opened = writer->open(); !opened) return opened.error();
+  Writer::start(writer);
+  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(writer)));
+}
+
+SqliteStore::~SqliteStore() { writer_->stop(); }
+
+Result<SavedState> SqliteStore::load() { return writer_->load(); }
+void SqliteStore::submit(effect::Commit commit) { writer_->submit(std::move(commit)); }
+Result<std::vector<Record>> SqliteStore::history(const HistoryQuery& query) const { return writer_->history(query); }
+void SqliteStore::save_sources(std::vector<SavedSource> sources) { writer_->save_sources(std::move(sources)); }
+Result<std::vector<SavedSource>> SqliteStore::load_sources() { return writer_->load_sources(); }
+void SqliteStore::flush() { writer_->flush(); }
+const std::string& SqliteStore::path() const { return writer_->path(); }
+std::vector<std::string> SqliteStore::notes() const { return writer_->notes(); }
+
+// ---- SqliteReader -------------------------------------------------------------------------------------------------
+
+SqliteReader::SqliteReader(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+SqliteReader::~SqliteReader() = default;
+
+Result<std::unique_ptr<SqliteReader>> SqliteReader::open(const std::string& path) {
+  auto opened = open_state_file_to_read(resolve_state_path(path));
+  if (!opened) return opened.error();
+  return std::unique_ptr<SqliteReader>(new SqliteReader(std::move(*opened)));
+}
+
+Result<SavedState> SqliteReader::load() {
+  database_->clear_error();
+  database_->execute("BEGIN");
+  SavedState state = read_state(*database_);
+  if (!database_->execute("COMMIT")) {
+    const Error error = database_->error();
+    database_->clear_error();
+    database_->execute("ROLLBACK");
+    return error;
+  }
+  return state;
+}
+
+Result<std::vector<Record>> SqliteReader::history(const HistoryQuery& query) {
+  database_->clear_error();
+  auto records = read_history(*database_, query);
+  if (!database_->ok()) return database_->error();
+  return records;
+}
+
+Result<std::vector<SavedSource>> SqliteReader::load_sources() {
+  database_->clear_error();
+  auto sources = read_sources(*database_);
+  if (!database_->ok()) return database_->error();
+  return sources;
+}
+
+}  // namespace healer::store

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Where state and history live. One writer, the daemon; readers beside it (healerctl without a daemon) open read-only.
+//
+// Threads: everything is called on the loop thread; an implementation may write on a thread of its own and calls back
+// through the functions given to open(), which must be safe to call from that thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/effect.hpp"
+#include "engine/record.hpp"
+#include "util/result.hpp"
+
+namespace healer::store {
+
+/// Told when commits are durable (in order of sequence), and when writing fails or works again.
+///
+/// A store that is sick does not stop supervision: from sick() until well() whoever owns the store releases commits
+/// unjournalled, those already submitted and each further one as it submits it. The store keeps in memory what is not
+/// written yet (the newest state of every service, open acts, the newest records), tries again, and calls committed()
+/// and then well() once all of it is on disk.
+struct Callbacks {
+  std::function<void(engine::Sequence up_to)> committed;
+  std::function<void(std::string reason)> sick;
+  std::function<void()> well;
+};
+
+/// Which records are asked for. Newest last.
+struct HistoryQuery {
+  std::string service;  ///< in any case; empty: all
+  std::optional<WallTime> since;
+  engine::Sequence after = 0;             ///< only records of later commits (for --follow)
+  std::vector<engine::RecordKind> kinds;  ///< empty: all
+  std::uint32_t limit = 1000;             ///< the newest that many
+};
+
+/// Whether `query`, its limit apart, asks for `record`.
+[[nodiscard]] bool matches(const HistoryQuery& query, const engine::Record& record);
+
+/// A rules file as it was when it was last loaded without an error.
+struct SavedSource {
+  std::string path;
+  std::string text;
+
+  bool operator==(const SavedSource&) const = default;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// What earlier daemons left. Called once, before the first submit.
+  [[nodiscard]] virtual Result<engine::SavedState> load() = 0;
+  /// Queues a commit; never blocks. Commits become durable in the order of their sequence.
+  virtual void submit(engine::effect::Commit commit) = 0;
+  /// Reads history. May be called from any thread; may block on a slow disk.
+  [[nodiscard]] virtual Result<std::vector<engine::Record>> history(const HistoryQuery& query) const = 0;
+  /// Remembers the rules files of the last good load, with the path that they were loaded from first.
+  virtual void save_sources(std::vector<SavedSource> sources) = 0;
+  [[nodiscard]] virtual Result<std::vector<SavedSource>> load_sources() = 0;
+  /// Waits until everything submitted is durable or given up.
+  virtual void flush() = 0;
+};
+
+}  // namespace healer::store

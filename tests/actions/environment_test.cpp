@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "actions/environment.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+using namespace healer;
+using namespace healer::actions;
+
+namespace {
+
+using Entries = std::vector<std::string>;
+
+std::string value(const Entries& environment, const std::string& name) {
+  std::string found = "(unset)";
+  for (const std::string& entry : environment)
+    if (entry.starts_with(name + "=")) {
+      REQUIRE(found == "(unset)");  // never twice
+      found = entry.substr(name.size() + 1);
+    }
+  return found;
+}
+
+engine::effect::Cause cause() {
+  engine::effect::Cause result;
+  result.service = "ping_5";
+  result.event_text = "Status failed";
+  result.action_text = "exec";
+  result.description = "status failed (1) -- no answer\nfrom 10.0.0.5";
+  result.when = WallTime{seconds{1'795'234'764}};
+  result.program_status = 1;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("A check program gets a clean base and the name of its service") {
+  BaseEnvironment base;
+  base.home = "/root";
+  base.host = "vm";
+  CHECK(check_environment(base, {}, "ping_5") ==
+        Entries{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8",
+                "MONIT_SERVICE=ping_5", "HEALER_SERVICE=ping_5"});
+}
+
+TEST_CASE("A program of another user gets that user's home") {
+  BaseEnvironment base;
+  base.home = "/root";
+  engine::Identity nobody;
+  nobody.uid = 65534;
+  nobody.home = "/nonexistent";
+  CHECK(value(check_environment(base, nobody, "s"), "HOME") == "/nonexistent");
+}
+
+TEST_CASE("The program of an action learns the cause, under both names") {
+  BaseEnvironment base;
+  base.host = "vm";
+  const Entries environment = action_environment(base, {}, cause(), utc_civil);
+  for (const std::string prefix : {"MONIT_", "HEALER_"}) {
+    CHECK(value(environment, prefix + "SERVICE") == "ping_5");
+    CHECK(value(environment, prefix + "EVENT") == "Status failed");
+    CHECK(value(environment, prefix + "DESCRIPTION") == "status failed (1) -- no answer\nfrom 10.0.0.5");
+    CHECK(value(environment, prefix + "DATE") == "Sat, 21 Nov 2026 04:19:24");
+    CHECK(value(environment, prefix + "HOST") == "vm");
+    CHECK(value(environment, prefix + "PROGRAM_STATUS") == "1");
+  }
+  CHECK(environment.size() == 3 + 12);
+}
+
+TEST_CASE("What is written in the rules replaces the base but not what healer says") {
+  BaseEnvironment base;
+  base.host = "vm";
+  base.written = {{"PATH", "/opt/bin"}, {"ANSIBLE_CONFIG", "/etc/a.cfg"}, {"MONIT_SERVICE", "forged"}, {"PATHS", "x"}};
+  const Entries environment = action_environment(base, {}, cause(), utc_civil);
+  CHECK(value(environment, "PATH") == "/opt/bin");
+  CHECK(value(environment, "PATHS") == "x");
+  CHECK(value(environment, "ANSIBLE_CONFIG") == "/etc/a.cfg");
+  CHECK(value(environment, "MONIT_SERVICE") == "ping_5");
+}
+
+TEST_CASE("A description cannot make the environment too long to start a program") {
+  engine::effect::Cause big = cause();
+  big.description = std::string(10'000'000, 'x');
+  const Entries environment = action_environment({}, {}, big, utc_civil);
+  CHECK(value(environment, "MONIT_DESCRIPTION").size() == kMaxDescription);
+  big.description = std::string("before\0after", 12);
+  CHECK(value(action_environment({}, {}, big, utc_civil), "MONIT_DESCRIPTION") == "before");
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Transitions per second through SqliteStore, from submit() to committed(), with so many of them under way at once,
+// against a bare loop that writes the same rows with SQLite, as many in a transaction, taken in turns. A transition is
+// one record and its service with two rules. `ratio` is the former by the latter.
+#include <benchmark/benchmark.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+
+#include "store/sqlite_store.hpp"
+#include "support/child.hpp"
+
+namespace {
+
+using namespace healer;
+using namespace healer::store;
+
+constexpr engine::Sequence kCommits = 4000;
+constexpr engine::Sequence kServices = 50;
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Aborts where a thing that must work does not: the figures would be those of something else.
+void require(bool good) {
+  if (!good) std::abort();
+}
+
+class Through {
+ public:
+  Through() {
+    Callbacks callbacks;
+    callbacks.committed = [this](engine::Sequence up_to) {
+      const std::scoped_lock lock(mutex_);
+      acknowledged_ = up_to;
+      changed_.notify_one();
+    };
+    auto opened = SqliteStore::open((directory_.path() / "state").string(), callbacks);
+    require(static_cast<bool>(opened));
+    store_ = std::move(*opened);
+  }
+
+  void run(engine::Sequence in_flight) {
+    const auto end = sequence_ + kCommits;
+    while (sequence_ < end) {
+      store_->submit(transition(++sequence_));
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return sequence_ - acknowledged_ < in_flight; });
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return acknowledged_ == end; });
+  }
+
+ private:
+  static engine::effect::Commit transition(engine::Sequence sequence) {
+    engine::effect::Commit commit;
+    commit.sequence = sequence;
+    engine::Record& record = commit.records.emplace_back();
+    record.sequence = sequence;
+    record.kind = engine::RecordKind::RuleFailed;
+    record.service = "service" + std::to_string(sequence % kServices);
+    record.text = "status failed (1) -- no output";
+    engine::SavedService service;
+    service.rules.resize(2);
+    commit.services.emplace_back(record.service, std::move(service));
+    return commit;
+  }
+
+  healer::test::TemporaryDirectory directory_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  engine::Sequence sequence_ = 0;
+  engine::Sequence acknowledged_ = 0;
+  std::unique_ptr<SqliteStore> store_;
+};
+
+class Bare {
+ public:
+  Bare() {
+    const std::string path = (directory_.path() / "state").string();
+    SqliteStore::open(path, {}).value().reset();  // the same tables
+    require(sqlite3_open(path.c_str(), &handle_) == SQLITE_OK);
+    execute("PRAGMA synchronous = NORMAL");
+    record_ = prepare(
+        "INSERT INTO records(sequence, when_ms, kind, severity, service, rule, subject, text, output) "
+        "VALUES(?, 0, 'rule-failed', 'info', ?, '00000000000000000000000000000000', 0, "
+        "'status failed (1) -- no output', '')");
+    service_ = prepare("INSERT OR REPLACE INTO services VALUES(?, 1, 'none', NULL, NULL, 0, 0)");
+    rule_ = prepare(
+        "INSERT OR REPLACE INTO rules VALUES(?, ?, '00000000000000000000000000000000', 0, 'ok', 0, NULL, NULL, NULL, "
+        "0)");
+    meta_ = prepare("INSERT OR REPLACE INTO meta VALUES('last_sequence', ?)");
+  }
+  ~Bare() {
+    for (sqlite3_stmt* statement : {record_, service_, rule_, meta_}) sqlite3_finalize(statement);
+    sqlite3_close(handle_);
+  }
+
+  void run(engine::Sequence in_transaction) {
+    const auto end = sequence_ + kCommits;
+    while (sequence_ < end) {
+      execute("BEGIN IMMEDIATE");
+      for (engine::Sequence i = 0; i < in_transaction && sequence_ < end; ++i) {
+        const std::string name = "service" + std::to_string(++sequence_ % kServices);
+        bind(record_, 1, sequence_);
+        bind(record_, 2, name);
+        step(record_);
+        bind(service_, 1, name);
+        step(service_);
+        for (engine::Sequence rule = 0; rule < 2; ++rule) {
+          bind(rule_, 1, name);
+          bind(rule_, 2, rule);
+          step(rule_);
+        }
+      }
+      bind(meta_, 1, sequence_);
+      step(meta_);
+      execute("COMMIT");
+    }
+  }
+
+ private:
+  sqlite3_stmt* prepare(const char* sql) {
+    sqlite3_stmt* statement = nullptr;
+    require(sqlite3_prepare_v2(handle_, sql, -1, &statement, nullptr) == SQLITE_OK);
+    return statement;
+  }
+  void execute(const char* sql) { require(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) == SQLITE_OK); }
+  static void bind(sqlite3_stmt* statement, int place, engine::Sequence value) {
+    sqlite3_bind_int64(statement, place, static_cast<sqlite3_int64>(value));
+  }
+  static void bind(sqlite3_stmt* statement, int place, const std::string& value) {
+    sqlite3_bind_text(statement, place, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT);
+  }
+  static void step(sqlite3_stmt* statement) {
+    require(sqlite3_step(statement) == SQLITE_DONE);
+    sqlite3_reset(statement);
+  }
+
+  healer::test::TemporaryDirectory directory_;
+  sqlite3* handle_ = nullptr;
+  sqlite3_stmt *record_ = nullptr, *service_ = nullptr, *rule_ = nullptr, *meta_ = nullptr;
+  engine::Sequence sequence_ = 0;
+};
+
+void commits_against_bare(benchmark::State& state) {
+  const auto in_flight = static_cast<engine::Sequence>(state.range(0));
+  Through store;
+  Bare bare;
+  store.run(in_flight);
+  bare.run(in_flight);
+  double through = 0;
+  double alone = 0;
+  for (auto _ : state) {
+    alone += seconds_of([&] { bare.run(in_flight); });
+    const double time = seconds_of([&] { store.run(in_flight); });
+    through += time;
+    state.SetIterationTime(time);
+  }
+  const double all = static_cast<double>(kCommits) * static_cast<double>(state.iterations());
+  state.counters["commits_per_s"] = all / through;
+  state.counters["bare_per_s"] = all / alone;
+  state.counters["ratio"] = alone / through;
+}
+BENCHMARK(commits_against_bare)
+    ->ArgName("in_flight")
+    ->Arg(1)
+    ->Arg(10)
+    ->Arg(100)
+    ->Arg(1000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "config/fingerprint.hpp"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <set>
+
+using namespace healer;
+using namespace healer::config;
+using namespace healer::engine;
+
+namespace {
+
+ServiceBlock block() {
+  ServiceBlock result;
+  result.name = "x";
+  result.program.command.arguments = {"/bin/a", "b"};
+  result.program.patterns = {"re"};
+  result.groups = {"g"};
+  result.recipients = {{.address = "a@b", .format = {}}};
+  Rule rule;
+  rule.condition = {{.test = StatusTest{}}};
+  rule.text = "if status != 0 then alert";
+  result.rules = {rule};
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("every field of a block but its place is in the fingerprint", "[fingerprint]") {
+  const std::vector<std::function<void(ServiceBlock&)>> changes{
+      [](ServiceBlock&) {},
+      [](ServiceBlock& b) { b.name = "y"; },
+      [](ServiceBlock& b) { b.program.command.arguments = {"/bin/a b"}; },
+      [](ServiceBlock& b) {
+        b.program.command.arguments = {"/bin/ab", ""};
+      },
+      [](ServiceBlock& b) { b.program.command.identity.uid = 0; },
+      [](ServiceBlock& b) { b.program.command.identity.gid = 0; },
+      [](ServiceBlock& b) { b.program.command.identity.user = "u"; },
+      [](ServiceBlock& b) { b.program.command.identity.home = "u"; },
+      [](ServiceBlock& b) { b.program.command.timeout = seconds{1}; },
+      [](ServiceBlock& b) {
+        b.program.patterns = {"r", "e"};
+      },
+      [](ServiceBlock& b) { b.program.output_limit = 1; },
+      [](ServiceBlock& b) { b.schedule.kind = Schedule::Kind::NotCron; },
+      [](ServiceBlock& b) { b.schedule.cycles = 2; },
+      [](ServiceBlock& b) { b.schedule.interval = seconds{2}; },
+      [](ServiceBlock& b) { b.schedule.cron.minutes = 1; },
+      [](ServiceBlock& b) { b.schedule.cron.hours = 1; },
+      [](ServiceBlock& b) { b.schedule.cron.month_days = 1; },
+      [](ServiceBlock& b) { b.schedule.cron.months = 1; },
+      [](ServiceBlock& b) { b.schedule.cron.weekdays = 1; },
+      [](ServiceBlock& b) { b.schedule.text = "t"; },
+      [](ServiceBlock& b) { b.groups = {}; },
+      [](ServiceBlock& b) { b.on_reboot = ServiceBlock::OnReboot::LastState; },
+      [](ServiceBlock& b) { b.activity = ServiceBlock::Activity::Passive; },
+      [](ServiceBlock& b) { b.recipients = {}; },
+      [](ServiceBlock& b) { b.recipients[0].address = "c@d"; },
+      [](ServiceBlock& b) { b.recipients[0].events.reset(3); },
+      [](ServiceBlock& b) { b.recipients[0].reminder = 3; },
+      [](ServiceBlock& b) { b.recipients[0].format.from = ""; },
+      [](ServiceBlock& b) { b.recipients[0].format.reply_to = ""; },
+      [](ServiceBlock& b) { b.recipients[0].format.subject = ""; },
+      [](ServiceBlock& b) { b.recipients[0].format.message = ""; },
+      [](ServiceBlock& b) { b.rules.push_back(b.rules[0]); },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = StatusTest{Comparison::Less, 0};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = StatusTest{Comparison::NotEqual, 1};
+      },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = StatusChanged{}; },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = ContentTest{0, false};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = ContentTest{0, true};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = ContentTest{1, false};
+      },
+      [](ServiceBlock& b) { b.rules[0].condition[0].or_before = true; },
+      [](ServiceBlock& b) { b.rules[0].tolerance.count = 2; },
+      [](ServiceBlock& b) { b.rules[0].tolerance.window = 2; },
+      [](ServiceBlock& b) { b.rules[0].tolerance.held = seconds{2}; },
+      [](ServiceBlock& b) { b.rules[0].action.kind = ActionKind::Exec; },
+      [](ServiceBlock& b) { b.rules[0].action.command.arguments = {"x"}; },
+      [](ServiceBlock& b) { b.rules[0].action.repeat = 2; },
+      [](ServiceBlock& b) { b.rules[0].action.overlapping = true; },
+      [](ServiceBlock& b) { b.rules[0].recovery.tolerance.count = 2; },
+      [](ServiceBlock& b) { b.rules[0].recovery.action.implied = false; },
+      [](ServiceBlock& b) { b.rules[0].mode = Mode::EachMatch; },
+      [](ServiceBlock& b) { b.rules[0].event = EventKind::Content; },
+      [](ServiceBlock& b) { b.rules[0].key.low = 1; },
+      [](ServiceBlock& b) { b.rules[0].dormant = true; },
+      [](ServiceBlock& b) { b.rules[0].text = "other"; },
+  };
+  std::set<Hash128> seen;
+  for (const auto& change : changes) {
+    ServiceBlock changed = block();
+    change(changed);
+    CHECK(seen.insert(fingerprint(changed)).second);
+  }
+
+  ServiceBlock moved = block();
+  moved.place.line = 7;
+  moved.rules[0].place.line = 9;
+  CHECK(fingerprint(moved) == fingerprint(block()));
+}
+
+TEST_CASE("the key of a rule is the same on every machine and in every version", "[fingerprint]") {
+  CHECK(to_string(rule_key("web", "if status != 0 then alert", 0)) == "83907f83ff3f84be5eb4de83966fdcbe");
+  CHECK(rule_key("WEB", "if status != 0 then alert", 0) == rule_key("web", "if status != 0 then alert", 0));
+  CHECK(rule_key("web", "if status != 0 then alert", 1) != rule_key("web", "if status != 0 then alert", 0));
+  CHECK(rule_key("web2", "if status != 0 then alert", 0) != rule_key("web", "if status != 0 then alert", 0));
+}

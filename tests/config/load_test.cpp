@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+// Loading as a whole: what a single file of the corpus cannot show.
+#include "config/load.hpp"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "config/check.hpp"
+#include "config/environments.hpp"
+#include "config/print.hpp"
+#include "support/fake_environment.hpp"
+
+using namespace healer;
+using namespace healer::config;
+
+namespace {
+
+const std::string kMain = "/etc/main";
+
+std::string said(const LoadResult& result) { return format_all(result.diagnostics, result.sources, false); }
+
+LoadResult load_text(const std::string& text, test::FakeEnvironment machine = {}, const LoadOptions& options = {}) {
+  machine.files[kMain] = text;
+  return load(kMain, options, machine);
+}
+
+std::string service(const std::string& name, const std::string& rest = "if status != 0 then alert") {
+  return "check program " + name + " with path \"/bin/true\" " + rest + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("a file that is not there is named", "[load]") {
+  const test::FakeEnvironment machine;
+  const LoadResult result = load("/etc/none", {}, machine);
+  CHECK_FALSE(result.ok());
+  CHECK(said(result) == "/etc/none: error: there is no such file\n");
+}
+
+TEST_CASE("a main file that cannot be read is an error, an included one a warning", "[load]") {
+  test::FakeEnvironment machine;
+  machine.unreadable = {"/etc/secret"};
+  machine.files["/etc/secret"] = "";
+  CHECK(said(load("/etc/secret", {}, machine)) == "/etc/secret: error: cannot be read: Permission denied\n");
+
+  const LoadResult result = load_text("set daemon 5\ninclude /etc/secret\n", machine);
+  CHECK(result.ok());
+  CHECK(said(result) ==
+        "/etc/main:2:9: warning: '/etc/secret' cannot be read: Permission denied\n"
+        "  include /etc/secret\n"
+        "          ^~~~~~~~~~~\n");
+}
+
+TEST_CASE("a directory without rules files is warned of", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/d/notes"] = "";
+  const LoadResult result = load("/etc/d", {}, machine);
+  CHECK(result.ok());
+  CHECK(said(result) ==
+        "/etc/d: warning: the directory holds no rules files\n"
+        "  note: the files whose names end in .rules are read, in the order of their names\n");
+}
+
+TEST_CASE("Monit takes no directory of rules files", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/d/a.rules"] = service("a");
+  CHECK(load("/etc/d", {}, machine).ok());
+  CHECK(said(load("/etc/d", {.monit_dialect = true}, machine)) ==
+        "/etc/d: error: only healer understands a directory of rules files\n");
+}
+
+TEST_CASE("a file of a directory does not go on with the service of the one before", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/d/a.rules"] = service("a");
+  machine.files["/etc/d/b.rules"] = "group x\n";
+  const LoadResult result = load("/etc/d", {}, machine);
+  CHECK(said(result) ==
+        "/etc/d/b.rules:1:1: error: this belongs to a service, but none was begun before it\n"
+        "  group x\n"
+        "  ^~~~~~~\n"
+        "  note: begin one with 'check program NAME with path \"/path/of/program\"'\n");
+}
+
+TEST_CASE("a file is known again behind a link, so that a loop has an end", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/link"] = service("a") + "include /etc/link2\n";
+  machine.files["/etc/link2"] = machine.files["/etc/link"];
+  machine.links = {{"/etc/link", "/etc/real"}, {"/etc/link2", "/etc/real"}};
+  const LoadResult result = load_text("include /etc/link\n", machine);
+  CHECK(result.ok());
+  CHECK(said(result) ==
+        "/etc/link:2:9: warning: '/etc/link2' includes itself: it is not read a second time\n"
+        "  include /etc/link2\n"
+        "          ^~~~~~~~~~\n");
+}
+
+TEST_CASE("depth, number and size of files are bounded", "[load]") {
+  SECTION("depth") {
+    test::FakeEnvironment machine;
+    for (int i = 0; i < 70; ++i)
+      machine.files["/etc/f" + std::to_string(i)] = "include /etc/f" + std::to_string(i + 1) + "\n";
+    const LoadResult result = load("/etc/f0", {}, machine);
+    CHECK_FALSE(result.ok());
+    CHECK(said(result).find("/etc/f63:1:9: error: includes are nested more than 64 deep\n") == 0);
+  }
+  SECTION("number") {
+    test::FakeEnvironment machine;
+    for (int i = 0; i < 4100; ++i) machine.files["/etc/many/" + std::to_string(i)] = "";
+    const LoadResult result = load_text("include /etc/many/*\n", machine);
+    CHECK_FALSE(result.ok());
+    CHECK(result.sources.size() == 4096);
+    CHECK(said(result).find("is one file too many: at most 4096 are read") != std::string::npos);
+  }
+  SECTION("size") {
+    test::FakeEnvironment machine;
+    for (int i = 0; i < 5; ++i) machine.files["/etc/big/" + std::to_string(i)] = "#" + std::string(15U << 20, 'x');
+    const LoadResult result = load_text("include /etc/big/*\n", machine);
+    CHECK_FALSE(result.ok());
+    CHECK(result.sources.size() == 5);
+    CHECK(said(result) ==
+          "/etc/main:1:9: error: '/etc/big/4' is too much: the rules files may hold 64 MiB together\n"
+          "  include /etc/big/*\n"
+          "          ^~~~~~~~~~\n");
+  }
+}
+
+TEST_CASE("a group that may write, and a directory that others may write, are warned of", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/srv/a/open"] = service("a", "if status != 0 then exec \"/srv/a/tool\"");
+  machine.facts["/srv/a/open"] = {.is_regular = true, .mode = 0660, .uid = 0, .gid = 5};
+  machine.facts["/srv/a"] = {.is_directory = true, .mode = 0777};
+  machine.facts["/srv/a/tool"] = {.is_regular = true, .mode = 0775, .uid = 0, .gid = 0};
+  machine.programs.insert("/srv/a/tool");
+  CHECK(said(load_text("include /srv/a/open\n", machine)) ==
+        "/etc/main:1:9: warning: group 5 can write '/srv/a/open', which healer runs by\n"
+        "  include /srv/a/open\n"
+        "          ^~~~~~~~~~~\n"
+        "/etc/main:1:9: warning: everybody can write the directory '/srv/a', which healer runs by\n"
+        "  include /srv/a/open\n"
+        "          ^~~~~~~~~~~\n");
+}
+
+TEST_CASE("a sticky directory may be everybody's", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/tmp/a"] = service("a");
+  machine.facts["/tmp"] = {.is_directory = true, .mode = 01777};
+  CHECK(said(load_text("include /tmp/a\n", machine)).empty());
+}
+
+TEST_CASE("a service has at most 64 different patterns", "[load]") {
+  std::string tests;
+  for (int i = 0; i < 64; ++i) tests += "if content = \"p" + std::to_string(i) + "\" then alert\n";
+  const LoadResult most = load_text(service("a", tests + tests));
+  REQUIRE(most.ok());
+  CHECK(most.rules->services.front()->program.patterns.size() == 64);
+  CHECK(most.rules->services.front()->rules.size() == 128);
+  CHECK(said(load_text(service("a", tests + "if content = \"one more\" then alert"))) ==
+        "/etc/main:1:1: error: 'a' has 65 different content tests: at most 64 are possible\n"
+        "  check program a with path \"/bin/true\" if content = \"p0\" then alert\n"
+        "  ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+}
+
+TEST_CASE("a name with control characters is warned of and shown safely", "[load]") {
+  CHECK(said(load_text(service("\"a\x1b[2J\""))) ==
+        "/etc/main:1:15: warning: the name holds control characters\n"
+        "  check program \"a\\x1b[2J\" with path \"/bin/true\" if status != 0 then alert\n"
+        "                ^~~~~~~~~~\n");
+}
+
+TEST_CASE("a cycle count or a duration that would overflow is bounded", "[load]") {
+  const LoadResult result =
+      load_text("set daemon 99999999999\n" +
+                service("a", "every 99999999999 cycles if status != 0 for 99999999 weeks then alert"));
+  INFO(said(result));
+  REQUIRE(result.ok());
+  const engine::ServiceBlock& block = *result.rules->services.front();
+  CHECK(block.schedule.cycles == 1'000'000);
+  CHECK(result.rules->settings.cycle_length() == days{3650});
+  CHECK(block.rules.front().tolerance.held == days{3650});
+}
+
+TEST_CASE("strict makes errors of warnings, but not of notes", "[load]") {
+  const std::string warned = "set daemon 5\n" + service("a", "every 0 cycles if status != 0 then alert");
+  const std::string noted = "set daemon 5\n" + service("a", "every 2 cycles if status != 0 for 2 cycles then alert");
+  CHECK(load_text(warned).ok());
+  CHECK_FALSE(load_text(warned, {}, {.strict = true}).ok());
+  CHECK(load_text(noted, {}, {.strict = true}).diagnostics.size() == 1);
+  CHECK(load_text(noted, {}, {.strict = true}).ok());
+}
+
+TEST_CASE("every error of every file is told, in the order of the files", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/more"] = service("b", "if status != 0 for 66 cycles then alert");
+  const LoadResult result = load_text(service("a", "if status != 0 for 65 cycles then alert") + "include /etc/more\n" +
+                                          service("c", "if status != 0 for 67 cycles then alert"),
+                                      machine);
+  std::vector<std::string> messages;
+  for (const Diagnostic& diagnostic : result.diagnostics) messages.push_back(diagnostic.message);
+  CHECK(messages == std::vector<std::string>{"the number of cycles must be between 1 and 64, not 65",
+                                             "the number of cycles must be between 1 and 64, not 67",
+                                             "the number of cycles must be between 1 and 64, not 66"});
+}
+
+TEST_CASE("the last good rules load from memory as they did from the files", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/h/b.rules"] = service("b", "if status != 0 then exec \"/bin/x\" as uid www");
+  machine.files["/etc/h/a.rules"] = "set daemon 5\ninclude /etc/more/*.conf\n" + service("a");
+  machine.files["/etc/more/c.conf"] = service("c");
+  const LoadResult fresh = load("/etc/h", {}, machine);
+  REQUIRE(fresh.ok());
+  std::vector<Source> files;
+  for (std::uint32_t i = 0; i < fresh.sources.size(); ++i) files.push_back(fresh.sources.at(i));
+
+  machine.files = {{"/etc/h/a.rules", "broken"}};
+  machine.programs.clear();
+  const SavedEnvironment saved(files, machine);
+  const LoadResult again = load("/etc/h", {}, saved);
+  INFO(said(again));
+  REQUIRE(again.ok());
+  CHECK(print(*again.rules) == print(*fresh.rules));
+  REQUIRE(again.rules->services.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(again.rules->services[i]->key == fresh.rules->services[i]->key);
+}
+
+TEST_CASE("a rule keeps its key whatever is written around it", "[load]") {
+  const auto key = [](const std::string& text, std::size_t rule = 0) {
+    const LoadResult result = load_text(text);
+    REQUIRE(result.ok());
+    return to_string(result.rules->services.front()->rules.at(rule).key);
+  };
+  const std::string first = key("set daemon 5\n" + service("web"));
+  CHECK(first == "83907f83ff3f84be5eb4de83966fdcbe");
+  // Another place, case, layout and other statements do not change it.
+  CHECK(key("set daemon 7\n\n# x\nCHECK PROGRAM Web path \"/bin/true\"\n every 3 cycles group g if the status is != 0\n"
+            "then alert\n") == first);
+  CHECK(key(service("web", "if status = 7 then alert if status != 0 then alert"), 1) == first);
+  CHECK(key(service("web", "if status != 0 for 1 cycle then alert")) == first);
+  // Another meaning does.
+  std::set<std::string> keys{first};
+  CHECK(keys.insert(key(service("web2"))).second);
+  CHECK(keys.insert(key(service("web", "if status != 1 then alert"))).second);
+  CHECK(keys.insert(key(service("web", "if status != 0 for 2 cycles then alert"))).second);
+  CHECK(keys.insert(key(service("web", "if status != 0 then unmonitor"))).second);
+  CHECK(keys.insert(key(service("web", "if status != 0 then alert else unmonitor"))).second);
+  // Equal rules are told apart by their order.
+  CHECK(key(service("web", "if status != 0 then alert if status != 0 then alert"), 0) == first);
+  CHECK(keys.insert(key(service("web", "if status != 0 then alert if status != 0 then alert"), 1)).second);
+}
+
+TEST_CASE("a block keeps its key when only its place changes", "[load]") {
+  const auto block = [](const std::string& text) { return load_text(text).rules.value().services.front(); };
+  const auto before = block(service("web"));
+  const auto moved = block("set daemon 9\n\n\n" + service("web"));
+  const auto changed = block(service("web", "group g if status != 0 then alert"));
+  CHECK(moved->key == before->key);
+  CHECK(moved->place.line == 4);
+  CHECK(before->place.line == 1);
+  CHECK(changed->key != before->key);
+}
+
+TEST_CASE("what is compiled is what was written", "[load]") {
+  const LoadResult result = load_text(
+      "set daemon 5\n"
+      "check program x with path \"/bin/x 'a b' c\" as uid www and gid root with timeout 20 seconds\n"
+      "  every 3 cycles\n"
+      "  if content = \"re\" then alert\n"
+      "  if content != \"re\" 2 times within 5 cycles then alert\n"
+      "  if status != 0 for 3 cycles then exec \"/bin/true\" repeat every 4 cycles else if succeeded for 2 cycles then "
+      "unmonitor\n"
+      "  if changed status then alert\n");
+  INFO(said(result));
+  REQUIRE(result.ok());
+  const engine::ServiceBlock& block = *result.rules->services.front();
+  CHECK(block.program.command.arguments == std::vector<std::string>{"/bin/x", "a b", "c"});
+  CHECK(block.program.command.identity == engine::Identity{.uid = 33, .gid = 0, .user = "www", .home = "/var/www"});
+  CHECK(block.program.command.timeout == seconds{20});
+  CHECK(block.program.patterns == std::vector<std::string>{"re"});
+  CHECK(block.schedule.cycles == 3);
+  REQUIRE(block.rules.size() == 4);
+  CHECK(block.rules[0].mode == engine::Mode::EachMatch);
+  CHECK(block.rules[0].event == engine::EventKind::Content);
+  CHECK(block.rules[0].tolerance.immediate());
+  CHECK(std::get<engine::ContentTest>(block.rules[1].condition[0].test).negated);
+  CHECK(block.rules[1].tolerance == engine::Tolerance{.count = 2, .window = 5});
+  const engine::Rule& status = block.rules[2];
+  CHECK(status.mode == engine::Mode::Latched);
+  CHECK(status.event == engine::EventKind::Status);
+  CHECK(std::get<engine::StatusTest>(status.condition[0].test).comparison == engine::Comparison::NotEqual);
+  CHECK(status.tolerance == engine::Tolerance{.count = 3, .window = 3});
+  CHECK(status.action.kind == engine::ActionKind::Exec);
+  CHECK(status.action.repeat == 4);
+  CHECK(status.recovery.tolerance == engine::Tolerance{.count = 2, .window = 2});
+  CHECK(status.recovery.action.kind == engine::ActionKind::Unmonitor);
+  CHECK_FALSE(status.recovery.action.implied);
+  CHECK(status.place == engine::SourcePlace{.file = 0, .column = 3, .line = 6});
+  CHECK(block.rules[3].mode == engine::Mode::EachChange);
+  CHECK(block.rules[3].recovery.action.implied);
+}
+
+TEST_CASE("a check that is accepted says so on stdout, and prints the rules only with -v", "[check]") {
+  test::FakeEnvironment machine;
+  machine.files[kMain] = "set daemon 5\n" + service("a");
+  const CheckOutcome quiet = check(kMain, {}, machine);
+  CHECK(quiet.status == 0);
+  CHECK(quiet.out == "Control file syntax OK\n");
+  CHECK(quiet.err.empty());
+  const CheckOutcome verbose = check(kMain, {.load = {}, .verbose = true}, machine);
+  CHECK(verbose.out.find("check program a") != std::string::npos);
+  CHECK(verbose.out.find("\nControl file syntax OK\n") != std::string::npos);
+}
+
+TEST_CASE("a check that is rejected says nothing on stdout and counts", "[check]") {
+  test::FakeEnvironment machine;
+  machine.files[kMain] = "set daemon 5\n" + service("a", "every 0 cycles if status != 0 for 65 cycles then alert");
+  const CheckOutcome outcome = check(kMain, {.load = {}, .verbose = true}, machine);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.ends_with("\n1 error, 1 warning\n"));
+}
+
+TEST_CASE("of very many messages the first are shown", "[check]") {
+  test::FakeEnvironment machine;
+  for (int i = 0; i < 500; ++i)
+    machine.files[kMain] += service("s" + std::to_string(i), "if status != 0 for 65 cycles then alert");
+  const CheckOutcome outcome = check(kMain, {}, machine);
+  CHECK(outcome.err.find("/etc/main:200:") != std::string::npos);
+  CHECK(outcome.err.find("/etc/main:201:") == std::string::npos);
+  CHECK(outcome.err.ends_with("and 300 more messages\n500 errors\n"));
+}
+
+TEST_CASE("no password and no value of the environment is ever printed", "[print]") {
+  const LoadResult result = load_text(
+      "set daemon 5\n"
+      "set mailserver m.example.org username \"u\" password \"hunter2\"\n"
+      "set environment TOKEN \"hunter3\"\n" +
+      service("a"));
+  INFO(said(result));
+  REQUIRE(result.ok());
+  const std::string printed = print(*result.rules);
+  CHECK(printed.find("hunter") == std::string::npos);
+  CHECK(printed.find("set mailserver m.example.org port 25 username \"u\"\n  # with a password that is not shown\n") !=
+        std::string::npos);
+  CHECK(printed.find("# set environment TOKEN \"...\" (the value is not shown)\n") != std::string::npos);
+  REQUIRE(result.rules->settings.environment.size() == 1);
+  CHECK(result.rules->settings.environment[0].second == "hunter3");
+  CHECK(result.rules->settings.mail.servers[0].password == "hunter2");
+}

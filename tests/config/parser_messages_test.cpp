@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// What the parser says of what it does not understand: every error path with its whole message.
+#include "config/parser.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/syntax_text.hpp"
+
+using namespace healer::config;
+using namespace healer::config::syntax_text;
+
+// ---- messages
+// -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("an error names what is written, what is expected and the nearest word", "[config]") {
+  CHECK(errors("set deamon 5") ==
+        "1:5: unexpected 'deamon', expected 'alert', 'onreboot', 'cycles', 'daemon', 'init', 'terminal', 'log' or "
+        "something else (did you mean 'daemon'?)\n");
+  CHECK(errors("set shadw\nset settle 5\nset cycles count pols\nset accept") ==
+        "1:5: unexpected 'shadw', expected 'alert', 'onreboot', 'cycles', 'daemon', 'init', 'terminal', 'log' or "
+        "something else (did you mean 'shadow'?)\n"
+        "3:1: unexpected 'set', expected a unit such as 'seconds'\n"
+        "3:18: unexpected 'pols', expected 'polls' or 'runs' (did you mean 'polls'?)\n"
+        "4:11: the file ends here, expected 'dormant'\n");
+  CHECK(rule_errors("if staus != 0 then alert") ==
+        "2:4: unexpected 'staus', expected 'changed', 'status' or 'content' (did you mean 'status'?)\n");
+  CHECK(rule_errors("if status != 0 fro 3 cycles then alert") ==
+        "2:16: unexpected 'fro', expected a number, 'then', 'changed', 'status' or 'content' (did you mean 'for'?)\n");
+  CHECK(rule_errors("if status != 0 then alrt") ==
+        "2:21: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
+        "'alert'?)\n");
+  CHECK(rule_errors("if status != 0 then alert esle alert") ==
+        "2:27: unexpected 'esle', expected another statement or 'else' (did you mean 'else'?)\n");
+  CHECK(rule_errors("mode activ") ==
+        "2:6: unexpected 'activ', expected 'active', 'passive' or 'manual' (did you mean 'active'?)\n");
+  CHECK(rule_errors("alert a@b on { pidd }") ==
+        "2:16: unexpected 'pidd', expected a name of an event (did you mean 'pid'?)\n");
+}
+
+TEST_CASE("an error without a near word says what is expected", "[config]") {
+  CHECK(errors("set daemon") == "1:11: the file ends here, expected a number\n");
+  CHECK(errors("set log foo") == "1:9: unexpected 'foo', expected an absolute path or 'syslog'\n");
+  CHECK(errors("set alert root") == "1:11: unexpected 'root', expected a mail address with '@'\n");
+  CHECK(errors("set limits { foo: 1 kB }") == "1:14: unexpected 'foo', expected the name of a limit or '}'\n");
+  CHECK(errors("set limits { networktimeout: 5 }") == "1:32: unexpected '}', expected a unit such as 'seconds'\n");
+  CHECK(errors("set mailserver a port x") == "1:23: unexpected 'x', expected a number\n");
+  CHECK(errors("set mail-format { body: x }") ==
+        "1:19: unexpected 'body', expected 'from:', 'reply-to:', 'subject:' or 'message:'\n");
+  CHECK(errors("set mail-format { message: x") ==
+        "1:29: the file ends here, expected '}', 'from:', 'reply-to:', 'subject:' or 'message:'\n");
+  CHECK(errors("set control socket x") == "1:20: unexpected 'x', expected an absolute path\n");
+  CHECK(errors("set environment") == "1:16: the file ends here, expected the name of a variable\n");
+  CHECK(rule_errors("if status != then alert") == "2:14: unexpected 'then', expected a number\n");
+  CHECK(rule_errors("if status 1 alert") ==
+        "2:13: unexpected 'alert', expected a number, 'then', 'changed', 'status' or 'content'\n");
+  CHECK(rule_errors("if content then alert") == "2:12: unexpected 'then', expected an operator such as '!='\n");
+  CHECK(rule_errors("if status 1 then exec \"/a\" repeat 3 cycles") == "2:35: unexpected '3', expected 'every'\n");
+  CHECK(rule_errors("every 5") == "2:8: the file ends here, expected a unit such as 'seconds' or 'cycles'\n");
+  CHECK(rule_errors("every") == "2:6: the file ends here, expected a quoted schedule or a number\n");
+  CHECK(rule_errors("group a b") == "2:9: unexpected 'b', expected a statement such as 'if', 'every' or 'check'\n");
+  CHECK(rule_errors("group a\n/* x */") ==
+        "3:1: unexpected '/*', expected a statement such as 'if', 'every' or 'check'\n");
+}
+
+TEST_CASE("a word of the language in place of a text is to be quoted", "[config]") {
+  CHECK(errors("set mailserver host") ==
+        "1:16: unexpected 'host', expected a host name ('host' is a word of the language; put it in double quotes to "
+        "mean a text)\n");
+  CHECK(errors("check program x path\nif status 1 then alert") ==
+        "2:1: unexpected 'if', expected a program ('if' is a word of the language; put it in double quotes to mean a "
+        "text)\n");
+}
+
+TEST_CASE("a slip in the first word of a statement is found where it is", "[config]") {
+  CHECK(errors("chek program x path \"/x\"") ==
+        "1:1: unexpected 'chek', expected 'set', 'check' or 'include' (did you mean 'check'?)\n");
+  CHECK(rule_errors("fi status 1 then alert") ==
+        "2:1: unexpected 'fi', expected another statement (did you mean 'if'?)\n");
+  CHECK(rule_errors("if status 1 then exec \"/a\" evry 2 cycles") ==
+        "2:28: unexpected 'evry', expected another statement (did you mean 'every'?)\n");
+  CHECK(errors("set daemon 5 start delai 3") == "1:20: unexpected 'delai', expected 'delay' (did you mean 'delay'?)\n");
+}
+
+TEST_CASE("a wrong kind of check is named", "[config]") {
+  CHECK(errors("check proces x with path \"/x\"") ==
+        "1:7: 'proces' is not a kind of check (did you mean 'process'?)\n");
+  CHECK(errors("check foo x") ==
+        "1:7: 'foo' is not a kind of check (the kinds are process, file, directory, filesystem, fifo, "
+        "host, system, program and network)\n");
+  CHECK(errors("check ") ==
+        "1:7: the file ends here, expected a kind of check and a name (write check program "
+        "NAME with path \"...\")\n");
+  CHECK(errors("check program x pth \"/x\"") == "1:17: unexpected 'pth', expected 'path' (did you mean 'path'?)\n");
+  CHECK(errors("check program\npath \"/x\"") == "2:6: unexpected '\"/x\"', expected 'path'\n");
+}
+
+TEST_CASE("values of the wrong shape are told of", "[config]") {
+  CHECK(errors("check program /x path \"/x\"") ==
+        "1:15: the name of a service must not begin with '/' (take the '/' away)\n");
+  CHECK(errors("check program x path \"/x\" timeout 5 s timeout 6 s") ==
+        "1:39: 'timeout' is given twice (keep one of them)\n");
+  CHECK(errors("check program x path \"  \"") == "1:22: a program is missing here (write its absolute path)\n");
+  CHECK(errors("set alert a@b reminder 3 reminder 4") == "1:26: 'reminder' is given twice (keep one of them)\n");
+  CHECK(errors("set alert a@b { pid } not { gid }") == "1:23: a list of events is given twice (keep one of them)\n");
+  CHECK(errors("set mailserver a port 1 port 2") == "1:25: 'port' is given twice (keep one of them)\n");
+  CHECK(errors("set mail-format { from: x }") ==
+        "1:19: this names no mail address (write NAME <user@host> or user@host on the same line)\n");
+  CHECK(errors("set mail-format { from: a{@b }") ==
+        "1:19: a mail address has no '{' in it (write NAME <user@host> or user@host)\n");
+  CHECK(rule_errors("if content < \"x\" then alert") ==
+        "2:12: a content cannot be compared with '<' (write content = \"...\" or content != \"...\")\n");
+  CHECK(rule_errors("if content = \"x\" then alert else alert") ==
+        "2:29: content and changed tests have no 'else': they act on every match or change (take the 'else' branch "
+        "away, or test the status)\n");
+  CHECK(rule_errors("if (status 1 or status 2) and status 3 then alert") ==
+        "2:31: parentheses do not group conditions ('and' binds tighter than 'or'; write it out)\n");
+  CHECK(rule_errors("if status 1 then exec \"/a\" timeout 5 s timeout 6 s") ==
+        "2:40: 'timeout' is given twice (keep one of them)\n");
+  CHECK(rule_errors("if status 1 then exec \"/a\" repeat every 2 cycles repeat every 3 cycles") ==
+        "2:63: 'repeat' is given twice (keep one of them)\n");
+}
+
+TEST_CASE("text that is no token is told of", "[config]") {
+  CHECK(errors("\xEF\xBB\xBFset init") ==
+        "1:1: the file begins with a byte order mark (save it as UTF-8 without BOM)\n");
+  CHECK(errors(std::string("set init\0\0", 10)) == "1:9: a zero byte (this is not a text file; save it as UTF-8)\n");
+  CHECK(errors("set init @") == "1:10: '@' cannot stand here (put it in double quotes)\n");
+  CHECK(errors("set log " + std::string(70000, 'x')) ==
+        "1:9: a text of 70000 bytes is too long (at most 65535 bytes are possible)\n");
+  CHECK(errors("check program \"\" path /x") == "1:15: an empty name (write a name between the quotes)\n");
+  CHECK(rule_errors("group \"a b\"") ==
+        "2:7: unbalanced quotes: this name cannot have blanks or signs in it (write it as one word)\n");
+  CHECK(rule_errors("every x") ==
+        "2:7: a schedule is needed here (write \"every 2 cycles\" or a quoted schedule: every \"0 8 * * 1-5\")\n");
+}
+
+TEST_CASE("a missing quote is found where it opens", "[config]") {
+  CHECK(errors("set log \"/x\nset init") ==
+        "1:9: unbalanced quotes: the text that begins here has no end (close it with \")\n");
+  // The next quote closes it, and inside and outside change places; after the line all is read anew.
+  CHECK(rule_errors("if status 1 then exec \"/a\nif status 2 then exec \"/b\"\nif content = \"c\" then alert\nif "
+                    "status 3 then alrt") ==
+        "2:23: unbalanced quotes: the text that begins here goes on over the end of its line (close it with \")\n"
+        "5:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
+        "'alert'?)\n");
+  CHECK(
+      errors("check program x path '/x\n if status 1 then alert\ncheck program y path '/y'\n if status 2 then alert") ==
+      "1:22: unbalanced quotes: the text that begins here goes on over the end of its line (close it with ')\n");
+  // Text over several lines is no sign of it.
+  CHECK(
+      rule_errors("if status 1 then exec \"/bin/sh -c '\n  a\n  b'\" 5") ==
+      "4:7: unexpected '5', expected another statement, 'else', 'repeat', 'timeout', 'uid', 'gid' or 'overlapping'\n");
+}
+
+TEST_CASE("all errors of a file are found", "[config]") {
+  CHECK(
+      errors("set daemon x\nset init\ncheck program x path \"/x\"\n if status 1 then alrt\n if status 2 then\n  exec "
+             "\"/a\" as uid\n"
+             " else if passed then alert\n group a\nset log x\ncheck program y path \"/y\"\n if stats 1 then alert\n "
+             "if status 1 then alert") ==
+      "1:12: unexpected 'x', expected a number\n"
+      "4:19: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
+      "'alert'?)\n"
+      "7:2: unexpected 'else', expected a name or number ('else' is a word of the language; put it in double quotes to "
+      "mean a text)\n"
+      "9:9: unexpected 'x', expected an absolute path or 'syslog'\n"
+      "11:5: unexpected 'stats', expected 'changed', 'status' or 'content' (did you mean 'status'?)\n");
+}
+
+TEST_CASE("what is understood is in the tree even beside errors", "[config]") {
+  const auto result = parsed(
+      "set daemon x\nset init\ncheck program x path \"/x\"\n if status 1 then alrt\n if status 2 then alert\n"
+      "check program path\n if status 3 then alert\n");
+  std::string out;
+  for (const auto& statement : result.file.statements) out += std::visit(ShowStatement{}, statement);
+  CHECK(out == "set init\ncheck 'x' [/x]\n  if status = 2 then alert\n");
+}
+
+TEST_CASE("statements that are not supported are one clear error each", "[config]") {
+  const std::string version = " is not supported by this version of healer (leave it to Monit, or take it away)\n";
+  for (const std::string type : {"process", "file", "directory", "filesystem", "fifo", "host", "system", "network"})
+    CHECK(errors("check  " + type +
+                 " x with path /x\n if cpu > 5% then alert\n start program = \"/x\"\n depends on y\nset init") ==
+          "1:1: 'check " + type + "'" + version);
+  CHECK(errors("check x with pidfile /x") == "1:1: 'check process'" + version);
+  CHECK(errors("check device x with path /x") == "1:1: 'check device'" + version);
+  CHECK(errors("set httpd port 2812 and use address localhost\n allow admin:monit\nset daemon x") ==
+        "1:1: 'set httpd'" + version + "3:12: unexpected 'x', expected a number\n");
+  CHECK(errors("set mmonit http://u:p@h/c") == "1:1: 'set mmonit'" + version);
+  CHECK(errors("set eventqueue basedir /x slots 5") == "1:1: 'set eventqueue'" + version);
+  CHECK(errors("set ssl { verify: enable }") == "1:1: 'set ssl'" + version);
+  CHECK(errors("set fips set expectbuffer 5 kB") == "1:1: 'set fips'" + version + "1:10: 'set expectbuffer'" + version);
+  CHECK(
+      rule_errors("depends on y\n start program = \"/x\"\n stop program \"/x\"\n restart program = \"/x\"\n group a") ==
+      "2:1: 'depends on'" + version + "3:2: 'start program'" + version + "4:2: 'stop program'" + version +
+          "5:2: 'restart program'" + version);
+  CHECK(rule_errors("if 3 restarts within 5 cycles then timeout\nif does not exist then alert\nif cpu > 5% then alert\n"
+                    "if uptime > 5 then alert\nif failed port 80 then alert\ngroup a") ==
+        "2:1: 'if N restarts'" + version + "3:1: 'a test of existence'" + version + "4:1: 'a test of resources'" +
+            version + "5:1: 'a test of the uptime'" + version + "6:1: 'a test of a connection or an attribute'" +
+            version);
+  CHECK(rule_errors("if status 1 include /x then alert") ==
+        "2:13: an 'include' within a statement is not supported by this version of healer (write it before or after "
+        "the statement)\n");
+  CHECK(rule_errors("if status 1 then alert include /x else alert") ==
+        "2:35: an 'include' within a statement is not supported by this version of healer (write it before or after "
+        "the statement)\n");
+}
+
+TEST_CASE("statements of a service need a service", "[config]") {
+  CHECK(errors("set init\nif status 1 then alert") ==
+        "2:1: 'if' belongs to no service (it must follow a 'check', before any 'set')\n");
+}
+
+TEST_CASE("very many errors are not all told", "[config]") {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "set daemon x\n";
+  const auto result = parsed(text);
+  CHECK(result.diagnostics.size() == 201);
+  CHECK(result.diagnostics.back().message == "more than 199 errors; the rest of the file is not read");
+}
+
+TEST_CASE("very long and hostile texts are parsed in one go", "[config]") {
+  std::string nested(200000, '{'), joined = kCheck + "if status 1", tight = kCheck, quotes, unclosed;
+  for (int i = 0; i < 20000; ++i) {
+    joined += " and status 1";
+    tight += "if status>0 then alert\n";
+    quotes += "'\"\n";
+    unclosed += "exec \"\nif '\n";
+  }
+  CHECK(parsed(nested).diagnostics.size() == 1);
+  CHECK(parsed(joined + " then alert").diagnostics.empty());
+  CHECK(parsed(tight).file.extensions.size() == 20000);
+  CHECK(parsed(quotes).diagnostics.size() < 300);
+  CHECK(parsed(unclosed).diagnostics.size() < 300);
+  CHECK(parsed("").diagnostics.empty());
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+#include "control/commands.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "control/client.hpp"
+#include "control/daemon_world.hpp"
+
+using namespace healer;
+using namespace healer::control;
+using namespace healer::test;
+
+namespace {
+
+Client connected(DaemonWorld& world) {
+  auto client = Client::connect(world.path(), kPatience);
+  if (auto* failure = std::get_if<Failure>(&client)) throw std::runtime_error(failure->message);
+  return std::get<Client>(std::move(client));
+}
+
+struct Heard {
+  std::vector<Json> items;
+  Reply reply;
+
+  /// "NAME STATE: TEXT" of each item, one a line.
+  [[nodiscard]] std::string states() const {
+    std::string text;
+    for (const Json& item : items)
+      text += item.at("name").get<std::string>() + " " + item.at("state").get<std::string>() +
+              (item.contains("text") ? ": " + item.at("text").get<std::string>() : "") + "\n";
+    return text;
+  }
+  [[nodiscard]] std::string failure() const {
+    return reply.failure ? reply.failure->code + ": " + reply.failure->message + " | " + reply.failure->remedy : "none";
+  }
+};
+
+Heard ask(DaemonWorld& world, const Request& request) {
+  Heard heard;
+  Client client = connected(world);
+  heard.reply = client.call(request, [&](const Json& item) { heard.items.push_back(item); });
+  return heard;
+}
+
+RuleSet many_services(std::size_t count) {
+  std::vector<std::shared_ptr<ServiceBlock>> services;
+  for (std::size_t i = 0; i < count; ++i)
+    services.push_back(service("service_" + std::to_string(i), {status_rule(Comparison::NotEqual, 0)}));
+  return rule_set(std::move(services), hours{1});
+}
+
+}  // namespace
+
+TEST_CASE("a summary tells the state of each service in the order of the files", "[control]") {
+  DaemonWorld world(two_services());
+  const Request summary{.verb = Verb::Summary};
+  CHECK(ask(world, summary).states() == "web initialising: \ndb initialising: \n");
+  world.cycle(0, "fine\n");
+  CHECK(ask(world, summary).states() ==
+        "web running: exit status 0 in 5 ms: fine\ndb running: exit status 0 in 5 ms: fine\n");
+  world.cycle(1, "no route\nto host");
+  const Heard heard = ask(world, summary);
+  CHECK(heard.states() ==
+        "web failing: exit status 1 in 5 ms: no route (1 of the last 3 runs failed, 3 in a row are needed)\n"
+        "db failed: exit status 1 in 5 ms: no route\n");
+  CHECK(to_line(heard.reply.end) ==
+        R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unmonitored":0})");
+  CHECK(to_line(heard.items[1]) ==
+        R"({"name":"db","kind":"program","state":"failed","text":"exit status 1 in 5 ms: no route",)"
+        R"("since":"2026-11-21T04:24:01.000Z","next_run_ms":1000})");
+  const Json daemon = heard.reply.header.at("daemon");
+  CHECK(daemon.at("version") == "1.2.3");
+  CHECK(daemon.at("pid") == getpid());
+  CHECK(daemon.at("up_ms") == 1000);
+  CHECK(daemon.at("cycle_ms") == 1000);
+  world.cycle(1);
+  world.cycle(1);
+  CHECK(ask(world, summary).states() == "web failed: exit status 1 in 5 ms\ndb failed: exit status 1 in 5 ms\n");
+}
+
+TEST_CASE("services are chosen by name, group or state", "[control]") {
+  DaemonWorld world(two_services());
+  world.cycle(1);
+  const auto names = [&](Request request) {
+    request.verb = Verb::Summary;
+    const Heard heard = ask(world, request);
+    std::string text;
+    for (const Json& item : heard.items) text += item.at("name").get<std::string>() + " ";
+    return heard.reply.ok() ? text : heard.failure();
+  };
+  CHECK(names({}) == "web db ");
+  CHECK(names({.all = true}) == "web db ");
+  CHECK(names({.names = {"DB", "web", "db"}}) == "db web ");
+  CHECK(names({.groups = {"Databases"}}) == "db ");
+  CHECK(names({.names = {"web"}, .groups = {"databases"}}) == "web db ");
+  CHECK(names({.failed = true}) == "db ");
+  CHECK(names({.names = {"wbe"}}) == "unknown-service: there is no service \"wbe\" | did you mean \"web\"?");
+  CHECK(names({.names = {"\x1b[2J"}}) ==
+        "unknown-service: there is no service \"\\x1b[2J\" | `healerctl summary` lists them");
+  CHECK(names({.groups = {"webboxes"}}) == "unknown-group: no service is in a group \"webboxes\" | ");
+}
+
+TEST_CASE("a status tells everything about a service", "[control]") {
+  DaemonWorld world(two_services());
+  world.cycle(1, "no route");
+  const Heard heard = ask(world, {.verb = Verb::Status, .names = {"db"}});
+  REQUIRE(heard.items.size() == 1);
+  CHECK(heard.items[0].dump(1) == R"({
+ "name": "db",
+ "kind": "program",
+ "state": "failed",
+ "text": "exit status 1 in 5 ms: no route",
+ "since": "2026-11-21T04:24:00.000Z",
+ "next_run_ms": 1000,
+ "monitored": true,
+ "passive": false,
+ "groups": [
+  "databases"
+ ],
+ "place": "test.rules:10",
+ "schedule": "",
+ "last": {
+  "outcome": "exited",
+  "status": 1,
+  "when": "2026-11-21T04:24:00.000Z",
+  "elapsed_ms": 5,
+  "output": "no route"
+ },
+ "running_ms": null,
+ "runs": 1,
+ "overruns": 0,
+ "rules": [
+  {
+   "text": "if status != 0 then exec \"/bin/heal\"",
+   "place": "test.rules:11",
+   "state": "failed",
+   "failed": 1,
+   "count": 1,
+   "window": 1,
+   "held_ms": null,
+   "hold_ms": null,
+   "since": "2026-11-21T04:24:00.000Z",
+   "held_back": ""
+  }
+ ],
+ "actions": [
+  {
+   "id": 1795235040000,
+   "rule": "if status != 0 then exec \"/bin/heal\"",
+   "pid": 0,
+   "started": false,
+   "age_ms": 0,
+   "again": false
+  }
+ ]
+})");
+}
+
+TEST_CASE("a command is answered when it has happened, with the name of who gave it", "[control]") {
+  DaemonWorld world(two_services());
+  world.cycle(0);
+  Heard heard = ask(world, {.verb = Verb::Unmonitor, .names = {"db"}});
+  CHECK(heard.failure() == "none");
+  CHECK(to_line(heard.reply.end) == R"({"ok":true,"text":"1 service unmonitored"})");
+  CHECK(ask(world, {.verb = Verb::Summary}).states() == "web running: exit status 0 in 5 ms\ndb unmonitored: \n");
+  heard = ask(world, {.verb = Verb::Monitor, .all = true});
+  CHECK(heard.reply.end.at("text") == "2 services monitored");
+  CHECK(ask(world, {.verb = Verb::Summary, .names = {"db"}}).states() == "db initialising: exit status 0 in 5 ms\n");
+  const Heard history = ask(world, {.verb = Verb::History, .names = {"db"}});
+  REQUIRE(history.items.size() == 2);
+  const std::string who = geteuid() == 0 ? "root" : "uid " + std::to_string(geteuid());
+  CHECK(history.items[0].at("text") == "unmonitored by " + who);
+  CHECK(history.items[1].at("text") == "monitored by " + who);
+}
+
+TEST_CASE("a command that waits for the disk is answered after it", "[control]") {
+  DaemonWorld world(two_services());
+  world.act([](World& engine) { engine.commits = false; });
+  std::atomic<bool> answered{false};
+  Heard heard;
+  std::thread client([&] {
+    heard = ask(world, {.verb = Verb::Unmonitor, .names = {"db"}});
+    answered = true;
+  });
+  REQUIRE(world.server().wait_for_clients(1));
+  Sequence sequence = 0;
+  while (sequence == 0) {
+    world.act([&](World& engine) {
+      for (const Record& record : engine.records)
+        if (record.kind == RecordKind::Unmonitored) sequence = record.sequence;
+    });
+  }
+  CHECK_FALSE(answered);
+  world.act([&](World& engine) { engine.handle(event::Committed{.up_to = sequence}); });
+  client.join();
+  CHECK(heard.reply.end.at("text") == "1 service unmonitored");
+}
+
+TEST_CASE("validate is answered when the last service has been judged", "[control]") {
+  DaemonWorld world(two_services());
+  world.cycle(0);
+  std::atomic<bool> answered{false};
+  Heard heard;
+  std::thread client([&] {
+    heard = ask(world, {.verb = Verb::Validate, .all = true});
+    answered = true;
+  });
+  std::size_t open = 0;
+  while (open < 2) world.act([&](World& engine) { open = engine.open.size(); });
+  world.act([](World& engine) { engine.observe(engine.id("web"), 0); });
+  CHECK_FALSE(answered);
+  world.act([](World& engine) { engine.observe(engine.id("db"), 1); });
+  client.join();
+  CHECK(to_line(heard.reply.end) == R"({"ok":false,"text":"1 of the services failed"})");
+}
+
+TEST_CASE("commands that act want to know on what", "[control]") {
+  DaemonWorld world(two_services());
+  CHECK(ask(world, {.verb = Verb::Monitor}).failure() ==
+        "nothing-selected: monitor which services? | name services or groups, or say \"all\"");
+  CHECK(ask(world, {.verb = Verb::Accept, .names = {"dbb"}}).failure() ==
+        "unknown-service: there is no service \"dbb\" | did you mean \"db\"?");
+}
+
+TEST_CASE("a reload is answered with what became of it", "[control]") {
+  DaemonWorld world(two_services());
+  CHECK(ask(world, {.verb = Verb::Reload}).reply.end.at("text") == "rules reloaded");
+  world.server().thread().run([&] {
+    world.on_reload = [](const DaemonWorld::ReloadDone& done) { done(false, "a:1:2: error: no\n  x\n  ^\n"); };
+  });
+  CHECK(ask(world, {.verb = Verb::Reload}).failure() ==
+        "reload-failed: a:1:2: error: no\n  x\n  ^\n | the rules that were in force stay in force");
+  // One that takes its time, and whose client leaves meanwhile.
+  std::vector<DaemonWorld::ReloadDone> waiting;
+  const auto asked = [&] {
+    std::size_t count = 0;
+    world.server().thread().run([&] { count = waiting.size(); });
+    return count;
+  };
+  world.server().thread().run(
+      [&] { world.on_reload = [&](DaemonWorld::ReloadDone done) { waiting.push_back(std::move(done)); }; });
+  {
+    RawClient client(world.path());
+    client.send(to_line(Request{.verb = Verb::Reload}) + "\n");
+    CHECK(client.lines(1).starts_with("{\"version\":1"));
+  }
+  CHECK(world.server().wait_for_clients(0));
+  Heard heard;
+  std::thread patient([&] { heard = ask(world, {.verb = Verb::Reload}); });
+  while (asked() < 2) std::this_thread::sleep_for(milliseconds{1});
+  world.server().thread().run([&] {
+    for (const auto& done : waiting) done(true, "at last");
+  });
+  patient.join();
+  CHECK(heard.reply.end.at("text") == "at last");
+}
+
+TEST_CASE("quit is answered by the end of the connection", "[control]") {
+  DaemonWorld world(two_services());
+  std::atomic<bool> asked{false};
+  world.server().thread().run([&] { world.on_quit = [&] { asked = true; }; });
+  std::thread daemon([&] {
+    while (!asked) std::this_thread::sleep_for(milliseconds{1});
+    world.server().stop();
+  });
+  const Heard heard = ask(world, {.verb = Verb::Quit});
+  daemon.join();
+  CHECK(heard.failure() == "none");
+  CHECK(heard.reply.header.at("command") == "quit");
+  CHECK(heard.reply.end.is_null());
+}
+
+TEST_CASE("the history is read by service, time and number", "[control]") {
+  DaemonWorld world(two_services());
+  for (int i = 0; i < 3; ++i) world.cycle(1);
+  const auto kinds = [&](Request request) {
+    request.verb = Verb::History;
+    const Heard heard = ask(world, request);
+    std::string text;
+    for (const Json& item : heard.items)
+      text += item.at("service").get<std::string>() + " " + item.at("kind").get<std::string>() + "\n";
+    return heard.reply.ok() ? text : heard.failure();
+  };
+  CHECK(kinds({}) == " daemon-started\ndb rule-failed\nweb rule-failed\n");
+  CHECK(kinds({.names = {"WEB"}}) == "web rule-failed\n");
+  CHECK(kinds({.limit = 1}) == "web rule-failed\n");
+  CHECK(kinds({.since = seconds{1}}) == "web rule-failed\n");
+  CHECK(kinds({.since = hours{900'000'000}}) == " daemon-started\ndb rule-failed\nweb rule-failed\n");
+  CHECK(kinds({.names = {"wbe"}}) == "unknown-service: there is no service \"wbe\" | did you mean \"web\"?");
+  CHECK(kinds({.names = {"web", "db"}}) == "bad-request: the history is that of one service, or of all | ");
+}
+
+TEST_CASE("whoever follows the history sees what happens, once", "[control]") {
+  DaemonWorld world(two_services());
+  RawClient client(world.path());
+  client.send(to_line(Request{.verb = Verb::History, .follow = true}) + "\n");
+  CHECK(client.lines(2).find("daemon-started") != std::string::npos);
+  std::string followed;
+  for (int i = 0; i < 20; ++i) {
+    world.cycle(1);
+    followed += client.lines(1);  // often in the middle of what a cycle has written
+    world.cycle(0);
+  }
+  std::string all;
+  for (const Json& item : ask(world, {.verb = Verb::History, .limit = 1000}).items)
+    if (item.at("kind") != "daemon-started") all += item_line(item);
+  followed +=
+      client.lines(static_cast<std::size_t>(std::ranges::count(all, '\n') - std::ranges::count(followed, '\n')));
+  CHECK(followed == all);
+  CHECK(std::ranges::count(all, '\n') >= 40);
+}
+
+TEST_CASE("only so many may follow", "[control]") {
+  DaemonWorld world(two_services());
+  std::vector<RawClient> followers;
+  const std::string follow = to_line(Request{.verb = Verb::History, .follow = true}) + "\n";
+  for (int i = 0; i < 16; ++i) {
+    followers.emplace_back(world.path());
+    followers.back().send(follow);
+    CHECK(followers.back().lines(1).starts_with("{\"version\":1,\"command\""));
+  }
+  RawClient late(world.path());
+  late.send(follow);
+  CHECK(late.lines(1).find("\"busy\"") != std::string::npos);
+  followers.pop_back();
+  REQUIRE(world.server().wait_for_clients(16));
+  late.send(follow);
+  CHECK(late.lines(1).starts_with("{\"version\":1,\"command\""));
+}
+
+TEST_CASE("explain tells where each rule stands and when it last fired", "[control]") {
+  DaemonWorld world(two_services());
+  world.cycle(1, "no route");
+  world.cycle(0);
+  const Heard heard = ask(world, {.verb = Verb::Explain, .names = {"web", "db"}});
+  REQUIRE(heard.items.size() == 2);
+  CHECK(heard.items[1].dump(1) == R"({
+ "name": "db",
+ "kind": "program",
+ "state": "running",
+ "place": "test.rules:10",
+ "notes": [
+  "The next run is in 1 s.",
+  "The last run: exit status 0 in 5 ms."
+ ],
+ "rules": [
+  {
+   "text": "if status != 0 then exec \"/bin/heal\"",
+   "place": "test.rules:11",
+   "state": "ok",
+   "now": "the last run passed it",
+   "if_failed": "fires: exec /bin/heal",
+   "if_clear": "does nothing",
+   "held_back": "its program still runs; it is run once more when that has ended",
+   "last_fired": {
+    "sequence": 3,
+    "when": "2026-11-21T04:24:00.000Z",
+    "kind": "rule-failed",
+    "severity": "error",
+    "service": "db",
+    "text": "status failed (1) -- no route",
+    "output": ""
+   }
+  }
+ ],
+ "actions": [
+  {
+   "id": 1795235040000,
+   "rule": "if status != 0 then exec \"/bin/heal\"",
+   "pid": 0,
+   "started": false,
+   "age_ms": 1000,
+   "again": false
+  }
+ ]
+})");
+  CHECK(heard.items[0].at("rules")[0].at("last_fired").is_null());
+}
+
+TEST_CASE("very many services are answered in pages, and the loop goes on between them", "[control]") {
+  constexpr std::size_t kMany = 20'000;
+  DaemonWorld world(many_services(kMany));
+  RawClient slow(world.path());
+  slow.send(to_line(Request{.verb = Verb::Status}) + "\n");
+  CHECK(slow.lines(2).find("service_0") != std::string::npos);
+  // It does not read on: others are served, and a reload may take services away.
+  CHECK(ask(world, {.verb = Verb::Summary}).items.size() == kMany);
+  world.act([](World& engine) { engine.handle(event::Swap{plan_swap(*engine.engine.graph(), many_services(3))}); });
+  CHECK(ask(world, {.verb = Verb::Summary}).items.size() == 3);
+  slow.half_close();
+  const std::string rest = slow.rest();
+  CHECK(rest.find("\"end\":{\"services\":") != std::string::npos);
+  CHECK(rest.find("service_19999") == std::string::npos);
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+// The program healerctl itself, against a daemon without a machine: what it prints, and how it exits.
+#include <pty.h>
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "control/daemon_world.hpp"
+#include "control/render_text.hpp"
+#include "store/sqlite_store.hpp"
+
+using namespace healer;
+using namespace healer::test;
+using healer::control::Json;
+
+namespace {
+
+struct Ran {
+  int status = -1;
+  std::string out;
+  std::string err;
+
+  /// "STATUS|out|err".
+  [[nodiscard]] std::string all() const { return std::to_string(status) + "|" + out + "|" + err; }
+};
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Runs healerctl with `arguments` (words for a shell), piped, with `variables` ("NAME=value ...") set.
+Ran healerctl(const std::string& arguments, const std::string& variables = {}) {
+  const TemporaryFolder folder;
+  const std::string command = "{ TZ=UTC " + variables + " " + HEALERCTL + " " + arguments + "; } >" + folder.path() +
+                              "/out 2>" + folder.path() + "/err";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_whole(folder.path() + "/out"),
+          read_whole(folder.path() + "/err")};
+}
+
+Ran healerctl(DaemonWorld& world, const std::string& arguments) {
+  return healerctl("--socket " + world.path() + " " + arguments);
+}
+
+/// What it prints on a terminal of `columns`, with `variable` ("NAME=value", or empty) in its environment.
+std::string on_terminal(DaemonWorld& world, const std::vector<std::string>& arguments, unsigned short columns,
+                        const std::string& variable = {}) {
+  std::vector<std::string> words{HEALERCTL, "--socket", world.path()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  std::vector<std::string> variables{"TERM=xterm", "LC_ALL=C.UTF-8", "TZ=UTC", variable};
+  std::vector<char*> environment;
+  for (std::string& one : variables)
+    if (!one.empty()) environment.push_back(one.data());
+  environment.push_back(nullptr);
+  winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    execve(HEALERCTL, argv.data(), environment.data());
+    _exit(127);
+  }
+  std::string text;
+  char bytes[4096];
+  for (ssize_t count = 0; (count = read(terminal, bytes, sizeof bytes)) > 0;)
+    text.append(bytes, static_cast<std::size_t>(count));
+  close(terminal);
+  waitpid(child, nullptr, 0);
+  std::erase(text, '\r');
+  return text;
+}
+
+/// The names of all fields of a document, as paths: "services[].last.status".
+void collect(const Json& json, const std::string& path, std::set<std::string>& names) {
+  if (json.is_object()) {
+    for (const auto& [name, value] : json.items()) {
+      const std::string here = path.empty() ? name : path + "." + name;
+      names.insert(here);
+      collect(value, here, names);
+    }
+  } else if (json.is_array()) {
+    for (const Json& element : json) collect(element, path + "[]", names);
+  }
+}
+
+/// The fields that the man page documents.
+std::set<std::string> documented() {
+  const std::string page = read_whole(std::string(HEALER_SOURCE_DIR) + "/man/healerctl.1");
+  std::set<std::string> names;
+  const std::regex field(R"(^\.B\s+([a-z_]+(?:\[\])?(?:\.[a-z_]+(?:\[\])?)*)$)", std::regex::multiline);
+  const std::size_t begin = page.find(".SH JSON");
+  const std::string section = page.substr(begin, page.find("\n.SH ", begin + 1) - begin);
+  for (std::sregex_iterator match(section.begin(), section.end(), field), end; match != end; ++match) {
+    std::string name = (*match)[1];
+    if (name.ends_with("[]")) name.resize(name.size() - 2);
+    names.insert(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("healerctl without a daemon says what to do", "[control][healerctl]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/healer.sock";
+  CHECK(healerctl("--socket " + path + " status").all() ==
+        "2||healerctl: healerd is not running (no socket at " + path +
+            ")\n  start it (systemctl start healerd), or name its socket with --socket\n");
+  CHECK(healerctl("--socket " + path + " --json status").all() ==
+        "2|{\"version\":1,\"error\":{\"code\":\"not-running\",\"message\":\"healerd is not running (no socket at " +
+            path + ")\",\"remedy\":\"start it (systemctl start healerd), or name its socket with --socket\"}}\n|");
+  CHECK(healerctl("ping", "HEALER_SOCKET=" + path).err.find("(no socket at " + path + ")") != std::string::npos);
+}
+
+TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]") {
+  const auto complaint = [](const std::string& arguments) {
+    const Ran ran = healerctl(arguments);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK(ran.err.ends_with("\n  `healerctl --help` shows how it is used\n"));
+    return ran.err.substr(0, ran.err.find('\n'));
+  };
+  CHECK(complaint("") == "healerctl: which command?");
+  CHECK(complaint("sumary") == "healerctl: there is no command \"sumary\"; did you mean \"summary\"?");
+  CHECK(complaint("--socket /x staus --json") == "healerctl: there is no command \"staus\"; did you mean \"status\"?");
+  CHECK(complaint("'\x1b[2J'") == "healerctl: there is no command \"\\x1b[2J\"");
+  CHECK(complaint("status --bogus") == "healerctl: The following argument was not expected: --bogus");
+  CHECK(complaint("explain") == "healerctl: explain which service?");
+  CHECK(complaint("monitor") == "healerctl: monitor which services? Name them or a group (-g), or say \"all\"");
+  CHECK(complaint("history --since tomorrow") ==
+        "healerctl: --since tomorrow: not a duration (such as \"2 hours\" or 90m)");
+  CHECK(complaint("history -n 0").starts_with("healerctl: --lines: "));
+  CHECK(complaint("--color --no-color status") == "healerctl: --color excludes --no-color");
+}
+
+TEST_CASE("healerctl helps", "[control][healerctl]") {
+  CHECK(healerctl("--version").all() == "0|healerctl " HEALER_VERSION "\n|");
+  const Ran help = healerctl("--help");
+  CHECK(help.status == 0);
+  for (const char* command : {"summary", "status", "explain", "history", "monitor", "unmonitor", "validate", "accept",
+                              "reload", "quit", "ping"}) {
+    CHECK(help.out.find(std::string("\n  ") + command + " ") != std::string::npos);
+    const Ran own = healerctl(std::string(command) + " --help");
+    CHECK(own.status == 0);
+    CHECK(own.out.find(std::string("healerctl ") + command) != std::string::npos);
+  }
+}
+
+TEST_CASE("healerctl shows services, plain where it is piped", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  world.cycle(1, "no route\n");
+  std::string out = std::regex_replace(healerctl(world, "summary").out, std::regex(" {2,}"), "~");
+  // For how long is told by the clock on the wall, which the daemon without a machine does not follow.
+  out = std::regex_replace(out, std::regex("db~failed~[^~]*~"), "db~failed~~");
+  CHECK(out == R"(healer 1.2.3, up 0 ms, cycle 1 s
+
+SERVICE~STATE~FOR~NEXT~WHAT
+web~failing~1 s~exit status 1 in 5 ms: no route (1 of the last 3 runs failed, 3 in a row are needed)
+db~failed~~1 s~exit status 1 in 5 ms: no route
+
+2 services: 1 failed, 1 failing
+)");
+  const Ran status = healerctl(world, "status -g databases");
+  CHECK(status.status == 0);
+  CHECK(status.out.find("\n\ndb\n  state      failed for ") != std::string::npos);
+  CHECK(status.out.ends_with("\n\n1 service: 1 failed\n"));
+  CHECK(healerctl(world, "explain web").out == R"(web is failing (test.rules:10)
+  The next run is in 1 s.
+  The last run: exit status 1 in 5 ms: no route.
+
+  1. if status != 0 for 3 cycles then exec "/bin/heal" (test.rules:11)
+     now          the last run failed it; 1 of the last 3 runs failed, 3 in a row are needed
+     if it holds  does nothing yet: 2 of the last 3 runs failed, 3 in a row are needed
+     if not       does nothing
+)");
+  CHECK(healerctl(world, "status nosuch").all() ==
+        "1||healerctl: there is no service \"nosuch\"\n  `healerctl summary` lists them\n");
+}
+
+TEST_CASE("healerctl exits with what was asked for", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  world.cycle(0);
+  CHECK(healerctl(world, "summary --exit-code").status == 0);
+  CHECK(healerctl(world, "status --exit-code").status == 0);
+  world.cycle(1);
+  CHECK(healerctl(world, "summary").status == 0);
+  CHECK(healerctl(world, "summary --exit-code").status == 1);
+  CHECK(healerctl(world, "status --exit-code db").status == 1);
+  CHECK(healerctl(world, "status --exit-code web").status == 0);
+  CHECK(healerctl(world, "summary >/dev/full").all() ==
+        "1||healerctl: cannot write the output: No space left on device\n");
+}
+
+TEST_CASE("healerctl commands and says what happened", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  world.cycle(0);
+  CHECK(healerctl(world, "unmonitor WEB").all() == "0|1 service unmonitored\n|");
+  CHECK(healerctl(world, "monitor all").all() == "0|2 services monitored\n|");
+  CHECK(healerctl(world, "accept -g databases").all() == "0|1 service accepted\n|");
+  CHECK(healerctl(world, "monitor wbe").all() ==
+        "1||healerctl: there is no service \"wbe\"\n  did you mean \"web\"?\n");
+  CHECK(healerctl(world, "ping").all() == "0|healerd 1.2.3 answers, pid " + std::to_string(getpid()) + ", up 0 ms\n|");
+  CHECK(healerctl(world, "reload").all() == "0|rules reloaded\n|");
+  world.server().thread().run([&] {
+    world.on_reload = [](const DaemonWorld::ReloadDone& done) { done(false, "a.conf:1:2: error: no\n  x\n  ^\n"); };
+  });
+  CHECK(healerctl(world, "reload").all() ==
+        "1||healerctl: a.conf:1:2: error: no\n  x\n  ^\n  the rules that were in force stay in force\n");
+  world.act([](World& engine) { engine.answer = [&engine](ServiceId id) { return id == engine.id("db") ? 1 : 0; }; });
+  CHECK(healerctl(world, "validate").all() == "1|1 of the services failed\n|");
+  CHECK(healerctl(world, "validate web").all() == "0|all services are in order\n|");
+}
+
+TEST_CASE("healerctl shows the history, of a daemon and of a state file", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  world.cycle(1);
+  CHECK(healerctl(world, "history").out ==
+        "2026-11-21 04:24:00  healer: healer test started\n"
+        "2026-11-21 04:24:00  db: status failed (1) -- no output\n");
+  CHECK(healerctl(world, "history -n 1 DB").out == "2026-11-21 04:24:00  db: status failed (1) -- no output\n");
+  CHECK(healerctl(world, "history nosuch").status == 1);
+
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/state";
+  {
+    auto opened = store::SqliteStore::open(path, {});
+    REQUIRE(opened);
+    engine::effect::Commit commit;
+    commit.sequence = 1;
+    commit.records.push_back(
+        {.sequence = 1, .when = World::kStart.wall, .kind = RecordKind::RunOverrun, .service = "web", .text = "late"});
+    (*opened)->submit(commit);
+    (*opened)->flush();
+  }
+  CHECK(healerctl("history --state " + path).all() == "0|2026-11-21 04:24:00  web: late\n|");
+  CHECK(healerctl("history --state " + path + " db").all() == "0||");
+  CHECK(Json::parse(healerctl("history --json --state " + path).out)["records"][0]["kind"] == "run-overrun");
+  const Ran none = healerctl("history --state " + folder.path() + "/none");
+  CHECK(none.status == 1);
+  CHECK(none.err.find(folder.path() + "/none") != std::string::npos);
+}
+
+TEST_CASE("healerctl uses the terminal that there is", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  world.cycle(1, "no route");
+  const std::string wide = on_terminal(world, {"summary"}, 100);
+  CHECK(wide.find("\x1b[1;31mfailed\x1b[0m") != std::string::npos);
+  CHECK(wide.find("…\n") != std::string::npos);
+  for (std::size_t at = 0; at < wide.size(); at = wide.find('\n', at) + 1)
+    CHECK(display_width(
+              std::regex_replace(wide.substr(at, wide.find('\n', at) - at), std::regex("\x1b\\[[0-9;]*m"), "")) <= 100);
+  const std::string narrow = on_terminal(world, {"summary"}, 40);
+  CHECK(narrow.find("SERVICE  STATE    WHAT\n") != std::string::npos);
+  CHECK(on_terminal(world, {"summary"}, 120, "NO_COLOR=1").find('\x1b') == std::string::npos);
+  CHECK(on_terminal(world, {"summary"}, 120, "NO_COLOR=").find('\x1b') != std::string::npos);
+  CHECK(on_terminal(world, {"summary", "--no-color"}, 120).find('\x1b') == std::string::npos);
+  CHECK(on_terminal(world, {"summary", "--color"}, 120, "NO_COLOR=1").find('\x1b') != std::string::npos);
+  CHECK(healerctl(world, "summary").out.find('\x1b') == std::string::npos);
+  CHECK(healerctl(world, "summary --color").out.find('\x1b') != std::string::npos);
+}
+
+TEST_CASE("what a program printed cannot command the terminal", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  world.cycle(1,
+              "\x1b]0;owned\x07\x1b[2J\xc2\x9b"
+              "31m\r");
+  for (const char* command : {"summary", "status", "explain db", "history"}) {
+    const std::string out = healerctl(world, command).out;
+    CHECK(out.find("owned") != std::string::npos);
+    for (const char* sequence : {"\x1b", "\x07", "\r", "\xc2\x9b"}) CHECK(out.find(sequence) == std::string::npos);
+  }
+}
+
+TEST_CASE("the --json documents are what the man page says, no more and no less", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  world.cycle(1, "no route");
+  world.act([](World& engine) {
+    engine.handle(event::ActionStarted{engine.execs.back().action, 4242});
+    engine.advance(seconds{1});
+  });
+  std::set<std::string> seen;
+  for (const char* command :
+       {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload", "status nosuch"}) {
+    const Ran ran = healerctl(world, std::string(command) + " --json");
+    INFO(command << ": " << ran.out);
+    CHECK(ran.err.empty());
+    const Json document = Json::parse(ran.out);
+    CHECK(document.at("version") == 1);
+    collect(document, "", seen);
+  }
+  // What the fixed order of a document gives to a reader.
+  CHECK(healerctl(world, "summary --json web").out.starts_with("{\"version\":1,\"command\":\"summary\",\"daemon\":{"));
+  CHECK(seen == documented());
+}
+
+TEST_CASE("a followed history is a document a line", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/out";
+  const pid_t child = fork();
+  if (child == 0) {
+    const int file = ::open(out.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    dup2(file, STDOUT_FILENO);
+    execl(HEALERCTL, HEALERCTL, "--socket", world.path().c_str(), "--json", "history", "-f", nullptr);
+    _exit(127);
+  }
+  const auto lines = [&] {
+    const std::string text = read_whole(out);
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto wait_for = [&](std::ptrdiff_t count) {
+    while (lines() < count && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(milliseconds{5});
+    return lines() == count;
+  };
+  CHECK(wait_for(1));
+  world.cycle(1);
+  CHECK(wait_for(2));
+  kill(child, SIGTERM);
+  waitpid(child, nullptr, 0);
+  CHECK(world.server().wait_for_clients(0));
+  std::ifstream file(out);
+  std::string line;
+  std::getline(file, line);
+  CHECK(Json::parse(line).at("kind") == "daemon-started");
+  std::getline(file, line);
+  CHECK(Json::parse(line).at("kind") == "rule-failed");
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "control/wire.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace healer;
+using namespace healer::control;
+
+namespace {
+
+const WallTime kWhen{milliseconds{1'795'235'064'123}};
+
+std::string parsed(std::string_view line) {
+  const auto result = parse_request(line);
+  if (const auto* failure = std::get_if<Failure>(&result))
+    return failure->code + ": " + failure->message + " | " + failure->remedy;
+  return to_line(std::get<Request>(result));
+}
+
+template <typename T>
+void check_round_trip(const T& value) {
+  const std::string line = to_line(Json(value));
+  INFO(line);
+  CHECK(Json::parse(line).get<T>() == value);
+}
+
+ServiceStatus full_status() {
+  ServiceStatus status;
+  status.name = "ping_web";
+  status.kind = "program";
+  status.state = "failed";
+  status.text = "status 1: no route";
+  status.since = kWhen;
+  status.next_run = seconds{12};
+  status.monitored = true;
+  status.passive = true;
+  status.groups = {"web", "all hosts"};
+  status.place = "/etc/healer/healer.conf:12";
+  status.schedule = "every 2 cycles";
+  status.last = RunView{"exited", 1, kWhen, milliseconds{120}, "no route\n\x1b[31m"};
+  status.running = milliseconds{5};
+  status.runs = 18'446'744'073'709'551'615U;
+  status.overruns = 3;
+  status.rules = {{"if status != 0 for 3 cycles then alert", "/etc/healer/healer.conf:13", "failed", 3, 3, 3,
+                   seconds{1}, seconds{90}, kWhen, "dormant"}};
+  status.actions = {{7, "if status != 0 then exec \"/x\"", 4242, true, minutes{2}, true}};
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("what is written on the wire is read back the same", "[control]") {
+  check_round_trip(Request{1, Verb::History, {"a", "Ä \"b\"\n"}, {"g"}, true, true, hours{2}, true, 50});
+  check_round_trip(Request{});
+  check_round_trip(Failure{"code", "message", "remedy"});
+  check_round_trip(DaemonView{"0.1.0", 42, hours{30}, seconds{30}, 3600, 7, {"/etc/healer/healer.conf"}, true, true});
+  check_round_trip(full_status());
+  check_round_trip(ServiceStatus{});
+  check_round_trip(static_cast<ServiceSummary>(full_status()));
+  check_round_trip(Totals{6, 1, 1, 1, 1, 1});
+  check_round_trip(RecordView{9, kWhen, "rule-failed", "error", "web", "status failed (1)", "no route"});
+  check_round_trip(Done{false, "2 of the services failed"});
+  RuleExplanation rule{"if ...", "f:1",  "failing", "now",
+                       "then",   "else", "held",    RecordView{1, kWhen, "k", "s", "n", "t", "o"}};
+  check_round_trip(
+      ServiceExplanation{"web", "program", "running", "f:1", {"note"}, {rule, RuleExplanation{}}, {ActionView{}}});
+}
+
+TEST_CASE("a request says only what is not the default", "[control]") {
+  CHECK(to_line(Request{.verb = Verb::Status}) == R"({"version":1,"command":"status"})");
+  CHECK(to_line(Request{.verb = Verb::History, .names = {"web"}, .since = hours{2}, .follow = true, .limit = 50}) ==
+        R"({"version":1,"command":"history","names":["web"],"since_ms":7200000,"follow":true,"limit":50})");
+}
+
+TEST_CASE("each line of a reply has its form", "[control]") {
+  CHECK(header_line(Verb::Ping, {.version = "0.1.0", .pid = 42}) ==
+        R"({"version":1,"command":"ping","daemon":{"version":"0.1.0","pid":42,"up_ms":0,"cycle_ms":0,"cycles":0,)"
+        R"("generation":0,"files":[],"shadow":false,"dry_run":false}})"
+        "\n");
+  CHECK(item_line(ServiceSummary{.name = "a"}) ==
+        R"({"item":{"name":"a","kind":"","state":"","text":"","since":null,"next_run_ms":null}})"
+        "\n");
+  CHECK(end_line(Done{true, "done"}) == "{\"end\":{\"ok\":true,\"text\":\"done\"}}\n");
+  CHECK(error_line({"denied", "no", ""}) ==
+        "{\"version\":1,\"error\":{\"code\":\"denied\",\"message\":\"no\",\"remedy\":\"\"}}\n");
+}
+
+TEST_CASE("output of programs that is not UTF-8 does not break a reply", "[control]") {
+  CHECK(Json::parse(item_line(RecordView{.text = "caf\xe9 \xff"}))["item"]["text"] == "caf\xef\xbf\xbd \xef\xbf\xbd");
+}
+
+TEST_CASE("a request that is none is refused with its reason", "[control]") {
+  CHECK(parsed(R"({"version":1,"command":"ping"})") == R"({"version":1,"command":"ping"})");
+  CHECK(parsed(R"({"version":1,"command":"ping","newer":[1,2]})") == R"({"version":1,"command":"ping"})");
+  const std::string remedy = " | send one JSON object on a line, such as {\"version\":1,\"command\":\"ping\"}";
+  CHECK(parsed("") == "bad-request: the request is not understood: it is not JSON" + remedy);
+  CHECK(parsed("status") == "bad-request: the request is not understood: it is not JSON" + remedy);
+  CHECK(parsed("{\"version\":1") == "bad-request: the request is not understood: it is not JSON" + remedy);
+  CHECK(parsed("\xff\xfe") == "bad-request: the request is not understood: it is not JSON" + remedy);
+  CHECK(parsed("[]") == "bad-request: the request is not understood: it is not a JSON object" + remedy);
+  CHECK(parsed("{}") == "bad-request: the request is not understood: it names no \"command\"" + remedy);
+  CHECK(parsed(R"({"command":"ping"})") ==
+        "bad-request: the request is not understood: it has no \"version\"" + remedy);
+  CHECK(parsed(R"({"version":1,"command":7})") ==
+        "bad-request: the request is not understood: it names no \"command\"" + remedy);
+  CHECK(parsed(R"({"version":1,"command":"history","limit":-1})") ==
+        "bad-request: the request is not understood: a number out of range" + remedy);
+  CHECK(parsed(R"({"version":1,"command":"history","limit":4294967296})") ==
+        "bad-request: the request is not understood: a number out of range" + remedy);
+  CHECK(parsed(R"({"version":1,"command":"history","limit":1.5})") ==
+        "bad-request: the request is not understood: not a whole number" + remedy);
+  CHECK(parsed(R"({"version":1,"command":"status","names":"web"})") ==
+        "bad-request: the request is not understood: not a list" + remedy);
+  CHECK_THAT(parsed(R"({"version":1,"command":"status","names":[7]})"), Catch::StartsWith("bad-request: "));
+  CHECK(parsed(R"({"version":2,"command":"ping"})") ==
+        "version: version 2 of the protocol is not spoken here, only version 1 | use the healerctl of the same release "
+        "as healerd");
+  CHECK(parsed(R"({"version":1,"command":"sumary"})") ==
+        "unknown-command: there is no command \"sumary\" | did you mean \"summary\"?");
+  CHECK(parsed(R"({"version":1,"command":"\u001b[2J"})") == "unknown-command: there is no command \"\\x1b[2J\" | ");
+}
+
+TEST_CASE("hostile nesting is refused, not followed", "[control]") {
+  for (const char* opener : {"[", "{\"a\":"}) {
+    std::string nested;
+    while (nested.size() < kMaxRequest) nested += opener;
+    CHECK_THAT(parsed(nested), Catch::StartsWith("bad-request: "));
+  }
+}
+
+TEST_CASE("verbs have names, and those that act are known", "[control]") {
+  for (int i = 0; i < static_cast<int>(Verb::Count_); ++i) {
+    const Verb verb = static_cast<Verb>(i);
+    CHECK(verb_of(to_string(verb)) == verb);
+  }
+  CHECK(verb_of("none") == Verb::Count_);
+  CHECK_FALSE(acts(Verb::History));
+  CHECK(acts(Verb::Monitor));
+  CHECK(acts(Verb::Quit));
+}

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""healerctl against a real daemon: what it prints, what it changes, how it ends."""
+import json
+import os
+import subprocess
+
+import support
+
+
+class Control(support.Case):
+    @staticmethod
+    def state(daemon: support.Daemon, name: str) -> str:
+        return next(service["state"] for service in daemon.ask("summary")["services"] if service["name"] == name)
+
+    def two(self) -> support.Daemon:
+        good, bad = self.statuses("good", [0]), self.statuses("bad", [1])
+        daemon = self.start(f'check program good with path "{good}"\n  group web\n  if status != 0 then alert\n'
+                            f'check program bad with path "{bad}"\n  if status != 0 for 2 cycles then alert\n')
+        self.wait_for(lambda: self.state(daemon, "bad") == "failed", "the failure")
+        return daemon
+
+    def test_reading_commands_answer_in_text_and_in_json(self):
+        daemon = self.two()
+        for words in (("status",), ("summary",), ("history",), ("explain", "bad")):
+            text = daemon.ctl(*words)
+            self.assertEqual((text.returncode, text.stderr), (0, ""), words)
+            self.assertIn("bad", text.stdout)
+            self.assertNotIn("\x1b", text.stdout)
+            self.assertEqual(daemon.ask(*words)["version"], 1)
+        self.assertIn(f"{daemon.rules}:", daemon.ctl("explain", "bad").stdout)
+        states = {service["name"]: service["state"] for service in daemon.ask("status")["services"]}
+        self.assertEqual(states, {"good": "running", "bad": "failed"})
+
+    def test_a_command_returns_when_the_thing_has_happened(self):
+        daemon = self.two()
+        self.assertEqual(daemon.ctl("unmonitor", "-g", "web").returncode, 0)
+        states = {service["name"]: service["state"] for service in daemon.ask("summary")["services"]}
+        self.assertEqual(states, {"good": "unmonitored", "bad": "failed"})
+        before = self.runs("good")
+        self.assertEqual(daemon.ctl("monitor", "all").returncode, 0)
+        self.wait_for(lambda: self.runs("good") > before, "a run")
+        self.assertEqual(daemon.ctl("validate").returncode, 1)  # bad is failed
+        records = [record["kind"] for record in daemon.ask("history", "good")["records"]]
+        self.assertEqual(records, ["unmonitored", "monitored"])
+
+    def test_faults_are_told_with_a_remedy_and_an_exit_status(self):
+        daemon = self.two()
+        unknown = daemon.ctl("explain", "goood")
+        self.assertEqual(unknown.returncode, 1)
+        self.assertIn("good", unknown.stderr)
+        self.assertEqual(daemon.ctl("frobnicate").returncode, 2)
+        lost = subprocess.run([str(support.BUILD / "healerctl"), "--socket", str(self.path("nowhere")), "status"],
+                              capture_output=True, text=True)
+        self.assertEqual(lost.returncode, 2)
+        self.assertIn(str(self.path("nowhere")), lost.stderr)
+
+    def test_a_stranger_is_refused(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        daemon = self.two()
+        self.folder.chmod(0o755)
+        daemon.folder.chmod(0o755)
+        done = subprocess.run([str(support.BUILD / "healerctl"), "--socket", str(daemon.socket), "unmonitor", "all"],
+                              capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(self.state(daemon, "good"), "running")
+
+    def test_history_is_followed_as_it_happens(self):
+        daemon = self.two()
+        follower = subprocess.Popen([str(support.BUILD / "healerctl"), "--socket", str(daemon.socket), "history", "--follow",
+                                     "--json"], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (follower.kill(), follower.wait(), follower.stdout.close()))
+        daemon.ctl("unmonitor", "good")
+        for line in follower.stdout:
+            if '"unmonitored"' in line:
+                return
+        self.fail("the follower ended without a word of it")
+
+    def test_rules_are_rehearsed_in_virtual_time(self):
+        rules = self.path("rehearsed.rules")
+        rules.write_text('set daemon 20\ncheck program node with path "/bin/true"\n'
+                         '  if status != 0 for 3 cycles then exec "/bin/true"\n')
+        rules.chmod(0o600)
+        script = self.path("script")
+        script.write_text("node: 0 1 1 1 0\n")
+        command = [str(support.BUILD / "healerctl"), "simulate", str(rules), "--script", str(script)]
+        text = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(text.returncode, 0, text.stderr)
+        self.assertIn("run 4  rule-failed", text.stdout)
+        self.assertIn("run 4  exec  /bin/true", text.stdout)
+        document = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True).stdout)
+        self.assertEqual(document["version"], 1)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""State lasts: what has fired does not fire again, and counters go on where they were, over SIGKILL, reload and SIGHUP."""
+import signal
+import subprocess
+
+import support
+
+
+class Lasting(support.Case):
+    def acting(self, tolerance: str, every: str = "") -> str:
+        """Rules of a check that always fails and whose action leaves a line in `acted`."""
+        check = self.statuses("check", [1])
+        act = self.script("act", f"echo x >> {self.path('acted')}")
+        return f'check program node with path "{check}" {every}\n  if status != 0 {tolerance} then exec "{act}"\n'
+
+    def more_runs(self, count: int) -> None:
+        wanted = self.runs("check") + count
+        self.wait_for(lambda: self.runs("check") >= wanted, f"{count} more runs")
+
+    def test_what_has_fired_does_not_fire_again_after_a_kill(self):
+        daemon = self.start(self.acting("for 2 cycles"))
+        self.wait_for(lambda: self.lines("acted"), "the action")
+        for _ in range(3):
+            daemon.kill()
+            daemon.launch()
+            self.more_runs(3)
+        self.assertEqual(self.lines("acted"), 1)
+
+    def test_counters_go_on_after_a_kill(self):
+        daemon = self.configure(self.acting("for 5 cycles"), cycle="2").launch()
+        self.wait_for(lambda: self.runs("check") >= 3, "three runs")
+        self.wait_for(lambda: "3 of the last 5" in daemon.ctl("explain", "node").stdout, "the third judgement")
+        daemon.kill()
+        daemon.launch()
+        self.wait_for(lambda: self.lines("acted"), "the action")
+        self.assertLessEqual(self.runs("check"), 6)  # a fifth failure, not five new ones
+
+    def test_a_reload_keeps_what_did_not_change(self):
+        rules = self.acting("for 2 cycles")
+        daemon = self.start(rules)
+        self.wait_for(lambda: self.lines("acted"), "the action")
+        daemon.write_rules(self.settings(daemon) + "set alert nobody@localhost\n" + rules + "  if status = 77 then alert\n")
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.more_runs(4)
+        self.assertEqual(self.lines("acted"), 1)
+
+    def test_a_hang_up_with_a_broken_file_changes_nothing(self):
+        rules = self.acting("for 2 cycles")
+        daemon = self.start(rules)
+        self.wait_for(lambda: self.lines("acted"), "the action")
+        daemon.write_rules(self.settings(daemon) + rules + "check progam x\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "the rules files have errors" in daemon.log_text(), "the refusal in the log")
+        done = daemon.reload()
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("progam", done.stdout + done.stderr)
+        self.more_runs(3)
+        self.assertEqual(self.lines("acted"), 1)
+
+    def test_a_start_with_a_broken_file_runs_the_last_good_rules(self):
+        rules = self.acting("for 2 cycles")
+        daemon = self.start(rules)
+        self.wait_for(lambda: self.lines("acted"), "the action")
+        daemon.stop()
+        daemon.write_rules(self.settings(daemon) + rules + "check progam x\n")
+        daemon.launch()
+        self.more_runs(3)
+        self.assertEqual(self.lines("acted"), 1)
+        self.assertIn("the rules files have errors", daemon.log_text())
+
+    def test_a_broken_file_without_an_earlier_one_is_refused(self):
+        daemon = self.configure("check progam x\n")
+        done = subprocess.run([str(support.BUILD / "healerd"), "-I", "-c", str(daemon.rules)], capture_output=True,
+                              text=True, timeout=support.LIMIT)
+        daemon.errors.write_text("")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("healer.conf:7:7: error:", done.stderr)
+
+    def test_an_exec_that_runs_outlives_the_daemon_and_never_runs_twice(self):
+        check = self.statuses("check", [1])
+        act = self.script("act", f"echo x >> {self.path('acted')}; while [ ! -e {self.path('go')} ]; do sleep 0.1; done")
+        daemon = self.start(f'check program node with path "{check}"\n  if status != 0 then exec "{act}" repeat every 1 cycles\n')
+        self.wait_for(lambda: self.lines("acted"), "the action")
+        daemon.kill()
+        daemon.launch()
+        self.more_runs(4)
+        self.assertEqual(self.lines("acted"), 1)
+        self.path("go").touch()
+        self.wait_for(lambda: self.lines("acted") >= 2, "the firing that was held back")
+
+    def test_a_person_s_unmonitor_lasts(self):
+        daemon = self.start(self.acting("for 2 cycles"))
+        self.assertEqual(daemon.ctl("unmonitor", "node").returncode, 0)
+        daemon.kill()
+        daemon.launch()
+        self.assertIn("unmonitored", daemon.ctl("summary").stdout.lower())
+        before = self.runs("check")
+        self.assertEqual(daemon.ctl("monitor", "node").returncode, 0)
+        self.wait_for(lambda: self.runs("check") > before, "a run")
+
+
+if __name__ == "__main__":
+    support.main()

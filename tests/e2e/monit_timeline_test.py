@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""The same rules, the same outcomes: healer, the real monit and a model of its counting fire at the same runs."""
+import shutil
+import subprocess
+
+import support
+from support import processes
+
+import plans
+
+RUNS = 14
+
+
+class MonitTimeline(support.Case):
+    def run_monit(self, plan) -> subprocess.Popen:
+        folder = self.path("monit")
+        folder.mkdir()
+        control = folder / "monitrc"
+        control.write_text(f"set daemon 1\nset log {folder}/log\nset pidfile {folder}/pid\nset idfile {folder}/id\n"
+                           f"set statefile {folder}/state\n" + plans.programs(folder, plan))
+        control.chmod(0o600)
+        return subprocess.Popen(["monit", "-I", "-c", str(control)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, preexec_fn=processes.die_with_parent)
+
+    def same(self, folder, expected: list[str]) -> None:
+        """The last actions may still be writing their line."""
+        try:
+            self.wait_for(lambda: plans.fired(folder, RUNS) == expected, "equal firings", limit=5)
+        except self.failureException:
+            self.assertEqual(plans.fired(folder, RUNS), expected)
+
+    def compare(self, seed: int) -> None:
+        plan = plans.services(seed, 20, RUNS)
+        expected = sorted(line for service in plan for line in service.firings())
+        self.assertGreater(len(expected), 20)
+        folder = self.path("healer")
+        folder.mkdir()
+        daemon = self.start(plans.programs(folder, plan))
+        monit = self.run_monit(plan) if shutil.which("monit") else None
+        limit = 5 * support.LIMIT
+        self.wait_for(lambda: plans.finished(folder, plan, RUNS), "the last run", limit=limit)
+        self.same(folder, expected)
+        if monit is None:
+            self.skipTest("monit is not installed: compared with the model only")
+        self.wait_for(lambda: plans.finished(self.path("monit"), plan, RUNS), "the last run of monit", limit=limit)
+        self.same(self.path("monit"), expected)
+        monit.terminate()
+        monit.wait(support.LIMIT)
+
+    def test_seed_1_fires_as_in_monit(self):
+        self.compare(1)
+
+    def test_seed_2_fires_as_in_monit(self):
+        self.compare(2)
+
+    def test_seed_3_fires_as_in_monit(self):
+        self.compare(3)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT
+// Scenarios in virtual time.
+#include <catch2/catch.hpp>
+
+#include "support/engine_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+
+namespace {
+
+const Rule kOne = status_rule(Comparison::NotEqual, 0);
+const Rule kThree = status_rule(Comparison::NotEqual, 0, {3, 3, Duration{0}});
+
+event::Command command(World& world, event::Command::Kind kind, std::uint64_t id = 1) {
+  return {CommandId{id}, kind, {world.id("s")}, "root"};
+}
+
+}  // namespace
+
+TEST_CASE("nothing acts before its transition is on disk", "[engine]") {
+  World world(rule_set({service("s", {kOne})}));
+  world.commits = false;
+  world.start();
+  world.advance(Duration{0});
+  world.observe(world.id("s"), 1);
+  CHECK(world.execs.empty());
+  world.handle(event::Committed{.up_to = world.saved.last_sequence});
+  CHECK(world.execs.size() == 1);
+}
+
+TEST_CASE("a store that is sick does not stop supervision", "[engine]") {
+  World world(rule_set({service("s", {kOne})}));
+  world.commits = false;
+  world.start();
+  world.advance(Duration{0});
+  world.observe(world.id("s"), 1);
+  world.handle(event::Committed{.up_to = world.saved.last_sequence, .unjournalled = true, .reason = "disk full"});
+  CHECK(world.execs.size() == 1);
+  CHECK(world.count(RecordKind::StoreSick) == 1);
+  world.handle(event::Committed{.up_to = world.saved.last_sequence});
+  CHECK(world.count(RecordKind::StoreWell) == 1);
+}
+
+TEST_CASE("cycles keep a fixed rate, whatever the runs take", "[engine]") {
+  World world(rule_set({service("s", {kOne})}));
+  world.answer = [](ServiceId) { return 0; };
+  world.start();
+  world.advance(seconds{60});
+  CHECK(world.engine.service(world.id("s")).runs == 61);
+}
+
+TEST_CASE("a run that has not finished is not started again, and that is recorded once", "[engine]") {
+  World world(rule_set({service("s", {kOne})}));
+  world.start();
+  world.advance(seconds{10});
+  CHECK(world.open.size() == 1);
+  CHECK(world.count(RecordKind::RunOverrun) == 1);
+  world.observe(world.id("s"), 0);
+  world.advance(seconds{1});
+  CHECK(world.open.size() == 1);
+}
+
+TEST_CASE("every N cycles and healer's own intervals", "[engine]") {
+  auto block = service("s", {kOne});
+  SECTION("cycles") { block->schedule.cycles = 5; }
+  SECTION("interval") {
+    block->schedule.kind = Schedule::Kind::Interval;
+    block->schedule.interval = seconds{5};
+  }
+  World world(rule_set({block}));
+  world.answer = [](ServiceId) { return 0; };
+  world.start();
+  world.advance(seconds{21});
+  CHECK(world.engine.service(world.id("s")).runs == 5);  // 0, 5, 10, 15, 20
+}
+
+TEST_CASE("a cron schedule runs once in each matching minute, over restarts and steps of the clock", "[engine]") {
+  auto block = service("s", {kOne});
+  block->schedule.kind = Schedule::Kind::Cron;
+  block->schedule.cron = {.minutes = ~0ULL, .hours = ~0U, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF};
+  World world(rule_set({block}));
+  world.answer = [](ServiceId) { return 0; };
+  world.start();
+  world.advance(minutes{10} - seconds{1});
+  CHECK(world.engine.service(world.id("s")).runs == 10);
+
+  World again(make_graph(rule_set({block})), world.saved, world.now);
+  again.answer = world.answer;
+  again.start();
+  again.advance(Duration{0});
+  CHECK(again.engine.service(again.id("s")).runs == 0);  // this minute has run
+  again.advance(seconds{1});
+  CHECK(again.engine.service(again.id("s")).runs == 1);
+
+  again.now.wall -= minutes{5};  // set back: nothing is repeated until the clock has caught up
+  again.handle(event::Wake{});
+  again.advance(minutes{5});
+  CHECK(again.engine.service(again.id("s")).runs == 1);
+  again.advance(minutes{1});
+  CHECK(again.engine.service(again.id("s")).runs == 2);
+}
+
+TEST_CASE("not every keeps quiet in matching minutes", "[engine]") {
+  auto block = service("s", {kOne});
+  block->schedule.kind = Schedule::Kind::NotCron;
+  block->schedule.cron = {.minutes = 1ULL << utc_civil(World::kStart.wall).minute,
+                          .hours = ~0U,
+                          .month_days = ~0U,
+                          .months = 0xFFFF,
+                          .weekdays = 0xFF};
+  World world(rule_set({block}));
+  world.answer = [](ServiceId) { return 0; };
+  world.start();
+  world.advance(minutes{1} - milliseconds{1});
+  CHECK(world.engine.service(world.id("s")).runs == 0);
+  world.advance(seconds{10});
+  CHECK(world.engine.service(world.id("s")).runs == 10);
+}
+
+TEST_CASE("for 90 seconds holds over every run since at least that long", "[engine]") {
+  World world(rule_set({service("s", {status_rule(Comparison::NotEqual, 0, {1, 1, seconds{90}})})}, seconds{20}));
+  std::vector<std::int64_t> statuses{1, 1, 0, 1, 1, 1, 1, 1, 1};  // bad again from 60 s on: 60..140 is 80 s, 160 fires
+  std::size_t run = 0;
+  world.answer = [&](ServiceId) { return statuses[std::min(run++, statuses.size() - 1)]; };
+  world.start();
+  world.advance(seconds{140});
+  CHECK(world.execs.empty());
+  world.advance(seconds{20});
+  CHECK(world.execs.size() == 1);
+}
+
+TEST_CASE("a command never counts as a cycle", "[engine]") {
+  World world(rule_set({service("s", {kThree})}, seconds{60}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(Duration{0});
+  for (std::uint64_t i = 1; i <= 6; ++i) world.handle(command(world, event::Command::Kind::Validate, i));
+  CHECK(world.replies.size() == 6);
+  CHECK(world.execs.empty());
+  world.advance(seconds{120});
+  CHECK(world.execs.size() == 1);
+}
+
+TEST_CASE("validate answers when the last run has been judged", "[engine]") {
+  World world(rule_set({service("s", {kOne})}, seconds{60}));
+  world.start();
+  world.advance(Duration{0});
+  world.observe(world.id("s"), 0);
+  world.handle(command(world, event::Command::Kind::Validate));
+  CHECK(world.replies.empty());
+  world.observe(world.id("s"), 1);
+  REQUIRE(world.replies.size() == 1);
+  CHECK_FALSE(world.replies.front().ok);
+  CHECK(world.replies.front().text == "1 of the services failed");
+}
+
+TEST_CASE("unmonitor then monitor begins afresh", "[engine]") {
+  World world(rule_set({service("s", {kThree})}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(seconds{1});  // two failed runs
+  world.handle(command(world, event::Command::Kind::Unmonitor));
+  world.advance(seconds{10});
+  CHECK(world.execs.empty());
+  world.handle(command(world, event::Command::Kind::Monitor));
+  world.advance(seconds{1});
+  CHECK(world.execs.empty());
+  world.advance(seconds{1});
+  CHECK(world.execs.size() == 1);
+  CHECK(world.replies.size() == 2);
+}
+
+TEST_CASE("the same exec of the same rule never overlaps itself, and runs once afterwards", "[engine]") {
+  Rule rule = kOne;
+  rule.action.repeat = 1;
+  SECTION("by default") {
+    World world(rule_set({service("s", {rule})}));
+    world.answer = [](ServiceId) { return 1; };
+    world.start();
+    world.advance(seconds{3});
+    REQUIRE(world.execs.size() == 1);
+    CHECK(world.count(RecordKind::ActionHeld) == 3);
+    world.answer = [](ServiceId) { return std::nullopt; };
+    world.handle(event::ActionEnded{.action = world.execs.front().action});
+    CHECK(world.execs.size() == 2);
+    world.handle(event::ActionEnded{.action = world.execs.back().action});
+    CHECK(world.execs.size() == 2);
+  }
+  SECTION("unless it may") {
+    rule.action.overlapping = true;
+    World world(rule_set({service("s", {rule})}));
+    world.answer = [](ServiceId) { return 1; };
+    world.start();
+    world.advance(seconds{3});
+    CHECK(world.execs.size() == 4);
+  }
+}
+
+TEST_CASE("an action that was committed but not started is started by the next daemon; a started one is adopted",
+          "[engine]") {
+  const RuleSet rules = rule_set({service("s", {kOne})});
+  World world(rules);
+  world.start();
+  world.advance(Duration{0});
+  world.observe(world.id("s"), 1);
+  REQUIRE(world.execs.size() == 1);
+
+  World second(make_graph(rules), world.saved, world.now);
+  second.start();
+  REQUIRE(second.execs.size() == 1);
+  CHECK(second.execs.front().action == world.execs.front().action);
+
+  world.handle(event::ActionStarted{world.execs.front().action, 4711});
+  World third(make_graph(rules), world.saved, world.now);
+  third.start();
+  CHECK(third.execs.empty());
+  CHECK(std::ranges::any_of(third.effects, [](const Effect& e) { return std::holds_alternative<effect::Adopt>(e); }));
+}
+
+TEST_CASE("content tests act on every match, changed tests on every change", "[engine]") {
+  Rule content;
+  content.condition = {{ContentTest{0, false}, false}};
+  content.mode = Mode::EachMatch;
+  content.event = EventKind::Content;
+  content.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/content"}}, .overlapping = true};
+  Rule changed;
+  changed.condition = {{StatusChanged{}, false}};
+  changed.mode = Mode::EachChange;
+  changed.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/changed"}}, .overlapping = true};
+  World world(rule_set({service("s", {content, changed})}));
+  world.start();
+  std::string fired;
+  const std::vector<std::pair<int, bool>> runs{{0, true}, {1, true}, {1, false}, {2, true}, {0, false}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    world.advance(i == 0 ? Duration{0} : Duration{seconds{1}});
+    world.observe(world.id("s"), runs[i].first, Outcome::Exited, "out", runs[i].second ? 1 : 0);
+    for (const auto& exec : std::exchange(world.execs, {}))
+      fired += exec.command.arguments.front() + std::to_string(i + 1) + " ";
+  }
+  CHECK(fired == "/bin/content1 /bin/content2 /bin/changed2 /bin/content4 /bin/changed4 /bin/changed5 ");
+}
+
+TEST_CASE("conditions: and binds tighter than or", "[engine]") {
+  Rule rule = kOne;
+  // status = 1 or status > 2 and status < 5
+  rule.condition = {{StatusTest{Comparison::Equal, 1}, false},
+                    {StatusTest{Comparison::Greater, 2}, true},
+                    {StatusTest{Comparison::Less, 5}, false}};
+  rule.action.repeat = 1;
+  rule.action.overlapping = true;
+  std::string fired;
+  for (std::int64_t status = 0; status < 7; ++status) {
+    World world(rule_set({service("s", {rule})}));
+    world.start();
+    world.advance(Duration{0});
+    world.observe(world.id("s"), status);
+    fired += world.execs.empty() ? '-' : 'x';
+  }
+  CHECK(fired == "-x-xx--");
+}
+
+TEST_CASE("dormant rules, shadow and dry run are judged and recorded, not acted on", "[engine]") {
+  RuleSet rules;
+  std::size_t alerts = 0;
+  auto block = service("s", {kOne});
+  block->recipients = {{.address = "a@b"}};
+  SECTION("dormant") {
+    block->rules[0].dormant = true;
+    rules = rule_set({block});
+  }
+  SECTION("shadow") {
+    rules = rule_set({block});
+    rules.settings.shadow = true;
+  }
+  SECTION("dry run holds every action but alerts") {
+    rules = rule_set({block});
+    rules.settings.dry_run = true;
+    alerts = 1;
+  }
+  World world(rules);
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(seconds{3});
+  CHECK(world.execs.empty());
+  CHECK(world.alerts.size() == alerts);
+  CHECK(world.count(RecordKind::RuleFailed) == 1);
+  CHECK(world.count(RecordKind::ActionHeld) == 1);
+  if (block->rules[0].dormant) {
+    world.handle(command(world, event::Command::Kind::Accept));
+    world.advance(seconds{1});
+    CHECK(world.execs.size() == 1);
+  }
+}
+
+TEST_CASE("alerts go once per transition and recipient, reminders by the count since the firing", "[engine]") {
+  auto block = service("s", {kOne});
+  block->recipients = {{.address = "all@b"}, {.address = "third@b", .reminder = 3}};
+  EventMask none;
+  block->recipients.push_back({.address = "never@b", .events = none});
+  World world(rule_set({block}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(seconds{8});  // runs 1..9
+  world.answer = [](ServiceId) { return 0; };
+  world.advance(seconds{2});
+  std::string mails;
+  for (const auto& alert : world.alerts) {
+    mails += alert.cause->event_text + ":";
+    for (const auto& recipient : alert.recipients) mails += recipient.address + " ";
+  }
+  CHECK(mails ==
+        "Status failed:all@b third@b Status failed:third@b Status failed:third@b Status failed:third@b "
+        "Status succeeded:all@b third@b ");
+}
+
+TEST_CASE("unmonitor acts last and stops the service", "[engine]") {
+  Rule first = kOne;
+  first.action = {.kind = ActionKind::Unmonitor};
+  Rule second = kOne;
+  second.text += " second";
+  World world(rule_set({service("s", {first, second})}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(seconds{5});
+  CHECK(world.execs.size() == 1);
+  CHECK(world.engine.service(world.id("s")).runs == 1);
+  CHECK_FALSE(world.engine.service(world.id("s")).monitored);
+}
+
+TEST_CASE("after a new boot counts begin again, failed states stay", "[engine]") {
+  const RuleSet rules = rule_set({service("s", {kThree}), service("t", {kOne})});
+  World world(rules);
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(seconds{1});  // s: two failed runs; t: fired
+  REQUIRE(world.execs.size() == 1);
+  Instant later = world.now;
+  SECTION("boot") {
+    later.boot = 8;
+    later.mono = seconds{20};
+  }
+  SECTION("gap") {
+    later.mono += seconds{10};
+    later.wall += seconds{10};
+  }
+  World next(make_graph(rules), world.saved, later);
+  for (auto& exec : world.execs) next.handle(event::ActionEnded{.action = exec.action});
+  next.answer = world.answer;
+  next.start();
+  next.execs.clear();
+  next.advance(seconds{1});
+  CHECK(next.execs.empty());
+  CHECK(next.engine.rules(next.id("t"))[0].status == RuleStatus::Failed);
+  next.advance(seconds{1});
+  CHECK(next.execs.size() == 1);
+}
+
+TEST_CASE("in steady OK nothing is written", "[engine]") {
+  World world(rule_set({service("s", {kThree, status_rule(Comparison::Equal, 2, {2, 5, Duration{0}})})}));
+  world.answer = [](ServiceId) { return 0; };
+  world.start();
+  world.advance(seconds{2});
+  const auto sequence = world.saved.last_sequence;
+  world.advance(minutes{10});
+  CHECK(world.saved.last_sequence == sequence);
+}
+
+TEST_CASE("an exec that runs for over an hour is warned of once", "[engine]") {
+  World world(rule_set({service("s", {kOne})}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(hours{3});
+  CHECK(world.count(RecordKind::ActionLong) == 1);
+}
+
+TEST_CASE("a failed exec is mailed only to those who asked for exec events by name", "[engine]") {
+  auto block = service("s", {kOne});
+  EventMask exec;
+  exec.set(static_cast<std::size_t>(EventKind::Exec));
+  block->recipients = {{.address = "all@b"}, {.address = "exec@b", .events = exec, .listed = true}};
+  World world(rule_set({block}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(Duration{0});
+  world.alerts.clear();
+  world.handle(event::ActionEnded{.action = world.execs.front().action, .outcome = Outcome::Exited, .status = 3});
+  REQUIRE(world.alerts.size() == 1);
+  REQUIRE(world.alerts.front().recipients.size() == 1);
+  CHECK(world.alerts.front().recipients.front().address == "exec@b");
+  CHECK(world.alerts.front().cause->description == "exec /bin/heal exited with status 3 after 0 ms");
+}
+
+TEST_CASE("a herd of more than a hundred services is spread", "[engine]") {
+  std::vector<std::shared_ptr<ServiceBlock>> services;
+  for (int i = 0; i < 1000; ++i) services.push_back(service("s" + std::to_string(i), {kOne}));
+  World world(rule_set(std::move(services), seconds{30}));
+  world.start();
+  world.advance(Duration{0});
+  CHECK(world.open.size() == 100);
+  world.advance(seconds{5});
+  CHECK(world.open.size() == 1000);
+}

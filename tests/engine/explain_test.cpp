@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "engine/explain.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "support/engine_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+
+namespace {
+
+/// "CONDITION" of the service, its notes, then each rule: "CONDITION | now | if it holds | if not | held back".
+std::string account(const World& world, std::string_view name = "web") {
+  const Explanation explained = explain(world.engine, world.id(name), world.now);
+  std::string text = "\n" + std::string(to_string(explained.condition)) + "\n";
+  for (const std::string& note : explained.notes) text += note + "\n";
+  for (const RuleAccount& rule : explained.rules)
+    text += std::string(to_string(rule.condition)) + " | " + rule.now + " | " + rule.if_failed + " | " + rule.if_clear +
+            " | " + rule.held_back + "\n";
+  return text;
+}
+
+World started(std::vector<Rule> rules, const std::function<void(Settings&)>& set = {}) {
+  RuleSet all = rule_set({service("web", std::move(rules))});
+  if (set) set(all.settings);
+  World world(std::move(all));
+  world.start();
+  world.advance(Duration{0});
+  return world;
+}
+
+/// The run under way ends with `status`; the next one begins a cycle later.
+void run(World& world, std::int64_t status, std::uint64_t matches = 0) {
+  world.observe(world.id("web"), status, Outcome::Exited, {}, matches);
+  world.advance(seconds{1});
+}
+
+Rule alerts(Rule rule) {
+  rule.action = {.kind = ActionKind::Alert};
+  return rule;
+}
+
+}  // namespace
+
+TEST_CASE("a rule is explained from its first run to its recovery", "[engine]") {
+  World world = started({status_rule(Comparison::NotEqual, 0, {.count = 2, .window = 3}, 3)});
+  CHECK(account(world) == R"(
+initialising
+A run is under way for 0 ms.
+The next run is in 1 s.
+running | has not been judged yet | does nothing yet: 1 of the last 3 runs failed, 2 of 3 are needed | does nothing | 
+)");
+  run(world, 1);
+  CHECK(account(world) == R"(
+failing
+A run is under way for 0 ms.
+The next run is in 1 s.
+failing | the last run failed it; 1 of the last 3 runs failed, 2 of 3 are needed | fires: exec /bin/heal | does nothing | 
+)");
+  run(world, 0);
+  CHECK(account(world).find("running | the last run passed it; 1 of the last 3 runs failed, 2 of 3 are needed | fires: "
+                            "exec /bin/heal | does nothing | \n") != std::string::npos);
+  run(world, 1);
+  CHECK(
+      account(world).find("failed | stands failed for 1 s, 1 run since it fired | stays failed; acts again 1 run later "
+                          "| recovers: alert | its program still runs; it is run once more when that has ended\n") !=
+      std::string::npos);
+  world.handle(event::ActionEnded{.action = world.execs.back().action});
+  run(world, 1);
+  CHECK(account(world).find("failed | stands failed for 2 s, 2 runs since it fired | stays failed and acts again: exec "
+                            "/bin/heal | recovers: alert | \n") != std::string::npos);
+  run(world, 0);
+  CHECK(account(world).starts_with("\nrunning\n"));
+}
+
+TEST_CASE("what explain foretells happens", "[engine]") {
+  // Random outcomes against random rules: each time both futures are foretold, one is lived through.
+  std::uint32_t random = 7;
+  const auto pick = [&random](std::uint32_t below) {
+    random = random * 1664525U + 1013904223U;
+    return (random >> 16) % below;
+  };
+  std::size_t fired = 0, recovered = 0, repeated = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto window = static_cast<std::uint8_t>(1 + pick(4));
+    Rule rule =
+        status_rule(Comparison::NotEqual, 0, {.count = static_cast<std::uint8_t>(1 + pick(window)), .window = window},
+                    static_cast<std::uint16_t>(pick(4)));
+    rule.action.overlapping = true;
+    rule.recovery.tolerance = {.count = static_cast<std::uint8_t>(1 + pick(2)), .window = 2};
+    World world = started({rule});
+    for (int i = 0; i < 40; ++i) {
+      const Explanation explained = explain(world.engine, world.id("web"), world.now);
+      const bool bad = pick(3) != 0;
+      const std::string& foretold = bad ? explained.rules[0].if_failed : explained.rules[0].if_clear;
+      const std::size_t failures = world.count(RecordKind::RuleFailed);
+      const std::size_t recoveries = world.count(RecordKind::RuleRecovered);
+      const std::size_t repeats = world.count(RecordKind::RuleRepeated);
+      run(world, bad ? 1 : 0);
+      INFO(foretold);
+      CHECK(world.count(RecordKind::RuleFailed) - failures == (foretold.starts_with("fires: ") ? 1U : 0U));
+      CHECK(world.count(RecordKind::RuleRecovered) - recoveries == (foretold.starts_with("recovers: ") ? 1U : 0U));
+      CHECK(world.count(RecordKind::RuleRepeated) - repeats ==
+            (foretold.find("and acts again: ") != std::string::npos ? 1U : 0U));
+    }
+    fired += world.count(RecordKind::RuleFailed);
+    recovered += world.count(RecordKind::RuleRecovered);
+    repeated += world.count(RecordKind::RuleRepeated);
+  }
+  CHECK(fired > 20);
+  CHECK(recovered > 20);
+  CHECK(repeated > 20);
+}
+
+TEST_CASE("a rule with a duration tells how long it has held", "[engine]") {
+  Rule rule = status_rule(Comparison::NotEqual, 0, {.held = seconds{3}});
+  rule.recovery.tolerance = {.held = seconds{2}};
+  World world = started({rule});
+  run(world, 1);
+  run(world, 1);
+  CHECK(account(world).find("failing | the last run failed it; it has failed for 2 s, 3 s are needed") !=
+        std::string::npos);
+  CHECK(account(world).find("| does nothing yet: it has failed for 2 s, 3 s are needed |") != std::string::npos);
+  run(world, 1);
+  CHECK(account(world).find("| fires: exec /bin/heal |") != std::string::npos);
+  run(world, 1);
+  run(world, 0);
+  CHECK(account(world).find("to recover: it has passed for 1 s of 2 s") != std::string::npos);
+}
+
+TEST_CASE("a rule that acts on each match is explained so", "[engine]") {
+  Rule rule = alerts(status_rule(Comparison::Equal, 0));
+  rule.condition = {{ContentTest{0, false}, false}};
+  rule.mode = Mode::EachMatch;
+  World world = started({rule});
+  run(world, 0, 1);
+  CHECK(account(world).find("failing | the last run matched | acts: alert | does nothing | \n") != std::string::npos);
+  run(world, 0, 0);
+  CHECK(account(world).find("running | the last run did not match | acts: alert | does nothing | \n") !=
+        std::string::npos);
+}
+
+TEST_CASE("a rule that acts on changes never makes its service fail", "[engine]") {
+  Rule rule = alerts(status_rule(Comparison::Equal, 0));
+  rule.condition = {{StatusChanged{}, false}};
+  rule.mode = Mode::EachChange;
+  World world = started({rule});
+  run(world, 0);
+  run(world, 1);
+  CHECK(account(world).find("running | the last run saw a change | acts: alert | does nothing | \n") !=
+        std::string::npos);
+  CHECK(account(world).starts_with("\nrunning\n"));
+}
+
+TEST_CASE("what holds an action back is said, with the remedy", "[engine]") {
+  Rule dormant = status_rule(Comparison::NotEqual, 0);
+  dormant.dormant = true;
+  World world = started({dormant});
+  CHECK(account(world).find(
+            "| dormant: Monit would ignore this rule, so it does not act before `healerctl accept web`\n") !=
+        std::string::npos);
+  World shadow = started({status_rule(Comparison::NotEqual, 0)}, [](Settings& settings) { settings.shadow = true; });
+  CHECK(account(shadow).find("| shadow: everything is judged, nothing is acted on\n") != std::string::npos);
+  World dry = started({status_rule(Comparison::NotEqual, 0)}, [](Settings& settings) { settings.dry_run = true; });
+  CHECK(account(dry).find("| dry run: alerts are sent, nothing else is done\n") != std::string::npos);
+  World only_alerts =
+      started({alerts(status_rule(Comparison::NotEqual, 0))}, [](Settings& settings) { settings.dry_run = true; });
+  CHECK(account(only_alerts).find("dry run") == std::string::npos);
+}
+
+TEST_CASE("an unmonitored service has no next run", "[engine]") {
+  World world = started({status_rule(Comparison::NotEqual, 0)});
+  run(world, 1);
+  world.handle(event::Command{
+      .id = CommandId{1}, .kind = event::Command::Kind::Unmonitor, .services = {world.id("web")}, .by = "root"});
+  const std::string text = account(world);
+  CHECK(text.starts_with(
+      "\nunmonitored\nIt is not monitored, so it does not run: `healerctl monitor web` begins again.\n"));
+  CHECK(text.find("stands failed") != std::string::npos);
+  CHECK(text.find("stays failed") == std::string::npos);
+}
+
+TEST_CASE("a run that overruns, and one that was asked for, are told", "[engine]") {
+  World world = started({status_rule(Comparison::NotEqual, 0)});
+  world.advance(seconds{3});
+  CHECK(account(world).find("A run is under way for 3 s; 3 runs were left out meanwhile.\n") != std::string::npos);
+  world.observe(world.id("web"), 0);
+  world.handle(event::Command{
+      .id = CommandId{1}, .kind = event::Command::Kind::Validate, .services = {world.id("web")}, .by = "root"});
+  CHECK(account(world).find("A run is under way for 0 ms; it was asked for and moves no counter.\n") !=
+        std::string::npos);
+}

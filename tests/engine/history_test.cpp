@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Laws that hold in any history. Each history is random: rules, answers late, lost, twice or never, commands, reloads,
+// steps of the clock, commits that take their time, and crashes between any two of them.
+#include <deque>
+#include <map>
+#include <random>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "support/effect_text.hpp"
+#include "support/engine_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+
+namespace {
+
+class History final : public EffectSink {
+ public:
+  explicit History(std::uint32_t seed) : random_(seed), now_(World::kStart) {
+    rules_ = random_rules();
+    begin();
+  }
+
+  void play(int steps) {
+    for (int i = 0; i < steps; ++i) step();
+  }
+
+  /// One life of a daemon: enough to live it again.
+  struct Life {
+    std::shared_ptr<const Graph> graph;
+    SavedState saved;
+    Instant begun;
+    std::vector<std::pair<Event, Instant>> events;
+    std::string effects;
+  };
+  [[nodiscard]] const std::vector<Life>& lives() const { return lives_; }
+  [[nodiscard]] std::size_t execs() const { return emitted_.size(); }
+  [[nodiscard]] std::size_t held() const { return held_; }
+
+  void emit(Effect effect) override {
+    lives_.back().effects += to_text(effect) + "\n";
+    inbox_.push_back(std::move(effect));
+  }
+
+ private:
+  std::uint32_t pick(std::uint32_t below) { return static_cast<std::uint32_t>(random_()) % below; }
+
+  RuleSet random_rules() {
+    std::vector<std::shared_ptr<ServiceBlock>> services;
+    const std::uint32_t count = 1 + pick(4);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::vector<Rule> rules;
+      for (std::uint32_t k = pick(4); k > 0; --k) rules.push_back(random_rule(k));
+      auto block = service("s" + std::to_string(i), std::move(rules));
+      for (Rule& rule : block->rules) rule.key = hash128(rule.text);  // the same text in other services
+      if (pick(3) == 0) block->recipients = {{.address = "a@b"}, {.address = "c@d", .reminder = 2}};
+      if (pick(4) == 0) block->schedule.cycles = 1 + pick(3);
+      if (pick(6) == 0) {
+        block->schedule.kind = Schedule::Kind::Interval;
+        block->schedule.interval = milliseconds{700};
+      }
+      if (pick(5) == 0) block->program.command.arguments.push_back("again");
+      std::string all = block->program.command.arguments.back() + std::to_string(block->schedule.cycles) +
+                        std::to_string(block->schedule.interval.count()) + std::to_string(block->recipients.size());
+      for (const Rule& rule : block->rules) all += rule.text;
+      block->key = hash128(all);
+      services.push_back(std::move(block));
+    }
+    RuleSet set = rule_set(std::move(services), seconds{1 + pick(2)});
+    set.settings.dry_run = pick(12) == 0;
+    set.settings.shadow = pick(20) == 0;
+    set.settings.mail.recipients = {{.address = "root@here"}};
+    return set;
+  }
+
+  Rule random_rule(std::uint32_t number) {
+    // A kind has one text, and a text one meaning, as the language's.
+    const std::uint32_t kind = pick(6);
+    Rule rule = status_rule(Comparison::NotEqual, 0, {1, 1, Duration{0}}, static_cast<std::uint16_t>(kind % 3));
+    if (kind >= 2) rule.tolerance = {2, static_cast<std::uint8_t>(kind), Duration{0}};
+    if (kind == 3) rule.tolerance = {1, 1, seconds{3}};
+    if (kind == 4) rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/recovered"}}};
+    if (kind == 1) rule.action.overlapping = true;
+    if (kind == 5) {
+      rule.condition = {{StatusChanged{}, false}};
+      rule.mode = Mode::EachChange;
+    }
+    rule.text = "rule " + std::to_string(kind) + " " + std::to_string(number);
+    return rule;
+  }
+
+  // ---- one life after the other ---------------------------------------------------------------------------------
+
+  void begin() {
+    const auto graph = make_graph(rules_);
+    lives_.push_back({graph, disk_, now_, {}, {}});
+    engine_ = std::make_unique<Engine>(graph, utc_civil, disk_, now_);
+    adopted_.clear();
+    for (const PendingExec& pending : disk_.execs) may_emit_.insert(pending.exec.action.number());
+    tell(event::Started{"test"});
+  }
+
+  void crash() {
+    // What was submitted and not answered is on disk up to a point.
+    for (std::uint32_t written = pick(static_cast<std::uint32_t>(submitted_.size()) + 1); written > 0; --written) {
+      keep(disk_, submitted_.front());
+      submitted_.pop_front();
+    }
+    submitted_.clear();
+    open_.clear();
+    late_.clear();  // what an earlier process started is told to no other
+    inbox_.clear();
+    may_emit_.clear();
+    if (pick(3) == 0) now_.boot += 1, active_.clear();
+    pass(milliseconds{pick(3) == 0 ? 20'000 : 10});
+    if (pick(3) == 0) rules_ = random_rules();
+    begin();
+  }
+
+  void pass(Duration time) {
+    now_.mono += time;
+    now_.wall += time;
+  }
+
+  void tell(const Event& event) {
+    lives_.back().events.emplace_back(event, now_);
+    engine_->handle(event, now_, *this);
+    while (!inbox_.empty()) {
+      const Effect effect = std::move(inbox_.front());
+      inbox_.pop_front();
+      std::visit([this](const auto& known) { take(known); }, effect);
+    }
+  }
+
+  // ---- what the engine asks for ---------------------------------------------------------------------------------
+
+  void take(const effect::StartRun& run) {
+    REQUIRE(runs_.insert({lives_.size(), run.run.number()}).second);
+    for (const auto& other : open_) REQUIRE(other.service != run.service);
+    open_.push_back(run);
+  }
+  void take(const effect::CancelRun& run) {
+    std::erase_if(open_, [&](const auto& other) { return other.run == run.run; });
+    late_.push_back({run.service, run.run});
+  }
+  void take(const effect::Exec& exec) {
+    INFO("action " << exec.action.number());
+    REQUIRE(may_emit_.contains(exec.action.number()));  // named by a durable commit
+    may_emit_.erase(exec.action.number());              // and only once in a life
+    // The next life may be asked for it again; it is the same act then.
+    const std::string act = EffectText{}(*exec.cause) + to_string(exec.rule) + (exec.recovery ? "c" : "r");
+    REQUIRE(emitted_.try_emplace(exec.action.number(), act).first->second == act);
+    const Branch branch{exec.cause->service, exec.rule, exec.recovery};
+    const bool overlaps = exec.cause->rule.starts_with("rule 1");
+    for (const auto& [id, other] : active_)
+      if (id != exec.action.number() && !overlaps) REQUIRE(other != branch);
+    active_[exec.action.number()] = branch;
+  }
+  void take(const effect::Adopt& adopt) {
+    REQUIRE(adopted_.insert(adopt.action.number()).second);
+    active_.try_emplace(adopt.action.number(), Branch{});
+  }
+  void take(const effect::Alert& alert) { REQUIRE((alerts_.insert(alert.alert.number()).second || lives_.size() > 1)); }
+  void take(const effect::Commit& commit) {
+    for (const Record& record : commit.records) held_ += record.kind == RecordKind::ActionHeld ? 1U : 0U;
+    submitted_.push_back(commit);
+  }
+  void take(const effect::Note&) {}
+  void take(const effect::Reply& reply) { REQUIRE(replies_.insert({lives_.size(), reply.command.number()}).second); }
+
+  // ---- what happens ---------------------------------------------------------------------------------------------
+
+  void write(std::size_t count) {
+    for (; count > 0 && !submitted_.empty(); --count) {
+      const effect::Commit commit = std::move(submitted_.front());
+      submitted_.pop_front();
+      keep(disk_, commit);
+      for (const auto& act : commit.pending)
+        if (const auto* exec = std::get_if<effect::Exec>(&act)) may_emit_.insert(exec->action.number());
+      durable_ = commit.sequence;
+      if (pick(4) != 0 || submitted_.empty()) tell(event::Committed{.up_to = commit.sequence});
+    }
+  }
+
+  void observe(effect::StartRun run) {
+    Observation seen{.outcome = pick(9) == 0 ? Outcome::TimedOut : Outcome::Exited,
+                     .status = pick(2),
+                     .elapsed = milliseconds{3},
+                     .output = std::make_shared<const std::string>("out")};
+    tell(event::Observed{run.service, run.run, std::move(seen)});
+  }
+
+  void step() {
+    switch (pick(20)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        pass(milliseconds{pick(1500)});
+        tell(event::Wake{});
+        break;
+      case 4:
+        if (const auto due = engine_->next_deadline(); due && *due > now_.mono) pass(*due - now_.mono);
+        tell(event::Wake{});
+        break;
+      case 5:
+      case 6:
+      case 7:
+      case 8:
+      case 9: {
+        if (open_.empty()) break;
+        const auto at = open_.begin() + pick(static_cast<std::uint32_t>(open_.size()));
+        const effect::StartRun run = *at;
+        open_.erase(at);
+        if (pick(4) == 0) late_.push_back({run.service, run.run});
+        observe(run);
+        break;
+      }
+      case 10:
+      case 11:
+      case 12: write(1 + pick(4)); break;
+      case 13: {
+        if (active_.empty()) break;
+        const auto at = std::next(active_.begin(), pick(static_cast<std::uint32_t>(active_.size())));
+        const ActionId id{at->first};
+        if (pick(2) == 0) return tell(event::ActionStarted{id, 5});
+        active_.erase(at);
+        ended_.push_back(id);
+        tell(event::ActionEnded{.action = id, .status = pick(2)});
+        break;
+      }
+      case 14: {
+        event::Command command{.id = CommandId{++commands_}, .by = "somebody"};
+        command.kind = static_cast<event::Command::Kind>(pick(4));
+        for (std::uint32_t i = pick(3); i > 0; --i) command.services.push_back(ServiceId{pick(6)});
+        tell(command);
+        break;
+      }
+      case 15: {
+        const std::size_t before = lives_.back().effects.size();
+        const bool equal = pick(2) == 0;
+        if (!equal) rules_ = random_rules();
+        tell(event::Swap{plan_swap(*engine_->graph(), rules_)});
+        if (equal) REQUIRE(lives_.back().effects.size() == before);
+        break;
+      }
+      case 16: tell(event::Committed{.up_to = durable_}); break;  // once more
+      case 17:
+        if (!late_.empty()) observe(late_[pick(static_cast<std::uint32_t>(late_.size()))]);
+        if (!ended_.empty()) {
+          const ActionId id = ended_[pick(static_cast<std::uint32_t>(ended_.size()))];
+          active_.erase(id.number());  // a life that had not heard of its end has asked for it again
+          tell(event::ActionEnded{.action = id});
+        }
+        break;
+      case 18:
+        now_.wall += minutes{static_cast<int>(pick(400)) - 200};
+        tell(event::Wake{});
+        break;
+      default:
+        if (pick(3) == 0) crash();
+        break;
+    }
+  }
+
+  using Branch = std::tuple<std::string, Hash128, bool>;
+  std::mt19937 random_;
+  Instant now_;
+  RuleSet rules_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<Life> lives_;
+  std::deque<Effect> inbox_;
+  SavedState disk_;
+  std::deque<effect::Commit> submitted_;
+  Sequence durable_ = 0;
+  std::vector<effect::StartRun> open_;
+  std::vector<effect::StartRun> late_;
+  std::set<std::pair<std::size_t, std::uint64_t>> runs_;
+  std::set<std::pair<std::size_t, std::uint64_t>> replies_;
+  std::set<std::uint64_t> may_emit_;
+  std::map<std::uint64_t, std::string> emitted_;
+  std::set<std::uint64_t> adopted_;
+  std::set<std::uint64_t> alerts_;
+  std::map<std::uint64_t, Branch> active_;
+  std::vector<ActionId> ended_;
+  std::uint64_t commands_ = 0;
+  std::size_t held_ = 0;
+};
+
+/// A sink that only writes down.
+class Scribe final : public EffectSink {
+ public:
+  void emit(Effect effect) override { text += to_text(effect) + "\n"; }
+  std::string text;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "in any history: acts are named by a durable commit, ids are unique, execs of a rule never overlap, equal "
+    "graphs are invisible",
+    "[engine][property]") {
+  std::size_t execs = 0;
+  std::size_t held = 0;
+  std::size_t lives = 0;
+  for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
+    INFO("seed " << seed);
+    History history(seed);
+    history.play(200);
+    execs += history.execs();
+    held += history.held();
+    lives += history.lives().size();
+  }
+  // The histories say something.
+  CHECK(execs > 10'000);
+  CHECK(held > 1'000);
+  CHECK(lives > 4'000);
+}
+
+TEST_CASE("the same events at the same instants have the same effects, byte for byte", "[engine][property]") {
+  for (std::uint32_t seed = 5001; seed <= 5500; ++seed) {
+    INFO("seed " << seed);
+    History history(seed);
+    history.play(200);
+    for (const History::Life& life : history.lives()) {
+      Engine engine(life.graph, utc_civil, life.saved, life.begun);
+      Scribe scribe;
+      for (const auto& [event, at] : life.events) engine.handle(event, at, scribe);
+      REQUIRE(scribe.text == life.effects);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// From one generation to the next: what is kept, what begins anew.
+#include <catch2/catch.hpp>
+
+#include "support/engine_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+
+namespace {
+
+void swap(World& world, RuleSet next) { world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(next))}); }
+
+const Rule kThree = status_rule(Comparison::NotEqual, 0, {3, 3, Duration{0}});
+const Rule kTwo = status_rule(Comparison::Equal, 2, {2, 2, Duration{0}});
+
+}  // namespace
+
+TEST_CASE("swapping in an equal graph yields no effects", "[engine]") {
+  const auto rules = [] { return rule_set({service("a", {kThree}), service("b", {kTwo, kThree})}); };
+  World world(rules());
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(seconds{5});
+  world.effects.clear();
+  swap(world, rules());
+  CHECK(world.effects.empty());
+  CHECK(world.engine.graph()->generation == 2);
+}
+
+TEST_CASE("counters go on over a reload that moves and adds rules", "[engine]") {
+  auto before = service("a", {kThree});
+  auto after = service("a", {kThree, kTwo});
+  World world(rule_set({before}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(milliseconds{1500});
+  REQUIRE(world.execs.empty());
+  swap(world, rule_set({after}));
+  world.advance(milliseconds{1000});
+  CHECK(world.execs.size() == 1);
+}
+
+TEST_CASE("a removed service is forgotten and its run cancelled; another keeps its slot and state", "[engine]") {
+  World world(rule_set({service("a", {kThree}), service("b", {kThree})}));
+  world.start();
+  world.advance(Duration{0});
+  REQUIRE(world.open.size() == 2);
+  const ServiceId b = world.id("b");
+  swap(world, rule_set({service("b", {kThree}), service("c", {kThree})}));
+  CHECK(world.id("b") == b);
+  CHECK_FALSE(world.engine.graph()->find("a"));
+  world.advance(Duration{0});
+  CHECK(world.open.size() == 2);  // b's is still under way, c's has begun
+  CHECK(world.saved.services.count("a") == 0);
+}
+
+TEST_CASE("a result of a cancelled run is ignored", "[engine]") {
+  World world(rule_set({service("a", {status_rule(Comparison::NotEqual, 0)})}));
+  world.start();
+  world.advance(Duration{0});
+  const auto run = world.open.front();
+  auto changed = service("a", {status_rule(Comparison::NotEqual, 0)});
+  changed->program.command.arguments = {"/bin/other"};
+  changed->key = hash128("other");
+  swap(world, rule_set({changed}));
+  world.handle(event::Observed{run.service, run.run, {.status = 1, .output = std::make_shared<const std::string>()}});
+  CHECK(world.execs.empty());
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "engine/wheel.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+using namespace healer;
+using namespace healer::engine;
+
+TEST_CASE("the wheel gives back everything at its time, and nothing earlier", "[engine]") {
+  std::mt19937 random(1);
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  for (int round = 0; round < 50; ++round) {
+    Wheel wheel;
+    std::vector<Wheel::Entry> out;
+    Duration now{pick(0, 1) == 0 ? 0 : 1'000'000'000};
+    wheel.take_due(now, out);
+    std::multimap<Duration, std::uint32_t> expected;
+    for (int step = 0; step < 300; ++step) {
+      for (int i = pick(0, 3); i > 0; --i) {
+        const Duration due = now + milliseconds{pick(0, 4) == 0 ? pick(-50, 0) : pick(0, 200'000)};
+        const auto service = static_cast<std::uint32_t>(pick(0, 1000));
+        wheel.add(ServiceId{service}, due);
+        expected.emplace(due, service);
+      }
+      REQUIRE(wheel.next() == (expected.empty() ? std::nullopt : std::optional(expected.begin()->first)));
+      now += milliseconds{pick(0, 5) == 0 ? pick(0, 100'000) : pick(0, 900)};
+      out.clear();
+      wheel.take_due(now, out);
+      std::multimap<Duration, std::uint32_t> got;
+      for (const auto& entry : out) got.emplace(entry.due, entry.service.number());
+      std::multimap<Duration, std::uint32_t> due(expected.begin(), expected.upper_bound(now));
+      expected.erase(expected.begin(), expected.upper_bound(now));
+      // Equal due times may come in any order: compare as sets of pairs.
+      const std::vector<std::pair<Duration, std::uint32_t>> a(got.begin(), got.end()), b(due.begin(), due.end());
+      REQUIRE(std::ranges::is_permutation(a, b));
+    }
+  }
+}

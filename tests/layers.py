@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""Holds the layer law of src/README.md: who may include what, what the pure parts may call, what they link.
+
+usage: layers.py SOURCE_DIR [BUILD_DIR]
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# For each folder, or file without suffix, the longest match counts: the project's folders it may include, and the
+# libraries by the head of the include's path. The standard library is allowed everywhere.
+LIBRARIES = {
+    "spdlog": r"spdlog/",
+    "xxhash": r"xxhash\.h",
+    "pegtl": r"tao/pegtl",
+    "uv": r"uv\.h",
+    "curl": r"curl/",
+    "openssl": r"openssl/",
+    "systemd": r"systemd/",
+    "json": r"nlohmann/",
+    "sqlite": r"sqlite3\.h",
+    "cli11": r"CLI/",
+}
+LAW = {
+    "util": (set(), {"spdlog", "xxhash"}),
+    "grammar": ({"util"}, {"pegtl"}),
+    "engine": ({"util"}, set()),
+    "actions": ({"engine", "util"}, set()),
+    "config": ({"grammar", "engine", "util"}, {"pegtl"}),
+    "runtime": ({"engine", "actions", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd"}),
+    "store": ({"engine", "util"}, {"sqlite"}),
+    "control/wire": ({"util"}, {"json"}),
+    "control/client": ({"control/wire", "util"}, {"json"}),
+    "control/render": ({"control/wire", "util"}, {"json"}),
+    "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
+    "healerctl": ({"control/client", "control/render", "control/views", "control/wire", "config", "engine", "grammar",
+                   "util", "store", "runtime/clock", "runtime/host"}, {"cli11", "json"}),
+    "": ({"util", "grammar", "engine", "actions", "config", "runtime", "store", "control", "daemon", "registries"},
+         set(LIBRARIES)),  # daemon, healerd: the composition root
+}
+FORMATTING = r"spdlog/fmt/"  # fmt, which stands in for std::format: everywhere
+ONLY_IN_CPP = r"(uv\.h|curl/curl\.h|sqlite3\.h)"
+POOL = r"\b(uv_queue_work|uv_fs_\w+)\s*\("
+
+# Symbols that the pure folders may not refer to: clocks, files, processes, sockets, the environment, other threads.
+PURE = ("grammar", "engine", "actions", "config")
+IMPURE_SYMBOLS = re.compile(
+    r"^(time|clock|clock_gettime|clock_nanosleep|gettimeofday|nanosleep|sleep|usleep|localtime(_r)?|mktime|tzset"
+    r"|_ZNSt6chrono3_V21[0-9](system|steady)_clock3nowEv|_ZNSt6chrono3_V212(system|steady)_clock3nowEv"
+    r"|f?open(at)?(64)?|fopen(64)?|freopen(64)?|read|write|stat(64)?|lstat(64)?|fstatat(64)?|access|realpath|readlink"
+    r"|opendir|glob(64)?|unlink|rename|mkdir|fork|vfork|exec[lv]\w*|posix_spawnp?|system|popen|waitpid|waitid|kill"
+    r"|socket|connect|bind|listen|accept4?|send\w*|recv\w*|poll|select|getaddrinfo|gethostname"
+    r"|getenv|secure_getenv|setenv|environ|getpw\w+|getgr\w+|getpid|getuid|geteuid|pthread_create"
+    r"|_ZNSt14basic_[io]fstream\w*|_ZNSt13basic_fstream\w*|_ZNSt13basic_filebuf\w*|_ZNS?t10filesystem(?!7__cxx114path)\w*)$")
+# The same by sight, so that a fault is found with its line and before anything is built.
+IMPURE_TEXT = re.compile(
+    r"(_clock::now\s*\(|(?<![\w.>])(clock_gettime|gettimeofday|fopen|open|openat|popen|system|fork|execve|posix_spawn|getenv"
+    r"|time(?=\s*\(\s*(nullptr|NULL|0|&))|localtime_r|gethostname|getaddrinfo|getpid|socket)\s*\(|std::(i|o)?fstream\b|std::filesystem::(?!path\b)|std::c(out|err|in)\b"
+    r"|#include\s*<(fstream|thread|unistd\.h|fcntl\.h|sys/\w+\.h)>)")
+PURE_TESTS = ("test_engine", "test_config", "test_grammar", "test_actions", "test_util")
+IMPURE_LIBRARIES = re.compile(r"lib(uv|curl|sqlite3|systemd|ssl|microhttpd)[.-]")
+
+
+def code_only(text: str) -> str:
+    """The text with comments and the inside of string literals blanked, line by line."""
+    def blank(match: re.Match) -> str:
+        return "".join(c if c == "\n" else " " for c in match.group())
+    return re.sub(r'//[^\n]*|/\*.*?\*/|(?<!include )"(\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+def part_of(relative: str) -> str:
+    """grammar/x.cpp and src/grammar/x.cpp: grammar/x."""
+    return re.sub(r"\.(cpp|hpp)$", "", relative.removeprefix("src/"))
+
+
+def law_of(part: str):
+    best = max((key for key in LAW if key and (part == key or part.startswith(key + "/") or part.startswith(key + "_"))),
+               key=len, default="")
+    return best, LAW[best]
+
+
+def allowed(include: str, folders: set[str]) -> bool:
+    target = part_of(include)
+    return any(target == f or target.startswith(f + "/") or target.startswith(f + "_") for f in folders)
+
+
+def check_file(top: Path, path: Path) -> list[str]:
+    relative = str(path.relative_to(top))
+    part = part_of(relative)
+    key, (folders, libraries) = law_of(part)
+    own = key if "/" in key or key == "healerctl" else part.split("/")[0] if "/" in part else part
+    text = path.read_text()
+    code = code_only(text)
+    faults = []
+
+    def fault(line: int, what: str) -> None:
+        faults.append(f"{relative}:{line}: {what}")
+
+    for number, line in enumerate(code.splitlines(), 1):
+        if match := re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line):
+            quote, include = match.groups()
+            at_top = key == "" and "/" not in include and not include.startswith("healerctl")  # the daemon's own files
+            if quote == '"' and not at_top and not allowed(include, folders | {own}):
+                fault(number, f"{own} may not include {include}")
+            library = next((name for name, head in LIBRARIES.items() if re.match(head, include)), None)
+            if library and library not in libraries and not re.match(FORMATTING, include):
+                fault(number, f"{own} may not use {include}")
+            if path.suffix == ".hpp" and re.match(ONLY_IN_CPP, include):
+                fault(number, f"{include} belongs in .cpp files only")
+        if re.search(POOL, line):
+            fault(number, "libuv's pool is not used: what hangs there stops everything")
+        if part.split("/")[0] in PURE and (match := IMPURE_TEXT.search(line)):
+            fault(number, f"a pure part touches the world: {match.group().strip()}")
+    if not text.startswith("// SPDX-License-Identifier: MIT\n"):
+        fault(1, "the SPDX line is missing")
+    if path.suffix == ".hpp" and "#pragma once" not in text:
+        fault(1, "#pragma once is missing")
+    if text.count("\n") > 600:
+        fault(601, "a file of more than 600 lines is split")
+    return faults
+
+
+def check_objects(build: Path) -> tuple[list[str], int]:
+    faults, seen = [], 0
+    for found in sorted(build.rglob("*.o")):
+        name = str(found)
+        if "/healer_core.dir/" not in name or not any(f"/{folder}/" in name for folder in PURE):
+            continue
+        seen += 1
+        symbols = subprocess.run(["nm", "-u", name], capture_output=True, text=True, check=True).stdout.split()
+        used = sorted({symbol.split("@")[0] for symbol in symbols if IMPURE_SYMBOLS.match(symbol.split("@")[0])})
+        if used:
+            faults.append(f"{found.relative_to(build)}: a pure part refers to {', '.join(used)}")
+    for test in PURE_TESTS:
+        if (build / test).exists():
+            seen += 1
+            linked = subprocess.run(["ldd", str(build / test)], capture_output=True, text=True, check=True).stdout
+            for library in IMPURE_LIBRARIES.finditer(linked):
+                faults.append(f"{test} links lib{library.group(1)}, and tests pure parts only")
+    return faults, seen
+
+
+def self_test() -> None:
+    """A law that nothing can break is none: each kind of fault is seen."""
+    import tempfile
+    bad = {
+        "src/engine/a.hpp": '// SPDX-License-Identifier: MIT\n#pragma once\n#include "runtime/loop.hpp"\n',
+        "src/engine/b.cpp": "// SPDX-License-Identifier: MIT\nauto x = std::chrono::steady_clock::now();\n",
+        "src/runtime/c.hpp": "// SPDX-License-Identifier: MIT\n#pragma once\n#include <uv.h>\n",
+        "src/runtime/d.cpp": "// SPDX-License-Identifier: MIT\nvoid f() { uv_fs_stat(0); }\n",
+        "src/runtime/e.cpp": '// SPDX-License-Identifier: MIT\n#include "store/store.hpp"\n',
+        "src/healerctl.cpp": '// SPDX-License-Identifier: MIT\n#include "daemon.hpp"\n',
+        "src/paths.cpp": '// SPDX-License-Identifier: MIT\n#include "healerctl_output.hpp"\n',
+        "src/control/client.cpp": '// SPDX-License-Identifier: MIT\n#include "control/server.hpp"\n',
+        "src/util/f.cpp": "// SPDX-License-Identifier: MIT\n#include <uv.h>\n",
+        "src/engine/g.cpp": "// SPDX-License-Identifier: MIT\nauto x = time(nullptr);\n",
+        "src/util/g.cpp": "#include <string>\n",
+        "grammar/h.cpp": '// SPDX-License-Identifier: MIT\n#include "config/syntax.hpp"\n',
+    }
+    good = {
+        "src/runtime/a.cpp": '// SPDX-License-Identifier: MIT\n#include "config/environment.hpp"\n#include <uv.h>\n',
+        "src/engine/b.cpp": '// SPDX-License-Identifier: MIT\n// opens no file: open(x)\nauto x = "time(0)"; auto y = uptime(z) + time(interval) + file.open(z);\n',
+        "src/healerctl_ask.cpp": '// SPDX-License-Identifier: MIT\n#include "healerctl_output.hpp"\n',
+        "src/daemon.cpp": '// SPDX-License-Identifier: MIT\n#include "paths.hpp"\n#include "runtime/loop.hpp"\n#include "store/store.hpp"\n',
+        "src/control/server.cpp": '// SPDX-License-Identifier: MIT\n#include "control/wire.hpp"\n#include "store/store.hpp"\n',
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for files, wanted in ((bad, True), (good, False)):
+            for name, text in files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+                if bool(check_file(Path(folder), path)) != wanted:
+                    sys.exit(f"layers.py itself is at fault: {name}: {check_file(Path(folder), path)}")
+
+
+def main() -> int:
+    top = Path(sys.argv[1]).resolve()
+    self_test()
+    files = sorted(path for folder in ("src", "grammar") for path in (top / folder).rglob("*.[ch]pp"))
+    if len(files) < 20:
+        sys.exit(f"only {len(files)} source files under {top}: is this the project?")
+    faults = [fault for path in files for fault in check_file(top, path)]
+    seen = 0
+    if len(sys.argv) > 2:
+        more, seen = check_objects(Path(sys.argv[2]))
+        faults += more
+        if not seen:
+            faults.append("no object of the pure library was found to look at")
+    print("\n".join(faults))
+    print(f"{len(files)} files, {seen} objects and programs looked at, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/action_runner.hpp"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "runtime/proc_stat.hpp"
+#include "support/processes.hpp"
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::runtime;
+using healer::test::processes_with;
+using healer::test::read_file;
+using healer::test::run_for;
+using healer::test::run_until;
+
+namespace {
+
+/// A loop with a runner that can be replaced by a new one, as after a restart of the daemon.
+struct Bench {
+  Bench() { test::open_to_all(directory); }
+
+  void new_daemon() {
+    runner.reset();
+    started.clear();
+    ended.clear();
+    runner = std::make_unique<ActionRunner>(loop, spawner, options, [this](Event event) {
+      if (const auto* start = std::get_if<event::ActionStarted>(&event)) started[start->action.number()] = start->pid;
+      if (const auto* end = std::get_if<event::ActionEnded>(&event)) ended.emplace(end->action.number(), *end);
+    });
+  }
+  void start(std::uint64_t id, std::vector<std::string> arguments, Duration timeout = Duration{0}) {
+    ActionRequest request;
+    request.action = ActionId(id);
+    request.command.arguments = std::move(arguments);
+    request.command.timeout = timeout;
+    request.command.identity = identity;
+    request.environment = environment;
+    if (!runner) new_daemon();
+    runner->start(std::move(request));
+  }
+  void shell(std::uint64_t id, const std::string& script, Duration timeout = Duration{0}) {
+    start(id, {"/bin/sh", "-c", script}, timeout);
+  }
+  const event::ActionEnded& end(std::uint64_t id) {
+    REQUIRE(run_until(loop, [&] { return ended.count(id) != 0; }));
+    return ended.at(id);
+  }
+  std::string file(const std::string& name) const { return (directory.path() / "actions" / name).string(); }
+
+  test::TemporaryDirectory directory;
+  Loop loop;
+  Spawner spawner{loop, {}};
+  ActionRunner::Options options{(directory.path() / "actions").string()};
+  std::unique_ptr<ActionRunner> runner;
+  std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+  Identity identity;
+  std::map<std::uint64_t, std::int64_t> started;
+  std::map<std::uint64_t, event::ActionEnded> ended;
+};
+
+/// Reaps what a runner that has gone let go of; the system's first process does it in life.
+bool reap_all() {
+  return test::eventually([] {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    return !test::has_children();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("an action reports its start, its end and its output, and the output stays in a file", "[action]") {
+  Bench bench;
+  bench.shell(7, "echo $WORD; echo bad >&2; exit 4");
+  bench.environment.push_back("WORD=hello");
+  bench.shell(8, "echo $WORD; kill -9 $$");
+  CHECK(bench.end(7).outcome == Outcome::Exited);
+  CHECK(bench.end(7).status == 4);
+  CHECK_FALSE(bench.end(7).unseen);
+  CHECK(bench.end(7).output == "\nbad\n");
+  CHECK(bench.started[7] > 0);
+  CHECK(bench.end(8).outcome == Outcome::Signalled);
+  CHECK(bench.end(8).status == 9);
+  CHECK(bench.end(8).output == "hello\n");
+  CHECK(read_file(bench.file("8.out")) == "hello\n");
+  struct stat facts {};
+  REQUIRE(::stat(bench.file("8.out").c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 07777) == 0600);
+  REQUIRE(::stat(bench.file("").c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 07777) == 0700);
+  CHECK(bench.runner->running() == 0);
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("an action that cannot be started says why, in event and file", "[action]") {
+  Bench bench;
+  bench.start(1, {"/no/such/program"});
+  CHECK(bench.end(1).outcome == Outcome::NotStarted);
+  CHECK(bench.end(1).status == 127);
+  CHECK(bench.end(1).output == "cannot execute /no/such/program: No such file or directory");
+  CHECK(bench.started.empty());
+  CHECK(read_file(bench.file("1.out")) == bench.end(1).output + "\n");
+}
+
+TEST_CASE("an action runs as its user, who can open the standard output anew", "[action]") {
+  if (::geteuid() != 0) {
+    WARN("SKIPPED: not root");
+    return;
+  }
+  Bench bench;
+  bench.identity.uid = 65534;
+  bench.identity.gid = 65534;
+  bench.shell(1, "id -u; id -g; echo again >> /dev/stdout");
+  CHECK(bench.end(1).output == "65534\n65534\nagain\n");
+}
+
+TEST_CASE("an action whose file exists is not started a second time", "[action]") {
+  Bench bench;
+  const std::string mark = (bench.directory.path() / "mark").string();
+  bench.shell(5, "echo x >> " + mark);
+  bench.end(5);
+  bench.new_daemon();
+  bench.shell(5, "echo x >> " + mark);
+  CHECK(bench.end(5).outcome == Outcome::Exited);  // what the first daemon wrote down
+  CHECK_FALSE(bench.end(5).unseen);
+  CHECK(read_file(mark) == "x\n");
+
+  // The daemon died between making the file and starting the program: nobody can know, so it is not started.
+  test::write_with_mode(bench.file("6.out"), "", 0600);
+  bench.shell(6, "echo y >> " + mark);
+  CHECK(bench.end(6).unseen);
+  CHECK(bench.started.count(6) == 0);
+  CHECK(read_file(mark) == "x\n");
+}
+
+TEST_CASE("a new daemon finds a running action and sees its end", "[action]") {
+  Bench bench;
+  const std::string gate = (bench.directory.path() / "gate").string();
+  bench.shell(3, "echo begun; while [ ! -e " + gate + " ]; do sleep 0.02; done; echo done");
+  REQUIRE(run_until(bench.loop, [&] { return read_file(bench.file("3.out")) == "begun\n"; }));
+  const std::size_t before = test::open_descriptors();
+  bench.new_daemon();
+  bench.runner->adopt(ActionId(3));
+  run_for(bench.loop, Duration{200});
+  CHECK(bench.ended.empty());
+  CHECK(bench.started.empty());
+  test::write_with_mode(gate, "", 0644);
+  CHECK(bench.end(3).unseen);
+  CHECK(bench.end(3).output == "begun\ndone\n");
+  CHECK(bench.end(3).elapsed >= Duration{200});
+  CHECK(test::open_descriptors() < before);  // the pidfd has gone
+  CHECK(reap_all());
+}
+
+TEST_CASE("an Exec that is handed out again while its program runs is adopted", "[action]") {
+  Bench bench;
+  const std::string gate = (bench.directory.path() / "gate").string();
+  const std::string script = "echo x; while [ ! -e " + gate + " ]; do sleep 0.02; done";
+  bench.shell(3, script);
+  REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
+  const auto pid = bench.started[3];
+  bench.new_daemon();
+  bench.shell(3, script);
+  REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
+  CHECK(bench.started[3] == pid);
+  test::write_with_mode(gate, "", 0644);
+  CHECK(bench.end(3).unseen);
+  CHECK(bench.end(3).output == "x\n");
+  CHECK(reap_all());
+}
+
+TEST_CASE("an action that ended while no daemon was there has ended unseen", "[action]") {
+  Bench bench;
+  bench.shell(3, "sleep 0.1");
+  REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
+  bench.new_daemon();
+  CHECK(reap_all());
+  bench.runner->adopt(ActionId(3));
+  bench.runner->adopt(ActionId(99));  // of which there is nothing at all
+  CHECK(bench.end(3).unseen);
+  CHECK(bench.end(99).unseen);
+}
+
+TEST_CASE("a process with the number of an action but another start time, or of another boot, is not taken for it",
+          "[action]") {
+  Bench bench;
+  bench.new_daemon();
+  const auto own = read_proc_stat(::getpid());
+  REQUIRE(own);
+  const auto write = [&](const std::string& name, std::uint64_t boot, std::uint64_t ticks) {
+    test::write_with_mode(bench.file(name + ".out"), "", 0600);
+    test::write_with_mode(bench.file(name + ".pid"),
+                          "boot " + std::to_string(boot) + "\ndeadline 1\n" + std::to_string(::getpid()) +
+                              " (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 1 0 " + std::to_string(ticks) + " 0\n",
+                          0600);
+  };
+  write("1", now().boot, own->start_ticks + 1);
+  write("2", now().boot + 1, own->start_ticks);
+  bench.runner->adopt(ActionId(1));  // were it believed, its deadline, long past, would end this test program
+  bench.runner->adopt(ActionId(2));
+  CHECK(bench.end(1).unseen);
+  CHECK(bench.end(2).unseen);
+  run_for(bench.loop, Duration{50});
+}
+
+TEST_CASE("an action with a timeout ends with all its processes", "[action]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_TEST=action-timeout");
+  bench.shell(1, "trap '' TERM; echo x; (trap '' TERM; sleep 300; :) & while :; do sleep 300; done", Duration{300});
+  CHECK(bench.end(1).outcome == Outcome::TimedOut);
+  CHECK(bench.end(1).status == 9);
+  CHECK(bench.end(1).output == "x\n");
+  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=action-timeout").empty(); }));
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("the timeout binds an adopted action too", "[action]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_TEST=adopted-timeout");
+  bench.shell(1, "trap '' TERM; (trap '' TERM; sleep 300; :) & while :; do sleep 300; done", Duration{700});
+  REQUIRE(run_until(bench.loop, [&] { return processes_with("HEALER_TEST=adopted-timeout").size() >= 4; }));
+  bench.new_daemon();
+  bench.runner->adopt(ActionId(1));
+  CHECK(bench.end(1).outcome == Outcome::TimedOut);
+  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=adopted-timeout").empty(); }));
+  CHECK(reap_all());
+}
+
+TEST_CASE("output files stay bounded, with head and tail, however much is written", "[action]") {
+  Bench bench;
+  bench.shell(1, "echo the head; head -c 300000000 /dev/zero | tr '\\0' x; echo; echo the tail");
+  const auto& end = bench.end(1);
+  CHECK(end.status == 0);
+  const std::string kept = read_file(bench.file("1.out"));
+  CHECK(kept.size() <= ActionFiles::kHead + ActionFiles::kTail + 100);
+  CHECK(kept.rfind("the head\n", 0) == 0);
+  CHECK(kept.find("\n[... output left out ...]\n") != std::string::npos);
+  CHECK(kept.substr(kept.size() - 10) == "\nthe tail\n");
+  CHECK(end.output.size() <= ActionFiles::kExcerpt);
+  CHECK(end.output.rfind("the head\n", 0) == 0);
+  CHECK(end.output.substr(end.output.size() - 10) == "\nthe tail\n");
+}
+
+TEST_CASE("the output of a program that runs on takes little of the disk meanwhile", "[action]") {
+  Bench bench;
+  bench.shell(1, "echo the head; head -c 5000000 /dev/zero | tr '\\0' x; echo the tail; sleep 300");
+  const auto on_disk = [&] {
+    struct stat facts {};
+    return ::stat(bench.file("1.out").c_str(), &facts) == 0 ? facts.st_blocks * 512 : 0;
+  };
+  const auto all_written = [&] {
+    std::error_code error;
+    return std::filesystem::file_size(bench.file("1.out"), error) == 5'000'018 && !error;
+  };
+  CHECK(run_until(bench.loop, [&] { return all_written() && on_disk() < 200'000; }));
+  ::kill(static_cast<pid_t>(-bench.started[1]), SIGKILL);
+  CHECK(bench.end(1).outcome == Outcome::Signalled);
+  const std::string kept = read_file(bench.file("1.out"));
+  CHECK(kept.size() < 70'000);
+  CHECK(kept.rfind("the head\n", 0) == 0);
+  CHECK(kept.substr(kept.size() - 10) == "xthe tail\n");
+}
+
+TEST_CASE("only the files of the newest actions are kept", "[action]") {
+  Bench bench;
+  bench.options.kept = 5;
+  bench.shell(1, "sleep 300");
+  REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
+  for (std::uint64_t id = 2; id <= 20; ++id) {
+    bench.start(id, {"/bin/true"});
+    bench.end(id);
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(bench.file(""))) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  const std::vector<std::string> expected{"1.out",  "1.pid",  "16.out", "16.pid", "17.out", "17.pid",
+                                          "18.out", "18.pid", "19.out", "19.pid", "20.out", "20.pid"};
+  CHECK(names == expected);
+  ::kill(static_cast<pid_t>(-bench.started[1]), SIGKILL);
+  bench.end(1);
+}
+
+TEST_CASE("an action for which there are no descriptors is started when there are some again", "[action]") {
+  Bench bench;
+  bench.start(1, {"/bin/true"});
+  bench.end(1);
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit small = before;
+  small.rlim_cur = test::open_descriptors();
+  ::setrlimit(RLIMIT_NOFILE, &small);
+  bench.shell(2, "echo here");
+  run_for(bench.loop, Duration{250});
+  const bool waits = bench.ended.count(2) == 0;
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(waits);
+  CHECK(bench.end(2).status == 0);
+  CHECK(bench.end(2).output == "here\n");
+}
+
+TEST_CASE("/proc/PID/stat is read whatever the name of the process", "[action]") {
+  const auto stat = parse_proc_stat("42 (a) S 1 (x) R 7 8 9 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 12345 0 0");
+  REQUIRE(stat);
+  CHECK(stat->pid == 42);
+  CHECK(stat->state == 'R');
+  CHECK(stat->group == 8);
+  CHECK(stat->session == 9);
+  CHECK(stat->start_ticks == 12345);
+  CHECK_FALSE(parse_proc_stat(""));
+  CHECK_FALSE(parse_proc_stat("x (y) S 1"));
+  CHECK_FALSE(parse_proc_stat("42 (y) S 1 2"));
+}

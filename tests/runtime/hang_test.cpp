@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// What never answers must delay nobody: mounts, patterns, workers.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "runtime/matcher.hpp"
+#include "runtime/runner_bench.hpp"
+#include "runtime/spawner.hpp"
+#include "runtime/worker_pool.hpp"
+#include "support/hung_mount.hpp"
+#include "support/processes.hpp"
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::runtime;
+using healer::test::run_for;
+using healer::test::run_until;
+
+namespace {
+
+/// Work that blocks until it is let go.
+class Gate {
+ public:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    opened_.wait(lock, [this] { return open_; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    opened_.notify_all();
+  }
+  int waiting() {
+    const std::lock_guard lock(mutex_);
+    return waiting_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;
+  int waiting_ = 0;
+};
+
+bool skipped(const test::HungMount& mount) {
+  if (!mount.works()) WARN("SKIPPED: no FUSE mounts here");
+  return !mount.works();
+}
+
+}  // namespace
+
+TEST_CASE("workers that are stuck are replaced, up to a limit, and work is refused beyond it", "[hang]") {
+  Loop loop;
+  Gate gate;
+  WorkerPool pool(loop, {"test", 2, 3, Duration{50}});
+  int done = 0;
+  std::vector<std::string> refused;
+  const auto blocking = [&]() -> Loop::Callback {
+    gate.wait();
+    return [&] { ++done; };
+  };
+  const auto refuse = [&](Error error) { refused.push_back(error.what); };
+  for (int i = 0; i < 4; ++i) pool.submit(blocking, refuse);
+  int quick = 0;
+  pool.submit([&]() -> Loop::Callback { return [&] { ++quick; }; }, refuse);
+  CHECK(run_until(loop, [&] { return quick == 1; }));
+  CHECK(gate.waiting() == 4);
+  CHECK(run_until(loop, [&] { return pool.stuck() == 4; }));
+
+  pool.submit(blocking, refuse);  // the last worker that may be lost
+  pool.submit([&]() -> Loop::Callback { return [&] { ++quick; }; }, refuse);
+  CHECK(run_until(loop, [&] { return !refused.empty(); }));
+  CHECK(refused == std::vector<std::string>{"all 5 workers (test) hang"});
+  CHECK(quick == 1);
+
+  gate.open();
+  CHECK(run_until(loop, [&] { return done == 5; }));
+  CHECK(pool.stuck() == 0);
+  pool.submit([&]() -> Loop::Callback { return [&] { ++quick; }; }, refuse);
+  CHECK(run_until(loop, [&] { return quick == 2; }));
+}
+
+TEST_CASE("a pool can go while its workers hang, and what they finish later reaches nobody", "[hang]") {
+  Loop loop;
+  auto gate = std::make_shared<Gate>();
+  bool reached = false;
+  {
+    WorkerPool pool(loop, {"test", 1, 0, Duration{10}});
+    pool.submit(
+        [gate, &reached]() -> Loop::Callback {
+          gate->wait();
+          return [&reached] { reached = true; };
+        },
+        [](Error) {});
+    CHECK(run_until(loop, [&] { return gate->waiting() == 1; }));
+  }
+  gate->open();
+  run_for(loop, Duration{50});
+  CHECK_FALSE(reached);
+}
+
+TEST_CASE("a pattern that backtracks without end delays no other service, and its run is said to have timed out",
+          "[hang]") {
+  ProcessRunner::Options options;
+  options.matcher.patience = Duration{1000};
+  test::RunnerBench bench(options);
+  // Two of them, as many as there are matching threads. On this text each takes seconds.
+  const std::vector<std::string> evil{"(.*)(.*)(.*)(.*)\\1\\2\\3\\4x"};
+  const std::string text(60, 'a');
+  const auto first = bench.start({"/usr/bin/printf", text}, Duration{0}, 0, evil);
+  const auto second = bench.start({"/usr/bin/printf", text}, Duration{0}, 0, evil);
+  const auto good = bench.start({"/usr/bin/printf", "fine"}, Duration{0}, 0, {"^fine$"});
+  CHECK(bench.result(first).outcome == Outcome::TimedOut);
+  CHECK(bench.result(second).outcome == Outcome::TimedOut);
+  CHECK(bench.result(first).status == 9);
+  CHECK(bench.output(first) == "the output could not be matched within 1 s\n" + text);
+  bench.result(good);
+  const auto later = bench.start({"/usr/bin/printf", "fine"}, Duration{0}, 0, {"^fine$"});
+  CHECK(bench.result(later).outcome == Outcome::Exited);
+  CHECK(bench.result(later).matches == 1);
+}
+
+TEST_CASE("programs on a mount that hangs time out, and delay nobody", "[hang]") {
+  test::HungMount mount;
+  if (skipped(mount)) return;
+  Spawner::Options options;
+  options.threads = 2;
+  options.patience = Duration{100};
+  test::RunnerBench bench({}, std::move(options));
+  std::vector<std::uint64_t> hanging;
+  for (int i = 0; i < 20; ++i) hanging.push_back(bench.start({mount.path() + "/program"}, Duration{1500}));
+  const auto quick = bench.start({"/bin/true"});
+  CHECK(bench.result(quick).status == 0);
+  CHECK(bench.seen.size() == 1);
+  for (const auto id : hanging) {
+    CHECK(bench.result(id).outcome == Outcome::TimedOut);
+    CHECK(bench.result(id).status == 9);
+  }
+  // Most of them never took a thread.
+  CHECK(bench.spawner.stuck() <= 6);
+  CHECK(bench.runner.running() >= 2);  // which nothing can end while the mount hangs
+  CHECK(bench.result(bench.start({"/bin/true"})).status == 0);
+  mount.end();
+  CHECK(bench.idle());
+  CHECK(run_until(bench.loop, [&] { return bench.spawner.stuck() == 0; }));
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("programs on a mount that hangs for long are refused, without a thread for each", "[hang]") {
+  test::HungMount mount;
+  if (skipped(mount)) return;
+  Spawner::Options options;
+  options.patience = Duration{50};
+  options.mount_patience = Duration{300};
+  test::RunnerBench bench({}, std::move(options));
+  const auto first = bench.start({mount.path() + "/a"});
+  const auto second = bench.start({mount.path() + "/b"});
+  CHECK(run_until(bench.loop, [&] { return bench.spawner.stuck() == 2; }));
+  const auto third = bench.start({mount.path() + "/c"});
+  CHECK(bench.result(third).outcome == Outcome::NotStarted);
+  CHECK(bench.output(third) ==
+        "cannot execute " + mount.path() + "/c (programs on " + mount.path() + " do not answer): Input/output error");
+  CHECK(bench.seen.size() == 1);
+  mount.end();
+  CHECK(bench.result(first).outcome == Outcome::NotStarted);
+  CHECK(bench.result(second).outcome == Outcome::NotStarted);
+  CHECK(bench.idle());
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("when every thread that may be lost is lost, runs are reported as not started", "[hang]") {
+  test::HungMount one;
+  test::HungMount other;
+  if (skipped(one) || skipped(other)) return;
+  Spawner::Options options;
+  options.threads = 1;
+  options.max_lost = 2;
+  options.patience = Duration{50};
+  ProcessRunner::Options runner;
+  runner.resource_patience = Duration{300};
+  test::RunnerBench bench(runner, std::move(options));
+  bench.start({one.path() + "/a"});
+  bench.start({one.path() + "/b"});
+  bench.start({other.path() + "/c"});
+  CHECK(run_until(bench.loop, [&] { return bench.spawner.stuck() == 3; }));
+  const auto refused = bench.start({"/bin/true"});
+  CHECK(bench.result(refused).outcome == Outcome::NotStarted);
+  CHECK(bench.output(refused) == "not started: cannot start a program: all 3 workers (healer-spawn) hang");
+  one.end();
+  other.end();
+  CHECK(bench.result(bench.start({"/bin/true"})).status == 0);
+  CHECK(bench.idle());
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("the mount of a path is known without touching the path", "[hang]") {
+  CHECK(mount_of("/proc/1/exe") == "/proc");
+  CHECK(mount_of("/") == "/");
+  CHECK(mount_of("relative") == "/");
+  CHECK(mount_of("/processes-of-old/x") == "/");
+}

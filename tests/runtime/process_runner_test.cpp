@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/process_runner.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include "runtime/runner_bench.hpp"
+#include "support/processes.hpp"
+
+using namespace healer;
+using namespace std::string_view_literals;
+using namespace healer::engine;
+using namespace healer::runtime;
+using healer::test::processes_with;
+using healer::test::run_for;
+using healer::test::run_until;
+
+namespace {
+
+using Bench = test::RunnerBench;
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> result;
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      result.push_back(std::exchange(line, {}));
+    } else {
+      line += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("exit values, signals and output are observed", "[runner]") {
+  Bench bench;
+  const auto zero = bench.start({"/bin/true"});
+  const auto seven = bench.shell("echo out; echo err >&2; exit 7");
+  const auto killed = bench.shell("kill -SEGV $$");
+  CHECK(bench.result(zero).outcome == Outcome::Exited);
+  CHECK(bench.result(zero).status == 0);
+  CHECK(bench.output(zero).empty());
+  CHECK(bench.result(seven).status == 7);
+  CHECK(bench.output(seven) == "err\nout\n");
+  CHECK(bench.result(killed).outcome == Outcome::Signalled);
+  CHECK(bench.result(killed).status == SIGSEGV);
+  CHECK(bench.idle());
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("a program that cannot be started is reported with the exact reason", "[runner]") {
+  Bench bench;
+  test::TemporaryDirectory directory;
+  const std::string plain = test::write_with_mode(directory.path() / "plain", "#!/bin/sh\n", 0644);
+  const std::string text = test::write_with_mode(directory.path() / "text", "echo no interpreter line\n", 0755);
+  const std::string orphan = test::write_with_mode(directory.path() / "orphan", "#!/no/such/interpreter\n", 0755);
+  const auto reason = [&](const std::string& program) {
+    const auto id = bench.start({program});
+    CHECK(bench.result(id).outcome == Outcome::NotStarted);
+    CHECK(bench.result(id).status == 127);
+    return bench.output(id);
+  };
+  CHECK(reason("/no/such/program") == "cannot execute /no/such/program: No such file or directory");
+  CHECK(reason("/etc") == "cannot execute /etc (it is a directory): Permission denied");
+  CHECK(reason(plain) == "cannot execute " + plain + ": Permission denied");
+  CHECK(reason(text) ==
+        "cannot execute " + text + " (a script must begin with #! and its interpreter): Exec format error");
+  CHECK(reason(orphan) == "cannot execute " + orphan + " (its interpreter is missing): No such file or directory");
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("a program becomes the user and group it is to run as, and nothing else", "[runner]") {
+  if (::geteuid() != 0) {
+    WARN("SKIPPED: not root");
+    return;
+  }
+  Bench bench;
+  bench.identity.uid = 65534;
+  bench.identity.gid = 12345;
+  const auto both = bench.shell("id -u; id -g; id -G; grep -E '^(Uid|Gid|CapEff)' /proc/self/status");
+  CHECK(bench.output(both) ==
+        "65534\n12345\n12345\nUid:\t65534\t65534\t65534\t65534\nGid:\t12345\t12345\t12345\t12345\n"
+        "CapEff:\t0000000000000000\n");
+  const auto reopened = bench.shell("echo again > /dev/stderr; echo too > /dev/stdout");
+  CHECK(bench.output(reopened) == "again\ntoo\n");
+  bench.identity.gid.reset();
+  const auto user_alone = bench.shell("id -u; id -g; id -G");
+  CHECK(bench.output(user_alone) == "65534\n0\n0\n");
+}
+
+TEST_CASE("a program gets the environment given and nothing more", "[runner]") {
+  Bench bench;
+  bench.environment = {"MONIT_SERVICE=x", "EMPTY=", "WITH=a b\nc"};
+  const auto id = bench.start({"/usr/bin/env", "-0"});
+  CHECK(bench.output(id) == "MONIT_SERVICE=x\0EMPTY=\0WITH=a b\nc\0"sv);
+}
+
+TEST_CASE("arguments are passed as they are", "[runner]") {
+  Bench bench;
+  const auto id = bench.start({"/usr/bin/printf", "[%s]\n", "a b", "", "$HOME * ; |", "-x"});
+  CHECK(bench.output(id) == "[a b]\n[]\n[$HOME * ; |]\n[-x]\n");
+}
+
+TEST_CASE("a program inherits three descriptors, default signals, umask 022, / and a session of its own", "[runner]") {
+  // The daemon's own state is made different from what programs are to get.
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+  sigset_t blocked;
+  sigset_t before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  sigaddset(&blocked, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const mode_t mask = ::umask(077);
+  FILE* leak = ::fopen("/dev/null", "r");  // not close-on-exec
+  Bench bench;
+  bench.limit = 4096;
+  const auto signals = bench.start({"/bin/cat", "/proc/self/status"});
+  const auto descriptors = bench.shell("ls /proc/self/fd | sort -n | tr '\\n' ' '; readlink /proc/self/fd/0");
+  const auto place = bench.shell("umask; pwd; ps -o pid=,pgid=,sid= -p $$ | tr -s ' '; echo $$");
+  for (const std::string field : {"SigBlk", "SigIgn", "SigCgt"}) {
+    CHECK(bench.output(signals).find(field + ":\t0000000000000000\n") != std::string::npos);
+  }
+  // 3 is the directory that ls itself has open
+  CHECK(bench.output(descriptors) == "0 1 2 3 /dev/null\n");
+  const auto parts = lines(bench.output(place));
+  REQUIRE(parts.size() == 4);
+  CHECK(parts[0] == "0022");
+  CHECK(parts[1] == "/");
+  CHECK(parts[2].find(parts[3] + " " + parts[3] + " " + parts[3]) != std::string::npos);
+  ::fclose(leak);
+  ::umask(mask);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGHUP, SIG_DFL);
+}
+
+TEST_CASE("a program gets the limits and the OOM score of the start, not those the daemon gave itself", "[runner]") {
+  const LaunchDefaults at_start = [] {
+    LaunchDefaults defaults = LaunchDefaults::capture();
+    defaults.reset_oom_score = true;
+    return defaults;
+  }();
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit raised = before;
+  raised.rlim_cur = before.rlim_cur / 2;
+  ::setrlimit(RLIMIT_NOFILE, &raised);
+  const std::string score = test::read_file("/proc/self/oom_score_adj");
+  std::ofstream("/proc/self/oom_score_adj") << 123;
+  {
+    Spawner::Options options;
+    options.defaults = at_start;
+    Bench bench({}, std::move(options));
+    const auto id = bench.shell("ulimit -Sn; cat /proc/self/oom_score_adj");
+    CHECK(bench.output(id) == std::to_string(before.rlim_cur) + "\n0\n");
+    CHECK(test::read_file("/proc/self/oom_score_adj") == "123\n");
+  }
+  std::ofstream("/proc/self/oom_score_adj") << score;
+  ::setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST_CASE("output beyond the limit is read and dropped", "[runner]") {
+  Bench bench;
+  const auto many =
+      bench.shell("head -c 100000000 /dev/zero | tr '\\0' e >&2; head -c 100000000 /dev/zero | tr '\\0' o; exit 3");
+  CHECK(bench.result(many).status == 3);
+  CHECK(bench.output(many) == std::string(512, 'e'));
+  bench.limit = 6;
+  const auto both = bench.shell("printf 1234 >&2; printf abcdef");
+  CHECK(bench.output(both) == "1234ab");
+}
+
+TEST_CASE("a background process that keeps the pipes open does not hold the result, and lives on", "[runner]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_TEST=keeps-pipe");
+  const auto id = bench.shell("echo before; sleep 300 & exit 5");
+  CHECK(bench.result(id).status == 5);
+  CHECK(bench.output(id) == "before\n");
+  CHECK(bench.idle());
+  const auto left = processes_with("HEALER_TEST=keeps-pipe");
+  CHECK(left.size() == 1);
+  for (const pid_t pid : left) ::kill(pid, SIGKILL);
+}
+
+TEST_CASE("a background process that writes for ever does not hold the result", "[runner]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_TEST=writes-on");
+  const auto id = bench.shell("yes & exit 5");
+  CHECK(bench.result(id).status == 5);
+  CHECK(bench.idle());
+  for (const pid_t pid : processes_with("HEALER_TEST=writes-on")) ::kill(pid, SIGKILL);
+}
+
+TEST_CASE("a timeout is reported at once, with status 9 and the output so far", "[runner]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_TEST=timeout");
+  const Duration begin = mono_now();
+  const auto id = bench.shell("trap '' TERM; echo so far; while :; do sleep 1; done", Duration{300});
+  const Observation& seen = bench.result(id);
+  CHECK(seen.outcome == Outcome::TimedOut);
+  CHECK(seen.status == 9);
+  CHECK(*seen.output == "so far\n");
+  CHECK(seen.elapsed >= Duration{300});
+  // Not only when the SIGKILL has done its work.
+  CHECK(bench.runner.running() == 1);
+  CHECK(bench.idle());
+  CHECK(mono_now() - begin >= Duration{300} + Child::kGrace);
+  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=timeout").empty(); }));
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("after a timeout no process of the tree is left, even where all ignore SIGTERM", "[runner]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_TEST=tree");
+  const std::string stubborn = "trap '' TERM; (trap '' TERM; (trap '' TERM; sleep 300; :) & sleep 300; :) & ";
+  const auto leader_stays = bench.shell(stubborn + "while :; do sleep 300; done", Duration{500});
+  // The leader obeys SIGTERM: the others go with it, without the grace.
+  const auto leader_goes = bench.shell("(trap '' TERM; sleep 300; :) & sleep 300", Duration{500});
+  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=tree").size() >= 6; }));
+  CHECK(bench.result(leader_stays).outcome == Outcome::TimedOut);
+  CHECK(bench.result(leader_goes).outcome == Outcome::TimedOut);
+  CHECK(bench.idle());
+  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=tree").empty(); }));
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("processes in groups of their own end with the rest of their session", "[runner]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_TEST=groups");
+  // timeout(1) makes itself a group; its child inherits that SIGTERM is ignored.
+  const auto obeys = bench.shell("timeout 300 sleep 300; :", Duration{500});
+  const auto ignores =
+      bench.shell("(trap '' TERM; exec timeout 300 sh -c 'trap \"\" TERM; sleep 300; :') & wait", Duration{500});
+  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=groups").size() >= 6; }));
+  CHECK(bench.result(obeys).outcome == Outcome::TimedOut);
+  CHECK(bench.result(ignores).outcome == Outcome::TimedOut);
+  CHECK(bench.idle());
+  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=groups").empty(); }));
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("without a pidfd the exit of a program is noticed all the same", "[runner]") {
+  Loop loop;
+  Spawner spawner(loop, {});
+  Launcher launcher(LaunchDefaults::capture());
+  LaunchProgress progress;
+  Launch launch;
+  launch.arguments = {"/bin/sh", "-c", "sleep 0.1; exit 6"};
+  launch.output = Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  auto started = launcher.start(std::move(launch), progress);
+  REQUIRE(started);
+  started->pidfd.reset();
+  std::optional<int> status;
+  Child child(loop, spawner.helper(), std::move(*started), [&](Child::Exit exit) { status = exit.status; });
+  CHECK(run_until(loop, [&] { return status.has_value(); }));
+  CHECK(status == 6);
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("a runner that goes leaves no process behind", "[runner]") {
+  auto bench = std::make_unique<Bench>();
+  bench->environment.push_back("HEALER_TEST=goes");
+  bench->start({"/bin/sleep", "300"});
+  CHECK(run_until(bench->loop, [] { return processes_with("HEALER_TEST=goes").size() == 1; }));
+  // The process can be seen before the runner has been told of it; a whole run later it has been.
+  const auto other = bench->start({"/bin/true"}, Duration{0}, 8);
+  CHECK(bench->result(other).outcome == Outcome::Exited);
+  bench.reset();
+  CHECK(processes_with("HEALER_TEST=goes").empty());
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("a new run of a service waits until the timed-out process is gone, and its timeout counts from its start",
+          "[runner]") {
+  Bench bench;
+  const auto old = bench.shell("trap '' TERM; while :; do sleep 0.1; done", Duration{100}, 7);
+  CHECK(bench.result(old).outcome == Outcome::TimedOut);
+  REQUIRE(bench.runner.running() == 1);
+  const auto next = bench.start({"/bin/true"}, Duration{1900}, 7);
+  const auto other = bench.start({"/bin/true"}, Duration{0}, 8);
+  CHECK(bench.runner.waiting() == 1);
+  CHECK(bench.result(other).status == 0);
+  CHECK(bench.seen.count(next) == 0);
+  CHECK(bench.result(next).outcome == Outcome::Exited);
+  CHECK(bench.arrived[next] - bench.arrived[old] >= Child::kGrace - Duration{50});
+}
+
+TEST_CASE("a cancelled run ends without a result", "[runner]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_TEST=cancel");
+  const auto id = bench.shell("trap '' TERM; echo x; while :; do sleep 1; done", Duration{0}, 5);
+  const auto held = bench.start({"/bin/true"}, Duration{0}, 5);
+  const auto after = bench.start({"/bin/true"}, Duration{0}, 5);
+  CHECK(run_until(bench.loop, [] { return !processes_with("HEALER_TEST=cancel").empty(); }));
+  bench.runner.cancel(RunId(id));
+  bench.runner.cancel(RunId(held));
+  bench.runner.cancel(RunId(987654));
+  CHECK(bench.result(after).status == 0);
+  CHECK(bench.idle());
+  CHECK(bench.seen.size() == 1);
+  CHECK(processes_with("HEALER_TEST=cancel").empty());
+
+  // Before the program runs, too.
+  const auto early = bench.start({"/bin/sleep", "300"});
+  bench.runner.cancel(RunId(early));
+  CHECK(bench.idle());
+  CHECK(bench.seen.count(early) == 0);
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("patterns see the output as Monit's do", "[runner]") {
+  Bench bench;
+  const auto all = bench.start({"/bin/sh", "-c", "echo 'disk 93%'; echo error >&2"}, Duration{0}, 0,
+                               {"disk 9[0-9]%", "^error", "nothing like it", "(a|o)r", "^disk", "error$", "r.d", "%$"});
+  CHECK(bench.result(all).matches == 0b11001011);
+  const auto printed = [&](const char* text, const char* pattern) {
+    const auto id = bench.start({"/usr/bin/printf", text}, Duration{0}, 0, {pattern});
+    return bench.result(id).matches == 1;
+  };
+  // Each as measured with Monit 5.33.
+  CHECK(printed("bb\\n\\n", "bb$"));
+  CHECK_FALSE(printed("bb\\n\\n", "bb.$"));
+  CHECK(printed("bb \\r\\n", "bb$"));
+  CHECK_FALSE(printed("bb \\n", "bb $"));
+  CHECK(printed("\\n bb", "^bb"));
+  CHECK(printed("\\n", "^$"));
+  CHECK(printed("", "^$"));
+  CHECK(printed("x\\0yy", "x$"));
+  CHECK_FALSE(printed("x\\0yy", "yy"));
+}
+
+TEST_CASE("a pattern that is none is said to be, not silently missed", "[runner]") {
+  Bench bench;
+  const auto id = bench.start({"/bin/echo", "x"}, Duration{0}, 0, {"x", "(["});
+  CHECK(bench.result(id).outcome == Outcome::TimedOut);
+  CHECK(bench.output(id) == "the pattern \"([\" is invalid\nx\n");
+}
+
+TEST_CASE("hanging programs delay nobody", "[runner]") {
+  Bench bench;
+  std::vector<std::uint64_t> hanging;
+  for (int i = 0; i < 20; ++i) hanging.push_back(bench.start({"/bin/sleep", "300"}));
+  const auto quick = bench.start({"/bin/true"});
+  CHECK(bench.result(quick).status == 0);
+  CHECK(bench.seen.size() == 1);
+  bool stopped = false;
+  bench.runner.stop([&] { stopped = true; });
+  CHECK(run_until(bench.loop, [&] { return stopped; }));
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("300 programs at once all come back, and nothing leaks", "[runner]") {
+  Bench bench;
+  std::size_t before = 0;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < 300; ++i) {
+      ids.push_back(bench.shell("sleep 0.2; echo " + std::to_string(i) + "; exit " + std::to_string(i % 200)));
+    }
+    for (int i = 0; i < 300; ++i) {
+      const auto id = ids[static_cast<std::size_t>(i)];
+      CHECK(bench.result(id).status == i % 200);
+      CHECK(bench.output(id) == std::to_string(i) + "\n");
+    }
+    CHECK(bench.idle());
+    if (round == 0) before = test::open_descriptors();  // the threads have opened what they keep
+  }
+  CHECK(test::open_descriptors() == before);
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("beyond the limit runs wait in order, and none is lost", "[runner]") {
+  ProcessRunner::Options options;
+  options.most_running = 2;
+  Bench bench(options);
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back(bench.start({"/bin/sleep", "0.02"}));
+  CHECK(bench.runner.running() == 2);
+  CHECK(bench.runner.waiting() == 18);
+  for (const auto id : ids) CHECK(bench.result(id).status == 0);
+  for (std::size_t i = 3; i < ids.size(); ++i) CHECK(bench.arrived[ids[i - 3]] <= bench.arrived[ids[i]]);
+}
+
+TEST_CASE("without descriptors runs wait, and are reported as not started when it lasts", "[runner]") {
+  ProcessRunner::Options options;
+  options.resource_patience = Duration{400};
+  Bench bench(options);
+  bench.result(bench.start({"/bin/true"}));
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit small = before;
+  small.rlim_cur = test::open_descriptors();  // one less: the listing itself needed one
+  ::setrlimit(RLIMIT_NOFILE, &small);
+  const auto refused = bench.start({"/bin/true"});
+  CHECK(bench.result(refused).outcome == Outcome::NotStarted);
+  CHECK(bench.output(refused) == "not started: cannot make a pipe: Too many open files");
+  const auto waits = bench.start({"/bin/true"});
+  run_for(bench.loop, Duration{50});
+  CHECK(bench.seen.count(waits) == 0);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(bench.result(waits).outcome == Outcome::Exited);
+  CHECK(bench.result(waits).status == 0);
+}
+
+TEST_CASE("with hardly any descriptors many runs still all get their turn", "[runner]") {
+  Bench bench;
+  bench.result(bench.start({"/bin/true"}));
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit small = before;
+  small.rlim_cur = test::open_descriptors() + 12;
+  ::setrlimit(RLIMIT_NOFILE, &small);
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 40; ++i) ids.push_back(bench.shell("echo here"));
+  for (const auto id : ids) {
+    CHECK(bench.result(id).outcome == Outcome::Exited);
+    CHECK(bench.output(id) == "here\n");
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(bench.idle());
+  CHECK_FALSE(test::has_children());
+}

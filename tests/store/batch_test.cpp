@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "store/batch.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/store/samples.hpp"
+
+using namespace healer;
+using namespace healer::store;
+using namespace healer::store::test;
+
+TEST_CASE("a batch is empty until something is in it", "[store]") {
+  Batch batch;
+  CHECK(batch.empty());
+  CHECK(batch.bytes() == 0);
+  SECTION("a commit") {
+    batch.add(commit(1));
+    CHECK_FALSE(batch.empty());
+    CHECK(batch.up_to() == 1);
+  }
+  SECTION("sources") {
+    batch.set_sources({});
+    CHECK_FALSE(batch.empty());
+  }
+}
+
+TEST_CASE("a batch holds the newest state of a service only, however often it is saved", "[store]") {
+  Batch batch;
+  engine::effect::Commit first;
+  first.sequence = 1;
+  first.services.emplace_back("web", full_service());
+  batch.add(first);
+  const auto bytes = batch.bytes();
+  for (engine::Sequence sequence = 2; sequence < 1000; ++sequence) {
+    first.sequence = sequence;
+    batch.add(first);
+  }
+  CHECK(batch.bytes() == bytes);
+  CHECK(batch.services().size() == 1);
+}
+
+TEST_CASE("a batch forgets acts that are over within it", "[store]") {
+  Batch batch;
+  std::size_t after_first = 0;
+  for (std::uint64_t id = 1; id < 2000; id += 2) {
+    engine::effect::Commit next;
+    next.sequence = id;
+    next.pending = {full_exec(id), full_alert(id + 1)};
+    next.started = {ActionId(id)};
+    next.ended = {ActionId(id)};
+    next.handed_over = {AlertId(id + 1)};
+    batch.add(next);
+    if (id == 1) after_first = batch.bytes();
+  }
+  CHECK(batch.bytes() == after_first);
+  CHECK(batch.execs().empty());
+  CHECK(batch.alerts().empty());
+  CHECK(batch.last_id() == 2000);
+}
+
+TEST_CASE("trimming drops the oldest records first, then the oldest acts, never a service", "[store]") {
+  Batch batch;
+  for (engine::Sequence sequence = 1; sequence <= 10; ++sequence) {
+    auto next = commit(sequence);
+    next.services.emplace_back("web" + std::to_string(sequence), full_service());
+    next.pending = {full_exec(2 * sequence), full_alert(2 * sequence + 1)};
+    batch.add(next);
+  }
+  CHECK_FALSE(batch.trim(batch.bytes()));
+  CHECK(batch.trim(batch.bytes() - 1));
+  CHECK(batch.records().size() == 9);
+  CHECK(batch.records().front().sequence == 2);
+  CHECK(batch.lost().count == 1);
+  CHECK(batch.lost().last_sequence == 1);
+  CHECK(batch.trim(0));
+  CHECK(batch.records().empty());
+  CHECK(batch.alerts().empty());
+  CHECK(batch.execs().empty());
+  CHECK(batch.services().size() == 10);
+  CHECK(batch.lost().count == 10);
+  CHECK(batch.up_to() == 10);
+  CHECK(batch.last_id() == 21);
+  CHECK_FALSE(batch.trim(0));
+}
+
+TEST_CASE("merging two batches is adding their commits one after the other", "[store]") {
+  const auto seed = GENERATE(range(1U, 31U));
+  RandomCommits commits(seed);
+  Batch whole, first, second;
+  for (int i = 0; i < 40; ++i) {
+    const auto next = commits.next();
+    whole.add(next);
+    (i < static_cast<int>(seed) ? first : second).add(next);
+  }
+  first.merge(second);
+  CHECK(first.up_to() == whole.up_to());
+  CHECK(first.last_id() == whole.last_id());
+  CHECK(first.records() == whole.records());
+  CHECK(first.services() == whole.services());
+  CHECK(first.forgotten() == whole.forgotten());
+  CHECK(first.started() == whole.started());
+  CHECK(first.ended() == whole.ended());
+  CHECK(first.handed_over() == whole.handed_over());
+  CHECK(first.bytes() == whole.bytes());
+  REQUIRE(first.execs().size() == whole.execs().size());
+  for (const auto& [id, exec] : first.execs()) {
+    CHECK(describe(exec.exec) == describe(whole.execs().at(id).exec));
+    CHECK(exec.started == whole.execs().at(id).started);
+  }
+  CHECK(first.alerts().size() == whole.alerts().size());
+}
+
+TEST_CASE("merging a batch that lost records loses the older ones too", "[store]") {
+  Batch first, second;
+  first.add(commit(1));
+  second.add(commit(2));
+  second.add(commit(3));
+  second.trim(second.bytes() - 1);
+  first.merge(second);
+  REQUIRE(first.records().size() == 1);
+  CHECK(first.records().front().sequence == 3);
+  CHECK(first.lost().count == 2);
+  CHECK(first.lost().last_sequence == 2);
+}

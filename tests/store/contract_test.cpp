@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+// What every store does, whichever it is.
+#include <catch2/catch.hpp>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "store/memory_store.hpp"
+#include "store/sqlite_store.hpp"
+#include "tests/store/samples.hpp"
+#include "tests/support/child.hpp"
+
+using namespace healer;
+using namespace healer::store;
+using namespace healer::store::test;
+
+namespace {
+
+/// A store that can be closed and opened again, with the commits that it acknowledged.
+class Bench {
+ public:
+  explicit Bench(bool sqlite) : sqlite_(sqlite) { open(); }
+
+  Store& store() { return *store_; }
+  void reopen() {
+    if (sqlite_) store_.reset();
+    open();
+  }
+  std::vector<engine::Sequence> acknowledged() {
+    const std::scoped_lock lock(mutex_);
+    return acknowledged_;
+  }
+  void submit(engine::effect::Commit commit) { store_->submit(std::move(commit)); }
+  engine::SavedState loaded() {
+    reopen();
+    auto state = store_->load();
+    REQUIRE(state);
+    return *state;
+  }
+  std::vector<engine::Sequence> sequences(const HistoryQuery& query) {
+    auto records = store_->history(query);
+    REQUIRE(records);
+    std::vector<engine::Sequence> sequences;
+    for (const auto& record : *records) sequences.push_back(record.sequence);
+    return sequences;
+  }
+
+ private:
+  void open() {
+    Callbacks callbacks;
+    callbacks.committed = [this](engine::Sequence up_to) {
+      const std::scoped_lock lock(mutex_);
+      acknowledged_.push_back(up_to);
+    };
+    if (sqlite_) {
+      auto opened = SqliteStore::open(in(directory_, "state"), callbacks);
+      REQUIRE(opened);
+      store_ = std::move(*opened);
+    } else if (store_) {
+      static_cast<MemoryStore&>(*store_).restart(callbacks);
+    } else {
+      store_ = std::make_unique<MemoryStore>(callbacks);
+    }
+  }
+
+  bool sqlite_;
+  healer::test::TemporaryDirectory directory_;
+  std::mutex mutex_;
+  std::vector<engine::Sequence> acknowledged_;
+  std::unique_ptr<Store> store_;
+};
+
+using Sequences = std::vector<engine::Sequence>;
+
+}  // namespace
+
+TEST_CASE("a store that nobody wrote to gives nothing", "[store]") {
+  Bench bench(GENERATE(false, true));
+  const auto state = bench.loaded();
+  CHECK(state.last_sequence == 0);
+  CHECK(state.services.empty());
+  CHECK(state.execs.empty());
+  CHECK(state.alerts.empty());
+  CHECK(bench.sequences({}).empty());
+  CHECK(bench.store().load_sources().value().empty());
+  bench.store().flush();
+}
+
+TEST_CASE("every field of a service survives", "[store]") {
+  Bench bench(GENERATE(false, true));
+  auto first = commit(1);
+  first.services.emplace_back("Web \xc3\xbc 'quoted'", full_service());
+  first.services.emplace_back("plain", SavedService{});
+  SavedService remembers;
+  remembers.memory = ProgramMemory{};
+  first.services.emplace_back("remembers", remembers);
+  bench.submit(first);
+  const auto state = bench.loaded();
+  REQUIRE(state.services.size() == 3);
+  for (const auto& [name, service] : first.services) {
+    INFO(name);
+    CHECK(describe(state.services.at(name)) == describe(service));
+    CHECK(state.services.at(name) == service);
+  }
+}
+
+TEST_CASE("a service that is saved again is the newer one, with all its rules", "[store]") {
+  Bench bench(GENERATE(false, true));
+  auto first = commit(1);
+  first.services.emplace_back("web", full_service());
+  bench.submit(first);
+  bench.store().flush();
+  auto second = commit(2);
+  SavedService fewer = full_service();
+  fewer.rules.erase(fewer.rules.begin());
+  fewer.memory = std::monostate{};
+  second.services.emplace_back("web", fewer);
+  bench.submit(second);
+  CHECK(bench.loaded().services.at("web") == fewer);
+}
+
+TEST_CASE("every field of a pending exec and alert survives", "[store]") {
+  Bench bench(GENERATE(false, true));
+  auto first = commit(1);
+  auto bare = full_exec(12);
+  bare.cause = nullptr;
+  bare.command = {};
+  bare.recovery = false;
+  auto lonely = full_alert(13);
+  lonely.recipients.clear();
+  lonely.cause = nullptr;
+  first.pending = {full_exec(10), full_alert(11), bare, lonely};
+  bench.submit(first);
+  const auto state = bench.loaded();
+  REQUIRE(state.execs.size() == 2);
+  REQUIRE(state.alerts.size() == 2);
+  CHECK(describe(state.execs[0].exec) == describe(full_exec(10)));
+  CHECK(describe(state.execs[1].exec) == describe(bare));
+  CHECK_FALSE(state.execs[0].started);
+  CHECK(describe(state.alerts[0]) == describe(full_alert(11)));
+  CHECK(describe(state.alerts[1]) == describe(lonely));
+  CHECK(state.last_id >= 13);
+}
+
+TEST_CASE("every kind of event and state of a cause survives", "[store]") {
+  Bench bench(GENERATE(false, true));
+  using State = engine::effect::Cause::State;
+  auto first = commit(1);
+  for (std::uint64_t i = 0; i < kEventKinds; ++i) {
+    engine::effect::Cause cause = *full_cause();
+    cause.event = static_cast<EventKind>(i);
+    cause.state = static_cast<State>(i % 3);
+    auto alert = full_alert(i + 1);
+    alert.recipients[1].events = EventMask{}.set(i);
+    alert.cause = std::make_shared<const engine::effect::Cause>(cause);
+    first.pending.emplace_back(alert);
+  }
+  bench.submit(first);
+  const auto state = bench.loaded();
+  REQUIRE(state.alerts.size() == kEventKinds);
+  for (std::size_t i = 0; i < kEventKinds; ++i)
+    CHECK(describe(state.alerts[i]) == describe(std::get<engine::effect::Alert>(first.pending[i])));
+}
+
+TEST_CASE("acts are pending until they are started, ended or handed over", "[store]") {
+  const bool apart = GENERATE(false, true);  // each in a transaction of its own, or all in one
+  Bench bench(GENERATE(false, true));
+  const auto submit = [&](engine::effect::Commit next) {
+    bench.submit(std::move(next));
+    if (apart) bench.store().flush();
+  };
+  auto first = commit(1);
+  for (std::uint64_t id = 1; id <= 4; ++id) first.pending.emplace_back(full_exec(id));
+  for (std::uint64_t id = 5; id <= 6; ++id) first.pending.emplace_back(full_alert(id));
+  submit(first);
+  auto second = commit(2);
+  second.started = {ActionId(2), ActionId(3)};
+  second.handed_over = {AlertId(5)};
+  submit(second);
+  auto third = commit(3);
+  third.ended = {ActionId(3), ActionId(4)};
+  submit(third);
+  const auto state = bench.loaded();
+  REQUIRE(state.execs.size() == 2);
+  CHECK(state.execs[0].exec.action == ActionId(1));
+  CHECK_FALSE(state.execs[0].started);
+  CHECK(state.execs[1].exec.action == ActionId(2));
+  CHECK(state.execs[1].started);
+  REQUIRE(state.alerts.size() == 1);
+  CHECK(state.alerts[0].alert == AlertId(6));
+  CHECK(state.last_id >= 6);
+}
+
+TEST_CASE("an act that begins and ends in one commit leaves only its number", "[store]") {
+  Bench bench(GENERATE(false, true));
+  auto first = commit(1);
+  first.pending = {full_exec(21), full_alert(22)};
+  first.started = {ActionId(21)};
+  first.ended = {ActionId(21)};
+  first.handed_over = {AlertId(22)};
+  bench.submit(first);
+  const auto state = bench.loaded();
+  CHECK(state.execs.empty());
+  CHECK(state.alerts.empty());
+  CHECK(state.last_id >= 22);
+}
+
+TEST_CASE("services that are forgotten leave nothing, and may come back", "[store]") {
+  const bool apart = GENERATE(false, true);
+  Bench bench(GENERATE(false, true));
+  auto first = commit(1);
+  first.services = {{"goes", full_service()}, {"returns", full_service()}, {"stays", full_service()}};
+  bench.submit(first);
+  if (apart) bench.store().flush();
+  auto second = commit(2);
+  second.forgotten = {"goes", "returns", "never was"};
+  bench.submit(second);
+  if (apart) bench.store().flush();
+  auto third = commit(3);
+  third.services.emplace_back("returns", SavedService{});
+  bench.submit(third);
+  const auto state = bench.loaded();
+  CHECK(state.services.size() == 2);
+  CHECK(state.services.at("returns") == SavedService{});
+  CHECK(state.services.at("stays") == full_service());
+}
+
+TEST_CASE("forgetting and saving in one commit saves", "[store]") {
+  Bench bench(GENERATE(false, true));
+  auto first = commit(1);
+  first.services.emplace_back("web", full_service());
+  bench.submit(first);
+  auto second = commit(2);
+  second.forgotten = {"web"};
+  second.services.emplace_back("web", SavedService{});
+  bench.submit(second);
+  CHECK(bench.loaded().services.at("web") == SavedService{});
+}
+
+TEST_CASE("commits are acknowledged in order, up to the last", "[store]") {
+  Bench bench(GENERATE(false, true));
+  for (engine::Sequence sequence = 1; sequence <= 500; ++sequence) bench.submit(commit(sequence));
+  bench.store().flush();
+  const auto acknowledged = bench.acknowledged();
+  REQUIRE_FALSE(acknowledged.empty());
+  CHECK(std::ranges::is_sorted(acknowledged));
+  CHECK(acknowledged.back() == 500);
+  CHECK(bench.loaded().last_sequence == 500);
+  HistoryQuery all;
+  all.limit = 1000;
+  const auto sequences = bench.sequences(all);
+  REQUIRE(sequences.size() == 500);
+  CHECK(std::ranges::is_sorted(sequences));
+}
+
+TEST_CASE("a commit without anything in it is acknowledged, and its number kept", "[store]") {
+  Bench bench(GENERATE(false, true));
+  engine::effect::Commit empty;
+  empty.sequence = 77;
+  bench.submit(empty);
+  bench.store().flush();
+  CHECK(bench.acknowledged() == Sequences{77});
+  CHECK(bench.loaded().last_sequence == 77);
+}
+
+TEST_CASE("every field of a record survives, of every kind", "[store]") {
+  Bench bench(GENERATE(false, true));
+  engine::effect::Commit first;
+  first.sequence = 1;
+  for (std::uint8_t kind = 0; kind < static_cast<std::uint8_t>(RecordKind::Count_); ++kind) {
+    auto entry = record(1, "Web", static_cast<RecordKind>(kind));
+    entry.severity = static_cast<Severity>(kind % 4);
+    entry.rule = {kind, std::numeric_limits<std::uint64_t>::max()};
+    entry.subject = std::numeric_limits<std::uint64_t>::max() - kind;
+    entry.when = wall(-1 - kind);
+    entry.output = std::string("nul \0 and \xff", 11);
+    first.records.push_back(entry);
+  }
+  first.records.emplace_back().sequence = 1;
+  bench.submit(first);
+  bench.reopen();
+  const auto records = bench.store().history({});
+  REQUIRE(records);
+  CHECK(*records == first.records);
+}
+
+TEST_CASE("history is asked by service, time, kind, place and number", "[store]") {
+  Bench bench(GENERATE(false, true));
+  for (engine::Sequence sequence = 1; sequence <= 20; ++sequence)
+    bench.submit(commit(sequence, sequence % 2 == 0 ? "even" : "odd",
+                        sequence % 5 == 0 ? RecordKind::MailSent : RecordKind::RuleFailed));
+  bench.store().flush();
+  HistoryQuery query;
+
+  SECTION("by service, in any case") {
+    query.service = "EVEN";
+    CHECK(bench.sequences(query) == Sequences{2, 4, 6, 8, 10, 12, 14, 16, 18, 20});
+  }
+  SECTION("a name is not a pattern") {
+    query.service = "eve%";
+    CHECK(bench.sequences(query).empty());
+  }
+  SECTION("since a moment, that moment included") {
+    query.since = record(18).when;
+    CHECK(bench.sequences(query) == Sequences{18, 19, 20});
+  }
+  SECTION("after a commit") {
+    query.after = 18;
+    CHECK(bench.sequences(query) == Sequences{19, 20});
+    query.after = 20;
+    CHECK(bench.sequences(query).empty());
+  }
+  SECTION("of some kinds") {
+    query.kinds = {RecordKind::MailSent};
+    CHECK(bench.sequences(query) == Sequences{5, 10, 15, 20});
+    query.kinds = {RecordKind::MailSent, RecordKind::RuleFailed};
+    CHECK(bench.sequences(query).size() == 20);
+    query.kinds = {RecordKind::Accepted};
+    CHECK(bench.sequences(query).empty());
+  }
+  SECTION("the newest of them") {
+    query.limit = 3;
+    CHECK(bench.sequences(query) == Sequences{18, 19, 20});
+    query.limit = 0;
+    CHECK(bench.sequences(query).empty());
+  }
+  SECTION("all at once") {
+    query.service = "even";
+    query.since = record(5).when;
+    query.after = 7;
+    query.kinds = {RecordKind::RuleFailed};
+    query.limit = 2;
+    CHECK(bench.sequences(query) == Sequences{16, 18});
+  }
+}
+
+TEST_CASE("records of one commit keep their order", "[store]") {
+  Bench bench(GENERATE(false, true));
+  for (engine::Sequence sequence = 1; sequence <= 3; ++sequence) {
+    auto next = commit(sequence);
+    next.records.push_back(record(sequence));
+    next.records[0].text = "first";
+    next.records[1].text = "second";
+    bench.submit(next);
+  }
+  HistoryQuery query;
+  query.limit = 3;
+  bench.store().flush();
+  const auto records = bench.store().history(query);
+  REQUIRE(records);
+  REQUIRE(records->size() == 3);
+  CHECK((*records)[0].text == "second");
+  CHECK((*records)[1].text == "first");
+  CHECK((*records)[2].text == "second");
+}
+
+TEST_CASE("the rules files are those that were saved last, in their order", "[store]") {
+  Bench bench(GENERATE(false, true));
+  bench.store().save_sources(
+      {{"/etc/healerrc", "set daemon 5"}, {"/etc/a", "x"}, {"/etc/b", std::string(100'000, 'b')}});
+  const std::vector<SavedSource> newer{{"/z", "check \xff"}, {"/a", ""}, {"/z", "again"}};
+  bench.store().save_sources(newer);
+  CHECK(bench.store().load_sources().value() == newer);
+  bench.store().flush();
+  CHECK(bench.store().load_sources().value() == newer);
+  bench.reopen();
+  CHECK(bench.store().load_sources().value() == newer);
+  bench.store().save_sources({});
+  bench.reopen();
+  CHECK(bench.store().load_sources().value().empty());
+}
+
+TEST_CASE("numbers go on where they were, however often the store is opened", "[store]") {
+  Bench bench(GENERATE(false, true));
+  auto first = commit(41);
+  first.pending.emplace_back(full_exec(900));
+  bench.submit(first);
+  auto second = commit(42);
+  second.ended.emplace_back(900);
+  bench.submit(second);
+  for (int i = 0; i < 3; ++i) {
+    const auto state = bench.loaded();
+    CHECK(state.last_sequence == 42);
+    CHECK(state.last_id >= 900);
+  }
+}
+
+TEST_CASE("any run of commits leaves the same state in every store", "[store]") {
+  const auto seed = GENERATE(range(1U, 21U));
+  RandomCommits commits(seed);
+  MemoryStore reference;
+  Bench bench(true);
+  std::mt19937 random(seed);
+  for (int i = 0; i < 60; ++i) {
+    auto next = commits.next();
+    reference.submit(next);
+    bench.submit(next);
+    if (random() % 6 == 0) bench.store().flush();
+    if (random() % 30 == 0) bench.reopen();
+  }
+  const auto expected = reference.load();
+  const auto state = bench.loaded();
+  CHECK(describe(state) == describe(*expected));
+  CHECK(state.last_id >= expected->last_id);
+  HistoryQuery query;
+  CHECK(bench.store().history(query).value() == reference.history(query).value());
+  query.service = "SERVICE3";
+  CHECK(bench.store().history(query).value() == reference.history(query).value());
+}

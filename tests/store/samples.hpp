@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// Commits for the tests of the store: whole ones with every field set, random ones, and texts to compare states by.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/effect.hpp"
+#include "engine/record.hpp"
+#include "store/store.hpp"
+#include "tests/support/child.hpp"
+
+namespace healer::store::test {
+
+using namespace engine;
+
+/// The path of a file in a directory.
+inline std::string in(const healer::test::TemporaryDirectory& directory, const std::string& name) {
+  return (directory.path() / name).string();
+}
+
+inline WallTime wall(std::int64_t ms) { return WallTime{milliseconds{ms}}; }
+
+inline Record record(Sequence sequence, std::string service = "web", RecordKind kind = RecordKind::RuleFailed) {
+  Record record;
+  record.sequence = sequence;
+  record.when = wall(1'795'000'000'000 + static_cast<std::int64_t>(sequence) * 1000);
+  record.kind = kind;
+  record.severity = Severity::Error;
+  record.service = std::move(service);
+  record.rule = hash128("rule");
+  record.subject = sequence + 7;
+  record.text = "record " + std::to_string(sequence);
+  record.output = "output\nof it";
+  return record;
+}
+
+inline effect::Commit commit(Sequence sequence, std::string service = "web", RecordKind kind = RecordKind::RuleFailed) {
+  effect::Commit commit;
+  commit.sequence = sequence;
+  commit.records.push_back(record(sequence, std::move(service), kind));
+  return commit;
+}
+
+/// A text that says every field but the time of saving, so that two states are equal where their texts are.
+inline std::string describe(const effect::Cause* cause) {
+  if (cause == nullptr) return "no cause";
+  return cause->service + "|" + std::string(to_string(cause->event)) + "|" +
+         std::to_string(static_cast<int>(cause->state)) + "|" + cause->event_text + "|" + cause->action_text + "|" +
+         cause->description + "|" + cause->rule + "|" + format_iso(cause->when) + "|" +
+         std::to_string(cause->program_status);
+}
+
+inline std::string describe(const effect::Exec& exec) {
+  std::string text = std::to_string(exec.action.number()) + " slot " + std::to_string(exec.service.number()) +
+                     " rule " + to_string(exec.rule) + (exec.recovery ? " recovery" : "") + " [";
+  for (const auto& argument : exec.command.arguments) text += argument + ",";
+  const Identity& identity = exec.command.identity;
+  text += "] uid " + (identity.uid ? std::to_string(*identity.uid) : "-") + " gid " +
+          (identity.gid ? std::to_string(*identity.gid) : "-") + " user " + identity.user + " home " + identity.home;
+  return text + " timeout " + std::to_string(exec.command.timeout.count()) + " cause " + describe(exec.cause.get());
+}
+
+inline std::string describe(const effect::Alert& alert) {
+  std::string text = std::to_string(alert.alert.number()) + " to";
+  for (const auto& recipient : alert.recipients) {
+    const auto part = [](const std::optional<std::string>& value) { return value ? "'" + *value + "'" : "-"; };
+    const auto& format = recipient.format;
+    text += " " + recipient.address + " " + recipient.events.to_string() + (recipient.listed ? " listed " : " ") +
+            std::to_string(recipient.reminder) + part(format.from) + part(format.reply_to) + part(format.subject) +
+            part(format.message);
+  }
+  return text + " cause " + describe(alert.cause.get());
+}
+
+inline std::string describe(const SavedService& service) {
+  const auto maybe = [](const auto& value) {
+    return value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string("-");
+  };
+  std::string text = std::string(service.monitored ? "monitored" : "unmonitored") + " memory " +
+                     std::to_string(service.memory.index()) + " cron " + maybe(service.cron_minute) + " boot " +
+                     std::to_string(service.boot) + " saved " +
+                     std::to_string(service.saved.time_since_epoch().count());
+  if (const auto* program = std::get_if<ProgramMemory>(&service.memory)) text += " last " + maybe(program->last_status);
+  for (const auto& [key, rule] : service.rules) {
+    text += "\n  " + to_string(key) + " " + std::to_string(rule.window.bits) + " " +
+            std::to_string(static_cast<int>(rule.status)) + " " + std::to_string(rule.since_fired) + " " +
+            (rule.failing_since ? std::to_string(rule.failing_since->count()) : "-") + " " +
+            (rule.clear_since ? std::to_string(rule.clear_since->count()) : "-") + " " +
+            (rule.changed ? format_iso(*rule.changed) : "-") + (rule.accepted ? " accepted" : "");
+  }
+  return text;
+}
+
+/// Everything but last_id, which a store may raise.
+inline std::string describe(const SavedState& state) {
+  std::string text = "last " + std::to_string(state.last_sequence) + "\n";
+  std::map<std::string, std::string> services;
+  for (const auto& [name, service] : state.services) services[name] = describe(service);
+  for (const auto& [name, service] : services) text += "service " + name + ": " + service + "\n";
+  for (const auto& pending : state.execs)
+    text += (pending.started ? "started " : "waiting ") + describe(pending.exec) + "\n";
+  for (const auto& alert : state.alerts) text += "alert " + describe(alert) + "\n";
+  return text;
+}
+
+inline std::shared_ptr<const effect::Cause> full_cause() {
+  effect::Cause cause;
+  cause.service = "web \xc3\xbc";
+  cause.event = EventKind::Content;
+  cause.state = effect::Cause::State::Changed;
+  cause.event_text = "Content match";
+  cause.action_text = "exec";
+  cause.description = std::string("line one\nline two \xff and a nul \0 in it", 37);
+  cause.rule = "if content = 'x' then exec";
+  cause.when = wall(1'795'000'123'456);
+  cause.program_status = std::numeric_limits<std::int64_t>::min();
+  return std::make_shared<const effect::Cause>(cause);
+}
+
+inline effect::Exec full_exec(std::uint64_t id) {
+  effect::Exec exec;
+  exec.action = ActionId(id);
+  exec.service = ServiceId(std::numeric_limits<std::uint32_t>::max());
+  exec.rule = {0xfedcba9876543210, 0x0123456789abcdef};
+  exec.recovery = true;
+  exec.command.arguments = {"/bin/echo", "", "two words", "it's", "\xff\xfe"};
+  exec.command.identity = {0, std::numeric_limits<std::uint32_t>::max(), "www-data", "/var/www"};
+  exec.command.timeout = minutes{10};
+  exec.cause = full_cause();
+  return exec;
+}
+
+inline effect::Alert full_alert(std::uint64_t id) {
+  effect::Alert alert;
+  alert.alert = AlertId(id);
+  Recipient plain{"root@localhost", EventMask{}.set(), false, 0, {}};
+  Recipient full{"ops@example.org", EventMask{}, true, 65535, {}};
+  full.events.set(static_cast<std::size_t>(EventKind::Action)).set(static_cast<std::size_t>(EventKind::Uptime));
+  full.format = {"from@x", "", "subject $SERVICE", "message\nlines"};
+  Recipient none{"", EventMask{}, false, 0, {}};
+  alert.recipients = {plain, full, none};
+  alert.cause = full_cause();
+  return alert;
+}
+
+inline SavedService full_service() {
+  SavedService service;
+  service.monitored = false;
+  service.memory = ProgramMemory{-3};
+  service.cron_minute = 29'916'666;
+  service.boot = std::numeric_limits<std::uint64_t>::max() - 1;
+  service.saved = wall(1'795'000'999'001);
+  RuleState failed;
+  failed.window.bits = 0x8000000000000001;
+  failed.status = RuleStatus::Failed;
+  failed.since_fired = std::numeric_limits<std::uint32_t>::max();
+  failed.failing_since = Duration{12};
+  failed.clear_since = Duration{0};
+  failed.changed = wall(-5);
+  failed.accepted = true;
+  // In an order that is not that of the keys.
+  service.rules = {{{9, 1}, failed}, {{1, 9}, RuleState{}}, {{5, 5}, RuleState{}}};
+  return service;
+}
+
+/// A stream of commits as a daemon may make them, the same for the same seed.
+class RandomCommits {
+ public:
+  explicit RandomCommits(std::uint32_t seed) : random_(seed) {}
+
+  effect::Commit next() {
+    effect::Commit commit;
+    commit.sequence = ++sequence_;
+    for (int i = pick(3); i > 0; --i) {
+      commit.records.push_back(
+          record(sequence_, name(), static_cast<RecordKind>(pick(static_cast<int>(RecordKind::Count_)))));
+      commit.records.back().severity = static_cast<Severity>(pick(4));
+    }
+    if (pick(8) == 0) commit.forgotten.push_back(name());
+    for (int i = pick(3); i > 0; --i) commit.services.emplace_back(name(), service());
+    for (int i = pick(3); i > 0; --i) {
+      if (pick(2) == 0) {
+        commit.pending.emplace_back(full_exec(++id_));
+        waiting_.push_back(id_);
+      } else {
+        commit.pending.emplace_back(full_alert(++id_));
+        alerts_.push_back(id_);
+      }
+    }
+    while (!waiting_.empty() && pick(2) == 0) {
+      running_.push_back(take(waiting_));
+      commit.started.emplace_back(running_.back());
+    }
+    while (!running_.empty() && pick(2) == 0) commit.ended.emplace_back(take(running_));
+    while (!alerts_.empty() && pick(2) == 0) commit.handed_over.emplace_back(take(alerts_));
+    return commit;
+  }
+
+ private:
+  int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  std::string name() { return "service" + std::to_string(pick(6)); }
+  std::uint64_t take(std::vector<std::uint64_t>& from) {
+    const auto place = from.begin() + pick(static_cast<int>(from.size()));
+    const auto id = *place;
+    from.erase(place);
+    return id;
+  }
+  SavedService service() {
+    SavedService service = full_service();
+    service.monitored = pick(2) == 0;
+    if (pick(2) == 0) service.memory = std::monostate{};
+    if (pick(2) == 0) service.cron_minute.reset();
+    service.rules.resize(static_cast<std::size_t>(pick(4)));
+    for (auto& [key, rule] : service.rules) rule.window.push(pick(2) == 0, 64);
+    return service;
+  }
+
+  std::mt19937 random_;
+  Sequence sequence_ = 0;
+  std::uint64_t id_ = 0;
+  std::vector<std::uint64_t> waiting_, running_, alerts_;
+};
+
+}  // namespace healer::store::test

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+// The state file as a file: its modes, foreign files in its place, newer versions, damage.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <random>
+
+#include "store/sqlite_store.hpp"
+#include "tests/store/raw.hpp"
+#include "tests/store/samples.hpp"
+#include "tests/store/told.hpp"
+#include "tests/support/child.hpp"
+
+using namespace healer;
+using namespace healer::store;
+using namespace healer::store::test;
+
+namespace {
+
+std::unique_ptr<SqliteStore> open(const std::string& path, Callbacks callbacks = {}) {
+  auto opened = SqliteStore::open(path, std::move(callbacks));
+  REQUIRE(opened);
+  return std::move(*opened);
+}
+
+unsigned mode(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
+}
+
+/// Files of the directory whose names begin with this; not those that SQLite keeps beside a database.
+std::vector<std::string> named(const std::string& beginning) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(beginning).parent_path()))
+    if (const auto name = entry.path().string();
+        name.starts_with(beginning) && !name.ends_with("-wal") && !name.ends_with("-shm"))
+      found.push_back(entry.path().string());
+  std::ranges::sort(found);
+  return found;
+}
+
+/// A state file with something of everything in it, closed.
+void fill(const std::string& path, engine::Sequence commits = 300) {
+  auto store = open(path);
+  RandomCommits random(7);
+  for (engine::Sequence i = 0; i < commits; ++i) store->submit(random.next());
+  store->save_sources({{"/etc/healerrc", std::string(20'000, 'x')}});
+}
+
+}  // namespace
+
+TEST_CASE("the state is the daemon's alone", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "new/deep/state");
+  const auto old_mask = ::umask(0);
+  auto store = open(path);
+  ::umask(old_mask);
+  store->submit(commit(1));
+  store->flush();
+  CHECK(mode(in(directory, "new")) == 0700);
+  CHECK(mode(in(directory, "new/deep")) == 0700);
+  CHECK(mode(path) == 0600);
+  CHECK(mode(path + "-wal") == 0600);
+  CHECK(mode(path + "-shm") == 0600);
+  store.reset();
+  CHECK_FALSE(std::filesystem::exists(path + "-wal"));
+  REQUIRE(::chmod(path.c_str(), 0664) == 0);
+  store = open(path);
+  CHECK(mode(path) == 0600);
+  CHECK(mode(path + "-wal") == 0600);
+}
+
+TEST_CASE("the state is a database that says whose it is", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  fill(in(directory, "state"));
+  Raw raw(in(directory, "state"));
+  CHECK(raw("PRAGMA application_id") == "1751474540");
+  CHECK(raw("PRAGMA user_version") == "1");
+  CHECK(raw("PRAGMA journal_mode") == "wal");
+  CHECK(raw("PRAGMA integrity_check") == "ok");
+}
+
+TEST_CASE("a file of another program is never touched", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "monit.state");
+  SECTION("of bytes") { healer::test::write_file(path, std::string("\0\1\2\3monit", 9) + std::string(5000, '\xff')); }
+  SECTION("of a few bytes") { healer::test::write_file(path, "x"); }
+  SECTION("a database") { Raw{path}("CREATE TABLE theirs(a)"); }
+  SECTION("a damaged head of a database") { healer::test::write_file(path, "SQLite format 3"); }
+  const auto before = healer::test::read_file(path);
+  CHECK(resolve_state_path(path) == path + ".healer");
+  {
+    auto store = open(path);
+    CHECK(store->path() == path + ".healer");
+    CHECK(store->notes().empty());
+    store->submit(commit(1));
+  }
+  CHECK(open(path)->load().value().last_sequence == 1);
+  CHECK(open_read_only(path).value()->load().value().last_sequence == 1);
+  CHECK((healer::test::read_file(path) == before));
+  CHECK(named(path).size() == 2);
+}
+
+TEST_CASE("something that is no file is never touched", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  SECTION("a directory") { std::filesystem::create_directory(path); }
+  SECTION("a pipe, which nobody would ever open at the other end") { REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
+  CHECK(resolve_state_path(path) == path + ".healer");
+  open(path)->submit(commit(1));
+  CHECK(open(path)->load().value().last_sequence == 1);
+}
+
+TEST_CASE("the path itself is used where nothing is there, emptiness, or healer's own state", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  CHECK(resolve_state_path(path) == path);
+  healer::test::write_file(path, "");
+  CHECK(resolve_state_path(path) == path);
+  fill(path, 1);
+  CHECK(resolve_state_path(path) == path);
+  CHECK(resolve_state_path(path + ".healer") == path + ".healer");
+}
+
+TEST_CASE("asking whose file it is leaves the locks of an open store alone", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  auto store = open(path);
+  store->submit(commit(1));
+  store->flush();
+  CHECK(resolve_state_path(path) == path);
+  CHECK(store->history({}));
+  CHECK(open_read_only(path));
+  // Without SQLite's lock on the file a second process takes itself for the last one, and removes the log.
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct flock wanted {};
+  wanted.l_type = F_WRLCK;
+  wanted.l_whence = SEEK_SET;
+  REQUIRE(::fcntl(descriptor, F_OFD_GETLK, &wanted) == 0);
+  CHECK(wanted.l_type == F_RDLCK);
+  store.reset();
+  ::close(descriptor);
+}
+
+TEST_CASE("a state of a newer healer is refused, with a remedy, and left as it is", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  fill(path, 3);
+  Raw{path}("PRAGMA user_version = 99");
+  const auto before = healer::test::read_file(path);
+  const auto opened = SqliteStore::open(path, {});
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().what.find("newer healer") != std::string::npos);
+  CHECK(opened.error().what.find("99") != std::string::npos);
+  CHECK(opened.error().what.find("set statefile") != std::string::npos);
+  const auto reader = open_read_only(path);
+  REQUIRE_FALSE(reader);
+  CHECK(reader.error().what.find("newer healer") != std::string::npos);
+  CHECK((healer::test::read_file(path) == before));
+  CHECK(named(path) == std::vector<std::string>{path});
+}
+
+TEST_CASE("damage beside the states moves the file aside and keeps the states", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  {
+    auto store = open(path);
+    for (engine::Sequence sequence = 1; sequence <= 500; ++sequence) {
+      auto next = commit(sequence);
+      if (sequence == 1) next.services = {{"web", full_service()}, {"db", SavedService{}}};
+      if (sequence == 2) next.pending = {full_exec(5), full_alert(6)};
+      store->submit(next);
+    }
+    store->save_sources({{"/etc/healerrc", "text"}});
+  }
+  std::size_t page = 0;
+  {
+    Raw raw(path);
+    page = std::stoul(raw("SELECT rootpage FROM sqlite_master WHERE name = 'records_by_time'"));
+  }
+  auto bytes = healer::test::read_file(path);
+  bytes.replace((page - 1) * 4096, 4096, std::string(4096, '\x55'));
+  healer::test::write_file(path, bytes);
+
+  auto store = open(path);
+  const auto aside = named(path + ".corrupt-");
+  REQUIRE(aside.size() == 1);
+  CHECK((healer::test::read_file(aside[0]) == bytes));
+  REQUIRE_FALSE(store->notes().empty());
+  CHECK(store->notes()[0].find(aside[0]) != std::string::npos);
+  const auto state = store->load().value();
+  CHECK(state.last_sequence == 500);
+  CHECK(state.services.at("web") == full_service());
+  CHECK(state.services.size() == 2);
+  CHECK(state.execs.empty());  // one of them may be over
+  CHECK(state.alerts.empty());
+  CHECK(store->load_sources().value() == std::vector<SavedSource>{{"/etc/healerrc", "text"}});
+  CHECK(store->history({}).value().size() == 500);
+  store->submit(commit(501));
+  store.reset();
+  store = open(path);
+  CHECK(store->notes().empty());
+  CHECK(store->load().value().last_sequence == 501);
+}
+
+TEST_CASE("a schema that says something else is damage", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  fill(path, 10);
+  auto bytes = healer::test::read_file(path);
+  const auto at = bytes.find("cause_program_status INTEGER");
+  REQUIRE(at != std::string::npos);
+  bytes[at] = 'X';
+  healer::test::write_file(path, bytes);
+  Told told;
+  auto store = open(path, told.callbacks());
+  CHECK(named(path + ".corrupt-").size() == 1);
+  CHECK(store->load().value().last_sequence == 10);
+  store->submit(commit(11));
+  CHECK(told.wait_committed(11));
+}
+
+TEST_CASE("a file format that never was is damage", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  fill(path, 10);
+  auto bytes = healer::test::read_file(path);
+  bytes[47] = 77;  // the schema format
+  healer::test::write_file(path, bytes);
+  Told told;
+  auto store = open(path, told.callbacks());
+  CHECK(named(path + ".corrupt-").size() == 1);
+  const auto next = store->load().value().last_sequence + 1;
+  store->submit(commit(next));
+  CHECK(told.wait_committed(next));
+}
+
+TEST_CASE("a version that never was is damage", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  fill(path, 10);
+  Raw{path}("PRAGMA user_version = " + std::to_string(GENERATE(0, -1)));
+  auto store = open(path);
+  CHECK(named(path + ".corrupt-").size() == 1);
+  CHECK(store->load().value().last_sequence == 10);
+}
+
+TEST_CASE("damage that only writing finds is moved aside, too", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto store = open(path, told.callbacks());
+  for (engine::Sequence sequence = 1; sequence <= 300; ++sequence) store->submit(commit(sequence));
+  REQUIRE(told.wait_committed(300));
+  Raw raw(path);
+  raw("PRAGMA wal_checkpoint(TRUNCATE)");
+  auto bytes = healer::test::read_file(path);
+  for (std::size_t i = 4096; i < bytes.size(); ++i) bytes[i] = '\x55';  // all but the head
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file << bytes;
+  file.close();
+  // What the writer has in its cache is good: a change from elsewhere makes it look again.
+  raw("PRAGMA user_version = 1");
+  auto next = commit(301);
+  next.services.emplace_back("web", full_service());
+  store->submit(next);
+  REQUIRE(told.wait_committed(301));
+  CHECK(named(path + ".corrupt-").size() == 1);
+  CHECK(store->load().value().services.at("web") == full_service());
+  CHECK(store->history({}).value().back().sequence == 301);
+}
+
+TEST_CASE("whatever happened to the file, the store opens, loads and goes on", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  fill(in(directory, "whole"));
+  const auto whole = healer::test::read_file(in(directory, "whole"));
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    // healer's by its name, even with the head gone
+    const auto path = in(directory, std::to_string(seed) + ".healer");
+    std::mt19937 random(seed);
+    auto bytes = whole;
+    switch (seed % 4) {
+      case 0:  // cut off
+        bytes.resize(random() % bytes.size());
+        break;
+      case 1:  // single bytes
+        for (unsigned i = 0; i < 1 + seed; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
+        break;
+      case 2: {  // a block
+        const auto at = random() % (bytes.size() - 4096);
+        for (std::size_t i = 0; i < 4096; ++i) bytes[at + i] = static_cast<char>(random());
+        break;
+      }
+      default:  // the head
+        for (std::size_t i = 0; i < 100; ++i) bytes[i] = static_cast<char>(random());
+    }
+    healer::test::write_file(path, bytes);
+    Told told;
+    auto store = open(path, told.callbacks());
+    const auto state = store->load();
+    REQUIRE(state);
+    auto next = commit(state->last_sequence + 1);
+    next.services.emplace_back("new", full_service());
+    next.pending.emplace_back(full_exec(state->last_id + 1));
+    store->submit(next);
+    const bool committed = told.wait_committed(next.sequence);
+    INFO("seed " << seed << ": " << told.reason());
+    REQUIRE(committed);
+    CHECK(store->load().value().services.at("new") == full_service());
+    CHECK(store->history({}));
+    CHECK(store->load_sources());
+    for (const auto& aside : named(path + ".corrupt-")) CHECK((healer::test::read_file(aside) == bytes));
+  }
+}
+
+TEST_CASE("garbage as a log does not stop the store", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  fill(path);
+  const auto before = open_read_only(path).value()->load().value().last_sequence;
+  std::mt19937 random(3);
+  std::string garbage(100'000, '\0');
+  for (char& c : garbage) c = static_cast<char>(random());
+  healer::test::write_file(path + "-wal", garbage);
+  auto store = open(path);
+  CHECK(store->load().value().last_sequence == before);
+  CHECK(store->notes().empty());
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+// The writer of the SQLite store: what it does while the disk does not, how it prunes, what readers see.
+#include "store/sqlite_store.hpp"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "tests/store/raw.hpp"
+#include "tests/store/samples.hpp"
+#include "tests/store/told.hpp"
+#include "tests/support/child.hpp"
+
+using namespace healer;
+using namespace healer::store;
+using namespace healer::store::test;
+
+namespace {
+
+SqliteOptions hasty() {
+  SqliteOptions options;
+  options.busy = Duration{5};
+  options.first_retry = Duration{5};
+  options.last_retry = Duration{20};
+  return options;
+}
+
+std::unique_ptr<SqliteStore> open(const std::string& path, Callbacks callbacks = {}, SqliteOptions options = hasty()) {
+  auto opened = SqliteStore::open(path, std::move(callbacks), options);
+  REQUIRE(opened);
+  return std::move(*opened);
+}
+
+std::vector<engine::Sequence> sequences(const std::vector<Record>& records) {
+  std::vector<engine::Sequence> all;
+  for (const Record& record : records) all.push_back(record.sequence);
+  return all;
+}
+
+using Sequences = std::vector<engine::Sequence>;
+
+}  // namespace
+
+TEST_CASE("a locked state file makes the store sick, not the commits lost", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto store = open(path, told.callbacks());
+  store->submit(commit(1));
+  REQUIRE(told.wait_committed(1));
+
+  Raw other(path);
+  other("BEGIN IMMEDIATE");
+  auto second = commit(2);
+  second.services.emplace_back("web", SavedService{});
+  second.pending = {full_exec(5), full_exec(6), full_alert(7)};
+  store->submit(second);
+  REQUIRE(told.wait_sick());
+  CHECK(told.reason().find("locked") != std::string::npos);
+  CHECK(told.reason().find(path) != std::string::npos);
+  auto third = commit(3);
+  third.services.emplace_back("web", full_service());
+  third.started = {ActionId(5)};
+  third.ended = {ActionId(6)};
+  store->submit(third);
+  store->flush();  // gives up
+  CHECK(told.committed() == 1);
+  CHECK(sequences(store->history({}).value()) == Sequences{1, 2, 3});
+
+  other("ROLLBACK");
+  REQUIRE(told.wait_well());
+  CHECK(told.all() == std::vector<std::string>{"committed 1", "sick", "committed 3", "well"});
+  const auto state = store->load().value();
+  CHECK(state.last_sequence == 3);
+  CHECK(state.services.at("web") == full_service());
+  REQUIRE(state.execs.size() == 1);
+  CHECK(state.execs[0].exec.action == ActionId(5));
+  CHECK(state.execs[0].started);
+  CHECK(state.alerts.size() == 1);
+  CHECK(sequences(store->history({}).value()) == Sequences{1, 2, 3});
+}
+
+TEST_CASE("a store falls sick and well as often as it must", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto store = open(path, told.callbacks());
+  Raw other(path);
+  engine::Sequence sequence = 0;
+  for (std::size_t times = 1; times <= 5; ++times) {
+    other("BEGIN IMMEDIATE");
+    store->submit(commit(++sequence));
+    REQUIRE(told.wait_sick(times));
+    store->submit(commit(++sequence));
+    other("ROLLBACK");
+    REQUIRE(told.wait_well(times));
+    CHECK(told.committed() == sequence);
+  }
+}
+
+TEST_CASE("a write that hangs is told by the watchdog, and ends well once it goes on", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto options = hasty();
+  options.busy = minutes{10};  // the writer thread is stuck within SQLite for that long
+  options.stall = Duration{50};
+  auto store = open(path, told.callbacks(), options);
+  store->submit(commit(1));
+  REQUIRE(told.wait_committed(1));
+
+  Raw other(path);
+  other("BEGIN IMMEDIATE");
+  store->submit(commit(2));
+  REQUIRE(told.wait_sick());
+  CHECK(told.reason().find("no progress") != std::string::npos);
+  store->flush();  // does not wait for the stuck one
+  store->submit(commit(3));
+  CHECK(told.committed() == 1);
+  CHECK(sequences(store->history({}).value()) == Sequences{1, 2, 3});
+  other("ROLLBACK");
+  REQUIRE(told.wait_well());
+  CHECK(told.committed() == 3);
+  CHECK(told.all().back() == "well");
+}
+
+TEST_CASE("a store can be closed while its writer hangs", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto options = hasty();
+  options.busy = minutes{10};
+  options.stall = Duration{50};
+  auto store = open(path, told.callbacks(), options);
+  Raw other(path);
+  other("BEGIN IMMEDIATE");
+  store->submit(commit(1));
+  REQUIRE(told.wait_sick());
+  store.reset();
+  const auto told_until_then = told.all();
+  other("ROLLBACK");
+  // The writer that was left behind finishes its work, and tells nobody.
+  for (int i = 0; i < 6000 && other("SELECT count(*) FROM records") == "0"; ++i)
+    std::this_thread::sleep_for(milliseconds{10});
+  CHECK(other("SELECT count(*) FROM records") == "1");
+  CHECK(told.all() == told_until_then);
+}
+
+TEST_CASE("what is kept while sick is bounded: old records go, states stay, and the gap is told", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto options = hasty();
+  options.keep_bytes = 100'000;
+  auto store = open(path, told.callbacks(), options);
+  Raw other(path);
+  other("BEGIN IMMEDIATE");
+  for (engine::Sequence sequence = 1; sequence <= 3000; ++sequence) {
+    auto next = commit(sequence);
+    next.services.emplace_back("web" + std::to_string(sequence % 10), full_service());
+    next.pending.emplace_back(full_exec(sequence));
+    next.started.emplace_back(sequence);
+    next.ended.emplace_back(sequence);
+    store->submit(next);
+  }
+  REQUIRE(told.wait_sick());
+  other("ROLLBACK");
+  REQUIRE(told.wait_committed(3000));
+  store->flush();
+  CHECK(store->load().value().services.size() == 10);
+  HistoryQuery query;
+  query.limit = 10'000;
+  const auto records = store->history(query).value();
+  CHECK(records.size() < 2000);  // what the writer had in hand, and as much again that waited
+  CHECK(records.back().sequence == 3000);
+  const auto gap = std::ranges::find(records, RecordKind::StoreSick, &Record::kind);
+  REQUIRE(gap != records.end());
+  CHECK(gap->text.find("lost") != std::string::npos);
+  CHECK(gap->when == record(gap->sequence).when);
+}
+
+TEST_CASE("the history is pruned to its bound, and the numbers go on", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  auto options = hasty();
+  SECTION("of records") { options.retention.records = 50; }
+  SECTION("of bytes") { options.retention.bytes = 50 * 150; }
+  auto store = open(path, {}, options);
+  for (engine::Sequence sequence = 1; sequence <= 1000; ++sequence) {
+    auto next = commit(sequence);
+    next.pending.emplace_back(full_exec(sequence * 2));
+    next.ended.emplace_back(sequence * 2);
+    store->submit(next);
+    if (sequence % 7 == 0) store->flush();
+    if (sequence == 500) {  // what is there already counts after opening, too
+      store.reset();
+      store = open(path, {}, options);
+    }
+  }
+  store->flush();
+  const auto records = store->history({}).value();
+  CHECK(records.size() <= 50);
+  CHECK(records.size() >= 40);
+  CHECK(records.back().sequence == 1000);
+  CHECK(records.back().sequence - records.front().sequence == records.size() - 1);
+  Raw raw(path);
+  CHECK(raw("SELECT count(*) FROM records") == std::to_string(records.size()));
+  CHECK(raw("SELECT value FROM meta WHERE name = 'last_id'") == "2000");
+  CHECK(raw("SELECT value FROM meta WHERE name = 'last_sequence'") == "1000");
+}
+
+TEST_CASE("ids are never issued twice, even where the state file was removed", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  const auto before = static_cast<std::uint64_t>(
+      std::chrono::floor<milliseconds>(std::chrono::system_clock::now()).time_since_epoch().count());
+  CHECK(open(path)->load().value().last_id >= before);
+  // A clock that was ahead when they were issued does no harm either.
+  auto first = commit(1);
+  first.pending.emplace_back(full_exec(before * 2));
+  auto store = open(path);
+  store->submit(first);
+  store.reset();
+  CHECK(open(path)->load().value().last_id == before * 2);
+}
+
+TEST_CASE("history may be read from any thread while commits are written", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  Told told;
+  auto store = open(in(directory, "state"), told.callbacks());
+  std::vector<std::thread> readers;
+  std::atomic<bool> done{false};
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      engine::Sequence seen = 0;
+      while (!done) {
+        const auto acknowledged = told.committed();
+        HistoryQuery query;
+        query.limit = 100'000;
+        const auto records = store->history(query);
+        if (!records) {
+          ++wrong;
+          continue;
+        }
+        // Without a gap, nothing twice, and nothing that was acknowledged is missing.
+        const auto last = records->empty() ? 0 : records->back().sequence;
+        if (records->size() != last || last < seen || last < acknowledged) ++wrong;
+        seen = last;
+      }
+    });
+  }
+  for (engine::Sequence sequence = 1; sequence <= 500; ++sequence) {
+    store->submit(commit(sequence));
+    if (sequence % 20 == 0) REQUIRE(told.wait_committed(sequence));
+  }
+  REQUIRE(told.wait_committed(500));
+  done = true;
+  for (auto& reader : readers) reader.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a state file can be read beside the daemon and without it", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  CHECK_FALSE(open_read_only(path));
+  auto store = open(path);
+  auto first = commit(1);
+  first.services.emplace_back("web", full_service());
+  store->submit(first);
+  store->save_sources({{"/etc/healerrc", "text"}});
+  store->flush();
+  auto reader = open_read_only(path);
+  REQUIRE(reader);
+  const auto look = [&] {
+    CHECK((*reader)->load().value().services.at("web") == full_service());
+    CHECK((*reader)->load_sources().value().size() == 1);
+  };
+  look();
+  CHECK(sequences((*reader)->history({}).value()) == Sequences{1});
+  store->submit(commit(2));
+  store->flush();
+  CHECK(sequences((*reader)->history({}).value()) == Sequences{1, 2});
+  store.reset();
+  look();
+  reader = open_read_only(path);
+  REQUIRE(reader);
+  look();
+  CHECK(sequences((*reader)->history({}).value()) == Sequences{1, 2});
+}
+
+TEST_CASE("a store that cannot begin begins sick, and keeps what comes", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  healer::test::write_file(in(directory, "in"), "a file where a directory should be");
+  const auto path = in(directory, "in") + "/the/state";
+  Told told;
+  auto store = open(path, told.callbacks());
+  REQUIRE(told.wait_sick());
+  CHECK(told.reason().find(in(directory, "in")) != std::string::npos);
+  CHECK(store->load().value().services.empty());
+  auto first = commit(1);
+  first.services.emplace_back("web", full_service());
+  store->submit(first);
+  store->flush();
+  CHECK(told.committed() == 0);
+  CHECK(sequences(store->history({}).value()) == Sequences{1});
+  std::filesystem::remove(in(directory, "in"));
+  REQUIRE(told.wait_well());
+  CHECK(told.committed() == 1);
+  CHECK(store->load().value().services.at("web") == full_service());
+}
+
+TEST_CASE("acts in a file that could not be read at the start are not taken up later", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  {
+    auto store = open(path);
+    auto first = commit(1);
+    first.services.emplace_back("web", full_service());
+    first.pending = {full_exec(5), full_alert(6)};
+    store->submit(first);
+  }
+  Told told;
+  std::unique_ptr<SqliteStore> store;
+  engine::Sequence sequence = 0;
+  {
+    Raw other(path);
+    other("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE meta SET value = value");
+    store = open(path, told.callbacks());
+    const auto state = store->load();
+    REQUIRE(state);
+    CHECK(state->services.empty());
+    CHECK(state->last_sequence > 1);
+    CHECK_FALSE(store->notes().empty());
+    sequence = state->last_sequence;
+    auto next = commit(sequence + 1);
+    next.pending.emplace_back(full_alert(9));
+    store->submit(next);
+    REQUIRE(told.wait_sick());
+    other("COMMIT");
+  }
+  REQUIRE(told.wait_well());
+  const auto state = store->load().value();
+  CHECK(state.last_sequence == sequence + 1);
+  CHECK(state.execs.empty());
+  REQUIRE(state.alerts.size() == 1);
+  CHECK(state.alerts[0].alert == AlertId(9));
+  CHECK(state.services.contains("web"));
+}
+
+TEST_CASE("a state file that somebody removes is written again, whole", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto store = open(path, told.callbacks());
+  auto first = commit(1);
+  first.services.emplace_back("web", full_service());
+  first.pending.emplace_back(full_exec(5));
+  store->submit(first);
+  REQUIRE(told.wait_committed(1));
+  const bool log_too = GENERATE(false, true);
+  std::filesystem::remove(path);
+  if (log_too) std::filesystem::remove(path + "-wal");
+  store->submit(commit(2));
+  REQUIRE(told.wait_committed(2));
+  CHECK(store->notes().size() == 1);
+  CHECK((std::filesystem::status(path).permissions() & std::filesystem::perms::mask) ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  store = open(path);
+  const auto state = store->load().value();
+  CHECK(state.last_sequence == 2);
+  CHECK(state.services.at("web") == full_service());
+  CHECK(state.execs.size() == 1);
+  CHECK(sequences(store->history({}).value()) == Sequences{1, 2});
+}
+
+TEST_CASE("a file of another program that is put in the place of the state is left alone", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto store = open(path, told.callbacks());
+  store->submit(commit(1));
+  REQUIRE(told.wait_committed(1));
+  healer::test::write_file(in(directory, "foreign"), "something else");
+  std::filesystem::rename(in(directory, "foreign"), path);
+  store->submit(commit(2));
+  REQUIRE(told.wait_sick());
+  CHECK(healer::test::read_file(path) == "something else");
+  std::filesystem::remove(path);
+  REQUIRE(told.wait_well());
+  CHECK(sequences(store->history({}).value()).back() == 2);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Disks that are full, read-only or both, on a small file system of the test's own (root only).
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "store/sqlite_store.hpp"
+#include "tests/store/told.hpp"
+#include "tests/support/child.hpp"
+#include "tests/torture/numbered.hpp"
+
+using namespace healer;
+using namespace healer::store;
+using namespace healer::store::test;
+
+namespace {
+
+/// A file system of one megabyte.
+class SmallDisk {
+ public:
+  SmallDisk() { works_ = ::mount("healer-test", path().c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m") == 0; }
+  ~SmallDisk() {
+    if (works_) ::umount2(path().c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  [[nodiscard]] bool works() const { return works_; }
+  [[nodiscard]] std::string path() const { return directory_.path().string(); }
+  [[nodiscard]] std::string file(const std::string& name) const { return in(directory_, name); }
+  void fill() {
+    const int ballast = ::open(file("ballast").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    REQUIRE(ballast >= 0);
+    const std::string block(4096, 'b');
+    for (std::size_t size = block.size(); size > 0; size /= 2)
+      while (::write(ballast, block.data(), size) > 0) continue;
+    ::close(ballast);
+  }
+  void free() { REQUIRE(::unlink(file("ballast").c_str()) == 0); }
+  void set_read_only(bool on) {
+    REQUIRE(::mount(nullptr, path().c_str(), nullptr, MS_REMOUNT | MS_NOSUID | MS_NODEV | (on ? MS_RDONLY : 0),
+                    "size=1m") == 0);
+  }
+
+ private:
+  healer::test::TemporaryDirectory directory_;
+  bool works_ = false;
+};
+
+std::unique_ptr<SqliteStore> open(const std::string& path, Callbacks callbacks = {}) {
+  SqliteOptions options;
+  options.first_retry = Duration{5};
+  options.last_retry = Duration{20};
+  options.retention.records = 200;
+  auto opened = SqliteStore::open(path, std::move(callbacks), options);
+  REQUIRE(opened);
+  return std::move(*opened);
+}
+
+/// The state after `count` numbered commits.
+std::string expected(Sequence count) {
+  healer::test::TemporaryDirectory directory;
+  auto store = open(in(directory, "state"));
+  for (Sequence number = 1; number <= count; ++number) store->submit(numbered_commit(number));
+  store->flush();
+  return describe(store->load().value());
+}
+
+}  // namespace
+
+TEST_CASE("a full disk makes the store sick, room makes it well, and nothing is lost", "[torture]") {
+  SmallDisk disk;
+  if (!disk.works()) {
+    WARN("SKIPPED: no file system can be mounted here");
+    return;
+  }
+  Told told;
+  Sequence number = 0;
+  {
+    auto store = open(disk.file("state"), told.callbacks());
+    for (int times = 1; times <= 3; ++times) {
+      for (int i = 0; i < 20; ++i) store->submit(numbered_commit(++number));
+      REQUIRE(told.wait_committed(number));
+      // The log gives room back when the store begins anew: filled until there is none left.
+      do {
+        disk.fill();
+        auto large = numbered_commit(++number);
+        large.records.back().output = std::string(50'000, 'o');
+        store->submit(large);
+        store->flush();
+      } while (told.all().back() != "sick");
+      CHECK(told.reason().find("full") != std::string::npos);
+      const auto durable = told.committed();
+      // What was acknowledged is there, whatever the disk is.
+      auto reader = open_read_only(disk.file("state"));
+      REQUIRE(reader);
+      CHECK((*reader)->load().value().last_sequence >= durable);
+      for (int i = 0; i < 20; ++i) store->submit(numbered_commit(++number));
+      store->flush();
+      disk.free();
+      REQUIRE(told.wait_committed(number));
+      REQUIRE(told.wait_last("well"));
+    }
+  }
+  auto store = open(disk.file("state"));
+  CHECK(store->notes().empty());
+  CHECK((describe(store->load().value()) == expected(number)));
+}
+
+TEST_CASE("a disk that is full from the start is no reason not to start", "[torture]") {
+  SmallDisk disk;
+  if (!disk.works()) {
+    WARN("SKIPPED: no file system can be mounted here");
+    return;
+  }
+  disk.fill();
+  Told told;
+  auto store = open(disk.file("state"), told.callbacks());
+  REQUIRE(told.wait_sick());
+  CHECK(store->load().value().services.empty());
+  for (Sequence number = 1; number <= 30; ++number) store->submit(numbered_commit(number));
+  CHECK(store->history({}).value().size() == 60);
+  disk.free();
+  REQUIRE(told.wait_well());
+  CHECK(told.committed() == 30);
+  CHECK((describe(store->load().value()) == expected(30)));
+}
+
+TEST_CASE("a disk that is read-only gives the state, and takes it again once it is not", "[torture]") {
+  SmallDisk disk;
+  if (!disk.works()) {
+    WARN("SKIPPED: no file system can be mounted here");
+    return;
+  }
+  const auto path = disk.file("state");
+  const bool killed = GENERATE(false, true);  // with the log of a daemon that was killed, or after a clean end
+  if (killed) {
+    healer::test::Child child({HEALER_TORTURE_CHILD, path}, disk.file("acknowledged"));
+    REQUIRE(healer::test::eventually([&] { return !healer::test::read_file(disk.file("acknowledged")).empty(); }));
+    child.send(SIGKILL);
+    child.wait();
+  } else {
+    auto store = open(path);
+    for (Sequence number = 1; number <= 30; ++number) store->submit(numbered_commit(number));
+  }
+  disk.set_read_only(true);
+  Told told;
+  auto store = open(path, told.callbacks());
+  REQUIRE(told.wait_sick());
+  CHECK(told.reason().find("ead-only") != std::string::npos);
+  const auto state = store->load().value();
+  CHECK(state.last_sequence > 0);
+  CHECK((describe(state) == expected(state.last_sequence)));
+  CHECK(open_read_only(path));
+  const auto next = state.last_sequence + 1;
+  store->submit(numbered_commit(next));
+  CHECK(store->history({}).value().back().sequence == next);
+  disk.set_read_only(false);
+  REQUIRE(told.wait_well());
+  CHECK(told.committed() == next);
+  CHECK((describe(store->load().value()) == expected(next)));
+}

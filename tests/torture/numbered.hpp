@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Commits that are a function of their number, so that whoever knows how many there were knows the whole state.
+#pragma once
+
+#include "tests/store/samples.hpp"
+
+namespace healer::store::test {
+
+/// Execs live for five commits, alerts for four; seven services change in turn, and one is forgotten now and then.
+inline effect::Commit numbered_commit(Sequence number) {
+  effect::Commit commit;
+  commit.sequence = number;
+  for (Sequence i = 0; i < 1 + number % 3; ++i) {
+    commit.records.push_back(record(number, "web" + std::to_string(number % 7)));
+    commit.records.back().output = std::string(number % 300, 'o');
+  }
+  if (number % 11 == 0) commit.forgotten.push_back("web" + std::to_string(number / 11 % 7));
+  SavedService service = full_service();
+  service.cron_minute = static_cast<std::int64_t>(number);
+  service.rules.resize(number % 4);
+  for (auto& [key, rule] : service.rules) rule.since_fired = static_cast<std::uint32_t>(number);
+  commit.services.emplace_back("web" + std::to_string(number % 7), service);
+  commit.pending = {full_exec(2 * number), full_alert(2 * number + 1)};
+  if (number > 3) commit.started.emplace_back(2 * (number - 3));
+  if (number > 4) commit.handed_over.emplace_back(2 * (number - 4) + 1);
+  if (number > 5) commit.ended.emplace_back(2 * (number - 5));
+  return commit;
+}
+
+}  // namespace healer::store::test
