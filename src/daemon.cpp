@@ -69,6 +69,8 @@ class Daemon : public EffectSink {
   void perform(effect::StartRun& effect);
   void perform(effect::CancelRun& effect);
   void perform(effect::Exec& effect);
+  void perform(effect::EndAction& effect);
+  void perform(effect::Signal& effect);
   void perform(effect::Adopt& effect);
   void perform(effect::Alert& effect);
   void perform(effect::Commit& effect);
@@ -175,6 +177,10 @@ void Daemon::perform(effect::Exec& effect) {
       actions::action_environment(base_, effect.command.identity, *effect.cause, runtime::local_civil);
   actions_->start({.action = effect.action, .command = effect.command, .environment = std::move(environment)});
 }
+
+void Daemon::perform(effect::EndAction&) {}
+
+void Daemon::perform(effect::Signal&) {}
 
 void Daemon::perform(effect::Adopt& effect) { actions_->adopt(effect.action); }
 

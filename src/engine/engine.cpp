@@ -13,7 +13,7 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::string_view kHolds[] = {"", "dormant", "shadow", "dry run", "already running"};
+constexpr std::string_view kHolds[] = {"", "dormant", "shadow", "dry run", "already running", "passive", "paused"};
 
 /// Whether counts may go on after a gap: not over a reboot, nor over more than three periods (language 2.9).
 bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::optional<Duration> period,

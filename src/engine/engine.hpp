@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,13 +38,14 @@
 #include "engine/effect.hpp"
 #include "engine/event.hpp"
 #include "engine/graph.hpp"
+#include "engine/job.hpp"
 #include "engine/state.hpp"
 #include "engine/wheel.hpp"
 
 namespace healer::engine {
 
 /// Why a decided action is not done.
-enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning };
+enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning, Passive, Paused };
 [[nodiscard]] std::string_view to_string(Hold hold);
 
 /// The living state of a service, apart from its rules.
@@ -66,6 +68,10 @@ struct ServiceState {
   std::optional<std::int64_t> cron_minute;
   std::optional<Observation> last;  ///< the last that was judged
   std::optional<WallTime> last_when;
+  StartHistory starts;
+  std::optional<Pause> pause;
+  std::optional<JobId> job;  ///< that it takes part in: no run is counted meanwhile
+  std::string waits;         ///< why a start or restart that its rules want is not done now; or empty
 };
 
 /// A started or waiting exec, for status and explain.
@@ -94,6 +100,8 @@ class Engine {
   [[nodiscard]] const ServiceState& service(ServiceId id) const { return services_[id.index()]; }
   [[nodiscard]] std::span<const RuleState> rules(ServiceId id) const;
   [[nodiscard]] const std::unordered_map<std::uint64_t, RunningAction>& actions() const { return actions_; }
+  /// Starts, stops and restarts under way, by JobId.
+  [[nodiscard]] const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
   /// Why an action of this kind of this rule would not be done now.
   [[nodiscard]] Hold hold(const Rule& rule, const RuleState& state, ActionKind kind) const;
   /// Cycles begun since the start; the first is 1.
@@ -122,6 +130,7 @@ class Engine {
   void on(const event::Started& event, Turn& turn);
   void on(const event::Wake& event, Turn& turn);
   void on(const event::Observed& event, Turn& turn);
+  void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
   void on(const event::ActionStarted& event, Turn& turn);
   void on(const event::ActionEnded& event, Turn& turn);
@@ -177,6 +186,7 @@ class Engine {
   std::vector<RuleState> rule_states_;
   std::vector<PlainTest> tests_;  // of the same rules
   std::size_t live_rules_ = 0;    // of rule_states_; the others are left over
+  std::map<std::uint64_t, Job> jobs_;
   std::unordered_map<std::uint64_t, RunningAction> actions_;
   std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service
   std::deque<std::pair<Duration, ActionId>> long_at_;                  // when to warn of those that still run then

@@ -205,7 +205,13 @@ void Engine::on(const event::Command& event, Turn& turn) {
       case Kind::Monitor: monitor(id, event.by, turn); break;
       case Kind::Unmonitor: unmonitor(id, event.by, turn); break;
       case Kind::Accept: accept(id, event.by, turn); break;
-      case Kind::Validate: break;
+      case Kind::Validate:
+      case Kind::Start:
+      case Kind::Stop:
+      case Kind::Restart:
+      case Kind::Pause:
+      case Kind::Resume:
+      case Kind::Cancel: break;
     }
   }
   static constexpr std::string_view kVerbs[] = {"monitored", "unmonitored", "validated", "accepted"};

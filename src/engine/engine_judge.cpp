@@ -203,7 +203,10 @@ void Engine::act(ServiceId id, const Decision& decision, Turn& turn) {
     return;
   }
   switch (action.kind) {
-    case ActionKind::Alert: break;
+    case ActionKind::Alert:
+    case ActionKind::Start:
+    case ActionKind::Stop:
+    case ActionKind::Restart: break;
     case ActionKind::Exec: exec(id, rule, recovered, decision.cause, turn); break;
     case ActionKind::Unmonitor: unmonitor(id, "rule", turn); break;
   }

@@ -84,6 +84,8 @@ void Engine::on(const event::Wake&, Turn& turn) {
   warn_long_actions(turn);
 }
 
+void Engine::on(const event::ProcessDied&, Turn&) {}
+
 void Engine::run_due(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
   const WallTime wall = turn.now.wall;

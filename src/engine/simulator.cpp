@@ -315,6 +315,8 @@ class Simulation final : public EffectSink {
   }
 
   void perform(const effect::Note&) {}
+  void perform(const effect::EndAction&) {}
+  void perform(const effect::Signal&) {}
 
   void perform(const effect::Reply& reply) { add({.kind = "reply", .text = reply.text}, nullptr); }
 

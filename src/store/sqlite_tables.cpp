@@ -195,7 +195,8 @@ void bind_cause(Statement& statement, const effect::Cause* cause) {
     for (int i = 0; i < 9; ++i) statement.bind_next(std::optional<std::int64_t>());
     return;
   }
-  const auto& [service, event, state, event_text, action_text, description, rule, when, program_status] = *cause;
+  const auto& [service, event, state, event_text, action_text, description, rule, when, program_status, process] =
+      *cause;
   statement.bind_next(service);
   statement.bind_next(to_string(event));
   statement.bind_next(word(state));
@@ -360,13 +361,13 @@ void TableWriter::write_services(const Batch& batch) {
     forget_rules_.run(name);
   }
   for (const auto& [name, service] : batch.services()) {
-    const auto& [monitored, memory, cron_minute, boot, saved, rules] = service;
+    const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, rules] = service;
     const auto* const program = std::get_if<ProgramMemory>(&memory);
     save_service_.run(name, monitored, program == nullptr ? kNoMemory : kProgramMemory,
                       program == nullptr ? std::nullopt : program->last_status, cron_minute, boot, saved);
     std::size_t position = 0;
     for (const auto& [key, rule] : rules) {
-      const auto& [window, status, since_fired, failing_since, clear_since, changed, accepted] = rule;
+      const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted] = rule;
       save_rule_.run(name, position++, key, window.bits, status == RuleStatus::Failed ? kFailed : kOk, since_fired,
                      failing_since, clear_since, changed, accepted);
     }
@@ -377,7 +378,7 @@ void TableWriter::write_services(const Batch& batch) {
 void TableWriter::write_acts(const Batch& batch) {
   for (const auto& [action, pending] : batch.execs()) {
     const auto& [exec, started] = pending;
-    const auto& [id, service, rule, recovery, command, cause] = exec;
+    const auto& [id, service, rule, recovery, command, cause, job] = exec;
     const auto& [arguments, identity, timeout] = command;
     const auto& [uid, gid, user, home] = identity;
     add_exec_.bind(id.number(), started, service.number(), rule, recovery, uid, gid, user, home, timeout);
