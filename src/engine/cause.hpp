@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "engine/effect.hpp"
+#include "engine/evaluate.hpp"
 #include "engine/graph.hpp"
 #include "engine/state.hpp"
 
@@ -16,6 +17,13 @@ namespace healer::engine {
 /// $EVENT of mails and MONIT_EVENT: "Status failed", "Status succeeded", "Status changed", "Content match",
 /// "Content doesn't match", "Monit instance changed", "Action done", ...
 [[nodiscard]] std::string_view event_text(EventKind event, effect::Cause::State state);
+
+/// What a rule of `block` has to say of a run: that its condition holds (`failed`), or that it does not. The first test
+/// that decides it has the word. Requires: the condition is not empty.
+[[nodiscard]] std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed);
+
+/// "process is not running", "process is running with pid 42", "process with pid 42 is a zombie".
+[[nodiscard]] std::string describe_existence(const Observation& run);
 
 /// "status failed (1) -- OUTPUT" or "status succeeded (0) -- OUTPUT"; "no output" stands for empty output.
 [[nodiscard]] std::string describe_status(std::int64_t status, bool failed, std::string_view output);

@@ -7,46 +7,10 @@
 
 #include "engine/cause.hpp"
 #include "engine/counting.hpp"
+#include "engine/evaluate.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
-namespace {
-
-bool compare(Comparison comparison, std::int64_t left, std::int64_t right) {
-  switch (comparison) {
-    case Comparison::Equal: return left == right;
-    case Comparison::NotEqual: return left != right;
-    case Comparison::Less: return left < right;
-    case Comparison::LessEqual: return left <= right;
-    case Comparison::Greater: return left > right;
-    case Comparison::GreaterEqual: return left >= right;
-  }
-  return false;
-}
-
-bool holds(const Test& test, const Observation& seen, std::optional<std::int64_t> last_status) {
-  if (const auto* status = std::get_if<StatusTest>(&test))
-    return compare(status->comparison, seen.status, status->value);
-  if (const auto* content = std::get_if<ContentTest>(&test))
-    return seen.outcome != Outcome::NotStarted &&
-           (seen.matches >> content->pattern & 1U) == (content->negated ? 0U : 1U);
-  return last_status && *last_status != seen.status;
-}
-
-/// An `or` of `and`s.
-bool holds(const std::vector<Term>& condition, const Observation& seen, std::optional<std::int64_t> last_status) {
-  bool alternative = true;
-  for (const Term& term : condition) {
-    if (term.or_before) {
-      if (alternative) return true;
-      alternative = true;
-    }
-    alternative = alternative && holds(term.test, seen, last_status);
-  }
-  return alternative;
-}
-
-}  // namespace
 
 void Engine::on(const event::Observed& event, Turn& turn) {
   const ServiceId id = event.service;
@@ -76,8 +40,8 @@ bool Engine::passes(const ServiceState& state, const Observation& seen) const {
 void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
-  auto* memory = std::get_if<ProgramMemory>(&state.memory);
-  const std::optional<std::int64_t> last_status = memory != nullptr ? memory->last_status : std::nullopt;
+  const Memory memory = state.memory;
+  const Seen run{seen, memory, state.starts.restarted};
   if (seen.outcome == Outcome::TimedOut) {
     Record& record = turn.record(RecordKind::RunTimedOut, Severity::Warning, block.name,
                                  describe_timeout(block.program.command.timeout));
@@ -89,9 +53,11 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
   std::vector<Decision> decisions;
   for (std::uint32_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
+    const std::optional<bool> told = holds(rule.condition, run);
+    if (!told) continue;
+    const bool bad = *told;
     const RuleState before = states[i];
     RuleState& now = states[i];
-    const bool bad = holds(rule.condition, seen, last_status);
     if (rule.mode == Mode::Latched) {
       switch (counted ? count_latched(rule, now, bad, turn.now.mono) : peek_latched(rule, now, bad)) {
         case Verdict::Fire:
@@ -119,8 +85,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
         case Verdict::Nothing:
           if (bad && counted)
             turn.note(Severity::Warning, block.name,
-                      fmt::format("{} (tolerance not met yet: {})",
-                                  describe_run(seen, true, block.program.command.timeout), rule.text));
+                      fmt::format("{} (tolerance not met yet: {})", describe(block, rule, run, true), rule.text));
           break;
       }
     } else if (counted ? count_each(rule, now, bad, turn.now.mono)
@@ -129,10 +94,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
     }
     if (now != before || (counted && now.counting())) turn.save(id);
   }
-  if (memory != nullptr && counted && memory->last_status != seen.status) {
-    memory->last_status = seen.status;
-    turn.save(id);
-  }
+  if (counted && remember(state.memory, seen)) turn.save(id);
   state.resting = std::ranges::all_of(states, &RuleState::resting);
   if (decisions.empty()) return;
 
@@ -151,13 +113,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
     cause->rule = rule.text;
     cause->when = turn.now.wall;
     cause->program_status = seen.status;
-    if (rule.mode == Mode::EachMatch) {
-      cause->description = describe_content(true, *seen.output);
-    } else if (rule.mode == Mode::EachChange) {
-      cause->description = describe_changed(last_status.value_or(seen.status), seen.status, *seen.output);
-    } else {
-      cause->description = describe_run(seen, !recovered, block.program.command.timeout);
-    }
+    cause->description = describe(block, rule, run, !recovered);
     decision.cause = std::move(cause);
   }
   const auto goes_on = [&](const Decision& decision) {

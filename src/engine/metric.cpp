@@ -3,6 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <cmath>
+
 namespace healer::engine {
 namespace {
 
@@ -52,11 +54,12 @@ constexpr std::array<Info, kMetrics> kInfos{{
     {"filedescriptors", Unit::Percent},
 }};
 
+/// "1 kB", "1.5 kB": a decimal only where there is one, even if it is 0 when rounded.
 std::string format_bytes(double value) {
-  constexpr std::array<std::string_view, 5> kUnits{"B", "kB", "MB", "GB", "TB"};
+  constexpr std::array<std::string_view, 6> kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  return unit == 0 ? fmt::format("{:.0f} B", value) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+  return fmt::format("{:.{}f} {}", value, unit == 0 || value == std::floor(value) ? 0 : 1, kUnits[unit]);
 }
 
 }  // namespace
