@@ -129,7 +129,8 @@ std::string rule_state(Condition condition) {
   return std::string(condition == Condition::Running ? "ok" : to_string(condition));
 }
 
-RuleView view_rule(const Engine& engine, const engine::Rule& rule, const engine::RuleState& state, Instant now) {
+RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& rule, const engine::RuleState& state,
+                   Instant now) {
   RuleView view{.text = rule.text,
                 .place = place_of(engine, rule.place),
                 .state = rule_state(engine::condition_of(rule, state)),
@@ -137,7 +138,7 @@ RuleView view_rule(const Engine& engine, const engine::Rule& rule, const engine:
                 .count = rule.tolerance.count,
                 .window = rule.tolerance.window,
                 .since = state.changed,
-                .held_back = std::string(to_string(engine.hold(rule, state, rule.action.kind)))};
+                .held_back = std::string(to_string(engine.hold(service, rule, state, rule.action.kind, now)))};
   if (rule.tolerance.held > Duration{0}) {
     view.hold = rule.tolerance.held;
     if (state.failing_since) view.held = std::max(now.mono - *state.failing_since, Duration{0});
@@ -180,7 +181,7 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   view.overruns = state.overruns;
   const auto states = engine.rules(service);
   for (std::size_t i = 0; i < states.size(); ++i)
-    view.rules.push_back(view_rule(engine, block.rules[i], states[i], now));
+    view.rules.push_back(view_rule(engine, service, block.rules[i], states[i], now));
   view.actions = view_actions(block, actions, now);
   return view;
 }

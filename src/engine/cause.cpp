@@ -276,4 +276,16 @@ std::string describe_content(bool holds, std::string_view output) {
 
 std::string describe_timeout(Duration after) { return "timed out after " + format_duration(after); }
 
+effect::Cause::Process figures_of(const Observation& run) {
+  effect::Cause::Process figures;
+  const ProcessFacts* process = process_of(run);
+  if (process == nullptr) return figures;
+  const Metrics& metrics = run.facts->metrics;
+  figures.pid = process->pid;
+  figures.memory_kb = static_cast<std::int64_t>(metrics.get(Metric::MemoryBytes).value_or(0) / 1024);
+  figures.children = static_cast<std::int64_t>(metrics.get(Metric::Children).value_or(-1));
+  figures.cpu_percent = metrics.get(Metric::Cpu).value_or(-1);
+  return figures;
+}
+
 }  // namespace healer::engine

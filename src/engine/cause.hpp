@@ -22,6 +22,9 @@ namespace healer::engine {
 /// that decides it has the word. Requires: the condition is not empty.
 [[nodiscard]] std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed);
 
+/// What programs are told of a process: MONIT_PROCESS_*.
+[[nodiscard]] effect::Cause::Process figures_of(const Observation& run);
+
 /// "process is not running", "process is running with pid 42", "process with pid 42 is a zombie".
 [[nodiscard]] std::string describe_existence(const Observation& run);
 

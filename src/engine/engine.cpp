@@ -39,6 +39,26 @@ Memory fresh_memory(const ServiceBlock& block) {
   return {};
 }
 
+/// The order of first runs: processes first, what others depend on before them.
+std::vector<ServiceId> first_order(const Graph& graph) {
+  std::vector<ServiceId> order;
+  std::vector<bool> seen(graph.slots.size());
+  const auto add = [&](ServiceId id) {
+    if (seen[id.index()]) return;
+    seen[id.index()] = true;
+    order.push_back(id);
+  };
+  for (const ServiceId id : graph.order) {
+    if (graph.at(id).kind != ServiceKind::Process) continue;
+    if (!graph.at(id).depends.empty())
+      for (const ServiceId needed : requirements_of(graph, id))
+        if (graph.at(needed).kind == ServiceKind::Process) add(needed);
+    add(id);
+  }
+  for (const ServiceId id : graph.order) add(id);
+  return order;
+}
+
 }  // namespace
 
 std::string_view to_string(Hold hold) { return kHolds[static_cast<std::size_t>(hold)]; }
@@ -90,6 +110,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (saved.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
   state.cron_minute = saved.cron_minute;
+  state.starts = saved.starts;
+  state.pause = saved.pause;
   if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
 
   const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
@@ -103,6 +125,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     states[i].window = {states[i].status == RuleStatus::Failed ? 1U : 0U};
     states[i].failing_since.reset();
     states[i].clear_since.reset();
+    states[i].again = {};
   }
 }
 
@@ -130,7 +153,10 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
 std::optional<Duration> Engine::next_deadline() const {
   if (!running_) return std::nullopt;
   std::optional<Duration> next = wheel_.next();
-  if (!long_at_.empty() && (!next || long_at_.front().first < *next)) next = long_at_.front().first;
+  const auto earlier = [&next](Duration when) { next = next ? std::min(*next, when) : when; };
+  if (!long_at_.empty()) earlier(long_at_.front().first);
+  if (!job_due_.empty()) earlier(job_due_.begin()->first);
+  if (!extra_looks_.empty()) earlier(std::get<Duration>(*extra_looks_.begin()));
   return next;
 }
 
@@ -143,11 +169,15 @@ std::span<RuleState> Engine::rules_of(ServiceState& state) {
   return std::span(rule_states_).subspan(state.first_rule, state.rule_count);
 }
 
-Hold Engine::hold(const Rule& rule, const RuleState& state, ActionKind kind) const {
+Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, ActionKind kind, Instant now) const {
   const Settings& settings = graph_->settings;
   if (rule.dormant && !state.accepted && !settings.accept_dormant) return Hold::Dormant;
   if (settings.shadow) return Hold::Shadow;
-  if (settings.dry_run && kind != ActionKind::Alert) return Hold::DryRun;
+  if (kind == ActionKind::Alert) return Hold::None;
+  if (settings.dry_run) return Hold::DryRun;
+  if (paused(service, now)) return Hold::Paused;
+  const bool is_job = Action{.kind = kind, .command = {}}.is_job();
+  if (is_job && graph_->at(service).activity == ServiceBlock::Activity::Passive) return Hold::Passive;
   return Hold::None;
 }
 
@@ -158,6 +188,8 @@ SavedService Engine::save(ServiceId id, Instant now) const {
                      .cron_minute = state.cron_minute,
                      .boot = now.boot,
                      .saved = now.wall,
+                     .starts = state.starts,
+                     .pause = state.pause,
                      .rules = {}};
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());
@@ -180,12 +212,13 @@ void Engine::on(const event::Started& event, Turn& turn) {
     if (!id || graph_->at(*id).name != name) turn.commit.forgotten.push_back(name);
   }
   std::ranges::sort(turn.commit.forgotten);
+  restore_jobs(turn);
   found_ = {};
 
   const Duration first = turn.now.mono + graph_->settings.start_delay;
-  const std::size_t count = graph_->order.size();
-  for (std::size_t i = 0; i < count; ++i)
-    begin(graph_->order[i], first + herd_phase(i, count, graph_->settings.cycle_length()));
+  const std::vector<ServiceId> order = first_order(*graph_);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    begin(order[i], first + herd_phase(i, order.size(), graph_->settings.cycle_length()));
   instance_alert(text, turn);
 }
 
@@ -274,6 +307,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   if (change.kind == SlotChange::Kind::Removed) {
     cancel_flight(id, turn);
     finish_validate(id, false, turn);
+    drop_jobs(id, turn);
     live_rules_ -= state.rule_count;
     turn.commit.forgotten.push_back(before.at(id).name);
     state = {};
@@ -289,7 +323,9 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       if (change.rules_from[i] >= 0)
         rule_states_[state.first_rule + i] = rule_states_[old_first + static_cast<std::uint32_t>(change.rules_from[i])];
     live_rules_ -= old.rules.size();
-    if (old.program != block.program && state.flight) {
+    if (old.kind != block.kind || old.process != block.process) state.last.reset();
+    const bool other = old.kind != block.kind || old.program != block.program || old.process != block.process;
+    if (other && state.flight) {
       cut_off = true;
       cancel_flight(id, turn);
     }
@@ -302,7 +338,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     state.memory = fresh_memory(block);
   }
   turn.save(id);
-  if (cut_off) start_run(id, state.counted, turn);
+  if (cut_off) start_run(id, state.counted, state.reason, turn);
 }
 
 /// Ranges of replaced and removed services stay behind in the flat array; it is laid anew when they are the larger

@@ -14,19 +14,39 @@ namespace healer::engine {
 
 void Engine::on(const event::Observed& event, Turn& turn) {
   const ServiceId id = event.service;
-  if (id.index() >= services_.size() || services_[id.index()].flight != event.run) return;
+  if (id.index() >= services_.size()) return;
   ServiceState& state = services_[id.index()];
+  if (state.job) {
+    Job& job = jobs_.at(state.job->number());
+    if (job.look != event.run || job.step().service != id) return;
+    take(id, event.observation, turn);
+    return looked(job, event.observation, turn);
+  }
+  if (state.flight != event.run) return;
   const bool counted = state.counted;
   state.flight.reset();
   state.initialising = false;
-  state.last = event.observation;
-  state.last_when = turn.now.wall;
+  take(id, event.observation, turn);
   ++state.runs;
-  if (!passes(state, event.observation)) judge(id, event.observation, counted, turn);
+  if (!passes(state, event.observation)) judge(id, event.observation, counted, state.reason, turn);
   if (validating_.empty()) return;
   finish_validate(
       id, std::ranges::any_of(rules(id), [](const RuleState& rule) { return rule.status == RuleStatus::Failed; }),
       turn);
+}
+
+/// Keeps what was seen last, and what follows from it for starts.
+void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (seen.facts) {
+    const bool was_up = state.last && process_of(*state.last) != nullptr;
+    const bool up = process_of(seen) != nullptr;
+    if (!up) note_missing(id, was_up, turn);
+    if (up && !was_up) wake_dependents(id, turn.now);
+  }
+  state.last = seen;
+  state.last_when = turn.now.wall;
+  state.looked = turn.now.mono;
 }
 
 /// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
@@ -37,7 +57,7 @@ bool Engine::passes(const ServiceState& state, const Observation& seen) const {
       [&](const PlainTest& test) { return !test.plain || compare(test.comparison, seen.status, test.value); });
 }
 
-void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& turn) {
+void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason reason, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
   const Memory memory = state.memory;
@@ -64,6 +84,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
           now.status = RuleStatus::Failed;
           now.window = {1};
           now.since_fired = 1;
+          now.again = rule.action.is_job() ? Window{~std::uint64_t{0}} : Window{};
           now.changed = turn.now.wall;
           decisions.push_back({i, Decision::What::Fire});
           break;
@@ -71,18 +92,26 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
           now.status = RuleStatus::Ok;
           now.window = {};
           now.since_fired = 0;
+          now.again = {};
           now.clear_since.reset();
           now.changed = turn.now.wall;
           decisions.push_back({i, Decision::What::Recover});
           break;
         case Verdict::Failing:
           ++now.since_fired;
+          if (rule.action.is_job()) now.again.push(bad, 64);
           if (!bad) break;
+          if (rule.action.is_job() && due_again(rule, now, turn.now.mono))
+            decisions.push_back({i, Decision::What::Again, now.since_fired});
           if (rule.action.repeat != 0 && now.since_fired % rule.action.repeat == 0)
             decisions.push_back({i, Decision::What::Repeat, now.since_fired});
           decisions.push_back({i, Decision::What::Remind, now.since_fired});
           break;
         case Verdict::Nothing:
+          // A run that does not count moves nothing; but what is down is not left down until the next that does.
+          if (bad && !counted && reason != Reason::Asked && now.status == RuleStatus::Failed && rule.action.is_job() &&
+              due_again(rule, now, turn.now.mono))
+            decisions.push_back({i, Decision::What::Again, now.since_fired});
           if (bad && counted)
             turn.note(Severity::Warning, block.name,
                       fmt::format("{} (tolerance not met yet: {})", describe(block, rule, run, true), rule.text));
@@ -95,6 +124,10 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
     if (now != before || (counted && now.counting())) turn.save(id);
   }
   if (counted && remember(state.memory, seen)) turn.save(id);
+  if (counted && state.starts.restarted) {
+    state.starts.restarted = false;
+    turn.save(id);
+  }
   state.resting = std::ranges::all_of(states, &RuleState::resting);
   if (decisions.empty()) return;
 
@@ -114,24 +147,38 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
     cause->when = turn.now.wall;
     cause->program_status = seen.status;
     cause->description = describe(block, rule, run, !recovered);
+    if (block.kind == ServiceKind::Process) cause->process = figures_of(seen);
     decision.cause = std::move(cause);
   }
-  const auto goes_on = [&](const Decision& decision) {
+  // What a run stops or unmonitors, it does not start.
+  const auto kind_of = [&](const Decision& decision) {
     const Rule& rule = block.rules[decision.rule];
-    const Action& action = decision.what == Decision::What::Recover ? rule.recovery.action : rule.action;
-    return action.kind != ActionKind::Unmonitor;
+    return (decision.what == Decision::What::Recover ? rule.recovery.action : rule.action).kind;
+  };
+  const bool ends = std::ranges::any_of(decisions, [&](const Decision& decision) {
+    const ActionKind kind = kind_of(decision);
+    return decision.what != Decision::What::Remind && (kind == ActionKind::Stop || kind == ActionKind::Unmonitor);
+  });
+  const auto goes_on = [&](const Decision& decision) {
+    return kind_of(decision) != ActionKind::Unmonitor && kind_of(decision) != ActionKind::Stop;
   };
   std::stable_partition(decisions.begin(), decisions.end(), goes_on);
-  for (const Decision& decision : decisions) act(id, decision, turn);
+  for (const Decision& decision : decisions) act(id, decision, ends, turn);
 }
 
-void Engine::act(ServiceId id, const Decision& decision, Turn& turn) {
+/// `ends`: the same run stops or unmonitors the service.
+void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) {
   using What = Decision::What;
   const ServiceBlock& block = graph_->at(id);
   const Rule& rule = block.rules[decision.rule];
   const RuleState& state = rules(id)[decision.rule];
   const bool recovered = decision.what == What::Recover;
   const Action& action = recovered ? rule.recovery.action : rule.action;
+  if (decision.what == What::Again) {
+    if (!ends && hold(id, rule, state, action.kind, turn.now) == Hold::None)
+      want_job(id, action.kind, decision.cause, turn);
+    return;
+  }
 
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : block.recipients) {
@@ -149,8 +196,8 @@ void Engine::act(ServiceId id, const Decision& decision, Turn& turn) {
   if (decision.what == What::Fire && rule.mode == Mode::EachChange) kind = RecordKind::RuleChanged;
   turn.record(kind, failed ? Severity::Error : Severity::Info, block.name, decision.cause->description).rule = rule.key;
 
-  const Hold held = hold(rule, state, action.kind);
-  if (held == Hold::None || held == Hold::DryRun) alert(std::move(recipients), decision.cause, turn);
+  const Hold held = hold(id, rule, state, action.kind, turn.now);
+  if (held != Hold::Dormant && held != Hold::Shadow) alert(std::move(recipients), decision.cause, turn);
   if (decision.what == What::Remind) return;
   if (held != Hold::None) {
     turn.record(RecordKind::ActionHeld, Severity::Info, block.name,
@@ -159,10 +206,12 @@ void Engine::act(ServiceId id, const Decision& decision, Turn& turn) {
     return;
   }
   switch (action.kind) {
-    case ActionKind::Alert:
+    case ActionKind::Alert: break;
     case ActionKind::Start:
-    case ActionKind::Stop:
-    case ActionKind::Restart: break;
+    case ActionKind::Restart:
+      if (!ends) want_job(id, action.kind, decision.cause, turn);
+      break;
+    case ActionKind::Stop: want_job(id, action.kind, decision.cause, turn); break;
     case ActionKind::Exec: exec(id, rule, recovered, decision.cause, turn); break;
     case ActionKind::Unmonitor: unmonitor(id, "rule", turn); break;
   }
@@ -171,7 +220,7 @@ void Engine::act(ServiceId id, const Decision& decision, Turn& turn) {
 void Engine::alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn) {
   if (recipients.empty()) return;
   turn.acts.emplace_back(effect::Alert{AlertId{next_id_++}, std::move(recipients), std::move(cause)});
-  turn.commit.pending.emplace_back(turn.acts.back());
+  turn.commit.pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
 }
 
 void Engine::instance_alert(const std::string& text, Turn& turn) {

@@ -89,15 +89,19 @@ std::string held_back(Hold hold, std::string_view service) {
     case Hold::Shadow: return "shadow: everything is judged, nothing is acted on";
     case Hold::DryRun: return "dry run: alerts are sent, nothing else is done";
     case Hold::AlreadyRunning: return "its program still runs; it is run once more when that has ended";
+    case Hold::Passive: return "passive: nothing of this service is started, stopped or restarted";
+    case Hold::Paused:
+      return fmt::format("paused: alerts are sent, nothing else is done before `healerctl resume {}`", service);
   }
   return {};
 }
 
 /// What would hold back the action that the rule's next turn asks for.
-Hold hold_of(const Engine& engine, const ServiceBlock& block, const Rule& rule, const RuleState& state) {
+Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const RuleState& state, Instant now) {
+  const ServiceBlock& block = engine.graph()->at(service);
   const bool recovery = state.status == RuleStatus::Failed;
   const Action& action = recovery && rule.action.repeat == 0 ? rule.recovery.action : rule.action;
-  const Hold hold = engine.hold(rule, state, action.kind);
+  const Hold hold = engine.hold(service, rule, state, action.kind, now);
   if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;
   const bool runs = std::ranges::any_of(engine.actions(), [&](const auto& entry) {
     const effect::Exec& exec = entry.second.exec;
@@ -178,7 +182,7 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
                         .now = where_it_stands(rule, states[i], state.runs != 0, now),
                         .if_failed = {},
                         .if_clear = {},
-                        .held_back = held_back(hold_of(engine, block, rule, states[i]), block.name)};
+                        .held_back = held_back(hold_of(engine, service, rule, states[i], now), block.name)};
     if (state.monitored) {
       account.if_failed = if_failed(rule, states[i], next);
       account.if_clear = if_clear(rule, states[i], next);

@@ -35,12 +35,13 @@ struct JobStep {
 struct Job {
   JobId id;
   ActionKind kind = ActionKind::Restart;  ///< Start, Stop or Restart
-  ServiceId service;                      ///< whom it is for
+  ServiceId service;                      ///< whom it is for (the first, where a person named several)
   std::vector<JobStep> steps;
   std::uint32_t position = 0;  ///< of the step under way
   enum class Phase : std::uint8_t { Looking, Acting } phase = Phase::Looking;
   ActionId action;  ///< the step's program; 0: none (yet)
   bool action_ended = false;
+  std::string program_failure;  ///< why the step's program did no good; empty: it did, or has not ended
   bool signalled = false;       ///< the step stops by signal: SIGTERM was sent
   bool killed = false;          ///< and SIGKILL
   std::optional<RunId> look;    ///< in flight
@@ -48,6 +49,7 @@ struct Job {
   Duration pause{0};            ///< between looks; doubles
   Duration deadline{0};         ///< mono: when the step has failed
   Duration begun{0};            ///< mono
+  std::string failure;          ///< why it has failed
   bool unmonitor = false;       ///< SavedJob::unmonitor
   std::string by;               ///< "rule", or the person
   std::shared_ptr<const effect::Cause> cause;
@@ -62,12 +64,15 @@ struct Job {
 [[nodiscard]] std::vector<ServiceId> dependents_of(const Graph& graph, ServiceId service);
 
 /// The steps of a job, in Monit's order (measured): a restart stops the dependents, then the service, and starts them
-/// in the reverse order; a stop stops them; a start starts the requirements first. `takes_part` says of a dependent
-/// whether it is restarted too (it is monitored).
-[[nodiscard]] std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, ServiceId service,
+/// in the reverse order; a stop stops them; a start starts the requirements first. Several `services` are taken
+/// together. `takes_part` says of a dependent whether it is restarted too (it is monitored).
+[[nodiscard]] std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind,
+                                              const std::vector<ServiceId>& services,
                                               const std::vector<bool>& takes_part);
+/// A number for each slot: services with the same one depend on each other, directly or through others.
+[[nodiscard]] std::vector<std::uint32_t> clusters_of(const Graph& graph);
 
-/// "start", "stop" or "restart" as in "to restart", with the step's service: "stop web", "start db".
+/// "stop web", "start db".
 [[nodiscard]] std::string describe_step(const Graph& graph, const JobStep& step);
 
 }  // namespace healer::engine
