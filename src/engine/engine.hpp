@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -101,6 +102,8 @@ class Engine {
   [[nodiscard]] Instant started_at() const { return started_at_; }
   /// The time between two runs of a service; none for a cron schedule.
   [[nodiscard]] std::optional<Duration> period(ServiceId id) const;
+  /// The time until the next run of a service; none where it is not scheduled, or runs in no minute of the next year.
+  [[nodiscard]] std::optional<Duration> next_run(ServiceId id, Instant now) const;
   /// State of a service in the form in which it is saved.
   [[nodiscard]] SavedService save(ServiceId id, Instant now) const;
 
@@ -115,8 +118,9 @@ class Engine {
   };
   struct PendingCommand {
     event::Command command;
-    std::uint32_t outstanding = 0;  // runs that a validate waits for
-    std::uint32_t failed = 0;
+    std::uint32_t asked = 0;        // services of a validate
+    std::uint32_t outstanding = 0;  // of their runs
+    std::map<ServiceId, std::string> failed{};
   };
 
   void on(const event::Started& event, Turn& turn);

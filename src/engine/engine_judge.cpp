@@ -58,11 +58,10 @@ void Engine::on(const event::Observed& event, Turn& turn) {
   state.last = event.observation;
   state.last_when = turn.now.wall;
   ++state.runs;
-  if (!passes(state, event.observation)) judge(id, event.observation, counted, turn);
-  if (validating_.empty()) return;
-  finish_validate(
-      id, std::ranges::any_of(rules(id), [](const RuleState& rule) { return rule.status == RuleStatus::Failed; }),
-      turn);
+  if (passes(state, event.observation))
+    finish_validate(id, false, turn);
+  else
+    judge(id, event.observation, counted, turn);
 }
 
 /// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
@@ -87,11 +86,13 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
   // All rules are judged before anything is done.
   const std::span<RuleState> states = rules_of(state);
   std::vector<Decision> decisions;
+  bool failed = false;
   for (std::uint32_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
     const RuleState before = states[i];
     RuleState& now = states[i];
     const bool bad = holds(rule.condition, seen, last_status);
+    failed = failed || bad;
     if (rule.mode == Mode::Latched) {
       switch (counted ? count_latched(rule, now, bad, turn.now.mono) : peek_latched(rule, now, bad)) {
         case Verdict::Fire:
@@ -134,6 +135,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
     turn.save(id);
   }
   state.resting = std::ranges::all_of(states, &RuleState::resting);
+  finish_validate(id, failed, turn);  // before an action may take the service out of it
   if (decisions.empty()) return;
 
   // One cause a rule; repeats and reminders of it share the text.
