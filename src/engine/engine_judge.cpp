@@ -92,7 +92,6 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
     const RuleState before = states[i];
     RuleState& now = states[i];
     const bool bad = holds(rule.condition, seen, last_status);
-    failed = failed || bad;
     if (rule.mode == Mode::Latched) {
       switch (counted ? count_latched(rule, now, bad, turn.now.mono) : peek_latched(rule, now, bad)) {
         case Verdict::Fire:
@@ -128,6 +127,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
                        : bad && rule.mode == Mode::EachMatch && rule.tolerance.immediate()) {
       decisions.push_back({i, Decision::What::Fire});
     }
+    failed = failed || bad;
     if (now != before || (counted && now.counting())) turn.save(id);
   }
   if (memory != nullptr && counted && memory->last_status != seen.status) {
