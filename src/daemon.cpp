@@ -136,6 +136,7 @@ class Daemon : public EffectSink {
   Sequence acknowledged_ = 0;
   bool stopping_ = false;
   bool runs_ended_ = false;
+  bool ending_ = false;
 };
 
 /// Makes the last folder of `path` where it is missing; whoever uses the file says what is wrong.
@@ -500,7 +501,10 @@ void Daemon::stop() {
 }
 
 void Daemon::end_if_done() {
-  if (stopping_ && runs_ended_ && acknowledged_ >= submitted_) loop_.stop();
+  if (!stopping_ || !runs_ended_ || acknowledged_ < submitted_ || std::exchange(ending_, true)) return;
+  // Whoever follows the history sees its end; one that does not read is not waited for.
+  last_moment_.set_deadline(runtime::now().mono + seconds{1});
+  commands_->end_followers([this] { loop_.post([this] { loop_.stop(); }); });
 }
 
 void Daemon::finish() {

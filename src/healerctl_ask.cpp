@@ -61,6 +61,7 @@ class Listing {
   }
 
   void end(const Json& end) {
+    if (request_.follow) return followed(end.get<Done>());
     const bool counted = request_.verb == Verb::Status || request_.verb == Verb::Summary;
     if (counted) totals_ = end.get<Totals>();
     if (output_.json()) return output_.close_list(counted ? Json{{"totals", end}} : Json::object());
@@ -77,6 +78,11 @@ class Listing {
     if (!request_.follow) return output_.item(json);
     output_.print(control::to_line(json) + "\n");  // a document that never ends would be of no use
     output_.flush();
+  }
+
+  /// The daemon has ended. A document a line needs no last word, nor does a file.
+  void followed(const Done& done) {
+    if (!output_.json() && output_.style().width != 0) output_.print(printable(done.text) + "\n");
   }
 
   const Request& request_;

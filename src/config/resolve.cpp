@@ -90,6 +90,7 @@ class Resolver {
         report(said_, DiagnosticSeverity::Error, command.gid->range,
                fmt::format("there is no group {} on this machine", in_quotes(name)));
     }
+    if (command.uid && !command.gid) group_kept(*command.uid, identity);
     identities_.emplace(&command, std::move(identity));
   }
 
@@ -109,6 +110,23 @@ class Resolver {
     identity.uid = entry->uid;
     identity.user = entry->name;
     identity.home = entry->home;
+  }
+
+  /// A program that gave up root's rights but for the group's.
+  void group_kept(const Word& user, const engine::Identity& identity) {
+    const bool found = identity.uid || !environment_.looks_up();
+    if (!found || identity.uid == 0U || user.value == "root") return;
+    report(said_, DiagnosticSeverity::Warning, user.range,
+           fmt::format("as in Monit, a program that runs as {} keeps the group of healer, which is root's as a rule",
+                       in_quotes(user.value)),
+           fmt::format("write 'as uid {} and gid {}'", printable(user.value), own_group(user.value)));
+  }
+
+  /// The user's own group, by its name where that is the user's too.
+  [[nodiscard]] std::string own_group(const std::string& user) const {
+    const std::optional<UserEntry> entry = environment_.looks_up() ? environment_.user(user) : std::nullopt;
+    if (!entry) return "GROUP";
+    return environment_.group(entry->name) == entry->gid ? printable(entry->name) : std::to_string(entry->gid);
   }
 
   const Environment& environment_;

@@ -37,31 +37,44 @@ class TrustCheck {
              fmt::format("chown {} {}", environment_.effective_uid(), path));
   }
 
-  /// A file and the directory that holds it; the message stands at `range`, else at the file.
+  /// A directory of rules files: who can write it can add one.
+  void rules_directory(const std::string& path) { one(holder_of(std::filesystem::path(path) / "any.rules"), nullptr); }
+
+  /// A file and the directory that holds it (behind a link both of them); the message stands at `range`, else at the
+  /// file.
   void file(const std::string& path, const SourceRange* range) {
-    one(path, range);
-    const std::string directory = std::filesystem::path(path).parent_path().string();
-    if (!directory.empty()) one(directory, range);
+    if (!one(path, range)) return;
+    one(holder_of(path), range);
+    if (const std::string real = environment_.canonical(path); real != path) one(holder_of(real), range);
   }
 
  private:
-  void one(const std::string& path, const SourceRange* range) {
-    if (!seen_.insert(path).second) return;
-    const Result<FileFacts> facts = environment_.stat(path);
-    if (!facts) return;
+  static std::string holder_of(const std::filesystem::path& path) {
+    const std::string directory = path.parent_path().string();
+    return directory.empty() ? "." : directory;
+  }
+
+  /// False where it was looked at before.
+  bool one(const std::string& path, const SourceRange* range) {
+    if (!seen_.insert(path).second) return false;
+    if (const Result<FileFacts> facts = environment_.stat(path)) judge(path, *facts, range);
+    return true;
+  }
+
+  void judge(const std::string& path, const FileFacts& facts, const SourceRange* range) {
     std::string reason;
-    const bool by_group = (facts->mode & kGroupWrite) != 0 && facts->gid != 0;
-    if ((facts->mode & kOthersWrite) != 0)
+    const bool by_group = (facts.mode & kGroupWrite) != 0 && facts.gid != 0;
+    if ((facts.mode & kOthersWrite) != 0)
       reason = "everybody";
     else if (by_group)
-      reason = fmt::format("group {}", facts->gid);
+      reason = fmt::format("group {}", facts.gid);
     // In a sticky directory nobody can replace what belongs to another.
-    if (facts->is_directory && (facts->mode & kSticky) != 0) reason.clear();
-    if (reason.empty() && facts->uid != 0 && facts->uid != environment_.effective_uid())
-      reason = fmt::format("uid {}", facts->uid);
+    if (facts.is_directory && (facts.mode & kSticky) != 0) reason.clear();
+    if (reason.empty() && facts.uid != 0 && facts.uid != environment_.effective_uid())
+      reason = fmt::format("uid {}", facts.uid);
     if (reason.empty()) return;
     std::string message = fmt::format("{} can write {}{}, which healer runs by", reason,
-                                      facts->is_directory ? "the directory " : "", in_quotes(path));
+                                      facts.is_directory ? "the directory " : "", in_quotes(path));
     if (range != nullptr)
       report(said_, DiagnosticSeverity::Warning, *range, std::move(message));
     else
@@ -77,11 +90,12 @@ class TrustCheck {
 
 void check_trust(const Document& document, const std::string& path, const Environment& environment,
                  const Sources& sources, Diagnostics& said) {
-  if (!environment.looks_up() || sources.size() == 0) return;
+  if (!environment.looks_up() || (sources.size() == 0 && document.directory.empty())) return;
   TrustCheck check(environment, said);
   std::set<std::uint32_t> included;
   for (const Inclusion& inclusion : document.inclusions) included.insert(inclusion.file);
   if (!document.directory.empty()) {
+    check.rules_directory(document.directory);
     for (std::uint32_t file = 0; file < sources.size(); ++file)
       if (!included.contains(file)) check.file(sources.at(file).path, nullptr);
   } else {

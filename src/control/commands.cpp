@@ -218,10 +218,12 @@ class PendingAnswer : public Answer {
   std::shared_ptr<Pending> pending_;
 };
 
-/// Told when the history has grown.
+/// Told when the history has grown, and when it has come to its end.
 struct Follower {
   Wake wake;
   bool grown = false;
+  bool last = false;
+  std::shared_ptr<void> ending = nullptr;  // let go of when it has gone
 };
 
 class HistoryAnswer : public Answer {
@@ -243,8 +245,9 @@ class HistoryAnswer : public Answer {
         if (out.size() >= budget) return Next::More;
         out += item_line(view_record(records_[next_]));
       }
-      if (loaded_ && !follower_) {
-        out += end_line(Done{true, ""});
+      const bool all = !follower_ || (follower_->last && !follower_->grown);
+      if (loaded_ && !query_ && all) {
+        out += end_line(Done{true, follower_ ? "healerd has ended" : ""});
         return Next::Done;
       }
       if (!query_) {
@@ -304,6 +307,7 @@ struct Commands::Impl {
   std::uint64_t next_command = 1;
   std::map<std::uint64_t, std::weak_ptr<Pending>> pending;  // by CommandId
   std::vector<std::weak_ptr<Follower>> followers;
+  bool ending = false;
 };
 
 std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wake) {
@@ -321,7 +325,7 @@ std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wak
     std::erase_if(followers, [](const auto& one) { return one.expired(); });
     if (followers.size() >= kMaxFollowers)
       return refuse({"busy", fmt::format("{} clients follow the history already", kMaxFollowers), "end one of them"});
-    follower = std::make_shared<Follower>(Follower{.wake = wake});
+    follower = std::make_shared<Follower>(Follower{.wake = wake, .last = ending});
     followers.push_back(follower);
   }
   return std::make_unique<HistoryAnswer>(daemon, reader, std::move(query), std::move(follower), std::move(wake));
@@ -404,6 +408,18 @@ void Commands::recorded() {
   for (const auto& one : impl_->followers) {
     const auto follower = one.lock();
     follower->grown = true;
+    follower->wake();
+  }
+}
+
+void Commands::end_followers(std::function<void()> done) {
+  impl_->ending = true;
+  const std::shared_ptr<void> ending(nullptr, [done = std::move(done)](void*) { done(); });
+  for (const auto& one : impl_->followers) {
+    const auto follower = one.lock();
+    if (!follower) continue;
+    follower->grown = follower->last = true;
+    follower->ending = ending;
     follower->wake();
   }
 }

@@ -43,6 +43,10 @@ class Commands : public Handler {
   void reply(const engine::effect::Reply& reply);
   /// More of the history can be read from the store: whoever follows it is told. Call it when a commit is durable.
   void recorded();
+  /// The daemon ends in good order, and no more will be recorded: whoever follows the history gets what is left of it
+  /// and a proper end, also who begins to later. `done` is called once, also from within, when each has been given to
+  /// the server; never where a disk does not answer or a client does not read.
+  void end_followers(std::function<void()> done);
 
  private:
   struct Impl;

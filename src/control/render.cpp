@@ -249,7 +249,7 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
 }
 
 std::string render_record(const RecordView& record, const Style& style) {
-  const std::string when = clock_time(record.when, style);
+  const std::string when = format_civil(style.civil(record.when), subsecond_ms(record.when));
   const std::string subject = record.service.empty() ? std::string("healer") : printable(record.service);
   const std::string text = fmt::format("{}: {}", subject, printable(trim(record.text)));
   const bool narrow = style.width != 0 && style.width < kNarrow;

@@ -94,7 +94,6 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
 
 void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
-  const ServiceState& state = engine.service(service);
   const Condition condition = engine::condition_of(engine, service);
   view.name = block.name;
   view.kind = "program";
@@ -104,9 +103,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
     for (const engine::RuleState& rule : engine.rules(service))
       if (rule.status == engine::RuleStatus::Failed && rule.changed)
         view.since = view.since ? std::min(*view.since, *rule.changed) : *rule.changed;
-  // A cron schedule is looked at each minute: when it runs next is another matter.
-  if (state.due && block.schedule.kind != engine::Schedule::Kind::Cron)
-    view.next_run = std::max(*state.due - now.mono, Duration{0});
+  view.next_run = engine.next_run(service, now);
 }
 
 std::vector<ActionView> view_actions(const ServiceBlock& block, const ActionIndex& index, Instant now) {

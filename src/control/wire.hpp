@@ -15,9 +15,9 @@
 //
 // A command that changes something is answered by its header when it was understood, and by its end when it has
 // happened. The reply to `quit` has no end: the connection closes when healerd has ended. A client that closes its
-// sending half still gets a running answer to its end, but ends a `--follow`. Fields that are not known are ignored by
-// both sides; one that changes its meaning raises kWireVersion. The functions here are pure and may be called from any
-// thread.
+// sending half still gets a running answer to its end, but ends a `--follow`; so does a healerd that ends in good
+// order. Fields that are not known are ignored by both sides; one that changes its meaning raises kWireVersion. The
+// functions here are pure and may be called from any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,18 +1,44 @@
 // SPDX-License-Identifier: MIT
 #include "engine/cron.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace healer::engine {
 namespace {
 
-bool every_hour(const CronSpec& cron) { return (cron.hours & 0xFFFFFFU) == 0xFFFFFFU; }
+constexpr std::uint64_t kAllMinutes = (1ULL << 60) - 1;
+constexpr std::uint32_t kAllHours = (1U << 24) - 1;
+constexpr days kHorizon{400};
+/// More than local time ever jumps, but for zones that move over the date line.
+constexpr hours kMostJump{3};
+
+bool every_hour(const CronSpec& cron) { return (cron.hours & kAllHours) == kAllHours; }
 
 /// Whether any minute of the hour may match.
 bool hour_matches(CronSpec cron, CivilTime civil) {
   cron.minutes = 1;
   civil.minute = 0;
   return cron.matches(civil);
+}
+
+bool day_matches(const CronSpec& cron, std::chrono::local_days date) {
+  const std::chrono::year_month_day day{date};
+  return (cron.month_days >> static_cast<unsigned>(day.day()) & 1U) != 0 &&
+         (cron.months >> static_cast<unsigned>(day.month()) & 1U) != 0 &&
+         (cron.weekdays >> std::chrono::weekday{date}.c_encoding() & 1U) != 0;
+}
+
+std::chrono::local_days date_of(const CivilTime& civil) {
+  return std::chrono::local_days{std::chrono::year{civil.year} / civil.month / civil.day};
+}
+
+/// The first full minute after `at`, in the same hour if that may match, that may match; else the next full hour.
+WallTime next_in_hour(const CronSpec& cron, WallTime at, const CivilTime& civil) {
+  const int left = 60 - civil.minute;
+  const int wait = std::countr_zero(cron.minutes >> (civil.minute + 1)) + 1;
+  return std::chrono::floor<minutes>(at) + minutes{hour_matches(cron, civil) ? std::min(wait, left) : left};
 }
 
 }  // namespace
@@ -28,6 +54,25 @@ int matching_minutes(const CronSpec& cron, WallTime from, WallTime to, const Civ
   for (WallTime at = next_candidate(cron, from, civil); at < to && found < most; at = next_candidate(cron, at, civil))
     if (cron.matches(civil(at))) ++found;
   return found;
+}
+
+std::optional<WallTime> next_match(const CronSpec& cron, WallTime from, std::optional<std::int64_t> last,
+                                   const CivilClock& civil) {
+  if ((cron.minutes & kAllMinutes) == 0 || (cron.hours & kAllHours) == 0) return std::nullopt;
+  // The calendar leaves out the days that cannot match; of the others the clock is asked hour by hour.
+  const CivilTime local = civil(from);
+  const std::chrono::local_days today = date_of(local);
+  WallTime at = from;
+  for (std::chrono::local_days date = today - days{1}; date < today + kHorizon; date += days{1}) {
+    if (!day_matches(cron, date)) continue;
+    at = std::max(at, WallTime{date.time_since_epoch() - local.offset - kMostJump});
+    const WallTime end{date.time_since_epoch() + days{1} - local.offset + kMostJump};
+    for (CivilTime there = civil(at); at < end; there = civil(at)) {
+      if (cron.matches(there) && due_in_minute(cron, at, last, civil)) return at;
+      at = next_in_hour(cron, at, there);
+    }
+  }
+  return std::nullopt;
 }
 
 bool due_in_minute(const CronSpec& cron, WallTime now, std::optional<std::int64_t> last, const CivilClock& civil) {

@@ -19,6 +19,12 @@ namespace healer::engine {
 /// it notices how local time changes.
 [[nodiscard]] WallTime next_candidate(const CronSpec& cron, WallTime after, const CivilClock& civil);
 
+/// When the schedule runs next, not before `from`: `from` itself where a run is due in its minute (see below), else the
+/// first later minute in which one is; none within 400 days. Its cost is bounded: few calls of `civil`, whatever the
+/// schedule.
+[[nodiscard]] std::optional<WallTime> next_match(const CronSpec& cron, WallTime from, std::optional<std::int64_t> last,
+                                                 const CivilClock& civil);
+
 /// How many minutes between two times match, counted no further than `most`.
 [[nodiscard]] int matching_minutes(const CronSpec& cron, WallTime from, WallTime to, const CivilClock& civil, int most);
 

@@ -268,6 +268,8 @@ void Engine::on(const event::ReloadFailed& event, Turn& turn) {
 void Engine::on(const event::Swap& event, Turn& turn) {
   const SwapPlan& plan = *event.plan;
   if (plan.graph->generation != graph_->generation + 1) return;  // computed against another generation
+  for (const SlotChange& change : plan.changes)
+    if (change.kind == SlotChange::Kind::Removed) drop_jobs(change.service, turn);
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
   services_.resize(graph_->slots.size());
   for (const SlotChange& change : plan.changes) apply(change, *before, turn);
@@ -307,7 +309,6 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   if (change.kind == SlotChange::Kind::Removed) {
     cancel_flight(id, turn);
     finish_validate(id, false, turn);
-    drop_jobs(id, turn);
     live_rules_ -= state.rule_count;
     turn.commit.forgotten.push_back(before.at(id).name);
     state = {};

@@ -125,6 +125,8 @@ class Engine {
   [[nodiscard]] Instant started_at() const { return started_at_; }
   /// The time between two runs of a service; none for a cron schedule.
   [[nodiscard]] std::optional<Duration> period(ServiceId id) const;
+  /// The time until the next run of a service; none where it is not scheduled, or runs in no minute of the next year.
+  [[nodiscard]] std::optional<Duration> next_run(ServiceId id, Instant now) const;
   /// State of a service in the form in which it is saved.
   [[nodiscard]] SavedService save(ServiceId id, Instant now) const;
 
@@ -139,9 +141,9 @@ class Engine {
   };
   struct PendingCommand {
     event::Command command;
-    std::uint32_t outstanding = 0;  // runs that a validate waits for, or jobs
-    std::uint32_t failed = 0;
-    std::string text{};  // of the jobs that failed
+    std::uint32_t asked = 0;        // services of a validate
+    std::uint32_t outstanding = 0;  // of their runs, or jobs
+    std::map<ServiceId, std::string> failed{};
   };
 
   void on(const event::Started& event, Turn& turn);
@@ -213,7 +215,7 @@ class Engine {
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
-  void finish_command(CommandId id, const std::string& failure, Turn& turn);
+  void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);
   void drop_jobs(ServiceId id, Turn& turn);
   void tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text, Turn& turn);

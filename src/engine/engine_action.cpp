@@ -13,6 +13,7 @@ namespace healer::engine {
 namespace {
 
 constexpr Duration kLong = hours{1};
+constexpr std::size_t kMostNamed = 10;  // services in the answer to a validate
 
 std::string outcome_text(const effect::Exec& exec, const event::ActionEnded& end) {
   const std::string& program = exec.command.arguments.front();
@@ -25,6 +26,18 @@ std::string outcome_text(const effect::Exec& exec, const event::ActionEnded& end
     case Outcome::NotStarted: return fmt::format("exec {} could not be started: {}", program, end.output);
   }
   return {};
+}
+
+/// "2 of 5 services failed: a, b".
+std::string failed_text(const std::map<ServiceId, std::string>& failed, std::uint32_t asked) {
+  if (failed.empty()) return "all services are in order";
+  std::string text = fmt::format("{} of {} service{} failed: ", failed.size(), asked, asked == 1 ? "" : "s");
+  std::size_t named = 0;
+  for (const auto& [id, name] : failed) {
+    if (named == kMostNamed) return text + fmt::format(" and {} more", failed.size() - named);
+    text += (named++ == 0 ? "" : ", ") + name;
+  }
+  return text;
 }
 
 }  // namespace
@@ -193,9 +206,10 @@ void Engine::on(const event::Command& event, Turn& turn) {
       if (services_[id.index()].job) continue;
       if (!services_[id.index()].flight) start_run(id, false, Reason::Asked, turn);
       validating_[id.number()].push_back(event.id);
-      ++pending.outstanding;
+      ++pending.asked;
     }
-    if (pending.outstanding == 0)
+    pending.outstanding = pending.asked;
+    if (pending.asked == 0)
       turn.replies.push_back({event.id, true, "no monitored service to validate"});
     else
       commands_.emplace(event.id.number(), std::move(pending));
@@ -282,17 +296,16 @@ void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {
 }
 
 void Engine::finish_validate(ServiceId id, bool failed, Turn& turn) {
+  if (validating_.empty()) return;
   const auto waiting = validating_.extract(id.number());
   if (waiting.empty()) return;
   for (const CommandId command : waiting.mapped()) {
     const auto found = commands_.find(command.number());
     if (found == commands_.end()) continue;
     PendingCommand& pending = found->second;
-    pending.failed += failed ? 1 : 0;
+    if (failed) pending.failed.emplace(id, graph_->at(id).name);
     if (--pending.outstanding > 0) continue;
-    turn.replies.push_back(
-        {command, pending.failed == 0,
-         pending.failed == 0 ? "all services are in order" : fmt::format("{} of the services failed", pending.failed)});
+    turn.replies.push_back({command, pending.failed.empty(), failed_text(pending.failed, pending.asked)});
     commands_.erase(found);
   }
 }

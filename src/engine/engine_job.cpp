@@ -19,6 +19,7 @@ using StepKind = effect::SavedStep::Kind;
 constexpr Duration kFirstPause{20};  // between the looks of a job; doubles
 constexpr Duration kLongestPause{500};
 constexpr Duration kKillGrace{2000};
+constexpr std::size_t kMostTold = 20;
 constexpr std::string_view kRule = "rule";
 
 const std::optional<Command>& program_of(const ServiceBlock& block, StepKind kind) {
@@ -52,6 +53,11 @@ std::string failure_text(const event::ActionEnded& end) {
     case Outcome::NotStarted: return end.output;
   }
   return fmt::format("{} -- {}", text, end.output.empty() ? "no output" : end.output);
+}
+
+ActionKind kind_of(event::Command::Kind kind) {
+  using Kind = event::Command::Kind;
+  return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
 }
 
 std::string_view done(ActionKind kind) {
@@ -136,8 +142,9 @@ void Engine::begin_job(Order order, Turn& turn) {
     state.job = id;
     state.waits.clear();
     cancel_flight(step.service, turn);
+    finish_validate(step.service, false, turn);
     if (order.kind == ActionKind::Start && job.by != kRule) monitor(step.service, job.by, turn);
-    if (told.size() < 20) told.push_back(describe_step(*graph_, step));
+    if (told.size() < kMostTold) told.push_back(describe_step(*graph_, step));
   }
   if (told.size() < job.steps.size()) told.emplace_back("...");
   turn.record(RecordKind::JobStarted, Severity::Info, graph_->at(job.service).name,
@@ -198,7 +205,8 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
                     fmt::format("not started: {}", job.failure));
     tell_job(job, EventKind::Exec, effect::Cause::State::Failed, job.failure, turn);
   }
-  for (const CommandId command : job.asked_by) finish_command(command, good ? std::string{} : job.failure, turn);
+  for (const CommandId command : job.asked_by)
+    finish_command(command, job.service, good ? std::string{} : job.failure, turn);
 }
 
 // ---- steps --------------------------------------------------------------------------------------------------------
@@ -424,10 +432,7 @@ void Engine::restore_jobs(Turn& turn) {
 
 /// start, stop, restart: services that depend on each other go as one job, the others side by side.
 void Engine::command_jobs(const event::Command& command, Turn& turn) {
-  using Kind = event::Command::Kind;
-  const ActionKind kind = command.kind == Kind::Start  ? ActionKind::Start
-                          : command.kind == Kind::Stop ? ActionKind::Stop
-                                                       : ActionKind::Restart;
+  const ActionKind kind = kind_of(command.kind);
   if (graph_->settings.shadow || graph_->settings.dry_run) {
     turn.replies.push_back({command.id, false,
                             graph_->settings.shadow ? "healer only watches (shadow): nothing is started or stopped"
@@ -447,7 +452,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   commands_.emplace(command.id.number(), std::move(pending));
   for (auto& [cluster, services] : orders) {
     if (const std::string why = busy_with(kind, services); !why.empty()) {
-      finish_command(command.id, why, turn);
+      finish_command(command.id, services.front(), why, turn);
       continue;
     }
     for (const ServiceId id : services) {
@@ -481,24 +486,26 @@ std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& ser
   return {};
 }
 
-void Engine::finish_command(CommandId id, const std::string& failure, Turn& turn) {
+/// One of a command's jobs has ended, or could not begin: `failure` says why, or is empty.
+void Engine::finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn) {
   const auto found = commands_.find(id.number());
   if (found == commands_.end()) return;
   PendingCommand& pending = found->second;
-  if (!failure.empty()) {
-    ++pending.failed;
-    if (pending.failed <= 20) pending.text += (pending.text.empty() ? "" : "\n") + failure;
-  }
+  if (!failure.empty()) pending.failed.emplace(service, failure);
   if (--pending.outstanding > 0) return;
-  using Kind = event::Command::Kind;
-  const ActionKind kind = pending.command.kind == Kind::Start  ? ActionKind::Start
-                          : pending.command.kind == Kind::Stop ? ActionKind::Stop
-                                                               : ActionKind::Restart;
-  const std::size_t count = pending.command.services.size();
-  turn.replies.push_back({id, pending.failed == 0,
-                          pending.failed == 0
-                              ? fmt::format("{} {} {}", count, count == 1 ? "service" : "services", done(kind))
-                              : pending.text});
+  std::string text;
+  if (pending.failed.empty()) {
+    const std::size_t count = pending.command.services.size();
+    text = fmt::format("{} {} {}", count, count == 1 ? "service" : "services", done(kind_of(pending.command.kind)));
+  } else {
+    std::size_t left = kMostTold;
+    for (const auto& [failed, why] : pending.failed) {
+      if (left-- == 0) break;
+      text += (text.empty() ? "" : "\n") + why;
+    }
+    if (pending.failed.size() > kMostTold) text += fmt::format("\nand {} more", pending.failed.size() - kMostTold);
+  }
+  turn.replies.push_back({id, pending.failed.empty(), text});
   commands_.erase(found);
 }
 

@@ -28,11 +28,10 @@ void Engine::on(const event::Observed& event, Turn& turn) {
   state.initialising = false;
   take(id, event.observation, turn);
   ++state.runs;
-  if (!passes(state, event.observation)) judge(id, event.observation, counted, state.reason, turn);
-  if (validating_.empty()) return;
-  finish_validate(
-      id, std::ranges::any_of(rules(id), [](const RuleState& rule) { return rule.status == RuleStatus::Failed; }),
-      turn);
+  if (passes(state, event.observation))
+    finish_validate(id, false, turn);
+  else
+    judge(id, event.observation, counted, state.reason, turn);
 }
 
 /// Keeps what was seen last, and what follows from it for starts.
@@ -71,6 +70,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
   // All rules are judged before anything is done.
   const std::span<RuleState> states = rules_of(state);
   std::vector<Decision> decisions;
+  bool failed = false;
   for (std::uint32_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
     const std::optional<bool> told = holds(rule.condition, run);
@@ -121,6 +121,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
                        : bad && rule.mode == Mode::EachMatch && rule.tolerance.immediate()) {
       decisions.push_back({i, Decision::What::Fire});
     }
+    failed = failed || bad;
     if (now != before || (counted && now.counting())) turn.save(id);
   }
   if (counted && remember(state.memory, seen)) turn.save(id);
@@ -129,6 +130,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
     turn.save(id);
   }
   state.resting = std::ranges::all_of(states, &RuleState::resting);
+  finish_validate(id, failed, turn);  // before an action may take the service out of it
   if (decisions.empty()) return;
 
   // One cause a rule; repeats and reminders of it share the text.

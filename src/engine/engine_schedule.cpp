@@ -24,6 +24,18 @@ std::optional<Duration> Engine::period(ServiceId id) const {
   return period_of(graph_->at(id).schedule, graph_->settings.cycle_length());
 }
 
+std::optional<Duration> Engine::next_run(ServiceId id, Instant now) const {
+  const ServiceState& state = services_[id.index()];
+  if (!state.due) return std::nullopt;
+  const Duration until = std::max(*state.due - now.mono, Duration{0});
+  if (state.schedule != Schedule::Kind::Cron) return until;
+  // That is when a cron schedule is looked at next, not when it matches.
+  const std::optional<WallTime> at =
+      next_match(graph_->at(id).schedule.cron, now.wall + until, state.cron_minute, civil_);
+  if (!at) return std::nullopt;
+  return *at - now.wall;
+}
+
 std::uint64_t Engine::cycle(Instant now) const {
   const Duration since = now.mono - started_at_.mono - graph_->settings.start_delay;
   if (!running_ || since < Duration{0}) return 0;

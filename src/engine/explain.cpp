@@ -111,7 +111,8 @@ Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const Ru
   return runs ? Hold::AlreadyRunning : Hold::None;
 }
 
-std::vector<std::string> notes(const ServiceBlock& block, const ServiceState& state, Instant now) {
+std::vector<std::string> notes(const ServiceBlock& block, const ServiceState& state, std::optional<Duration> next_run,
+                               Instant now) {
   std::vector<std::string> notes;
   if (!state.monitored) {
     notes.push_back(
@@ -127,9 +128,8 @@ std::vector<std::string> notes(const ServiceBlock& block, const ServiceState& st
       text += fmt::format("; {} run{} left out meanwhile", state.overruns, state.overruns == 1 ? " was" : "s were");
     notes.push_back(text + ".");
   }
-  if (state.due && block.schedule.kind != Schedule::Kind::Cron) {
-    std::string text =
-        fmt::format("The next run is in {}", format_duration(std::max(*state.due - now.mono, Duration{0})));
+  if (next_run) {
+    std::string text = fmt::format("The next run is in {}", format_duration(*next_run));
     if (!block.schedule.text.empty()) text += fmt::format(" ({})", block.schedule.text);
     notes.push_back(text + ".");
   } else if (!block.schedule.text.empty()) {
@@ -173,9 +173,11 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
   const ServiceState& state = engine.service(service);
   const std::span<const RuleState> states = engine.rules(service);
-  Explanation result{.condition = condition_of(engine, service), .notes = notes(block, state, now), .rules = {}};
+  const std::optional<Duration> next_run = engine.next_run(service, now);
+  Explanation result{
+      .condition = condition_of(engine, service), .notes = notes(block, state, next_run, now), .rules = {}};
   // The run under way is the next to be judged, unless it does not count.
-  const Duration next = state.flight && state.counted ? now.mono : std::max(state.due.value_or(now.mono), now.mono);
+  const Duration next = now.mono + (state.flight && state.counted ? Duration{0} : next_run.value_or(Duration{0}));
   for (std::size_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
     RuleAccount account{.condition = condition_of(rule, states[i]),

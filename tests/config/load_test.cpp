@@ -140,6 +140,85 @@ TEST_CASE("a group that may write, and a directory that others may write, are wa
         "          ^~~~~~~~~~~\n");
 }
 
+TEST_CASE("what belongs to another user is warned of", "[load]") {
+  test::FakeEnvironment machine;
+  const FileFacts foreign{.is_directory = true, .mode = 0755, .uid = 1000};
+  const FileFacts tool{.is_regular = true, .mode = 0755};
+  machine.facts["/srv/d"] = foreign;
+  SECTION("a directory of rules") {
+    machine.files["/srv/d/a.rules"] = service("a");
+    machine.facts["/srv/d/"] = foreign;
+    for (const char* path : {"/srv/d", "/srv/d/"})
+      CHECK(said(load(path, {}, machine)) ==
+            "/srv/d: warning: uid 1000 can write the directory '/srv/d', which healer runs by\n");
+    machine.uid = 1000;
+    CHECK(said(load("/srv/d", {}, machine)).empty());
+  }
+  SECTION("a directory without rules yet") {
+    CHECK(said(load("/srv/d", {}, machine)) ==
+          "/srv/d: warning: the directory holds no rules files\n"
+          "  note: the files whose names end in .rules are read, in the order of their names\n"
+          "/srv/d: warning: uid 1000 can write the directory '/srv/d', which healer runs by\n");
+  }
+  SECTION("an included file and its directory") {
+    machine.files["/srv/d/more"] = "";
+    machine.facts["/srv/d/more"] = {.is_regular = true, .mode = 0600, .uid = 1001};
+    CHECK(said(load_text("include /srv/d/more\n" + service("a"), machine)) ==
+          "/etc/main:1:9: warning: uid 1001 can write '/srv/d/more', which healer runs by\n"
+          "  include /srv/d/more\n"
+          "          ^~~~~~~~~~~\n"
+          "/etc/main:1:9: warning: uid 1000 can write the directory '/srv/d', which healer runs by\n"
+          "  include /srv/d/more\n"
+          "          ^~~~~~~~~~~\n");
+  }
+  SECTION("the directory of a program behind a link") {
+    machine.programs.insert("/opt/tool");
+    machine.facts["/opt/tool"] = tool;
+    machine.links["/opt/tool"] = "/srv/d/tool";
+    CHECK(
+        said(load_text("check program a with path \"/opt/tool\" if status != 0 then exec \"/opt/tool\"\n", machine)) ==
+        "/etc/main:1:27: warning: uid 1000 can write the directory '/srv/d', which healer runs by\n"
+        "  check program a with path \"/opt/tool\" if status != 0 then exec \"/opt/tool\"\n"
+        "                            ^~~~~~~~~~~\n");
+  }
+  SECTION("the directory of rules that is the present one") {
+    machine.files["main"] = "include more\n" + service("a");
+    machine.files["more"] = "";
+    machine.facts["."] = foreign;
+    CHECK(said(load("main", {}, machine)).find("uid 1000 can write the directory '.'") != std::string::npos);
+  }
+}
+
+TEST_CASE("a program that gives up root's user but keeps its group is warned of", "[load]") {
+  const auto warned = [](const std::string& owner, bool online = true) {
+    test::FakeEnvironment machine;
+    machine.users["toor"] = {.uid = 0, .gid = 0, .name = "toor", .home = "/"};
+    machine.users["games"] = {.uid = 5, .gid = 60, .name = "games", .home = "/"};
+    machine.online = online;
+    const LoadResult result =
+        load_text("check program a with path \"/bin/true\" as uid " + owner + " if status != 0 then alert\n", machine);
+    CHECK(result.ok());
+    return result.diagnostics.empty() ? std::string{} : result.diagnostics.front().remedy;
+  };
+  CHECK(warned("www") == "write 'as uid www and gid www'");
+  CHECK(warned("33") == "write 'as uid 33 and gid www'");
+  CHECK(warned("games") == "write 'as uid games and gid 60'");
+  CHECK(warned("www", false) == "write 'as uid www and gid GROUP'");
+  for (const char* owner : {"root", "0", "toor", "www and gid www"}) CHECK(warned(owner).empty());
+  for (const char* owner : {"root", "0"}) CHECK(warned(owner, false).empty());
+
+  const std::string text = service("a", "if status != 0 then exec \"/bin/x\" as uid www");
+  CHECK(said(load_text(text)) ==
+        "/etc/main:1:80: warning: as in Monit, a program that runs as 'www' keeps the group of healer, which is root's "
+        "as a "
+        "rule\n"
+        "  check program a with path \"/bin/true\" if status != 0 then exec \"/bin/x\" as uid www\n"
+        "                                                                                 ^~~\n"
+        "  note: write 'as uid www and gid www'\n");
+  CHECK(load_text(text, {}, {.monit_dialect = true}).ok());
+  CHECK_FALSE(load_text(text, {}, {.strict = true}).ok());
+}
+
 TEST_CASE("a sticky directory may be everybody's", "[load]") {
   test::FakeEnvironment machine;
   machine.files["/tmp/a"] = service("a");

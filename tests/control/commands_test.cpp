@@ -214,7 +214,7 @@ TEST_CASE("validate is answered when the last service has been judged", "[contro
   CHECK_FALSE(answered);
   world.act([](World& engine) { engine.observe(engine.id("db"), 1); });
   client.join();
-  CHECK(to_line(heard.reply.end) == R"({"ok":false,"text":"1 of the services failed"})");
+  CHECK(to_line(heard.reply.end) == R"({"ok":false,"text":"1 of 2 services failed: db"})");
 }
 
 TEST_CASE("commands that act want to know on what", "[control]") {
@@ -311,6 +311,47 @@ TEST_CASE("whoever follows the history sees what happens, once", "[control]") {
       client.lines(static_cast<std::size_t>(std::ranges::count(all, '\n') - std::ranges::count(followed, '\n')));
   CHECK(followed == all);
   CHECK(std::ranges::count(all, '\n') >= 40);
+}
+
+TEST_CASE("whoever follows the history is not cut off by an orderly end", "[control]") {
+  DaemonWorld world(two_services());
+  RawClient client(world.path());
+  client.send(to_line(Request{.verb = Verb::History, .follow = true}) + "\n");
+  CHECK(client.lines(2).find("daemon-started") != std::string::npos);
+  RawClient gone(world.path());
+  gone.send(to_line(Request{.verb = Verb::History, .follow = true}) + "\n");
+  CHECK(gone.lines(2).find("daemon-started") != std::string::npos);
+  gone.half_close();
+  REQUIRE(world.server().wait_for_clients(1));
+  std::atomic<int> ended{0};
+  world.act([&](World& engine) { engine.handle(event::Stopping{}); });
+  world.server().thread().run([&] { world.commands().end_followers([&ended] { ++ended; }); });
+  const std::string last = client.lines(2);
+  CHECK(last.find("daemon-stopped") != std::string::npos);
+  CHECK(last.ends_with("{\"end\":{\"ok\":true,\"text\":\"healerd has ended\"}}\n"));
+  world.server().stop();
+  CHECK(ended == 1);
+  CHECK(client.rest().empty());
+}
+
+TEST_CASE("where nobody follows the history, its end is done at once", "[control]") {
+  DaemonWorld world(two_services());
+  bool ended = false;
+  world.server().thread().run([&] { world.commands().end_followers([&ended] { ended = true; }); });
+  CHECK(ended);
+}
+
+TEST_CASE("a summary tells when a cron schedule matches next", "[control]") {
+  auto nightly = service("nightly", {status_rule(Comparison::NotEqual, 0)});
+  nightly->schedule = {.kind = engine::Schedule::Kind::Cron,
+                       .cron = {.minutes = 1, .hours = 1U << 3, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF},
+                       .text = "every \"0 3 * * *\""};
+  DaemonWorld world(rule_set({nightly}));
+  world.act([](World& engine) { engine.advance(minutes{6}); });  // 04:30
+  const Json item = ask(world, {.verb = Verb::Summary}).items.at(0);
+  CHECK(item.at("next_run_ms") == milliseconds{hours{22} + minutes{30}}.count());
+  const Json explained = ask(world, {.verb = Verb::Explain, .names = {"nightly"}}).items.at(0);
+  CHECK(explained.at("notes").at(0) == "The next run is in 22 h 30 m (every \"0 3 * * *\").");
 }
 
 TEST_CASE("only so many may follow", "[control]") {

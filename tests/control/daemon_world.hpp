@@ -42,6 +42,8 @@ class DaemonWorld {
   }
   [[nodiscard]] const std::string& path() const { return server_.path(); }
   [[nodiscard]] ServerWorld& server() { return server_; }
+  /// On the server's thread.
+  [[nodiscard]] Commands& commands() { return commands_; }
   [[nodiscard]] store::MemoryStore& store() { return store_; }
 
   std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done(true, "rules reloaded"); };

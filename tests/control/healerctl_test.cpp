@@ -78,6 +78,29 @@ std::string on_terminal(DaemonWorld& world, const std::vector<std::string>& argu
   return text;
 }
 
+/// A `history --follow --json` under way that prints to the file `out`.
+pid_t follow(DaemonWorld& world, const std::string& out) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const int file = ::open(out.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    dup2(file, STDOUT_FILENO);
+    dup2(file, STDERR_FILENO);
+    execl(HEALERCTL, HEALERCTL, "--socket", world.path().c_str(), "--json", "history", "-f", nullptr);
+    _exit(127);
+  }
+  return child;
+}
+
+bool wait_for_lines(const std::string& path, std::ptrdiff_t count) {
+  const auto lines = [&] {
+    const std::string text = read_whole(path);
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (lines() < count && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(milliseconds{5});
+  return lines() == count;
+}
+
 /// The names of all fields of a document, as paths: "services[].last.status".
 void collect(const Json& json, const std::string& path, std::set<std::string>& names) {
   if (json.is_object()) {
@@ -215,7 +238,7 @@ TEST_CASE("healerctl commands and says what happened", "[control][healerctl]") {
   CHECK(healerctl(world, "reload").all() ==
         "1||healerctl: a.conf:1:2: error: no\n  x\n  ^\n  the rules that were in force stay in force\n");
   world.act([](World& engine) { engine.answer = [&engine](ServiceId id) { return id == engine.id("db") ? 1 : 0; }; });
-  CHECK(healerctl(world, "validate").all() == "1|1 of the services failed\n|");
+  CHECK(healerctl(world, "validate").all() == "1|1 of 2 services failed: db\n|");
   CHECK(healerctl(world, "validate web").all() == "0|all services are in order\n|");
 }
 
@@ -223,9 +246,9 @@ TEST_CASE("healerctl shows the history, of a daemon and of a state file", "[cont
   DaemonWorld world(two_services());
   world.cycle(1);
   CHECK(healerctl(world, "history").out ==
-        "2026-11-21 04:24:00  healer: healer test started\n"
-        "2026-11-21 04:24:00  db: status failed (1) -- no output\n");
-  CHECK(healerctl(world, "history -n 1 DB").out == "2026-11-21 04:24:00  db: status failed (1) -- no output\n");
+        "2026-11-21 04:24:00.000  healer: healer test started\n"
+        "2026-11-21 04:24:00.000  db: status failed (1) -- no output\n");
+  CHECK(healerctl(world, "history -n 1 DB").out == "2026-11-21 04:24:00.000  db: status failed (1) -- no output\n");
   CHECK(healerctl(world, "history nosuch").status == 1);
 
   const TemporaryFolder folder;
@@ -235,12 +258,15 @@ TEST_CASE("healerctl shows the history, of a daemon and of a state file", "[cont
     REQUIRE(opened);
     engine::effect::Commit commit;
     commit.sequence = 1;
-    commit.records.push_back(
-        {.sequence = 1, .when = World::kStart.wall, .kind = RecordKind::RunOverrun, .service = "web", .text = "late"});
+    commit.records.push_back({.sequence = 1,
+                              .when = World::kStart.wall + milliseconds{42},
+                              .kind = RecordKind::RunOverrun,
+                              .service = "web",
+                              .text = "late"});
     (*opened)->submit(commit);
     (*opened)->flush();
   }
-  CHECK(healerctl("history --state " + path).all() == "0|2026-11-21 04:24:00  web: late\n|");
+  CHECK(healerctl("history --state " + path).all() == "0|2026-11-21 04:24:00.042  web: late\n|");
   CHECK(healerctl("history --state " + path + " db").all() == "0||");
   CHECK(Json::parse(healerctl("history --json --state " + path).out)["records"][0]["kind"] == "run-overrun");
   const Ran none = healerctl("history --state " + folder.path() + "/none");
@@ -305,25 +331,10 @@ TEST_CASE("a followed history is a document a line", "[control][healerctl]") {
   DaemonWorld world(two_services());
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/out";
-  const pid_t child = fork();
-  if (child == 0) {
-    const int file = ::open(out.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    dup2(file, STDOUT_FILENO);
-    execl(HEALERCTL, HEALERCTL, "--socket", world.path().c_str(), "--json", "history", "-f", nullptr);
-    _exit(127);
-  }
-  const auto lines = [&] {
-    const std::string text = read_whole(out);
-    return std::count(text.begin(), text.end(), '\n');
-  };
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  const auto wait_for = [&](std::ptrdiff_t count) {
-    while (lines() < count && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(milliseconds{5});
-    return lines() == count;
-  };
-  CHECK(wait_for(1));
+  const pid_t child = follow(world, out);
+  CHECK(wait_for_lines(out, 1));
   world.cycle(1);
-  CHECK(wait_for(2));
+  CHECK(wait_for_lines(out, 2));
   kill(child, SIGTERM);
   waitpid(child, nullptr, 0);
   CHECK(world.server().wait_for_clients(0));
@@ -333,4 +344,34 @@ TEST_CASE("a followed history is a document a line", "[control][healerctl]") {
   CHECK(Json::parse(line).at("kind") == "daemon-started");
   std::getline(file, line);
   CHECK(Json::parse(line).at("kind") == "rule-failed");
+}
+
+TEST_CASE("a followed history ends well when the daemon does, and only then", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/out";
+  const pid_t child = follow(world, out);
+  REQUIRE(wait_for_lines(out, 1));
+  int status = -1;
+  SECTION("in good order") {
+    bool ended = false;
+    world.act([&](World& engine) { engine.handle(event::Stopping{}); });
+    world.server().thread().run([&] { world.commands().end_followers([&ended] { ended = true; }); });
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+    world.server().thread().run([&] { CHECK(ended); });
+    const std::string text = read_whole(out);
+    CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+    CHECK(text.find("daemon-stopped") != std::string::npos);
+    // Who comes after that is told the same.
+    const std::string seen = on_terminal(world, {"history", "-f", "-n", "1", "--no-color"}, 120);
+    CHECK(seen == "2026-11-21 04:24:00.000  healer: healer stopped\nhealerd has ended\n");
+    CHECK(healerctl(world, "history -f -n 1").all() == "0|2026-11-21 04:24:00.000  healer: healer stopped\n|");
+  }
+  SECTION("by a crash") {
+    world.server().stop();
+    waitpid(child, &status, 0);
+    CHECK(WEXITSTATUS(status) == 2);
+    CHECK(read_whole(out).find("\"closed\"") != std::string::npos);
+  }
 }

@@ -397,27 +397,27 @@ ping_db1 is failed (/etc/healer/healer.conf:12)
 
 TEST_CASE("a record hangs from its time", "[control]") {
   CHECK(record(style(40)) == R"(
-2026-11-21 04:24:24
+2026-11-21 04:24:24.123
   ping_db1: status failed (1) -- no
   route\nto host, which is said in more
   words than fit
-2026-11-21 04:24:24
+2026-11-21 04:24:24.123
   healer: healer 0.1.0 started
 )");
   CHECK(record(style(80)) == R"(
-2026-11-21 04:24:24  ping_db1: status failed (1) -- no route\nto host, which is
-                     said in more words than fit
-2026-11-21 04:24:24  healer: healer 0.1.0 started
+2026-11-21 04:24:24.123  ping_db1: status failed (1) -- no route\nto host, which
+                         is said in more words than fit
+2026-11-21 04:24:24.123  healer: healer 0.1.0 started
 )");
   CHECK(record(style(0)) == R"(
-2026-11-21 04:24:24  ping_db1: status failed (1) -- no route\nto host, which is said in more words than fit
-2026-11-21 04:24:24  healer: healer 0.1.0 started
+2026-11-21 04:24:24.123  ping_db1: status failed (1) -- no route\nto host, which is said in more words than fit
+2026-11-21 04:24:24.123  healer: healer 0.1.0 started
 )");
 }
 
 TEST_CASE("the end of line that a record ends with is not shown", "[control]") {
   CHECK(render_record({1, kNow, "rule-matched", "info", "web", "content match on program output:\nno route\n", ""},
-                      style(0)) == "2026-11-21 04:24:24  web: content match on program output:\\nno route\n");
+                      style(0)) == "2026-11-21 04:24:24.123  web: content match on program output:\\nno route\n");
 }
 
 TEST_CASE("a failure comes with its remedy", "[control]") {
@@ -487,9 +487,9 @@ backup_of_the_whole_machi…  <36>initialising<0>           5 h
              exec "/usr/bin/restore --all"
 )");
   CHECK(visible(record(style(80, true))) == R"(
-2026-11-21 04:24:24  <1;31>ping_db1: status failed (1) -- no route\nto host, which is<0>
-                     said in more words than fit
-2026-11-21 04:24:24  healer: healer 0.1.0 started
+2026-11-21 04:24:24.123  <1;31>ping_db1: status failed (1) -- no route\nto host, which<0>
+                         is said in more words than fit
+2026-11-21 04:24:24.123  healer: healer 0.1.0 started
 )");
   CHECK(visible(failure(style(80, true))) == R"(
 <1;31>healerctl:<0> healerd is not running (no socket at /run/healer/healer.sock)

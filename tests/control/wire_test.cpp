@@ -60,7 +60,7 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
   check_round_trip(static_cast<ServiceSummary>(full_status()));
   check_round_trip(Totals{6, 1, 1, 1, 1, 1});
   check_round_trip(RecordView{9, kWhen, "rule-failed", "error", "web", "status failed (1)", "no route"});
-  check_round_trip(Done{false, "2 of the services failed"});
+  check_round_trip(Done{false, "2 of 5 services failed: a, b"});
   RuleExplanation rule{"if ...", "f:1",  "failing", "now",
                        "then",   "else", "held",    RecordView{1, kWhen, "k", "s", "n", "t", "o"}};
   check_round_trip(

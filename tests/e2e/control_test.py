@@ -2,6 +2,7 @@
 """healerctl against a real daemon: what it prints, what it changes, how it ends."""
 import json
 import os
+import signal
 import subprocess
 
 import support
@@ -39,7 +40,8 @@ class Control(support.Case):
         before = self.runs("good")
         self.assertEqual(daemon.ctl("monitor", "all").returncode, 0)
         self.wait_for(lambda: self.runs("good") > before, "a run")
-        self.assertEqual(daemon.ctl("validate").returncode, 1)  # bad is failed
+        validated = daemon.ctl("validate")
+        self.assertEqual((validated.returncode, validated.stdout), (1, "1 of 2 services failed: bad\n"))
         records = [record["kind"] for record in daemon.ask("history", "good")["records"]]
         self.assertEqual(records, ["unmonitored", "monitored"])
 
@@ -75,6 +77,22 @@ class Control(support.Case):
             if '"unmonitored"' in line:
                 return
         self.fail("the follower ended without a word of it")
+
+    def test_a_followed_history_ends_well_with_the_daemon(self):
+        daemon = self.two()
+        command = [str(support.BUILD / "healerctl"), "--socket", str(daemon.socket), "history", "--follow"]
+        followers = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+        for follower in followers:
+            self.addCleanup(lambda one=follower: (one.kill(), one.wait()))
+            self.assertIn("started", follower.stdout.readline())  # it follows
+        # One that does not read keeps nobody.
+        followers[0].send_signal(signal.SIGSTOP)
+        daemon.stop()
+        followers[0].send_signal(signal.SIGCONT)
+        for follower in followers:
+            told, complaint = follower.communicate(timeout=support.LIMIT)
+            self.assertEqual((follower.returncode, complaint), (0, ""))
+            self.assertRegex(told, r"(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}  healer: healer stopped\n\Z")
 
     def test_rules_are_rehearsed_in_virtual_time(self):
         rules = self.path("rehearsed.rules")

@@ -2,6 +2,7 @@
 // Scenarios in virtual time.
 #include <catch2/catch.hpp>
 
+#include "engine/explain.hpp"
 #include "support/engine_world.hpp"
 
 using namespace healer;
@@ -152,7 +153,49 @@ TEST_CASE("validate answers when the last run has been judged", "[engine]") {
   world.observe(world.id("s"), 1);
   REQUIRE(world.replies.size() == 1);
   CHECK_FALSE(world.replies.front().ok);
-  CHECK(world.replies.front().text == "1 of the services failed");
+  CHECK(world.replies.front().text == "1 of 1 service failed: s");
+}
+
+TEST_CASE("validate answers by the runs just made, not by what stands failed", "[engine]") {
+  Rule slow = kOne;
+  slow.recovery.tolerance = {3, 3, Duration{0}};
+  Rule last = kOne;
+  last.action.kind = ActionKind::Unmonitor;
+  World world(rule_set({service("stands", {slow}), service("tolerates", {kThree}), service("fires", {kOne, kThree}),
+                        service("leaves", {last})},
+                       seconds{60}));
+  world.start();
+  world.advance(Duration{0});
+  const auto judge = [&](std::int64_t stands, std::int64_t others) {
+    for (const char* name : {"leaves", "fires", "tolerates"}) world.observe(world.id(name), others);
+    world.observe(world.id("stands"), stands);
+  };
+  judge(1, 0);
+  event::Command all{CommandId{1}, event::Command::Kind::Validate, world.engine.graph()->order, "root"};
+  world.handle(all);
+  judge(0, 0);
+  REQUIRE(world.replies.size() == 1);
+  CHECK(condition_of(world.engine, world.id("stands")) == Condition::Failed);
+  CHECK(world.replies.back().ok);
+  CHECK(world.replies.back().text == "all services are in order");
+  world.handle(all);
+  judge(0, 1);
+  REQUIRE(world.replies.size() == 2);
+  CHECK(condition_of(world.engine, world.id("tolerates")) == Condition::Running);  // it moved no counter
+  CHECK_FALSE(world.engine.service(world.id("leaves")).monitored);
+  CHECK_FALSE(world.replies.back().ok);
+  CHECK(world.replies.back().text == "3 of 4 services failed: tolerates, fires, leaves");
+}
+
+TEST_CASE("validate names ten of the services that failed", "[engine]") {
+  std::vector<std::shared_ptr<ServiceBlock>> services;
+  for (int i = 0; i < 12; ++i) services.push_back(service("s" + std::to_string(i), {kThree}));
+  World world(rule_set(services, seconds{60}));
+  world.answer = [&](ServiceId id) { return id == world.id("s3") ? 0 : 1; };
+  world.start();
+  world.handle(event::Command{CommandId{1}, event::Command::Kind::Validate, world.engine.graph()->order, "root"});
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies.back().text == "11 of 12 services failed: s0, s1, s2, s4, s5, s6, s7, s8, s9, s10 and 1 more");
 }
 
 TEST_CASE("unmonitor then monitor begins afresh", "[engine]") {

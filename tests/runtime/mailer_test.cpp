@@ -418,6 +418,7 @@ TEST_CASE("Killed at any point while it sends, the mailer loses nothing and keep
   World world({server(sink)});
   std::mt19937 random(7);  // NOLINT: the same every time
   const std::uint64_t total = 60;
+  constexpr std::uint64_t kHanded = 4;
   int kills = 0;
   std::uint64_t taken = 0;
   while (taken < total && kills < 200) {
@@ -436,13 +437,13 @@ TEST_CASE("Killed at any point while it sends, the mailer loses nothing and keep
       Mailer mailer(world.options, world.settings, callbacks);
       // As the engine: what was not said to be taken is handed over again. A few at a time, so that however quick the
       // machine is, many mailers are killed.
-      for (std::uint64_t i = taken + 1; i <= std::min(taken + 4, total); ++i) mailer.submit(alert(i));
+      for (std::uint64_t i = taken + 1; i <= std::min(taken + kHanded, total); ++i) mailer.submit(alert(i));
       for (;;) pause();
     }
     close(ends[1]);
     std::uint64_t word = 0;
-    const int until = static_cast<int>(random() % 6);
-    for (int i = 0; i < until && taken < total && read(ends[0], &word, sizeof word) == sizeof word; ++i)
+    const std::uint64_t until = random() % (kHanded + 1);
+    for (std::uint64_t i = 0; i < until && taken < total && read(ends[0], &word, sizeof word) == sizeof word; ++i)
       taken = std::max(taken, word);
     usleep(static_cast<useconds_t>(random() % 8'000));
     kill(child, SIGKILL);

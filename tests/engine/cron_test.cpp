@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "engine/cron.hpp"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "support/engine_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+
+namespace {
+
+constexpr CronSpec kAlways{.minutes = ~0ULL, .hours = ~0U, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF};
+const WallTime kStart = World::kStart.wall;  // Saturday 2026-11-21 04:24:00 UTC
+
+CronSpec at(int hour, int minute) {
+  CronSpec spec = kAlways;
+  spec.hours = 1U << hour;
+  spec.minutes = 1ULL << minute;
+  return spec;
+}
+
+/// A zone of `before` until `change`, and of `after` from then on.
+CivilClock zone(WallTime change, seconds before, seconds after) {
+  return [=](WallTime when) {
+    const seconds offset = when < change ? before : after;
+    CivilTime civil = utc_civil(when + offset);
+    civil.offset = offset;
+    return civil;
+  };
+}
+
+/// What next_match is to find, minute by minute.
+std::optional<WallTime> search(const CronSpec& spec, WallTime from, std::optional<std::int64_t> last,
+                               const CivilClock& civil, Duration span) {
+  if (due_in_minute(spec, from, last, civil)) return from;
+  for (WallTime at = std::chrono::floor<minutes>(from) + minutes{1}; at < from + span; at += minutes{1})
+    if (due_in_minute(spec, at, last, civil)) return at;
+  return std::nullopt;
+}
+
+std::string shown(std::optional<WallTime> when) { return when ? format_iso(*when) : "never"; }
+
+}  // namespace
+
+TEST_CASE("the next match of a cron schedule is found, however far", "[engine]") {
+  const auto next = [](const CronSpec& spec, WallTime from = kStart) {
+    return shown(next_match(spec, from, std::nullopt, utc_civil));
+  };
+  CHECK(next(kAlways) == "2026-11-21T04:24:00.000Z");
+  CHECK(next(kAlways, kStart + milliseconds{1}) == "2026-11-21T04:24:00.001Z");
+  CHECK(next(at(4, 24), kStart + minutes{1}) == "2026-11-22T04:24:00.000Z");
+  CHECK(next(at(23, 59)) == "2026-11-21T23:59:00.000Z");
+  CHECK(next(at(0, 0)) == "2026-11-22T00:00:00.000Z");
+  CronSpec workdays = at(8, 0);
+  workdays.weekdays = 0b0111110;
+  CHECK(next(workdays) == "2026-11-23T08:00:00.000Z");
+  CronSpec yearly = at(3, 30);
+  yearly.months = 1U << 11;
+  yearly.month_days = 1U << 20;
+  CHECK(next(yearly) == "2027-11-20T03:30:00.000Z");
+  CronSpec leap = at(0, 0);
+  leap.months = 1U << 2;
+  leap.month_days = 1U << 29;
+  CHECK(next(leap) == "never");  // not within 400 days
+  CronSpec never = kAlways;
+  never.hours = 0;
+  CHECK(next(never) == "never");
+}
+
+TEST_CASE("a minute in which the schedule has run is not its next", "[engine]") {
+  const auto next = [](const CronSpec& spec, const CivilClock& civil = utc_civil) {
+    return shown(next_match(spec, kStart + seconds{10}, minute_of(kStart), civil));
+  };
+  CHECK(next(kAlways) == "2026-11-21T04:25:00.000Z");
+  CHECK(next(at(4, 24)) == "2026-11-22T04:24:00.000Z");
+  // In half an hour it is an hour earlier again: what was done in the first of both hours is not done in the second.
+  CHECK(next(at(4, 24), zone(kStart + minutes{30}, hours{0}, -hours{1})) == "2026-11-22T05:24:00.000Z");
+}
+
+TEST_CASE("the next match is that of a search minute by minute, over changes of local time, at a bounded cost",
+          "[engine]") {
+  std::mt19937_64 random(11);
+  const auto pick = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  const auto sparse = [&](int bits, std::int64_t wanted) {
+    std::uint64_t mask = 0;
+    for (std::int64_t i = 0; i < wanted; ++i) mask |= 1ULL << pick(bits);
+    return mask;
+  };
+  int calls = 0;
+  int most = 0;
+  for (int round = 0; round < 2000; ++round) {
+    CronSpec spec = kAlways;
+    if (pick(4) != 0) spec.minutes = sparse(60, 1 + pick(3));
+    if (pick(3) != 0) spec.hours = static_cast<std::uint32_t>(sparse(24, 1 + pick(3)));
+    if (pick(3) == 0) spec.weekdays = static_cast<std::uint8_t>(sparse(7, 1 + pick(2)));
+    if (pick(4) == 0) spec.month_days = static_cast<std::uint32_t>(sparse(31, 3) << 1);
+    const WallTime from = kStart + seconds{pick(90'000)};
+    const seconds before = minutes{30 * (pick(49) - 24)};
+    // Clocks are changed at a full hour, by what they showed before.
+    const WallTime change = std::chrono::floor<hours>(from + before) - before + hours{pick(96) - 4};
+    const CivilClock local = zone(change, before, before + minutes{30 * (pick(5) - 2)});
+    const CivilClock counted = [&](WallTime when) {
+      ++calls;
+      return local(when);
+    };
+    std::optional<std::int64_t> last;
+    if (pick(2) == 0) last = minute_of(from) - pick(100);
+    INFO("round " << round);
+    calls = 0;
+    const std::optional<WallTime> found = next_match(spec, from, last, counted);
+    most = std::max(most, calls);
+    const std::optional<WallTime> expected = search(spec, from, last, local, days{40});
+    if (expected || (found && *found < from + days{40})) CHECK(shown(found) == shown(expected));
+  }
+  CHECK(most < 150);
+}
+
+TEST_CASE("the next run of a cron service is the next minute that matches", "[engine]") {
+  auto block = service("s", {status_rule(Comparison::NotEqual, 0)});
+  block->schedule.kind = Schedule::Kind::Cron;
+  block->schedule.cron = at(4, 26);
+  World world(rule_set({block}));
+  world.answer = [](ServiceId) { return 0; };
+  const auto next = [&] { return world.engine.next_run(world.id("s"), world.now); };
+  CHECK_FALSE(next());
+  world.start();
+  CHECK(next() == minutes{2});
+  world.advance(seconds{90});
+  CHECK(next() == seconds{30});
+  world.advance(seconds{30});
+  CHECK(world.engine.service(world.id("s")).runs == 1);
+  CHECK(next() == days{1});
+  world.advance(days{1} - milliseconds{1});
+  CHECK(next() == milliseconds{1});
+  world.advance(milliseconds{1});
+  CHECK(world.engine.service(world.id("s")).runs == 2);
+  world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, "root"});
+  CHECK_FALSE(next());
+}
