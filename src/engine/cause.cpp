@@ -149,8 +149,7 @@ class Account {
   std::string operator()(const ExistTest& /*test*/) const { return describe_existence(seen_.run); }
 
   std::string operator()(const ResourceTest& test) const {
-    const auto& facts = seen_.run.facts;
-    const double value = facts != nullptr ? facts->metrics.get(test.metric).value_or(0) : 0;
+    const double value = value_of(seen_.run, test.metric).value_or(0);
     if (test.metric == Metric::Uptime) {
       return failed_ ? fmt::format("uptime test failed for {} -- current uptime is {:.0f} seconds", path(), value)
                      : fmt::format("uptime test succeeded [current uptime = {:.0f} seconds]", value);
@@ -286,6 +285,23 @@ effect::Cause::Process figures_of(const Observation& run) {
   figures.children = static_cast<std::int64_t>(metrics.get(Metric::Children).value_or(-1));
   figures.cpu_percent = metrics.get(Metric::Cpu).value_or(-1);
   return figures;
+}
+
+std::string describe_not_done(std::string_view verb, const Command& command, Outcome outcome, std::int64_t status,
+                              std::string_view output) {
+  const std::string program = fmt::format("'{}'", fmt::join(command.arguments, " "));
+  const bool timed_out = outcome == Outcome::TimedOut;
+  std::string reason(told(output));
+  if (reason.empty()) {
+    reason = timed_out ? fmt::format("Program {} {}", program, describe_timeout(command.timeout)) : or_none(reason);
+  } else {
+    reason = fmt::format("{}: {}{}", program, timed_out ? "Program timed out -- " : "", reason);
+  }
+  return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
+}
+
+std::string describe_action(std::string_view verb, bool done) {
+  return fmt::format("{} action {}", verb, done ? "done" : "failed");
 }
 
 }  // namespace healer::engine

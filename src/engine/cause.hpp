@@ -48,4 +48,12 @@ namespace healer::engine {
 /// "timed out after 15 s": the recorded reason of a run that was ended at its timeout.
 [[nodiscard]] std::string describe_timeout(Duration after);
 
+/// "failed to start (exit status 3) -- '/bin/sh -c ...': OUTPUT": the program that was to start, stop or restart
+/// (`verb`) a service has ended, or its time is over, and the service is not as it should be.
+[[nodiscard]] std::string describe_not_done(std::string_view verb, const Command& command, Outcome outcome,
+                                            std::int64_t status, std::string_view output);
+
+/// "start action done", "stop action failed": what became of a person's command.
+[[nodiscard]] std::string describe_action(std::string_view verb, bool done);
+
 }  // namespace healer::engine

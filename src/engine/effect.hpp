@@ -168,11 +168,11 @@ struct PendingExec {
 /// Everything that a store gives back at start.
 struct SavedState {
   Sequence last_sequence = 0;  ///< 0: there is no saved state
-  std::uint64_t last_id = 0;   ///< the highest ActionId or AlertId ever issued
+  std::uint64_t last_id = 0;   ///< the highest ActionId, AlertId or JobId ever issued
   std::unordered_map<std::string, SavedService> services;
   std::vector<PendingExec> execs;
   std::vector<effect::Alert> alerts;
-  std::vector<effect::SavedJob> jobs;
+  std::vector<effect::SavedJob> jobs;  ///< by id
 };
 
 /// What a store that holds `state` holds after `commit`, the records apart.

@@ -208,6 +208,7 @@ class Engine {
   void looked(Job& job, const Observation& seen, Turn& turn);
   void run_program(Job& job, const Command& command, Turn& turn);
   void job_program_ended(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn);
+  void blame(Job& job, const std::string& why) const;
   void overdue(Job& job, Turn& turn);
   void set_due(Job& job, std::optional<Duration> due);
   void wake_jobs(Turn& turn);

@@ -43,18 +43,6 @@ std::string_view verb(StepKind kind) {
   return kind == StepKind::Stop ? "stop" : kind == StepKind::Start ? "start" : "restart";
 }
 
-/// Why the program of a step did no good.
-std::string failure_text(const event::ActionEnded& end) {
-  std::string text;
-  switch (end.outcome) {
-    case Outcome::Exited: text = fmt::format("exit status {}", end.status); break;
-    case Outcome::Signalled: text = fmt::format("killed by signal {}", end.status); break;
-    case Outcome::TimedOut: text = "timed out"; break;
-    case Outcome::NotStarted: return end.output;
-  }
-  return fmt::format("{} -- {}", text, end.output.empty() ? "no output" : end.output);
-}
-
 ActionKind kind_of(event::Command::Kind kind) {
   using Kind = event::Command::Kind;
   return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
@@ -201,12 +189,13 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
         .subject = job.id.number();
     for (std::size_t i = job.position + 1; i < job.steps.size(); ++i)
       if (job.steps[i].kind == StepKind::Start)
-        turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(job.steps[i].service).name,
-                    fmt::format("not started: {}", job.failure));
+        turn.record(
+            RecordKind::JobHeld, Severity::Warning, graph_->at(job.steps[i].service).name,
+            fmt::format("not started: {}{}", failed.service == job.service ? block.name + " " : "", job.failure));
     tell_job(job, EventKind::Exec, effect::Cause::State::Failed, job.failure, turn);
   }
   for (const CommandId command : job.asked_by)
-    finish_command(command, job.service, good ? std::string{} : job.failure, turn);
+    finish_command(command, job.service, good ? std::string{} : fmt::format("{}: {}", block.name, job.failure), turn);
 }
 
 // ---- steps --------------------------------------------------------------------------------------------------------
@@ -254,13 +243,18 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
   }
   if (!acting) return act(job, process, turn);
   if (!job.program_failure.empty() && step.kind != StepKind::Stop) {
-    job.failure =
-        fmt::format("{} failed to {}: {}", graph_->at(step.service).name, verb(step.kind), job.program_failure);
+    blame(job, job.program_failure);
     return Progress::Failed;
   }
   set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
   job.pause = std::min(job.pause * 2, kLongestPause);
   return Progress::Waiting;
+}
+
+/// The step under way has failed: why, and whose it was where that is not the job's own service.
+void Engine::blame(Job& job, const std::string& why) const {
+  const ServiceId id = job.step().service;
+  job.failure = id == job.service ? why : fmt::format("{} {}", graph_->at(id).name, why);
 }
 
 /// Does what the step is there for.
@@ -278,7 +272,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   if (block.kind != ServiceKind::Process) return Progress::Done;
   if (step.kind == StepKind::Stop && step.service != job.service) return Progress::Done;
   if (step.kind == StepKind::Start) {
-    job.failure = fmt::format("{} failed to start: it has no start program", block.name);
+    blame(job, "failed to start: it has no start program");
     return Progress::Failed;
   }
   job.signalled = true;
@@ -318,10 +312,11 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   Job& job = found->second;
   const ServiceBlock& block = graph_->at(job.step().service);
   job.action_ended = true;
-  if (!end.unseen && (end.outcome != Outcome::Exited || end.status != 0)) job.program_failure = failure_text(end);
+  if (!end.unseen && (end.outcome != Outcome::Exited || end.status != 0))
+    job.program_failure = describe_not_done(verb(job.step().kind), exec.command, end.outcome, end.status, end.output);
   if (block.kind == ServiceKind::Process) return look(job, turn);
   if (!job.program_failure.empty()) {
-    job.failure = fmt::format("{} failed to {}: {}", block.name, verb(job.step().kind), job.program_failure);
+    blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);
   }
   go_on(job, Progress::Done, turn);
@@ -345,8 +340,11 @@ void Engine::overdue(Job& job, Turn& turn) {
     return set_due(job, turn.now.mono + job.pause);
   }
   if (job.action.number() != 0 && !job.action_ended) turn.sink.emit(effect::EndAction{job.action});
-  job.failure = fmt::format("{} failed to {}: it took longer than {}", block.name, verb(step.kind),
-                            format_duration(timeout_of(block, step.kind, graph_->settings.limits)));
+  const std::optional<Command>& program = program_of(block, step.kind);
+  blame(job, program && !job.action_ended
+                 ? describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {})
+                 : fmt::format("failed to {} within {}", verb(step.kind),
+                               format_duration(timeout_of(block, step.kind, graph_->settings.limits))));
   go_on(job, Progress::Failed, turn);
 }
 

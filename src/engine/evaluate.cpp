@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/evaluate.hpp"
 
+#include <cmath>
 #include <utility>
 
 namespace healer::engine {
@@ -30,9 +31,7 @@ class Evaluation {
   }
 
   std::optional<bool> operator()(const ResourceTest& test) const {
-    const auto& facts = seen_.run.facts;
-    if (facts == nullptr || (facts->process && facts->process->zombie)) return std::nullopt;
-    const std::optional<double> value = facts->metrics.get(test.metric);
+    const std::optional<double> value = value_of(seen_.run, test.metric);
     return value ? std::optional(compare(test.comparison, *value, test.value)) : std::nullopt;
   }
 
@@ -72,6 +71,12 @@ class Evaluation {
 const ProcessFacts* process_of(const Observation& run) {
   const bool there = run.facts != nullptr && run.facts->process && !run.facts->process->zombie;
   return there ? &*run.facts->process : nullptr;
+}
+
+std::optional<double> value_of(const Observation& run, Metric metric) {
+  if (run.facts == nullptr || (run.facts->process && run.facts->process->zombie)) return std::nullopt;
+  const std::optional<double> value = run.facts->metrics.get(metric);
+  return value && unit_of(metric) == Unit::Seconds ? std::floor(*value) : value;
 }
 
 std::optional<bool> holds(const Test& test, const Seen& seen) { return std::visit(Evaluation(seen), test); }

@@ -33,6 +33,9 @@ template <typename Value>
 /// The process that a look has found; null where there is none. A zombie is none.
 [[nodiscard]] const ProcessFacts* process_of(const Observation& run);
 
+/// A quantity as the tests compare it, if it is known: of a process that is there, an uptime in whole seconds.
+[[nodiscard]] std::optional<double> value_of(const Observation& run, Metric metric);
+
 /// Whether a test holds; nothing where it cannot be told.
 [[nodiscard]] std::optional<bool> holds(const Test& test, const Seen& seen);
 

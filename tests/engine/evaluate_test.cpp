@@ -75,6 +75,10 @@ TEST_CASE("A quantity is compared where it is known") {
   CHECK(told(ResourceTest{Metric::Cpu, Comparison::Greater, 90}, seen) == false);
   CHECK(told(ResourceTest{Metric::Children, Comparison::Equal, 3}, seen) == true);
   CHECK(told(ResourceTest{Metric::ReadRate, Comparison::GreaterEqual, 0}, seen) == kUnknown);
+  // `if uptime for 90 seconds` asks for a second, not for a moment.
+  const Observation ninety = look({.pid = 7}, {{Metric::Uptime, 90.7}});
+  CHECK(told(ResourceTest{Metric::Uptime, Comparison::Equal, 90}, ninety) == true);
+  CHECK(told(ResourceTest{Metric::Uptime, Comparison::Greater, 90}, ninety) == false);
   // The system has quantities without a process; a program has none at all.
   Facts system;
   system.metrics.set(Metric::Load1, 2.5);

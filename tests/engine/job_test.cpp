@@ -174,8 +174,8 @@ TEST_CASE("a dependent waits for what does not start, and it is said for what") 
   world.start();
   world.run(seconds{20});
   CHECK(std::ranges::count(world.programs, "start a") == 0);
-  CHECK(said(world, RecordKind::JobFailed, "d failed to start: exit status 3"));
-  CHECK(said(world, RecordKind::JobHeld, "not started: d failed to start"));
+  CHECK(said(world, RecordKind::JobFailed, "failed to start (exit status 3)"));
+  CHECK(said(world, RecordKind::JobHeld, "not started: d failed to start (exit status 3)"));
   world.doings.clear();
   world.run(seconds{10});
   CHECK(world.is_up("a"));
@@ -211,7 +211,7 @@ TEST_CASE("a start program that hangs is ended when its time is over, and then t
   CHECK(world.ended.empty());
   world.run(milliseconds{200});
   CHECK(world.ended.size() == 1);
-  CHECK(said(world, RecordKind::JobFailed, "web failed to start: it took longer than 30 s"));
+  CHECK(said(world, RecordKind::JobFailed, "timed out after 30 s"));
 }
 
 TEST_CASE("a program in the foreground has started the service while it runs") {
