@@ -233,6 +233,8 @@ class Lexer {
       if (c == '\t') {
         if (!is_blank(peek(at))) return 0;
         at = skip(at, is_blank);
+      } else if (c == '\v') {
+        at = skip(at, is_blank);
       } else if (c == ' ' && entry.spelling[i + 1] == ' ') {
         if (peek(at) != ' ') return 0;
         at = skip(at, [](char x) { return x == ' '; });
@@ -369,12 +371,17 @@ class Lexer {
     return false;
   }
 
+  /// Names with ',' between them; ';' and parentheses are the same to Monit.
   void names() {
-    while (name(false)) {
-      const std::size_t comma = skip(at_, is_space);
-      if (peek(comma) != ',') return;
-      at_ = comma + 1;
-    }
+    do {
+      skip_separators();
+      if (!name(true)) return;
+    } while (class_of(peek(skip(at_, is_space))) == Class::Skipped);
+  }
+
+  void skip_separators() {
+    for (; at_ < text().size() && (is_space(text()[at_]) || class_of(text()[at_]) == Class::Skipped); ++at_)
+      if (text()[at_] == '\n') line_begun_ = false;
   }
 
   void schedule() {

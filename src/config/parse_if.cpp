@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // grammar/condition.hpp to IfSyntax.
-#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "config/parse_build.hpp"
+#include "config/parse_test.hpp"
+#include "config/rule_text.hpp"
 #include "grammar/condition.hpp"
 #include "util/text.hpp"
 
@@ -20,37 +22,6 @@ struct IfScratch {
   std::size_t last_term_end = 0;  ///< token
   bool has_else = false;          ///< whether the condition may have an `else` branch
 };
-
-ComparisonWord comparison_of(std::string_view word) {
-  struct Entry {
-    std::string_view word;
-    ComparisonWord comparison;
-  };
-  static constexpr Entry kEntries[] = {
-      {"=", ComparisonWord::Equal},           {"==", ComparisonWord::Equal},       {"eq", ComparisonWord::Equal},
-      {"equal", ComparisonWord::Equal},       {"!=", ComparisonWord::NotEqual},    {"ne", ComparisonWord::NotEqual},
-      {"notequal", ComparisonWord::NotEqual}, {"<", ComparisonWord::Less},         {"lt", ComparisonWord::Less},
-      {"less", ComparisonWord::Less},         {"newer", ComparisonWord::Less},     {"<=", ComparisonWord::LessEqual},
-      {"le", ComparisonWord::LessEqual},      {">", ComparisonWord::Greater},      {"gt", ComparisonWord::Greater},
-      {"greater", ComparisonWord::Greater},   {"more", ComparisonWord::Greater},   {"older", ComparisonWord::Greater},
-      {">=", ComparisonWord::GreaterEqual},   {"ge", ComparisonWord::GreaterEqual}};
-  const auto* found = std::ranges::find_if(kEntries, [&](const Entry& e) { return iequals(e.word, word); });
-  return found == std::end(kEntries) ? ComparisonWord::Equal : found->comparison;
-}
-
-/// `status != 0` in its tokens: with or without an operator, with or without blanks.
-StatusSyntax status_of(const Build& build, TokenRange at) {
-  std::string written;
-  for (std::size_t token = at.begin; token < at.end; ++token) written += build.text(token);
-  constexpr std::size_t kWord = std::string_view("status").size();
-  const auto digits = std::min(written.find_first_of("0123456789", kWord), written.size());
-  StatusSyntax status;
-  if (digits > kWord) status.comparison = comparison_of(std::string_view(written).substr(kWord, digits - kWord));
-  status.value = build.number(at.end - 1);
-  if (const auto value = grammar::tight_number(std::string_view(written).substr(digits)))
-    status.value.value = value->number;
-  return status;
-}
 
 /// What is written between two tokens, without comments.
 std::string between(const Build& build, std::size_t token, std::size_t next) {
@@ -75,7 +46,7 @@ bool says_or(std::string_view gap) {
   return false;
 }
 
-void add_term(Build& build, IfScratch& scratch, TokenRange at, decltype(TermSyntax::test) test) {
+void add_term(Build& build, IfScratch& scratch, TokenRange at, TestSyntax test) {
   TermSyntax term{.test = std::move(test), .range = build.range(at)};
   auto& condition = scratch.statement.condition;
   if (!condition.empty()) {
@@ -119,6 +90,78 @@ struct action<grammar::content_test> {
                      "write content = \"...\" or content != \"...\"");
     add_term(build, scratch, at,
              ContentSyntax{.negated = comparison == ComparisonWord::NotEqual, .pattern = build.word(at.begin + 2)});
+  }
+};
+
+template <>
+struct action<grammar::resource_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, at, resource_of(build, at));
+  }
+};
+
+template <>
+struct action<grammar::lone_test> : action<grammar::resource_test> {};
+
+template <>
+struct action<grammar::exist_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, at, ExistSyntax{.negated = build.kind(at.begin) == Kind::Not});
+  }
+};
+
+template <>
+struct action<grammar::owner_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    using enum OwnerSyntax::Kind;
+    const Kind kind = build.kind(at.begin + 1);
+    add_term(build, scratch, at,
+             OwnerSyntax{.kind = kind == Kind::Uid    ? Uid
+                                 : kind == Kind::Euid ? Euid
+                                                      : Gid,
+                         .owner = build.word(at.begin + 2)});
+  }
+};
+
+template <>
+struct action<grammar::attribute_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, at, AttributeSyntax{build.word(at.end - 1)});
+  }
+};
+
+template <>
+struct action<grammar::changed_pid> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    add_term(build, scratch, at, ChangedPidSyntax{.parent = build.kind(at.begin + 1) == Kind::Ppid});
+  }
+};
+
+template <>
+struct action<grammar::restarts_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    add_term(build, scratch, at, RestartsSyntax{});
+    scratch.statement.tolerance = ToleranceSyntax{
+        .count = build.number(at.begin), .window = build.number(at.begin + 2), .held = {}, .range = build.range(at)};
+  }
+};
+
+/// `then timeout` is Monit's older word for it.
+template <>
+struct action<grammar::give_up> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    scratch.statement.action = {
+        .kind = ActionSyntax::Kind::Unmonitor, .command = {}, .repeat = {}, .range = build.range(matched(in, build))};
   }
 };
 
@@ -217,9 +260,14 @@ struct action<grammar::else_word> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     scratch.statement.recovery.emplace();
     // Content and changed tests act on every match and every change: there is nothing to recover from.
-    if (!scratch.has_else)
-      build.complain(matched(in, build), "content and changed tests have no 'else': they act on every match or change",
-                     "take the 'else' branch away, or test the status");
+    if (scratch.has_else) return;
+    const bool restarts = counts_restarts(scratch.statement);
+    const bool of_pid = std::holds_alternative<ChangedPidSyntax>(scratch.statement.condition.front().test);
+    build.complain(
+        matched(in, build),
+        restarts ? "a test of restarts has no 'else'"
+                 : "content and changed tests have no 'else': they act on every match or change",
+        restarts || of_pid ? "take the 'else' branch away" : "take the 'else' branch away, or test the status");
   }
 };
 

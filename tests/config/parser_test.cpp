@@ -186,7 +186,7 @@ TEST_CASE("ranges cover what is written", "[config]") {
       "check program x path \"/a b\" c\n if status != 0 for 2 cycles then exec \"/b\" as uid u else alert every 3 "
       "cycles");
   const auto text = [&](const SourceRange& range) { return std::string(result.sources.text(range)); };
-  const auto& check = std::get<CheckProgramSyntax>(result.file.statements.at(0));
+  const auto& check = std::get<CheckSyntax>(result.file.statements.at(0));
   CHECK(text(check.range) == "check program x path \"/a b\" c");
   CHECK(text(check.name.range) == "x");
   CHECK(text(check.command.range) == "\"/a b\" c");

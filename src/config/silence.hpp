@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Where Monit accepts a rule and silently does less than it says. Such a rule comes alive in healer, so it is dormant
+// at first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/syntax.hpp"
+
+namespace healer::config {
+
+/// Why a rule does nothing, or less, in Monit.
+struct Silence {
+  SourceRange range;
+  std::string message;
+  std::string remedy;         ///< what else there is to say; may be empty
+  bool is_by_quotes = false;  ///< other quotes would wake it
+};
+[[nodiscard]] std::vector<Silence> silences(const CheckSyntax& check, const IfSyntax& rule);
+
+/// The program of a service that counts: the last of its kind. Null where there is none.
+[[nodiscard]] const ServiceProgramSyntax* find_program(const CheckSyntax& check, ServiceProgramSyntax::Kind kind);
+
+/// Whether a rule of the service says what to do when its process is there, or is not.
+[[nodiscard]] bool tests_existence(const CheckSyntax& check);
+
+}  // namespace healer::config
