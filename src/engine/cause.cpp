@@ -83,6 +83,8 @@ constexpr std::array<Sentence, kMetrics> kSentences{{
     {"filedescriptors usage of", "filedescriptors", "filedescriptors test", "filedescriptors usage"},
     {"filedescriptors usage of", "filedescriptors", "filedescriptors usage test", "filedescriptors usage"},
     {"total  filedescriptors usage of", "filedescriptors", "total filedescriptors usage test", "filedescriptors usage"},
+    {"read rate", "read", "read rate test", "read"},
+    {"write rate", "write", "write rate test", "write"},
     {"physical read activity", "read", "physical read activity test", "read"},
     {"physical write activity", "write", "physical write activity test", "write"},
     {"read rate", "read", "read rate test", "read"},

@@ -25,6 +25,8 @@ constexpr std::array<Info, kMetrics> kInfos{{
     {"filedescriptors", Unit::Number},
     {"filedescriptors", Unit::Percent},
     {"total filedescriptors", Unit::Number},
+    {"read", Unit::BytesPerSecond},
+    {"write", Unit::BytesPerSecond},
     {"disk read", Unit::BytesPerSecond},
     {"disk write", Unit::BytesPerSecond},
     {"disk read", Unit::OperationsPerSecond},

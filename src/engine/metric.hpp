@@ -11,12 +11,12 @@
 
 namespace healer::engine {
 
-/// A measured quantity. Percentages are of the whole machine, as Monit's; rates are means since the look before. The
-/// names with Total are of a process with all its descendants.
+/// A measured quantity. Percentages are Monit's; rates are means since the look before. The names with Total are of a
+/// process with all its descendants.
 enum class Metric : std::uint8_t {
   // check process
-  Cpu,
-  TotalCpu,
+  Cpu,          ///< percent of the cores that its threads can use: one thread, one core; at most all cores
+  TotalCpu,     ///< the same, and the same of its descendants taken together
   Memory,       ///< percent of the machine's
   MemoryBytes,  ///< resident
   TotalMemory,
@@ -26,8 +26,10 @@ enum class Metric : std::uint8_t {
   FileDescriptors,
   FileDescriptorsPercent,  ///< of its soft limit
   TotalFileDescriptors,
-  ReadRate,
-  WriteRate,
+  ReadRate,   ///< by read calls, whether the disk was needed or not
+  WriteRate,  ///< the same by write calls
+  DiskReadRate,
+  DiskWriteRate,
   ReadOperations,
   WriteOperations,
   // check process and check system
