@@ -249,6 +249,23 @@ std::string describe_existence(const Observation& run) {
                         : fmt::format("process is running with pid {}", process.pid);
 }
 
+std::string describe_not_done(std::string_view verb, const Command& command, Outcome outcome, std::int64_t status,
+                              std::string_view output) {
+  const std::string program = fmt::format("'{}'", fmt::join(command.arguments, " "));
+  const bool timed_out = outcome == Outcome::TimedOut;
+  std::string reason(told(output));
+  if (reason.empty()) {
+    reason = timed_out ? fmt::format("Program {} {}", program, describe_timeout(command.timeout)) : or_none(reason);
+  } else {
+    reason = fmt::format("{}: {}{}", program, timed_out ? "Program timed out -- " : "", reason);
+  }
+  return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
+}
+
+std::string describe_action(std::string_view verb, bool done) {
+  return fmt::format("{} action {}", verb, done ? "done" : "failed");
+}
+
 std::string describe_status(std::int64_t status, bool failed, std::string_view output) {
   return fmt::format("status {} ({}) -- {}", failed ? "failed" : "succeeded", status, or_none(told(output)));
 }
@@ -276,22 +293,5 @@ std::string describe_content(bool holds, std::string_view output) {
 }
 
 std::string describe_timeout(Duration after) { return "timed out after " + format_duration(after); }
-
-std::string describe_not_done(std::string_view verb, const Command& command, Outcome outcome, std::int64_t status,
-                              std::string_view output) {
-  const std::string program = fmt::format("'{}'", fmt::join(command.arguments, " "));
-  const bool timed_out = outcome == Outcome::TimedOut;
-  std::string reason(told(output));
-  if (reason.empty()) {
-    reason = timed_out ? fmt::format("Program {} {}", program, describe_timeout(command.timeout)) : or_none(reason);
-  } else {
-    reason = fmt::format("{}: {}{}", program, timed_out ? "Program timed out -- " : "", reason);
-  }
-  return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
-}
-
-std::string describe_action(std::string_view verb, bool done) {
-  return fmt::format("{} action {}", verb, done ? "done" : "failed");
-}
 
 }  // namespace healer::engine
