@@ -31,6 +31,7 @@
 #include "runtime/action_runner.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host.hpp"
+#include "runtime/inspector.hpp"
 #include "runtime/log_sink.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mailer.hpp"
@@ -112,6 +113,7 @@ class Daemon : public EffectSink {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<runtime::Spawner> spawner_;
   std::unique_ptr<runtime::ProcessRunner> runs_;
+  std::unique_ptr<runtime::Inspector> looks_;
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::Mailer> mailer_;
   std::unique_ptr<control::Commands> commands_;
@@ -165,23 +167,27 @@ void Daemon::handle(const Event& event) {
 
 void Daemon::perform(effect::StartRun& effect) {
   const auto& block = engine_->graph()->slots[effect.service.index()];
+  if (block->kind != ServiceKind::Program) return looks_->look(effect.service, effect.run, block);
   runs_->start({.service = effect.service,
                 .run = effect.run,
                 .block = block,
                 .environment = actions::check_environment(base_, block->program.command.identity, block->name)});
 }
 
-void Daemon::perform(effect::CancelRun& effect) { runs_->cancel(effect.run); }
+void Daemon::perform(effect::CancelRun& effect) {  // of one of the two: the other does not know it
+  runs_->cancel(effect.run);
+  looks_->cancel(effect.run);
+}
 
 void Daemon::perform(effect::Exec& effect) {
-  std::vector<std::string> environment =
-      actions::action_environment(base_, effect.command.identity, *effect.cause, runtime::local_civil);
+  std::vector<std::string> environment = actions::action_environment(base_, effect.command.identity, *effect.cause,
+                                                                     runtime::local_civil, effect.job != JobId{});
   actions_->start({.action = effect.action, .command = effect.command, .environment = std::move(environment)});
 }
 
-void Daemon::perform(effect::EndAction&) {}
+void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action); }
 
-void Daemon::perform(effect::Signal&) {}
+void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
 
 void Daemon::perform(effect::Adopt& effect) { actions_->adopt(effect.action); }
 
@@ -352,6 +358,8 @@ void Daemon::open_shells(const Settings& settings) {
   spawner_ = std::make_unique<runtime::Spawner>(loop_, runtime::Spawner::Options{.defaults = launch_defaults_});
   runs_ = std::make_unique<runtime::ProcessRunner>(loop_, *spawner_, runtime::ProcessRunner::Options{},
                                                    [this](event::Observed seen) { handle(std::move(seen)); });
+  looks_ = std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{},
+                                                [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(loop_, *spawner_,
                                                      runtime::ActionRunner::Options{.directory = paths_.action_dir},
                                                      [this](const Event& event) { handle(event); });
@@ -456,6 +464,8 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
   if (good) {
     std::shared_ptr<const Graph> before = engine_->graph();
     handle(event::Swap{outcome.plan});
+    for (const SlotChange& change : outcome.plan->changes)
+      if (change.kind == SlotChange::Kind::Removed) looks_->forget(change.service);
     use(engine_->graph()->settings);
     warn_of_restart(engine_->graph()->settings);
     store_->save_sources(sources_of(outcome.loaded.result));

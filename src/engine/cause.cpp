@@ -83,6 +83,8 @@ constexpr std::array<Sentence, kMetrics> kSentences{{
     {"filedescriptors usage of", "filedescriptors", "filedescriptors test", "filedescriptors usage"},
     {"filedescriptors usage of", "filedescriptors", "filedescriptors usage test", "filedescriptors usage"},
     {"total  filedescriptors usage of", "filedescriptors", "total filedescriptors usage test", "filedescriptors usage"},
+    {"read rate", "read", "read rate test", "read"},
+    {"write rate", "write", "write rate test", "write"},
     {"physical read activity", "read", "physical read activity test", "read"},
     {"physical write activity", "write", "physical write activity test", "write"},
     {"read rate", "read", "read rate test", "read"},
@@ -247,6 +249,23 @@ std::string describe_existence(const Observation& run) {
                         : fmt::format("process is running with pid {}", process.pid);
 }
 
+std::string describe_not_done(std::string_view verb, const Command& command, Outcome outcome, std::int64_t status,
+                              std::string_view output) {
+  const std::string program = fmt::format("'{}'", fmt::join(command.arguments, " "));
+  const bool timed_out = outcome == Outcome::TimedOut;
+  std::string reason(told(output));
+  if (reason.empty()) {
+    reason = timed_out ? fmt::format("Program {} {}", program, describe_timeout(command.timeout)) : or_none(reason);
+  } else {
+    reason = fmt::format("{}: {}{}", program, timed_out ? "Program timed out -- " : "", reason);
+  }
+  return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
+}
+
+std::string describe_action(std::string_view verb, bool done) {
+  return fmt::format("{} action {}", verb, done ? "done" : "failed");
+}
+
 std::string describe_status(std::int64_t status, bool failed, std::string_view output) {
   return fmt::format("status {} ({}) -- {}", failed ? "failed" : "succeeded", status, or_none(told(output)));
 }
@@ -285,23 +304,6 @@ effect::Cause::Process figures_of(const Observation& run) {
   figures.children = static_cast<std::int64_t>(metrics.get(Metric::Children).value_or(-1));
   figures.cpu_percent = metrics.get(Metric::Cpu).value_or(-1);
   return figures;
-}
-
-std::string describe_not_done(std::string_view verb, const Command& command, Outcome outcome, std::int64_t status,
-                              std::string_view output) {
-  const std::string program = fmt::format("'{}'", fmt::join(command.arguments, " "));
-  const bool timed_out = outcome == Outcome::TimedOut;
-  std::string reason(told(output));
-  if (reason.empty()) {
-    reason = timed_out ? fmt::format("Program {} {}", program, describe_timeout(command.timeout)) : or_none(reason);
-  } else {
-    reason = fmt::format("{}: {}{}", program, timed_out ? "Program timed out -- " : "", reason);
-  }
-  return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
-}
-
-std::string describe_action(std::string_view verb, bool done) {
-  return fmt::format("{} action {}", verb, done ? "done" : "failed");
 }
 
 }  // namespace healer::engine

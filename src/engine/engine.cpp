@@ -8,6 +8,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cron.hpp"
+#include "engine/evaluate.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
@@ -30,13 +31,6 @@ Duration herd_phase(std::size_t index, std::size_t count, Duration cycle) {
   if (index < kHerd) return Duration{0};
   const Duration spread = std::min<Duration>(seconds{5}, cycle / 2);
   return spread * static_cast<std::int64_t>(index - kHerd + 1) / static_cast<std::int64_t>(count - kHerd);
-}
-
-Memory fresh_memory(const ServiceBlock& block) {
-  for (const Rule& rule : block.rules)
-    for (const Term& term : rule.condition)
-      if (std::holds_alternative<StatusChanged>(term.test)) return ProgramMemory{};
-  return {};
 }
 
 /// The order of first runs: processes first, what others depend on before them.

@@ -225,6 +225,7 @@ void Engine::look(Job& job, Turn& turn) {
 
 void Engine::looked(Job& job, const Observation& seen, Turn& turn) {
   job.look.reset();
+  if (seen.outcome == Outcome::TimedOut) return set_due(job, std::min(turn.now.mono + kLongestPause, job.deadline));
   go_on(job, judge_step(job, process_of(seen), turn), turn);
 }
 

@@ -37,14 +37,15 @@ void Engine::on(const event::Observed& event, Turn& turn) {
 /// Keeps what was seen last, and what follows from it for starts.
 void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  if (seen.facts) {
+  if (seen.facts && seen.outcome == Outcome::Exited) {
     const bool was_up = state.last && process_of(*state.last) != nullptr;
     const bool up = process_of(seen) != nullptr;
     if (!up) note_missing(id, was_up, turn);
     if (up && !was_up) wake_dependents(id, turn.now);
   }
-  state.last = seen;
   state.last_when = turn.now.wall;
+  if (seen.facts && seen.outcome == Outcome::TimedOut && state.last) return;  // what was known of it still is
+  state.last = seen;
   state.looked = turn.now.mono;
 }
 

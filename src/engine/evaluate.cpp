@@ -27,6 +27,7 @@ class Evaluation {
   }
 
   std::optional<bool> operator()(const ExistTest& test) const {
+    if (seen_.run.outcome == Outcome::TimedOut) return std::nullopt;  // nobody could tell
     return (process_of(seen_.run) != nullptr) == test.exists;
   }
 

@@ -175,12 +175,17 @@ TEST_CASE("Quantities of a process are described as Monit describes them") {
 }
 
 TEST_CASE("Rates are described as Monit describes them") {
-  CHECK(matched(Metric::ReadRate, 0, 0, Comparison::GreaterEqual) ==
+  CHECK(matched(Metric::ReadRate, 4 * kMegabyte + kKilobyte, kKilobyte) ==
+        "read rate 4.0 MB/s matches resource limit [read > 1 kB/s]");
+  CHECK(succeeded(Metric::ReadRate, 0) == "read rate test succeeded [current read = 0 B/s]");
+  CHECK(matched(Metric::WriteRate, 2 * kMegabyte, kKilobyte) ==
+        "write rate 2 MB/s matches resource limit [write > 1 kB/s]");
+  CHECK(matched(Metric::DiskReadRate, 0, 0, Comparison::GreaterEqual) ==
         "physical read activity 0 B/s matches resource limit [read >= 0 B/s]");
-  CHECK(succeeded(Metric::ReadRate, 0) == "physical read activity test succeeded [current read = 0 B/s]");
-  CHECK(matched(Metric::WriteRate, 3.9 * kMegabyte, kMegabyte) ==
+  CHECK(succeeded(Metric::DiskReadRate, 0) == "physical read activity test succeeded [current read = 0 B/s]");
+  CHECK(matched(Metric::DiskWriteRate, 3.9 * kMegabyte, kMegabyte) ==
         "physical write activity 3.9 MB/s matches resource limit [write > 1 MB/s]");
-  CHECK(succeeded(Metric::WriteRate, 0) == "physical write activity test succeeded [current write = 0 B/s]");
+  CHECK(succeeded(Metric::DiskWriteRate, 0) == "physical write activity test succeeded [current write = 0 B/s]");
   CHECK(matched(Metric::ReadOperations, 7.9, 0, Comparison::GreaterEqual) ==
         "read rate 7.9 operations/s matches resource limit [read >= 0 operations/s]");
   CHECK(succeeded(Metric::ReadOperations, 0) == "read rate test succeeded [current read = 0.0 operations/s]");
