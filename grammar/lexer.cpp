@@ -272,7 +272,7 @@ class Lexer {
       add(Kind::Url, begin, url);
       return url;
     }
-    if (peek(end) == ':' && peek(end + 1) == ':') {
+    if (peek(end) == ':' && peek(end + 1) == ':' && text()[begin] != '/') {
       const std::size_t address = address_end(begin);
       add(Kind::Address, begin, address);
       return address;
@@ -373,9 +373,14 @@ class Lexer {
 
   /// Names with ',' between them; ';' and parentheses are the same to Monit.
   void names() {
+    const std::size_t begin = at_;
+    const std::size_t first = out_.tokens.size();
     do {
       skip_separators();
       if (!name(true)) return;
+      // Monit wants the first one on the line of its word.
+      if (text().substr(begin, out_.tokens[first].offset - begin).find('\n') != std::string_view::npos)
+        out_.tokens[first].flags |= kGenerous;
     } while (class_of(peek(skip(at_, is_space))) == Class::Skipped);
   }
 

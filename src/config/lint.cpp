@@ -187,6 +187,7 @@ class Linter {
       warn(silence.range, silence.message,
            silence.remedy + (silence.remedy.empty() ? "" : "; ") +
                dormant_hint(silence.is_by_quotes ? "till then the rule is" : "the rule is"));
+    if (rule.grouping && stands_in_row(rule)) warn(*rule.grouping, kNoGroups, kNoGroupsRemedy);
     if (counts_restarts(rule))
       restarts(*rule.tolerance);
     else if (rule.tolerance)

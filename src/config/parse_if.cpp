@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // grammar/condition.hpp to IfSyntax.
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -19,8 +22,9 @@ using grammar::Kind;
 struct IfScratch {
   IfSyntax statement;
   ActionSyntax action;
-  std::size_t last_term_end = 0;  ///< token
-  bool has_else = false;          ///< whether the condition may have an `else` branch
+  bool has_else = false;                                    ///< whether the condition may have an `else` branch
+  std::vector<std::size_t> open;                            ///< terms that open a parenthesis which is not closed yet
+  std::vector<std::pair<std::size_t, std::size_t>> groups;  ///< the terms [first, end) of each pair of parentheses
 };
 
 /// What is written between two tokens, without comments.
@@ -49,14 +53,32 @@ bool says_or(std::string_view gap) {
 void add_term(Build& build, IfScratch& scratch, TokenRange at, TestSyntax test) {
   TermSyntax term{.test = std::move(test), .range = build.range(at)};
   auto& condition = scratch.statement.condition;
-  if (!condition.empty()) {
-    const auto gap = between(build, scratch.last_term_end - 1, at.begin);
-    term.or_before = says_or(gap);
-    if (gap.find_first_of("()") != std::string::npos)
-      build.complain(at, "parentheses do not group conditions", "'and' binds tighter than 'or'; write it out");
-  }
+  const auto before = between(build, at.begin - 1, at.begin);
+  const auto after = between(build, at.end - 1, at.end);
+  term.or_before = !condition.empty() && says_or(before);
   condition.push_back(std::move(term));
-  scratch.last_term_end = at.end;
+  for (auto open = std::ranges::count(before, '('); open > 0; --open) scratch.open.push_back(condition.size() - 1);
+  for (auto close = std::ranges::count(after, ')'); close > 0 && !scratch.open.empty(); --close) {
+    scratch.groups.emplace_back(scratch.open.back(), condition.size());
+    scratch.open.pop_back();
+  }
+}
+
+/// The first group in parentheses that `and` before `or` does not make anyway.
+std::optional<SourceRange> grouping(const IfScratch& scratch) {
+  const auto& condition = scratch.statement.condition;
+  // How many terms up to and with this one have an `or` before them.
+  std::vector<std::size_t> alternatives{condition.front().or_before ? 1U : 0U};
+  for (std::size_t i = 1; i < condition.size(); ++i)
+    alternatives.push_back(alternatives.back() + (condition[i].or_before ? 1 : 0));
+  for (const auto& [first, end] : scratch.groups) {
+    const bool has_or = alternatives[end - 1] > alternatives[first];
+    const bool and_before = first > 0 && !condition[first].or_before;
+    const bool and_after = end < condition.size() && !condition[end].or_before;
+    if (has_or && (and_before || and_after))
+      return SourceRange{condition[first].range.file, condition[first].range.begin, condition[end - 1].range.end};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -282,6 +304,7 @@ bool parse_if(grammar::TokenInput& in, Build& build, IfSyntax& out) {
   IfScratch scratch;
   const std::size_t begin = in.index();
   if (!match<grammar::if_statement>(in, build, scratch)) return false;
+  scratch.statement.grouping = grouping(scratch);
   out = std::move(scratch.statement);
   out.range = build.range({begin, in.index()});
   return true;

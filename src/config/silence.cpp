@@ -12,12 +12,6 @@ namespace {
 using Program = ServiceProgramSyntax::Kind;
 using Act = ActionSyntax::Kind;
 
-/// Tests that may stand side by side in Monit, where only the last of them counts.
-bool stands_in_rows(const TermSyntax& term) {
-  const auto* resource = std::get_if<ResourceSyntax>(&term.test);
-  return resource != nullptr && resource->name.value != "uptime" && !resource->name.value.ends_with("filedescriptors");
-}
-
 /// Whether the rule's own action finds a process to end: not where it is gone, nor where it keeps dying.
 bool may_find_process(const IfSyntax& rule) {
   return std::ranges::none_of(rule.condition, [](const TermSyntax& term) {
@@ -43,7 +37,7 @@ class Silences {
 
  private:
   void condition(const IfSyntax& rule) {
-    if (rule.condition.size() > 1 && std::ranges::all_of(rule.condition, stands_in_rows))
+    if (rule.condition.size() > 1 && stands_in_row(rule))
       add({rule.condition.front().range.file, rule.condition.front().range.begin, rule.condition.back().range.end},
           "Monit forgets all but the last of these conditions");
     if (check_.kind != CheckSyntax::Kind::Process) return;
@@ -80,6 +74,14 @@ class Silences {
 };
 
 }  // namespace
+
+bool stands_in_row(const IfSyntax& rule) {
+  return std::ranges::all_of(rule.condition, [](const TermSyntax& term) {
+    const auto* resource = std::get_if<ResourceSyntax>(&term.test);
+    return resource != nullptr && resource->name.value != "uptime" &&
+           !resource->name.value.ends_with("filedescriptors");
+  });
+}
 
 std::vector<Silence> silences(const CheckSyntax& check, const IfSyntax& rule) { return Silences(check).of(rule); }
 

@@ -19,6 +19,13 @@ struct Silence {
 };
 [[nodiscard]] std::vector<Silence> silences(const CheckSyntax& check, const IfSyntax& rule);
 
+/// Conditions are lists: an error, but a warning where Monit takes the rule.
+inline constexpr const char* kNoGroups = "parentheses do not group conditions";
+inline constexpr const char* kNoGroupsRemedy = "'and' binds tighter than 'or'; write it out";
+
+/// Whether Monit takes the tests of a condition side by side: tests of resources, of which the last counts there.
+[[nodiscard]] bool stands_in_row(const IfSyntax& rule);
+
 /// The program of a service that counts: the last of its kind. Null where there is none.
 [[nodiscard]] const ServiceProgramSyntax* find_program(const CheckSyntax& check, ServiceProgramSyntax::Kind kind);
 

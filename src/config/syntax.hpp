@@ -119,6 +119,7 @@ struct IfSyntax {
   std::optional<ToleranceSyntax> tolerance;
   ActionSyntax action;
   std::optional<RecoverySyntax> recovery;
+  std::optional<SourceRange> grouping;  ///< terms in parentheses that would mean something else without them
   SourceRange range;
 };
 

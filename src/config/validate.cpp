@@ -14,6 +14,7 @@
 #include "config/passes.hpp"
 #include "config/quantity.hpp"
 #include "config/rule_text.hpp"
+#include "config/silence.hpp"
 #include "config/vocabulary.hpp"
 #include "util/text.hpp"
 
@@ -97,6 +98,7 @@ class Validator {
       tested_ = tested_ || !std::holds_alternative<RestartsSyntax>(term.test);
       std::visit([&](const auto& node) { test(node, term.range); }, term.test);
     }
+    if (rule.grouping && !stands_in_row(rule)) error(*rule.grouping, kNoGroups, kNoGroupsRemedy);
     if (counts_restarts(rule))
       restarts(*rule.tolerance);
     else if (rule.tolerance)

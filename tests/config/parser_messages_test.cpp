@@ -116,8 +116,6 @@ TEST_CASE("values of the wrong shape are told of", "[config]") {
   CHECK(rule_errors("if content = \"x\" then alert else alert") ==
         "2:29: content and changed tests have no 'else': they act on every match or change (take the 'else' branch "
         "away, or test the status)\n");
-  CHECK(rule_errors("if (status 1 or status 2) and status 3 then alert") ==
-        "2:31: parentheses do not group conditions ('and' binds tighter than 'or'; write it out)\n");
   CHECK(rule_errors("if status 1 then exec \"/a\" timeout 5 s timeout 6 s") ==
         "2:40: 'timeout' is given twice (keep one of them)\n");
   CHECK(rule_errors("if status 1 then exec \"/a\" repeat every 2 cycles repeat every 3 cycles") ==
