@@ -316,8 +316,8 @@ struct Commands::Impl {
   [[nodiscard]] std::string header(Verb verb) const {
     return header_line(verb, view_daemon(daemon.engine, daemon.version, daemon.now()));
   }
-  /// A place among those who hold one for as long as they like; null where all are taken.
-  std::shared_ptr<Follower> follower(const Wake& wake);
+  /// Whether another may follow, be it the history or a program.
+  [[nodiscard]] bool may_follow();
   std::unique_ptr<Answer> history(const Request& request, Wake wake);
   std::unique_ptr<Answer> follow(const Request& request, Wake wake);
   [[nodiscard]] std::optional<Failure> cannot_cancel(std::uint64_t id) const;
@@ -330,7 +330,8 @@ struct Commands::Impl {
   OutputReader output;
   std::uint64_t next_command = 1;
   std::map<std::uint64_t, std::weak_ptr<Pending>> pending;  // by CommandId
-  std::vector<std::weak_ptr<Follower>> followers;
+  std::vector<std::weak_ptr<Follower>> followers;           // of the history
+  std::vector<std::weak_ptr<void>> output_followers;        // of a program's output
 };
 
 Failure too_many_followers() {
@@ -341,18 +342,17 @@ Failure nothing_under_way(std::uint64_t id) {
   return {"unknown-job", fmt::format("nothing with the number {} is under way", id), "`healerctl jobs` lists them"};
 }
 
-std::shared_ptr<Follower> Commands::Impl::follower(const Wake& wake) {
+bool Commands::Impl::may_follow() {
   std::erase_if(followers, [](const auto& one) { return one.expired(); });
-  if (followers.size() >= kMaxFollowers) return nullptr;
-  auto one = std::make_shared<Follower>(Follower{.wake = wake});
-  followers.push_back(one);
-  return one;
+  std::erase_if(output_followers, [](const auto& one) { return one.expired(); });
+  return followers.size() + output_followers.size() < kMaxFollowers;
 }
 
 std::unique_ptr<Answer> Commands::Impl::follow(const Request& request, Wake wake) {
   if (!view_job(daemon.engine, request.id, daemon.now())) return refuse(nothing_under_way(request.id));
-  std::shared_ptr<Follower> place = follower(wake);
-  if (!place) return refuse(too_many_followers());
+  if (!may_follow()) return refuse(too_many_followers());
+  auto place = std::make_shared<bool>();
+  output_followers.push_back(place);
   return answer_follow(daemon, output, request.id, std::move(place), std::move(wake));
 }
 
@@ -373,9 +373,13 @@ std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wak
                             .limit = std::min(request.limit, kMaxRecords)};
   if (query.limit == 0) query.limit = request.since ? kMaxRecords : kDefaultRecords;
   if (request.since) query.since = daemon.now().wall - std::clamp(*request.since, Duration{0}, kLongest);
-  std::shared_ptr<Follower> follows = request.follow ? follower(wake) : nullptr;
-  if (request.follow && !follows) return refuse(too_many_followers());
-  return std::make_unique<HistoryAnswer>(daemon, reader, std::move(query), std::move(follows), std::move(wake));
+  std::shared_ptr<Follower> follower;
+  if (request.follow) {
+    if (!may_follow()) return refuse(too_many_followers());
+    follower = std::make_shared<Follower>(Follower{.wake = wake});
+    followers.push_back(follower);
+  }
+  return std::make_unique<HistoryAnswer>(daemon, reader, std::move(query), std::move(follower), std::move(wake));
 }
 
 std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Peer& peer,

@@ -164,7 +164,7 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
   std::string more;
   if (status.state == "failed" && status.since)
     more = fmt::format(" for {}, since {}", lasting(*status.since, style), clock_time(*status.since, style));
-  if (status.passive) more += ", passive: it only sends alerts";
+  if (status.passive) more += ", passive: nothing of it is started or stopped";
   // Painted after breaking the line, so that escapes do not count as columns.
   std::string line = field("state", state + more, style);
   line.replace(2 + kLabel, state.size(), paint(state, colour_of(status.state), style));
