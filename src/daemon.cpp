@@ -28,6 +28,7 @@
 #include "identity.hpp"
 #include "paths.hpp"
 #include "rules_loader.hpp"
+#include "runtime/action_files.hpp"
 #include "runtime/action_runner.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host.hpp"
@@ -387,14 +388,16 @@ void Daemon::configure_log(const Settings& settings) {
 }
 
 Result<void> Daemon::open_control() {
-  commands_ = std::make_unique<control::Commands>(
-      control::DaemonHooks{.engine = *engine_,
-                           .store = *store_,
-                           .now = runtime::now,
-                           .submit = [this](event::Command command) { handle(std::move(command)); },
-                           .reload = [this](Answer answer) { reload(std::move(answer)); },
-                           .quit = [this] { stop(); },
-                           .version = HEALER_VERSION});
+  commands_ = std::make_unique<control::Commands>(control::DaemonHooks{
+      .engine = *engine_,
+      .store = *store_,
+      .now = runtime::now,
+      .submit = [this](event::Command command) { handle(std::move(command)); },
+      .reload = [this](Answer answer) { reload(std::move(answer)); },
+      .quit = [this] { stop(); },
+      .output_path =
+          [files = runtime::ActionFiles(paths_.action_dir)](ActionId action) { return files.output_path(action); },
+      .version = HEALER_VERSION});
   if (paths_.socket.empty()) return {};
   auto server = control::Server::open(
       loop_.uv(), *commands_, {.path = paths_.socket, .group = control::group_id(std::string(control::kControlGroup))});

@@ -15,15 +15,20 @@ namespace {
 constexpr Duration kLong = hours{1};
 constexpr std::size_t kMostNamed = 10;  // services in the answer to a validate
 
+/// What a program is called: "exec /bin/heal", or of a job "program /etc/init.d/web".
+std::string named(const effect::Exec& exec) {
+  return fmt::format("{} {}", exec.job == JobId{} ? "exec" : "program", exec.command.arguments.front());
+}
+
 std::string outcome_text(const effect::Exec& exec, const event::ActionEnded& end) {
-  const std::string& program = exec.command.arguments.front();
-  if (end.unseen) return fmt::format("exec {} ended while healer was away: its status is not known", program);
+  const std::string program = named(exec);
+  if (end.unseen) return fmt::format("{} ended while healer was away: its status is not known", program);
   const std::string after = format_duration(end.elapsed);
   switch (end.outcome) {
-    case Outcome::Exited: return fmt::format("exec {} exited with status {} after {}", program, end.status, after);
-    case Outcome::Signalled: return fmt::format("exec {} was killed by signal {} after {}", program, end.status, after);
-    case Outcome::TimedOut: return fmt::format("exec {} timed out after {}", program, after);
-    case Outcome::NotStarted: return fmt::format("exec {} could not be started: {}", program, end.output);
+    case Outcome::Exited: return fmt::format("{} exited with status {} after {}", program, end.status, after);
+    case Outcome::Signalled: return fmt::format("{} was killed by signal {} after {}", program, end.status, after);
+    case Outcome::TimedOut: return fmt::format("{} timed out after {}", program, after);
+    case Outcome::NotStarted: return fmt::format("{} could not be started: {}", program, end.output);
   }
   return {};
 }
@@ -126,7 +131,7 @@ void Engine::on(const event::ActionStarted& event, Turn& turn) {
   running.pid = event.pid;
   turn.commit.started.push_back(event.action);
   Record& record = turn.record(RecordKind::ActionStarted, Severity::Info, running.exec.cause->service,
-                               fmt::format("exec {} started", running.exec.command.arguments.front()));
+                               fmt::format("{} started", named(running.exec)));
   record.rule = running.exec.rule;
   record.subject = event.action.number();
 }

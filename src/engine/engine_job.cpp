@@ -236,6 +236,11 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
   const bool acting = job.phase == Job::Phase::Acting;
   if (step.kind == StepKind::Restart ? acting && up && job.action_ended && job.program_failure.empty()
                                      : up == (step.kind == StepKind::Start)) {
+    // A stop program may still clear up, for instance the pid file that the next start is about to write.
+    if (acting && step.kind == StepKind::Stop && job.action.number() != 0 && !job.action_ended) {
+      set_due(job, job.deadline);
+      return Progress::Waiting;
+    }
     if (acting)
       turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
                   up ? fmt::format("{}ed with pid {}", verb(step.kind), process->pid) : std::string("stopped"))
@@ -288,6 +293,11 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
 
 void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   const ServiceId id = job.step().service;
+  // What an earlier start has left running has not brought the service up: two of them would be one too many.
+  if (const auto left = actions_of_.find(graph_->at(id).name);
+      left != actions_of_.end() && job.step().kind == StepKind::Start)
+    for (const ActionId action : left->second)
+      if (actions_.at(action.number()).exec.job != JobId{}) turn.sink.emit(effect::EndAction{action});
   auto cause = std::make_shared<effect::Cause>(*job.cause);
   cause->service = graph_->at(id).name;
   if (graph_->at(id).kind == ServiceKind::Process && services_[id.index()].last)
@@ -341,6 +351,8 @@ void Engine::overdue(Job& job, Turn& turn) {
     return set_due(job, turn.now.mono + job.pause);
   }
   if (job.action.number() != 0 && !job.action_ended) turn.sink.emit(effect::EndAction{job.action});
+  if (step.kind == StepKind::Stop && block.kind == ServiceKind::Process && process == nullptr)
+    return go_on(job, Progress::Done, turn);  // only its stop program hung
   const std::optional<Command>& program = program_of(block, step.kind);
   blame(job, program && !job.action_ended
                  ? describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {})

@@ -113,7 +113,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
           if (bad && !counted && reason != Reason::Asked && now.status == RuleStatus::Failed && rule.action.is_job() &&
               due_again(rule, now, turn.now.mono))
             decisions.push_back({i, Decision::What::Again, now.since_fired});
-          if (bad && counted)
+          if (bad && counted && !std::holds_alternative<RestartsTest>(rule.condition.front().test))
             turn.note(Severity::Warning, block.name,
                       fmt::format("{} (tolerance not met yet: {})", describe(block, rule, run, true), rule.text));
           break;

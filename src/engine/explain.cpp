@@ -89,9 +89,9 @@ std::string held_back(Hold hold, std::string_view service) {
     case Hold::Shadow: return "shadow: everything is judged, nothing is acted on";
     case Hold::DryRun: return "dry run: alerts are sent, nothing else is done";
     case Hold::AlreadyRunning: return "its program still runs; it is run once more when that has ended";
-    case Hold::Passive: return "passive: nothing of this service is started, stopped or restarted";
+    case Hold::Passive: return "passive: its mode says that nothing of it is started, stopped or restarted";
     case Hold::Paused:
-      return fmt::format("paused: alerts are sent, nothing else is done before `healerctl resume {}`", service);
+      return fmt::format("paused: nothing but alerts is done before its end or `healerctl resume {}`", service);
   }
   return {};
 }
@@ -111,9 +111,40 @@ Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const Ru
   return runs ? Hold::AlreadyRunning : Hold::None;
 }
 
-std::vector<std::string> notes(const ServiceBlock& block, const ServiceState& state, std::optional<Duration> next_run,
-                               Instant now) {
+/// What a person or a job has to do with the service; of an unmonitored one too.
+void add_affairs(const Engine& engine, const ServiceBlock& block, const ServiceState& state, Instant now,
+                 std::vector<std::string>& notes) {
+  if (state.job) {
+    if (const auto found = engine.jobs().find(state.job->number()); found != engine.jobs().end()) {
+      const Job& job = found->second;
+      std::string text = fmt::format("Under way: {}; it waits for {}", job_text(*engine.graph(), job, now.mono),
+                                     job_waits_for(*engine.graph(), job));
+      text += job.by == "rule" ? ". A rule wants it" : fmt::format(". {} asked for it", job.by);
+      notes.push_back(text + "; no run is counted meanwhile.");
+    }
+  }
+  if (!state.waits.empty())
+    notes.push_back(fmt::format("A start or restart that its rules want is not done now: {}.", state.waits));
+  if (state.pause) {
+    std::string text = "It is paused";
+    if (state.pause->until) text += fmt::format(" for {} more", lasting(*state.pause->until - now.wall));
+    text += fmt::format(" by {}", state.pause->by);
+    if (!state.pause->reason.empty()) text += fmt::format(" ({})", state.pause->reason);
+    notes.push_back(
+        text +
+        fmt::format(": checks and alerts go on, nothing else is done; `healerctl resume {}` ends it.", block.name));
+  }
+  const StartHistory& starts = state.starts;
+  if (starts.not_before && *starts.not_before > now.wall)
+    notes.push_back(fmt::format(
+        "Rules start it again in {} at the earliest: its last {} failed, or it died soon after.",
+        lasting(*starts.not_before - now.wall), starts.quick == 1 ? "start" : fmt::format("{} starts", starts.quick)));
+}
+
+std::vector<std::string> notes(const Engine& engine, const ServiceBlock& block, const ServiceState& state,
+                               std::optional<Duration> next_run, Instant now) {
   std::vector<std::string> notes;
+  add_affairs(engine, block, state, now, notes);
   if (!state.monitored) {
     notes.push_back(
         fmt::format("It is not monitored, so it does not run: `healerctl monitor {}` begins again.", block.name));
@@ -169,13 +200,32 @@ std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
                      tolerance.window, wanted(tolerance));
 }
 
+std::string job_text(const Graph& graph, const Job& job, Duration now) {
+  std::string text = fmt::format("{} {}", to_string(job.kind), graph.at(job.service).name);
+  if (job.position < job.steps.size())
+    text += fmt::format(": step {} of {}, {}", job.position + 1, job.steps.size(), describe_step(graph, job.step()));
+  return text + fmt::format(", for {}", lasting(now - job.begun));
+}
+
+std::string job_waits_for(const Graph& graph, const Job& job) {
+  using Kind = effect::SavedStep::Kind;
+  if (job.position >= job.steps.size()) return "its end";
+  const JobStep& step = job.step();
+  const ServiceBlock& block = graph.at(step.service);
+  if (job.phase == Job::Phase::Looking) return fmt::format("a look at {}", block.name);
+  if (job.action != ActionId{} && !job.action_ended) return "its program to end";
+  if (step.kind != Kind::Stop) return fmt::format("the process of {} to appear", block.name);
+  const std::string_view sent = job.killed ? " (SIGKILL was sent)" : job.signalled ? " (SIGTERM was sent)" : "";
+  return fmt::format("the process of {} to end{}", block.name, sent);
+}
+
 Explanation explain(const Engine& engine, ServiceId service, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
   const ServiceState& state = engine.service(service);
   const std::span<const RuleState> states = engine.rules(service);
   const std::optional<Duration> next_run = engine.next_run(service, now);
   Explanation result{
-      .condition = condition_of(engine, service), .notes = notes(block, state, next_run, now), .rules = {}};
+      .condition = condition_of(engine, service), .notes = notes(engine, block, state, next_run, now), .rules = {}};
   // The run under way is the next to be judged, unless it does not count.
   const Duration next = now.mono + (state.flight && state.counted ? Duration{0} : next_run.value_or(Duration{0}));
   for (std::size_t i = 0; i < states.size(); ++i) {

@@ -228,6 +228,47 @@ TEST_CASE("a program in the foreground has started the service while it runs") {
   CHECK(world.programs.size() == 1);
 }
 
+TEST_CASE("a restart waits for the stop program to end, for it may still clear up") {
+  auto block = process("web", {});
+  ProcessWorld world(rule_set({block}, seconds{5}));
+  all_up(world, {"web"});
+  SECTION("it takes its time") {
+    world.doings["stop web"] = {.takes = seconds{3}};
+    world.command(Kind::Restart, {"web"});
+    world.run(milliseconds{500});
+    world.die("web");
+    world.run(milliseconds{2400});
+    CHECK(world.programs == Programs{"stop web"});
+    world.run(milliseconds{200});
+    CHECK(world.programs == Programs{"stop web", "start web"});
+  }
+  SECTION("it hangs") {
+    world.doings["stop web"] = {.hangs = true};
+    world.command(Kind::Restart, {"web"});
+    world.run(milliseconds{500});
+    world.die("web");
+    world.run(milliseconds{29'400});
+    CHECK(world.programs == Programs{"stop web"});
+    world.run(milliseconds{200});
+    CHECK(std::set(world.ended.begin(), world.ended.end()).size() == 1);
+    CHECK(world.programs == Programs{"stop web", "start web"});
+  }
+}
+
+TEST_CASE("what an earlier start left running is ended before the next") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.doings["start web"] = {.hangs = true};
+  world.start();
+  world.run(milliseconds{50});
+  world.bring_up("web");
+  world.run(seconds{30});
+  REQUIRE(world.ended.empty());
+  world.die("web");
+  world.run(seconds{2});
+  CHECK(world.programs == Programs{"start web", "start web"});
+  CHECK(world.ended.size() == 1);
+}
+
 TEST_CASE("three restarts within five cycles: unmonitored before the fourth") {
   ProcessWorld world(rule_set({process("web", {missing_rule(), restarts_rule(3, 5)})}, seconds{5}));
   world.doings["start web"] = {.takes = Duration{10}, .works = false};

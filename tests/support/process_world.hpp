@@ -122,7 +122,7 @@ class ProcessWorld : public World {
       for (; taken_ < effects.size(); ++taken_) {
         if (const auto* exec = std::get_if<effect::Exec>(&effects[taken_])) start_program(effect::Exec(*exec));
         if (const auto* signal = std::get_if<effect::Signal>(&effects[taken_])) take_signal(*signal);
-        if (const auto* end = std::get_if<effect::EndAction>(&effects[taken_])) ended.push_back(end->action.number());
+        if (const auto* end = std::get_if<effect::EndAction>(&effects[taken_])) end_program(end->action);
         more = true;
       }
     }
@@ -159,6 +159,13 @@ class ProcessWorld : public World {
         if (!starts && up_.contains(name)) die(name);
       }
       handle(event::ActionEnded{.action = exec.action, .status = doing.status, .elapsed = doing.takes});
+    });
+  }
+
+  void end_program(ActionId action) {
+    ended.push_back(action.number());
+    later_.emplace(now.mono + milliseconds{10}, [this, action] {
+      handle(event::ActionEnded{.action = action, .outcome = Outcome::Signalled, .status = 15});
     });
   }
 
