@@ -182,6 +182,7 @@ class ServiceCompiler {
   std::shared_ptr<const engine::ServiceBlock> compile(const CheckSyntax& check) {
     block_ = {};
     check_ = &check;
+    programs_ = programs_of(check);
     texts_.clear();
     silenced_.clear();
     comes_alive_ = false;
@@ -329,7 +330,7 @@ class ServiceCompiler {
     rule.mode = changes ? engine::Mode::EachChange : content_only ? engine::Mode::EachMatch : engine::Mode::Latched;
     rule.tolerance = tolerance(syntax.tolerance);
     rule.action = action(syntax.action);
-    rule.dormant = !silences(*check_, syntax).empty();
+    rule.dormant = !silences(check_->kind, programs_, syntax).empty();
     if (syntax.recovery) {
       rule.recovery.tolerance = tolerance(syntax.recovery->tolerance);
       rule.recovery.action = action(syntax.recovery->action);
@@ -384,6 +385,7 @@ class ServiceCompiler {
   const Sources& sources_;
   const std::map<std::string, std::string>& names_;
   const CheckSyntax* check_ = nullptr;  ///< the one under way
+  ServicePrograms programs_;            ///< its programs
   engine::ServiceBlock block_;
   std::map<std::string, std::size_t> texts_;  ///< how often a rule's text has come so far
   std::vector<std::string> silenced_;         ///< addresses that the service has a word of its own on

@@ -128,15 +128,15 @@ class Linter {
     ++services_;
     check_ = &check;
     every_ = nullptr;
-    programs_ = {};
+    programs_ = programs_of(check);
+    written_ = {};
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
       warn(check.name.range, "the name holds control characters");
     timeout(check.command);
-    if (check.kind == CheckSyntax::Kind::Process && !tests_existence(check) &&
-        !find_program(check, ServiceProgramSyntax::Kind::Start) &&
-        !find_program(check, ServiceProgramSyntax::Kind::Restart))
+    if (check.kind == CheckSyntax::Kind::Process && !tests_existence(check) && programs_.start == nullptr &&
+        programs_.restart == nullptr)
       report(said_, DiagnosticSeverity::Note, check.range,
-             fmt::format("{} has no start program: when it is gone one is only told", in_quotes(check.name.value)),
+             fmt::format("{} has no start program: healer can only tell that it is gone", in_quotes(check.name.value)),
              "add one, or say what is to be done, as in 'if does not exist then alert'");
     for (const ServiceStatement& statement : check.statements)
       if (const auto* every = std::get_if<EverySyntax>(&statement)) schedule(*every);
@@ -183,7 +183,7 @@ class Linter {
       if (const auto* status = std::get_if<StatusSyntax>(&term.test)) this->status(*status);
     action(rule.action, false);
     if (rule.recovery) action(rule.recovery->action, true);
-    for (const Silence& silence : silences(*check_, rule))
+    for (const Silence& silence : silences(check_->kind, programs_, rule))
       warn(silence.range, silence.message,
            silence.remedy + (silence.remedy.empty() ? "" : "; ") +
                dormant_hint(silence.is_by_quotes ? "till then the rule is" : "the rule is"));
@@ -218,10 +218,9 @@ class Linter {
 
   /// Whether there is a program for what is to be done.
   void startable(const ActionSyntax& action) {
-    using Program = ServiceProgramSyntax::Kind;
     const bool starts = action.kind == ActionSyntax::Kind::Start ||
-                        (action.kind == ActionSyntax::Kind::Restart && !find_program(*check_, Program::Restart));
-    if (starts && !find_program(*check_, Program::Start))
+                        (action.kind == ActionSyntax::Kind::Restart && programs_.restart == nullptr);
+    if (starts && programs_.start == nullptr)
       warn(action.range, fmt::format("{} has no start program: nothing can be started", in_quotes(check_->name.value)),
            "add one, as in start program = \"/path/of/program\"");
   }
@@ -280,7 +279,7 @@ class Linter {
   void statement(const ServiceProgramSyntax& program) {
     static constexpr std::array<std::string_view, 3> kNames{"start program", "stop program", "restart program"};
     const auto kind = static_cast<std::size_t>(program.kind);
-    only_last(programs_[kind], program.range, kNames[kind]);
+    only_last(written_[kind], program.range, kNames[kind]);
     timeout(program.command);
     if (program.command.single_quoted_with_arguments)
       warn(program.command.range, "to Monit all of this is the name of a program: there nothing is run",
@@ -307,7 +306,8 @@ class Linter {
   const SourceRange* mail_format_ = nullptr;
   const SourceRange* settle_ = nullptr;
   std::array<const SourceRange*, 4> paths_{};
-  std::array<const SourceRange*, 3> programs_{};  ///< of the service: start, stop, restart
+  ServicePrograms programs_;
+  std::array<const SourceRange*, 3> written_{};  ///< start, stop and restart program of the service
 };
 
 }  // namespace

@@ -9,7 +9,6 @@
 namespace healer::config {
 namespace {
 
-using Program = ServiceProgramSyntax::Kind;
 using Act = ActionSyntax::Kind;
 
 /// Whether the rule's own action finds a process to end: not where it is gone, nor where it keeps dying.
@@ -26,7 +25,7 @@ bool is_quoted(const ServiceProgramSyntax* program) {
 
 class Silences {
  public:
-  explicit Silences(const CheckSyntax& check) : check_(check) {}
+  Silences(CheckSyntax::Kind kind, const ServicePrograms& programs) : kind_(kind), programs_(programs) {}
 
   std::vector<Silence> of(const IfSyntax& rule) {
     condition(rule);
@@ -40,7 +39,7 @@ class Silences {
     if (rule.condition.size() > 1 && stands_in_row(rule))
       add({rule.condition.front().range.file, rule.condition.front().range.begin, rule.condition.back().range.end},
           "Monit forgets all but the last of these conditions");
-    if (check_.kind != CheckSyntax::Kind::Process) return;
+    if (kind_ != CheckSyntax::Kind::Process) return;
     for (const TermSyntax& term : rule.condition)
       if (const auto* resource = std::get_if<ResourceSyntax>(&term.test);
           resource != nullptr && resource->name.value.starts_with("loadavg"))
@@ -51,11 +50,9 @@ class Silences {
     if (action.command.single_quoted_with_arguments)
       add(action.command.range, "to Monit all of this is the name of a program: there nothing is run",
           "in double quotes it is a command to both", true);
-    const auto* start = find_program(check_, Program::Start);
-    const auto* stop = find_program(check_, Program::Stop);
-    const auto* restart = find_program(check_, Program::Restart);
+    const auto& [start, stop, restart] = programs_;
     const bool ends = action.kind == Act::Stop || (action.kind == Act::Restart && restart == nullptr);
-    if (check_.kind == CheckSyntax::Kind::Process && ends && stop == nullptr && finds_process)
+    if (kind_ == CheckSyntax::Kind::Process && ends && stop == nullptr && finds_process)
       add(action.range, "without a stop program Monit does nothing here while the process runs",
           "healer ends it by a signal");
     const bool starts = action.kind == Act::Start || (action.kind == Act::Restart && restart == nullptr);
@@ -69,7 +66,8 @@ class Silences {
     found_.push_back({range, std::move(message), std::move(remedy), is_by_quotes});
   }
 
-  const CheckSyntax& check_;
+  CheckSyntax::Kind kind_;
+  const ServicePrograms& programs_;
   std::vector<Silence> found_;
 };
 
@@ -83,15 +81,22 @@ bool stands_in_row(const IfSyntax& rule) {
   });
 }
 
-std::vector<Silence> silences(const CheckSyntax& check, const IfSyntax& rule) { return Silences(check).of(rule); }
+std::vector<Silence> silences(CheckSyntax::Kind kind, const ServicePrograms& programs, const IfSyntax& rule) {
+  return Silences(kind, programs).of(rule);
+}
 
-const ServiceProgramSyntax* find_program(const CheckSyntax& check, ServiceProgramSyntax::Kind kind) {
-  const ServiceProgramSyntax* found = nullptr;
-  for (const ServiceStatement& statement : check.statements)
-    if (const auto* program = std::get_if<ServiceProgramSyntax>(&statement);
-        program != nullptr && program->kind == kind)
-      found = program;
-  return found;
+ServicePrograms programs_of(const CheckSyntax& check) {
+  ServicePrograms programs;
+  for (const ServiceStatement& statement : check.statements) {
+    const auto* program = std::get_if<ServiceProgramSyntax>(&statement);
+    if (program == nullptr) continue;
+    switch (program->kind) {
+      case ServiceProgramSyntax::Kind::Start: programs.start = program; break;
+      case ServiceProgramSyntax::Kind::Stop: programs.stop = program; break;
+      case ServiceProgramSyntax::Kind::Restart: programs.restart = program; break;
+    }
+  }
+  return programs;
 }
 
 bool tests_existence(const CheckSyntax& check) {

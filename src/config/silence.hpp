@@ -10,6 +10,14 @@
 
 namespace healer::config {
 
+/// The programs of a service that count: the last of each kind. Null where there is none.
+struct ServicePrograms {
+  const ServiceProgramSyntax* start = nullptr;
+  const ServiceProgramSyntax* stop = nullptr;
+  const ServiceProgramSyntax* restart = nullptr;
+};
+[[nodiscard]] ServicePrograms programs_of(const CheckSyntax& check);
+
 /// Why a rule does nothing, or less, in Monit.
 struct Silence {
   SourceRange range;
@@ -17,7 +25,8 @@ struct Silence {
   std::string remedy;         ///< what else there is to say; may be empty
   bool is_by_quotes = false;  ///< other quotes would wake it
 };
-[[nodiscard]] std::vector<Silence> silences(const CheckSyntax& check, const IfSyntax& rule);
+[[nodiscard]] std::vector<Silence> silences(CheckSyntax::Kind kind, const ServicePrograms& programs,
+                                            const IfSyntax& rule);
 
 /// Conditions are lists: an error, but a warning where Monit takes the rule.
 inline constexpr const char* kNoGroups = "parentheses do not group conditions";
@@ -25,9 +34,6 @@ inline constexpr const char* kNoGroupsRemedy = "'and' binds tighter than 'or'; w
 
 /// Whether Monit takes the tests of a condition side by side: tests of resources, of which the last counts there.
 [[nodiscard]] bool stands_in_row(const IfSyntax& rule);
-
-/// The program of a service that counts: the last of its kind. Null where there is none.
-[[nodiscard]] const ServiceProgramSyntax* find_program(const CheckSyntax& check, ServiceProgramSyntax::Kind kind);
 
 /// Whether a rule of the service says what to do when its process is there, or is not.
 [[nodiscard]] bool tests_existence(const CheckSyntax& check);

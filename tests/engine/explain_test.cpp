@@ -238,7 +238,8 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
         "It is paused by root: checks and alerts go on, nothing else is done; `healerctl resume web` ends it.\n"
         "Rules start it again in 5 s at the earliest: its last start failed, or it died soon after.\n"
         "It is not monitored, so it does not run: `healerctl monitor web` begins again.\n"
-        "running | has not been judged yet |  |  | \n");
+        "running | has not been judged yet |  |  | paused: nothing but alerts is done before its end or "
+        "`healerctl resume web`\n");
   web.starts.not_before = world.now.wall;
   CHECK(account(world).find("at the earliest") == std::string::npos);
 }

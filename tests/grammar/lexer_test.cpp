@@ -318,7 +318,8 @@ TEST_CASE("texts without their blanks are understood", "[grammar]") {
 }
 
 TEST_CASE("a part in parentheses belongs to its word", "[grammar]") {
-  CHECK(lexed("cpu(user) CPU usage ( wait ) cpu  (guestnice)") == "<cpu(user)> <CPU usage ( wait )> <cpu  (guestnice)>");
+  CHECK(lexed("cpu(user) CPU usage ( wait ) cpu  (guestnice)") ==
+        "<cpu(user)> <CPU usage ( wait )> <cpu  (guestnice)>");
   CHECK(lexed("loadavg(5min) loadavg ( 1min) loadavg") == "<loadavg(5min)> <loadavg ( 1min)> <loadavg>");
   CHECK(lexed("cpu\n(user) cpu is (user) cpu (foo)") == "<cpu> string(user) <cpu> string(user) <cpu> string(foo)");
   CHECK(lex("cpu usage ( wait )>5").text_of(0) == "cpu usage ( wait )");
