@@ -33,7 +33,7 @@ struct Arguments {
   std::string since;
   SimulateOptions simulate;
   bool simulates = false;
-  bool dot = false;  ///< graph: there is no other form
+  bool dot = false;  ///< graph: said though it is the default
 };
 
 CLI::App* add(CLI::App& app, Arguments& arguments, Verb verb, const std::string& help) {
@@ -111,14 +111,15 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember({"up", "down", "initialising", "unmonitored", "total"}));
   CLI::App* names = add(app, arguments, Verb::Names, "The names of the services, one a line");
   names->add_flag("--groups", arguments.ask.groups, "Those of the groups");
-  CLI::App* graph = app.add_subcommand("graph", "Services, dependencies and rules as a graph for graphviz");
+  CLI::App* graph = app.add_subcommand("graph", "Services, dependencies and rules as a graph");
   graph->fallthrough();
   graph->callback([&arguments] {
     arguments.request.verb = Verb::Status;
     arguments.ask.graph = true;
   });
   add_selection(graph, request, "Services; all where none is named");
-  graph->add_flag("--dot", arguments.dot, "In the language of graphviz; so it is by default");
+  auto* dot = graph->add_flag("--dot", arguments.dot, "In the language of graphviz; so it is by default");
+  graph->add_flag("--svg", arguments.ask.svg, "As a picture, SVG")->excludes(dot);
 
   for (const auto& [verb, help] : {std::pair(Verb::Start, "Start services, first what they depend on"),
                                    {Verb::Stop, "Stop services, first what depends on them"},

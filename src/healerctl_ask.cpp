@@ -89,7 +89,8 @@ class Listing {
     if (request_.verb == Verb::Report) output_.print(control::render_report(totals_, options_.report));
     if (request_.verb == Verb::Jobs) output_.print(control::render_jobs(jobs_, style));
     if (request_.verb != Verb::Status) return;
-    output_.print(options_.graph ? control::render_dot(graph_) : "\n" + render_totals(totals_, style));
+    if (!options_.graph) return output_.print("\n" + render_totals(totals_, style));
+    output_.print(options_.svg ? control::render_svg(graph_) : control::render_dot(graph_));
   }
 
   [[nodiscard]] const Totals& totals() const { return totals_; }

@@ -15,6 +15,7 @@ struct AskOptions {
   std::string report;      ///< report: the one number; empty: all of them
   bool groups = false;     ///< names: those of the groups
   bool graph = false;      ///< status: as a graph
+  bool svg = false;        ///< graph: as a picture
 };
 
 /// Returns the exit status.

@@ -58,7 +58,7 @@ _healerctl() {
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
-    graph) options="--dot --group" ;;
+    graph) options="--dot --svg --group" ;;
     pause) options="--reason --group" ;;
     explain | start | stop | restart | monitor | unmonitor | validate | resume | accept) options="--group" ;;
     history) options="--since --lines --follow --state" ;;

@@ -49,6 +49,9 @@ struct Style {
 /// `graph`: services, their dependencies and rules in the language of graphviz, coloured by state.
 [[nodiscard]] std::string render_dot(std::span<const ServiceStatus> services);
 
+/// `graph --svg`: the same as a picture.
+[[nodiscard]] std::string render_svg(std::span<const ServiceStatus> services);
+
 /// `history`: one record.
 [[nodiscard]] std::string render_record(const RecordView& record, const Style& style);
 

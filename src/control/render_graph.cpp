@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Services, dependencies and rules as a graph for graphviz.
 #include <map>
-#include <set>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "control/render.hpp"
+#include "control/render_parts.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -39,14 +39,6 @@ std::string broken(std::string_view text) {
     column = end ? 0 : column + 1;
   }
   return result;
-}
-
-std::string_view fill_of(std::string_view state) {
-  if (state == "failed") return "#f4a6a0";
-  if (state == "failing") return "#f7dc8b";
-  if (state == "running" || state == "ok") return "#b7e1b0";
-  if (state == "initialising") return "#b5dbe8";
-  return "#dddddd";
 }
 
 std::string service_label(const ServiceStatus& service) {

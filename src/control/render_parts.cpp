@@ -9,6 +9,11 @@
 #include "util/text.hpp"
 
 namespace healer::control {
+namespace {
+
+constexpr std::size_t kRoom = 18;  // of the last column of a table, before spare ones are left out for it
+
+}  // namespace
 
 std::string_view ellipsis(const Style& style) { return style.unicode ? "\u2026" : "..."; }
 
@@ -19,6 +24,14 @@ std::string_view colour_of(std::string_view word) {
   if (word == "unmonitored" || word == "debug") return "2";
   if (word == "initialising") return "36";
   return "";
+}
+
+std::string_view fill_of(std::string_view state) {
+  if (state == "failed") return "#f4a6a0";
+  if (state == "failing") return "#f7dc8b";
+  if (state == "running" || state == "ok") return "#b7e1b0";
+  if (state == "initialising") return "#b5dbe8";
+  return "#dddddd";
 }
 
 std::string paint(std::string text, std::string_view code, const Style& style) {
@@ -73,13 +86,22 @@ std::string table(std::vector<Column> columns, const Style& style) {
     if (column.most != 0) column.width = std::min(column.width, column.most);
   }
   const std::size_t rows = columns.empty() ? 0 : columns.front().cells.size();
+  const auto used = [&columns] {
+    std::size_t sum = 0;
+    for (const Column& column : columns) sum += &column == &columns.back() ? 0 : column.width + 2;
+    return sum;
+  };
   if (style.width != 0 && !columns.empty()) {
-    std::size_t used = 0;
-    for (const Column& column : columns) used += &column == &columns.back() ? 0 : column.width + 2;
-    if (used + 8 > style.width) {
+    // The last column says most.
+    while (used() + std::min(kRoom, columns.back().width) > style.width) {
+      const auto spare = std::find_if(columns.rbegin(), columns.rend(), [](const Column& one) { return one.spare; });
+      if (spare == columns.rend()) break;
+      columns.erase(spare.base() - 1);
+    }
+    if (used() + 8 > style.width) {
       columns.pop_back();
     } else {
-      columns.back().width = std::min(columns.back().width, style.width - used);
+      columns.back().width = std::min(columns.back().width, style.width - used());
     }
   }
   const auto add = [&](std::string& line, const Column& column, std::string_view text, std::string_view colour) {

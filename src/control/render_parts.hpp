@@ -18,6 +18,8 @@ inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what mat
 [[nodiscard]] std::string_view ellipsis(const Style& style);
 /// The escape of a state or a severity; empty where it needs none.
 [[nodiscard]] std::string_view colour_of(std::string_view word);
+/// The colour of a state in a picture.
+[[nodiscard]] std::string_view fill_of(std::string_view state);
 [[nodiscard]] std::string paint(std::string text, std::string_view code, const Style& style);
 
 [[nodiscard]] std::string clock_time(WallTime when, const Style& style);
@@ -37,7 +39,7 @@ inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what mat
 struct Column {
   std::string_view title;
   std::size_t most = 0;  ///< columns; what is wider is cut; 0: no limit
-  bool spare = false;    ///< left out on a narrow terminal
+  bool spare = false;    ///< left out where there is no room
   std::vector<std::string> cells{};
   std::vector<std::string_view> colours{};
   std::size_t width = 0;
@@ -49,8 +51,8 @@ struct Column {
   }
 };
 
-/// The columns side by side under their titles. The last one is cut to the terminal, or left out where there is no room
-/// for it.
+/// The columns side by side under their titles. Spare ones are left out where the last would get too little; the last
+/// one is cut to the terminal, or left out where there is still no room for it.
 [[nodiscard]] std::string table(std::vector<Column> columns, const Style& style);
 
 }  // namespace healer::control

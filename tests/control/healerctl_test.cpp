@@ -304,6 +304,8 @@ TEST_CASE("healerctl shows what is under way, counts and names", "[control][heal
   CHECK(graph.out.starts_with("digraph healer {\n"));
   CHECK(graph.out.find("[label=\"db\\nprogram, initialising\\nrestart: start db\"") != std::string::npos);
   CHECK(healerctl(world, "graph --dot db").out == graph.out);
+  CHECK(healerctl(world, "graph --svg").out.starts_with("<svg "));
+  CHECK(healerctl(world, "graph --svg --dot").err.starts_with("healerctl: --dot excludes --svg\n"));
 }
 
 TEST_CASE("healerctl follows the output of programs", "[control][healerctl]") {
@@ -387,6 +389,14 @@ TEST_CASE("healerctl uses the terminal that there is", "[control][healerctl]") {
   CHECK(on_terminal(world, {"summary"}, 120, "NO_COLOR=").find('\x1b') != std::string::npos);
   CHECK(on_terminal(world, {"summary", "--no-color"}, 120).find('\x1b') == std::string::npos);
   CHECK(on_terminal(world, {"summary", "--color"}, 120, "NO_COLOR=1").find('\x1b') != std::string::npos);
+  world.act([](World& engine) { add_restart(engine); });
+  const std::string jobs = on_terminal(world, {"jobs"}, 60);
+  CHECK(jobs.find("\n70             restart  web      2/3   3 s   root") == std::string::npos);
+  CHECK(jobs.find("\n70             restart  web      2/3") != std::string::npos);
+  CHECK(jobs.find("…\n") != std::string::npos);
+  CHECK(on_terminal(world, {"jobs"}, 40).find("FOR") == std::string::npos);
+  CHECK(on_terminal(world, {"status"}, 80).find("\x1b[") != std::string::npos);
+  CHECK(on_terminal(world, {"status"}, 80, "NO_COLOR=1").find('\x1b') == std::string::npos);
   CHECK(healerctl(world, "summary").out.find('\x1b') == std::string::npos);
   CHECK(healerctl(world, "summary --color").out.find('\x1b') != std::string::npos);
 }
