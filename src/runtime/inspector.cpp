@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "runtime/clock.hpp"
@@ -50,20 +51,24 @@ void for_each_test(const engine::ServiceBlock& block, Use use) {
 }  // namespace
 
 Result<pid_t> read_pid_file(const std::string& path) {
-  struct ::stat facts {};
   const std::string name = printable(path);
+  const auto names_nobody = [&](std::string_view why) {
+    return Error{ESRCH, fmt::format("the pid file {} {}", name, why)};
+  };
+  const auto unreadable = [&](int error) {
+    return system_error(error, fmt::format("cannot read the pid file {}", name));
+  };
+  struct ::stat facts {};
   if (::stat(path.c_str(), &facts) != 0) {
-    if (errno == ENOENT) return Error{ENOENT, fmt::format("the pid file {} does not exist", name)};
-    return system_error(errno, fmt::format("cannot read the pid file {}", name));
+    return errno == ENOENT || errno == ENOTDIR ? names_nobody("does not exist") : unreadable(errno);
   }
-  if (!S_ISREG(facts.st_mode)) return Error{EINVAL, fmt::format("the pid file {} is not a regular file", name)};
+  if (!S_ISREG(facts.st_mode)) return names_nobody("is not a regular file");
   const auto text = read_head(AT_FDCWD, path.c_str(), kMostOfPidFile);
-  if (!text) return system_error(errno, fmt::format("cannot read the pid file {}", name));
-  if (trim(*text).empty()) return Error{EINVAL, fmt::format("the pid file {} is empty", name)};
-  errno = 0;
+  if (!text) return text.error().code == ENOENT ? names_nobody("does not exist") : unreadable(text.error().code);
+  if (trim(*text).empty()) return names_nobody("is empty");
   const long number = std::strtol(text->c_str(), nullptr, 10);
   constexpr long kHighest = 1L << 22;  // the kernel's own
-  if (number <= 0 || number > kHighest) return Error{EINVAL, fmt::format("the pid file {} holds no pid", name)};
+  if (number <= 0 || number > kHighest) return names_nobody("holds no pid");
   return static_cast<pid_t>(number);
 }
 
@@ -213,9 +218,10 @@ void Inspector::walk() {
                });
 }
 
-void Inspector::walked(std::shared_ptr<const ProcSnapshot> snapshot) {
+void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapshot) {
   walking_ = false;
-  table_.add(std::move(snapshot));
+  if (!snapshot) return fail_all(for_walk_, snapshot.error().what);
+  table_.add(*snapshot);
   for (const std::uint64_t run : std::exchange(for_walk_, {})) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) continue;
@@ -248,7 +254,7 @@ void Inspector::read_commands() {
     if (!reader->hangs) return;
     hanging.push_back(reader->at);
   }
-  if (readers_.size() >= kMostReaders) return fail_all(for_commands_, "the command lines of processes cannot be read");
+  if (readers_.size() >= kMostReaders) return fail_all(for_commands_, "command lines of processes cannot be read");
   auto reader = std::make_shared<Reader>();
   readers_.push_back(reader);
   reader_patience_.set_deadline(mono_now() + options_.stuck);
@@ -258,18 +264,18 @@ void Inspector::read_commands() {
           commands_read(reader, commands);
         };
       },
-      [this, reader](const Error& error) {
-        fail_all(for_commands_, error.what);
-        commands_read(reader, nullptr);
-      });
+      [this, reader](const Error& error) { commands_read(reader, error); });
 }
 
-void Inspector::commands_read(const std::shared_ptr<Reader>& reader, std::shared_ptr<const ProcCommands> commands) {
+void Inspector::commands_read(const std::shared_ptr<Reader>& reader,
+                              const Result<std::shared_ptr<const ProcCommands>>& commands) {
   if (!reader->hangs) reader_patience_.set_deadline(std::nullopt);
   std::erase(readers_, reader);
-  const bool newer =
-      commands != nullptr && (commands_ == nullptr || commands_->snapshot->taken() < commands->snapshot->taken());
-  if (newer) commands_ = std::move(commands);
+  if (!commands) {
+    if (!reader->hangs) fail_all(for_commands_, commands.error().what);
+  } else if (commands_ == nullptr || commands_->snapshot->taken() < (*commands)->snapshot->taken()) {
+    commands_ = *commands;
+  }
   read_commands();
 }
 
@@ -285,8 +291,9 @@ void Inspector::submit(Look& look) {
         refused);
     return;
   }
-  Request request{look.run,       look.block,    look.wish, std::move(look.commands), watch_.watched(look.service),
-                  !watch_.full(), options_.stuck};
+  const ProcessIdentity watched = watch_.watched(look.service);
+  const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
+  Request request{look.run, look.block, look.wish, std::move(look.commands), watched, may_watch, options_.stuck};
   pool_.submit(
       [this, request = std::move(request), guard = guard_]() -> Loop::Callback {
         auto seen = std::make_shared<Found>(find(request, *guard));
@@ -315,17 +322,24 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     guard.enter(request.run, spec.pid_file);
     const auto number = read_pid_file(spec.pid_file);
     guard.leave(request.run);
-    if (!number) found.output = not_running(number.error().what);
+    if (!number) {
+      found.unknown = number.error().code != ESRCH;
+      found.output = found.unknown ? number.error().what : not_running(number.error().what);
+    }
     pid = number ? *number : 0;
   }
   if (pid == 0) return found;
 
   // First the handle, then the look: who dies in between is heard of.
   if (request.watched.pid != pid && request.may_watch) found.pidfd = open_pidfd(pid);
-  found.look = look_at_process(pid, request.wish);
-  if (!found.look) {
-    found.output = not_running(fmt::format("there is no process {}", pid));
-  } else if (found.look->facts.zombie) {
+  auto look = look_at_process(pid, request.wish);
+  if (!look) {
+    found.unknown = look.error().code != ESRCH;
+    found.output = found.unknown ? look.error().what : not_running(look.error().what);
+    return found;
+  }
+  found.look = std::move(*look);
+  if (found.look->facts.zombie) {
     found.output = fmt::format("process with pid {} is a zombie", pid);
   } else {
     found.output = fmt::format("process is running with pid {}", pid);

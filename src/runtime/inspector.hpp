@@ -2,7 +2,8 @@
 // Looks at processes and at the machine, and hears of deaths. Owned and called by the loop thread; what may wait runs
 // on threads that are replaced when they are stuck (runtime/worker_pool), so that a pid file on a dead mount, or a
 // process that hangs and lets everybody hang who asks after it, delays no other service. A look that has no answer
-// after `patience` is observed as TimedOut, with facts that know of no process: it is not known whether there is one.
+// after `patience`, or that lacks descriptors, is observed as TimedOut with facts that know of no process: whether
+// there is one is not known then.
 //
 // A look at a process reads its pid file and then that process, nothing else; this is cheap, and jobs that wait for a
 // process may repeat it every few milliseconds. All of /proc is walked, once for all looks of that moment,
@@ -83,9 +84,10 @@ class Inspector {
 
   void flush();
   void walk();
-  void walked(std::shared_ptr<const ProcSnapshot> snapshot);
+  void walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapshot);
   void read_commands();
-  void commands_read(const std::shared_ptr<Reader>& reader, std::shared_ptr<const ProcCommands> commands);
+  void commands_read(const std::shared_ptr<Reader>& reader,
+                     const Result<std::shared_ptr<const ProcCommands>>& commands);
   void submit(Look& look);
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
   void found(std::uint64_t run, Found& found);
@@ -116,8 +118,9 @@ class Inspector {
   WorkerPool pool_;
 };
 
-/// The number in a pid file, as Monit takes it: digits after any blanks; what follows them is not looked at. Errors: in
-/// words that say what is wrong with the file. Waits for its disk.
+/// The number in a pid file, as Monit takes it: digits after any blanks; what follows them is not looked at. An Error
+/// says what is wrong with the file; its code is ESRCH where it is certain that the file names no process, and another
+/// where the file could not be read. Waits for its disk.
 [[nodiscard]] Result<pid_t> read_pid_file(const std::string& path);
 
 }  // namespace healer::runtime

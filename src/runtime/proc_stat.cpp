@@ -55,23 +55,26 @@ class Fields {
 
 }  // namespace
 
-std::optional<std::string> read_head(int directory, const char* path, std::size_t most) {
+Result<std::string> read_head(int directory, const char* path, std::size_t most) {
   const Descriptor file(::openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file) return std::nullopt;
+  if (!file) return system_error(errno, path);
   constexpr std::size_t kAtOnce = 4096;
   std::string text;
   std::size_t used = 0;
   while (used < most) {
-    text.resize(std::min(most, used + kAtOnce));
-    const ssize_t size = ::read(file.get(), text.data() + used, text.size() - used);
+    const std::size_t wanted = std::min(most - used, kAtOnce);
+    text.resize(used + wanted);
+    const ssize_t size = ::read(file.get(), text.data() + used, wanted);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return std::nullopt;
-    if (size == 0) break;
+    if (size < 0) return system_error(errno, path);
     used += static_cast<std::size_t>(size);
+    if (static_cast<std::size_t>(size) < wanted) break;
   }
   text.resize(used);
   return text;
 }
+
+bool is_gone(const Error& error) { return error.code == ENOENT || error.code == ESRCH; }
 
 std::optional<ProcStat> parse_proc_stat(std::string_view line) {
   // "pid (name) state ppid pgrp session ...": a name may hold anything, also parentheses and blanks.

@@ -33,8 +33,10 @@ struct ProcStat {
   [[nodiscard]] bool zombie() const { return state == 'Z' || state == 'X'; }
 };
 
-/// The head of a small file, at most `most` bytes; nothing where it cannot be read. `path` is relative to `directory`.
-[[nodiscard]] std::optional<std::string> read_head(int directory, const char* path, std::size_t most);
+/// The head of a small file, at most `most` bytes. A relative `path` begins at `directory`.
+[[nodiscard]] Result<std::string> read_head(int directory, const char* path, std::size_t most);
+/// Whether that is how /proc says that a process is not there (any more).
+[[nodiscard]] bool is_gone(const Error& error);
 
 [[nodiscard]] std::optional<ProcStat> parse_proc_stat(std::string_view line);
 /// Of a process now; nothing where there is none.

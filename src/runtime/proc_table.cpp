@@ -113,22 +113,26 @@ std::string read_attribute(pid_t pid) {
 
 // ---- all processes
 
-std::shared_ptr<const ProcSnapshot> ProcSnapshot::take() {
-  auto snapshot = std::make_shared<ProcSnapshot>();
-  snapshot->taken_ = mono_now();
+Result<std::shared_ptr<const ProcSnapshot>> ProcSnapshot::take() {
+  const Duration taken = mono_now();
   const Directory directory(::opendir("/proc"));
-  if (!directory) return snapshot;
+  if (!directory) return system_error(errno, "cannot read /proc");
   const int base = ::dirfd(directory.get());
+  std::vector<ProcStat> processes;
   while (const dirent* entry = ::readdir(directory.get())) {
     if (!as_pid(entry->d_name)) continue;
     const auto text = read_head(base, (std::string(entry->d_name) + "/stat").c_str(), kMostOfStat);
-    if (auto stat = text ? parse_proc_stat(*text) : std::nullopt) snapshot->processes_.push_back(std::move(*stat));
+    if (!text && lacks_resources(text.error())) return system_error(text.error().code, "cannot read /proc");
+    if (auto stat = text ? parse_proc_stat(*text) : std::nullopt) processes.push_back(std::move(*stat));
   }
-  auto& processes = snapshot->processes_;
-  std::ranges::sort(processes, {}, &ProcStat::pid);
-  for (std::uint32_t i = 0; i < processes.size(); ++i) snapshot->by_parent_.emplace_back(processes[i].parent, i);
-  std::ranges::sort(snapshot->by_parent_);
-  return snapshot;
+  return std::shared_ptr<const ProcSnapshot>(std::make_shared<ProcSnapshot>(taken, std::move(processes)));
+}
+
+ProcSnapshot::ProcSnapshot(Duration taken, std::vector<ProcStat> processes)
+    : taken_(taken), processes_(std::move(processes)) {
+  std::ranges::sort(processes_, {}, &ProcStat::pid);
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) by_parent_.emplace_back(processes_[i].parent, i);
+  std::ranges::sort(by_parent_);
 }
 
 const ProcStat* ProcSnapshot::find(pid_t pid) const {
@@ -158,14 +162,16 @@ void ProcTable::add(std::shared_ptr<const ProcSnapshot> next) {
 
 // ---- by pattern
 
-std::shared_ptr<const ProcCommands> read_commands(std::shared_ptr<const ProcSnapshot> snapshot,
-                                                  const std::vector<pid_t>& skipped, std::atomic<pid_t>& at) {
+Result<std::shared_ptr<const ProcCommands>> read_commands(std::shared_ptr<const ProcSnapshot> snapshot,
+                                                          const std::vector<pid_t>& skipped, std::atomic<pid_t>& at) {
   auto commands = std::make_shared<ProcCommands>();
   for (const ProcStat& process : snapshot->processes()) {
     std::string line;
     if (!process.zombie() && std::ranges::find(skipped, process.pid) == skipped.end()) {
       at = process.pid;
-      line = read_head(AT_FDCWD, fmt::format("/proc/{}/cmdline", process.pid).c_str(), kMostOfCommand).value_or("");
+      auto text = read_head(AT_FDCWD, fmt::format("/proc/{}/cmdline", process.pid).c_str(), kMostOfCommand);
+      if (!text && lacks_resources(text.error())) return system_error(text.error().code, "cannot read command lines");
+      if (text) line = std::move(*text);
     }
     std::ranges::replace(line, '\0', ' ');
     line.erase(line.find_last_not_of(' ') + 1);
@@ -173,7 +179,7 @@ std::shared_ptr<const ProcCommands> read_commands(std::shared_ptr<const ProcSnap
   }
   at = 0;
   commands->snapshot = std::move(snapshot);
-  return commands;
+  return std::shared_ptr<const ProcCommands>(std::move(commands));
 }
 
 Result<pid_t> find_match(const ProcCommands& commands, const std::string& pattern) {
@@ -200,11 +206,15 @@ Result<pid_t> find_match(const ProcCommands& commands, const std::string& patter
 
 // ---- one process
 
-std::optional<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
-  const auto stat = read_proc_stat(pid);
+Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
+  const Error gone{ESRCH, fmt::format("there is no process {}", pid)};
+  const auto line = read_head(AT_FDCWD, fmt::format("/proc/{}/stat", pid).c_str(), kMostOfStat);
+  if (!line) return is_gone(line.error()) ? gone : line.error();
+  const auto stat = parse_proc_stat(*line);
+  if (!stat) return gone;
   const auto status = read_head(AT_FDCWD, fmt::format("/proc/{}/status", pid).c_str(), kMostOfStatus);
-  if (!stat || !status) return std::nullopt;
-  if (number_of(*status, "Tgid:") != static_cast<std::uint64_t>(pid)) return std::nullopt;
+  if (!status) return is_gone(status.error()) ? gone : status.error();
+  if (number_of(*status, "Tgid:") != static_cast<std::uint64_t>(pid)) return gone;
   ProcessLook look;
   look.facts.pid = pid;
   look.facts.parent = stat->parent;
@@ -228,8 +238,9 @@ std::optional<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
   look.metrics.set(Metric::Uptime, static_cast<double>(std::max<std::int64_t>(0, uptime.count() / 1000)));
   if (const auto count = count_descriptors(pid)) {
     look.metrics.set(Metric::FileDescriptors, static_cast<double>(*count));
-    const auto limits = read_head(AT_FDCWD, fmt::format("/proc/{}/limits", pid).c_str(), kMostOfStatus).value_or("");
-    if (const auto limit = number_of(limits, "Max open files"); limit && *limit > 0) {
+    const auto limits = read_head(AT_FDCWD, fmt::format("/proc/{}/limits", pid).c_str(), kMostOfStatus);
+    const auto limit = limits ? number_of(*limits, "Max open files") : std::nullopt;
+    if (limit && *limit > 0) {
       const double percent = 100 * static_cast<double>(*count) / static_cast<double>(*limit);
       look.metrics.set(Metric::FileDescriptorsPercent, percent);
     }

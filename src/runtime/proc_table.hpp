@@ -53,8 +53,11 @@ class Means {
 /// Every process there was.
 class ProcSnapshot {
  public:
-  /// Walks /proc. Blocks for as long as that takes: not for the loop thread.
-  [[nodiscard]] static std::shared_ptr<const ProcSnapshot> take();
+  /// Walks /proc. Blocks for as long as that takes: not for the loop thread. An Error where not all can be seen, for
+  /// want of descriptors or memory.
+  [[nodiscard]] static Result<std::shared_ptr<const ProcSnapshot>> take();
+  /// What a walk at that time has found.
+  ProcSnapshot(Duration taken, std::vector<ProcStat> processes);
 
   [[nodiscard]] Duration taken() const { return taken_; }
   [[nodiscard]] const std::vector<ProcStat>& processes() const { return processes_; }  ///< by pid
@@ -64,7 +67,7 @@ class ProcSnapshot {
   [[nodiscard]] std::vector<const ProcStat*> descendants(pid_t pid) const;
 
  private:
-  Duration taken_{0};
+  Duration taken_;
   std::vector<ProcStat> processes_;
   std::vector<std::pair<pid_t, std::uint32_t>> by_parent_;  // parent, index of the child
 };
@@ -92,10 +95,11 @@ struct ProcCommands {
   std::shared_ptr<const ProcSnapshot> snapshot;
   std::vector<std::string> lines;
 };
-/// Reads them. `at` says whose is being read, 0 at the end; of the processes in `skipped` the name is taken.
-[[nodiscard]] std::shared_ptr<const ProcCommands> read_commands(std::shared_ptr<const ProcSnapshot> snapshot,
-                                                                const std::vector<pid_t>& skipped,
-                                                                std::atomic<pid_t>& at);
+/// Reads them. `at` says whose is being read, 0 at the end; of the processes in `skipped` the name is taken. Errors as
+/// ProcSnapshot::take.
+[[nodiscard]] Result<std::shared_ptr<const ProcCommands>> read_commands(std::shared_ptr<const ProcSnapshot> snapshot,
+                                                                        const std::vector<pid_t>& skipped,
+                                                                        std::atomic<pid_t>& at);
 /// Of the processes that match the pattern the topmost parent with the longest uptime, as Monit; living ones before
 /// zombies. 0: there is none. An Error where the pattern is invalid. Slow with some patterns: not for the loop thread.
 [[nodiscard]] Result<pid_t> find_match(const ProcCommands& commands, const std::string& pattern);
@@ -129,9 +133,9 @@ struct ProcessLook {
   engine::Metrics metrics;  ///< what needs no former sample; nothing of a zombie
   ProcessSample sample;
 };
-/// Looks at the process of that number; nothing where there is none, or where it is a thread of another. May wait for
-/// that process: not for the loop thread.
-[[nodiscard]] std::optional<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish);
+/// Looks at the process of that number. An Error with code ESRCH where there is none, or where it is a thread of
+/// another process; with another code where that is not known. May wait for that process: not for the loop thread.
+[[nodiscard]] Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish);
 
 /// Adds the figures that are means since `former`, where that was the same process.
 void add_means(engine::Metrics& metrics, const ProcessSample& former, const ProcessSample& present);

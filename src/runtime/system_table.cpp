@@ -21,7 +21,10 @@ using engine::Metrics;
 
 constexpr std::size_t kMost = 64 * 1024;
 
-std::string contents(const char* path) { return read_head(AT_FDCWD, path, kMost).value_or(""); }
+std::string contents(const char* path) {
+  auto text = read_head(AT_FDCWD, path, kMost);
+  return text ? std::move(*text) : std::string();
+}
 
 /// The numbers at the head of a text, at most `count`; what is missing is 0.
 template <std::size_t count>
@@ -44,7 +47,9 @@ double bytes_of(const std::string& text, const char* name) {
 }
 
 void add_load(Metrics& metrics) {
-  const auto load = leading_numbers<3>(contents("/proc/loadavg").c_str());
+  const std::string text = contents("/proc/loadavg");
+  if (text.empty()) return;
+  const auto load = leading_numbers<3>(text.c_str());
   const auto cores = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   constexpr std::array<std::pair<Metric, Metric>, 3> kMetricsOfLoad{{{Metric::Load1, Metric::Load1PerCore},
                                                                      {Metric::Load5, Metric::Load5PerCore},
@@ -57,6 +62,7 @@ void add_load(Metrics& metrics) {
 
 void add_memory(Metrics& metrics) {
   const std::string info = contents("/proc/meminfo");
+  if (info.empty()) return;
   const auto add = [&](Metric percent, Metric bytes, double all, double left) {
     metrics.set(bytes, all - left);
     metrics.set(percent, all > 0 ? 100 * (all - left) / all : 0);
@@ -67,8 +73,9 @@ void add_memory(Metrics& metrics) {
 
 void add_descriptors(Metrics& metrics) {
   const auto [allocated, free, most] = leading_numbers<3>(contents("/proc/sys/fs/file-nr").c_str());
+  if (most <= 0) return;
   metrics.set(Metric::SystemFileDescriptors, allocated - free);
-  metrics.set(Metric::SystemFileDescriptorsPercent, most > 0 ? 100 * (allocated - free) / most : 0);
+  metrics.set(Metric::SystemFileDescriptorsPercent, 100 * (allocated - free) / most);
 }
 
 }  // namespace
