@@ -223,12 +223,16 @@ void Engine::restore_acts(Turn& turn) {
   for (PendingExec& pending : found_.execs) {
     effect::Exec& exec = pending.exec;
     exec.service = graph_->find(exec.cause->service).value_or(ServiceId{});
-    if (silent && !pending.started) {
+    const auto job = std::ranges::find(found_.jobs, exec.job, &effect::SavedJob::job);
+    const bool dropped = exec.job != JobId{} && (job == found_.jobs.end() || !taken_up(*job));
+    if ((silent || dropped) && !pending.started) {
       turn.commit.ended.push_back(exec.action);
-      turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service, "exec held: shadow");
+      turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
+                  dropped ? "a program of a job that is not taken up again is not started" : "exec held: shadow");
       continue;
     }
-    RunningAction* const earlier = pending.started || overlapping(exec) ? nullptr : running(exec);
+    RunningAction* const earlier =
+        pending.started || exec.job != JobId{} || overlapping(exec) ? nullptr : running(exec);
     if (earlier != nullptr) {
       earlier->again = std::move(exec);
       continue;
@@ -262,8 +266,14 @@ void Engine::on(const event::ReloadFailed& event, Turn& turn) {
 void Engine::on(const event::Swap& event, Turn& turn) {
   const SwapPlan& plan = *event.plan;
   if (plan.graph->generation != graph_->generation + 1) return;  // computed against another generation
-  for (const SlotChange& change : plan.changes)
-    if (change.kind == SlotChange::Kind::Removed) drop_jobs(change.service, turn);
+  for (const SlotChange& change : plan.changes) {
+    const auto job = change.kind == SlotChange::Kind::Added ? std::nullopt : services_[change.service.index()].job;
+    if (!job) continue;
+    const ServiceBlock* next = plan.graph->slots[change.service.index()].get();
+    const ServiceBlock& now = graph_->at(change.service);
+    if (next == nullptr || next->kind != now.kind || next->process != now.process)
+      fail_job(*job, fmt::format("{} is gone from the rules, or is another process now", now.name), turn);
+  }
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
   services_.resize(graph_->slots.size());
   for (const SlotChange& change : plan.changes) apply(change, *before, turn);
@@ -289,6 +299,8 @@ void Engine::on(const event::Swap& event, Turn& turn) {
           before->at(change.service).schedule != graph_->at(change.service).schedule)
         reschedule(change.service, period_of(before->at(change.service).schedule, cycle_before), turn.now);
   }
+  if (graph_->settings.shadow || graph_->settings.dry_run)
+    while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
   if (plan.empty()) return;
 
   turn.record(RecordKind::Reloaded, Severity::Info, {},

@@ -83,6 +83,9 @@ struct ServiceState {
   std::optional<Pause> pause;
   std::optional<JobId> job;             ///< that it takes part in: no run is counted meanwhile
   std::optional<Duration> looked;       ///< mono: when `last` was seen
+  bool unknown = false;                 ///< the last look had no answer
+  bool died = false;                    ///< by the word of the kernel, and not looked at since
+  std::optional<Duration> settling;     ///< mono: until then its death is not acted on, for others may restart it
   std::optional<Duration> death_count;  ///< mono: of the last run that counted because its process had died
   std::string waits;                    ///< why a start or restart that its rules want is not done now; or empty
 };
@@ -196,7 +199,7 @@ class Engine {
   // jobs (engine_job.cpp)
   struct Order;  // what a job is begun for
   enum class Progress : std::uint8_t { Done, Waiting, Failed };
-  void want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, Turn& turn);
+  void want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, bool again, Turn& turn);
   [[nodiscard]] std::string obstacle(ServiceId id, ActionKind kind, Instant now) const;
   void begin_job(Order order, Turn& turn);
   void go_on(Job& job, Progress progress, Turn& turn);
@@ -218,18 +221,24 @@ class Engine {
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
   void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);
-  void drop_jobs(ServiceId id, Turn& turn);
+  void fail_job(JobId id, const std::string& why, Turn& turn);
+  [[nodiscard]] bool clear_way(Job& job, const Command& command, Turn& turn);
+  void end_program(ActionId action, Turn& turn);
+  [[nodiscard]] bool taken_up(const effect::SavedJob& job) const;
   void tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text, Turn& turn);
 
   // deaths, backoff, pauses (engine_start.cpp)
   [[nodiscard]] bool in_schedule(ServiceId id, Instant now) const;
   [[nodiscard]] bool counted_death(const ServiceState& state, Instant now) const;
+  [[nodiscard]] std::optional<Duration> backing_off(ServiceId id, Instant now) const;
+  [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
   void note_missing(ServiceId id, bool was_up, Turn& turn);
   void note_start(ServiceId id, bool good, Instant now);
   void look_later(ServiceId id, Reason reason, Duration when);
   void look_now(ServiceId id, Reason reason, Turn& turn);
   void wake_looks(Turn& turn);
   void wake_dependents(ServiceId id, Instant now);
+  void wake_waiting(ServiceId id, Instant now);
   void pause(ServiceId id, const event::Command& command, Turn& turn);
   void resume(ServiceId id, const std::string& by, Turn& turn);
 
@@ -249,6 +258,7 @@ class Engine {
   std::size_t live_rules_ = 0;    // of rule_states_; the others are left over
   std::map<std::uint64_t, Job> jobs_;
   std::set<std::pair<Duration, std::uint64_t>> job_due_;           // when a job wants to be woken
+  std::set<std::uint64_t> ending_;                                 // programs of jobs that were told to end
   std::set<std::tuple<Duration, ServiceId, Reason>> extra_looks_;  // beside the schedule
   std::unordered_map<std::uint64_t, RunningAction> actions_;
   std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service

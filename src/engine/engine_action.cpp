@@ -141,6 +141,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   if (found == actions_.end()) return;
   RunningAction running = std::move(found->second);
   actions_.erase(found);
+  ending_.erase(event.action.number());
   const effect::Exec& exec = running.exec;
   const auto siblings = actions_of_.find(exec.cause->service);
   if (std::erase(siblings->second, exec.action) > 0 && siblings->second.empty()) actions_of_.erase(siblings);
@@ -208,7 +209,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
     PendingCommand pending{.command = event};
     for (const ServiceId id : event.services) {
       if (id.index() >= services_.size() || !graph_->slots[id.index()] || !services_[id.index()].monitored) continue;
-      if (services_[id.index()].job) continue;
+      if (services_[id.index()].job || is_settling(services_[id.index()], turn.now)) continue;
       if (!services_[id.index()].flight) start_run(id, false, Reason::Asked, turn);
       validating_[id.number()].push_back(event.id);
       ++pending.asked;
@@ -277,6 +278,7 @@ void Engine::unmonitor_one(ServiceId id, const std::string& by, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!state.monitored) return;
   state.monitored = false;
+  state.waits.clear();
   state.due.reset();
   cancel_flight(id, turn);
   finish_validate(id, false, turn);

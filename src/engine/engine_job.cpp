@@ -19,6 +19,7 @@ using StepKind = effect::SavedStep::Kind;
 constexpr Duration kFirstPause{20};  // between the looks of a job; doubles
 constexpr Duration kLongestPause{500};
 constexpr Duration kKillGrace{2000};
+constexpr Duration kClearPause{100};
 constexpr std::size_t kMostTold = 20;
 constexpr std::string_view kRule = "rule";
 
@@ -48,6 +49,11 @@ ActionKind kind_of(event::Command::Kind kind) {
   return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
 }
 
+/// Whether nothing says how to start it. Of what is no process nothing needs to.
+bool cannot_start(const ServiceBlock& block) {
+  return block.kind == ServiceKind::Process && !block.start && !block.restart;
+}
+
 std::string_view done(ActionKind kind) {
   return kind == ActionKind::Stop ? "stopped" : kind == ActionKind::Start ? "started" : "restarted";
 }
@@ -57,8 +63,9 @@ std::string_view done(ActionKind kind) {
 // ---- begin and end ------------------------------------------------------------------------------------------------
 
 /// A rule wants its service started, stopped or restarted: now, if nothing is in the way; else this is recorded, and
-/// tried again when that has gone.
-void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, Turn& turn) {
+/// tried again when that has gone (`again`; actions on a recovery or a change come once).
+void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, bool again,
+                      Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (state.job) return;
   if (kind != ActionKind::Stop) {
@@ -68,8 +75,13 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
   std::string why = obstacle(id, kind, turn.now);
   if (why.empty())
     return begin_job({.kind = kind, .services = {id}, .by = std::string(kRule), .cause = std::move(cause)}, turn);
-  if (kind != ActionKind::Stop && state.starts.not_before && *state.starts.not_before > turn.now.wall)
-    look_later(id, Reason::Again, turn.now.mono + (*state.starts.not_before - turn.now.wall));
+  if (!again) {
+    turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
+                fmt::format("{} not done: {}", to_string(kind), why));
+    return;
+  }
+  if (const auto wait = backing_off(id, turn.now); wait && kind != ActionKind::Stop)
+    look_later(id, Reason::Again, turn.now.mono + *wait);
   if (why == state.waits) return;
   turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
               fmt::format("{} waits: {}", to_string(kind), why));
@@ -91,18 +103,25 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
     if (state.job) return busy(needed);
     if (block.kind != ServiceKind::Process || !state.monitored) continue;
     if (!state.last) return fmt::format("it depends on {}, which has not been looked at yet", block.name);
-    if (process_of(*state.last) == nullptr) return fmt::format("it depends on {}, which is not running", block.name);
+    if (state.died || process_of(*state.last) == nullptr)
+      return fmt::format("it depends on {}, which is not running", block.name);
   }
+  if (const ServiceBlock& block = graph_->at(id); cannot_start(block)) return "it has no start program";
   const StartHistory& starts = services_[id.index()].starts;
-  if (starts.not_before && *starts.not_before > now.wall)
+  if (backing_off(id, now))
     return fmt::format("{} start{} in a row did not last", starts.quick, starts.quick == 1 ? "" : "s");
   return {};
 }
 
 void Engine::begin_job(Order order, Turn& turn) {
   std::vector<bool> takes_part(services_.size());
-  for (std::size_t i = 0; i < services_.size(); ++i)
-    takes_part[i] = order.kind == ActionKind::Stop || services_[i].monitored;
+  for (const ServiceId id : graph_->order) {
+    const ServiceBlock& block = graph_->at(id);
+    const bool left_alone = block.activity == ServiceBlock::Activity::Passive || paused(id, turn.now);
+    // What could not be started again is not stopped for the sake of another.
+    takes_part[id.index()] =
+        order.kind == ActionKind::Stop || (services_[id.index()].monitored && !left_alone && !cannot_start(block));
+  }
   std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, takes_part);
   // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
   // as long as it is monitored.
@@ -119,6 +138,7 @@ void Engine::begin_job(Order order, Turn& turn) {
          .kind = order.kind,
          .service = order.services.front(),
          .steps = std::move(steps),
+         .named = std::move(order.services),
          .begun = turn.now.mono,
          .unmonitor = order.kind == ActionKind::Stop,
          .by = std::move(order.by),
@@ -146,6 +166,8 @@ void Engine::begin_job(Order order, Turn& turn) {
 void Engine::go_on(Job& job, Progress progress, Turn& turn) {
   while (progress == Progress::Done) {
     if (++job.position >= job.steps.size()) return end_job(job, true, turn);
+    job.action = {};
+    save_job(job, turn);  // where it is: a step that is done is not done again by the next daemon
     progress = begin_step(job, turn);
   }
   if (progress == Progress::Failed) end_job(job, false, turn);
@@ -160,15 +182,17 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   for (std::size_t i = 0; i < job.steps.size(); ++i) {
     const ServiceId id = job.steps[i].service;
     services_[id.index()].job.reset();
-    if (i < job.position && job.steps[i].kind != StepKind::Stop) {
-      note_start(id, true, turn.now);
-      look_later(id, Reason::Again, turn.now.mono);  // what has recovered is known at once, not a cycle later
-    }
+    // What has recovered is known at once, not a cycle later; nor is a death meanwhile.
+    if (services_[id.index()].died)
+      look_later(id, Reason::Death, turn.now.mono);
+    else if (i < job.position && job.steps[i].kind != StepKind::Stop)
+      look_later(id, Reason::Again, turn.now.mono);
+    wake_waiting(id, turn.now);
     turn.save(id);
   }
   const ServiceBlock& block = graph_->at(job.service);
   const Duration took = turn.now.mono - job.begun;
-  if (good) {
+  if (good || job.cancelled) {
     // After a completed job the count of the rules that asked for it begins again.
     ServiceState& state = services_[job.service.index()];
     for (std::uint32_t i = 0; i < state.rule_count; ++i) {
@@ -176,6 +200,8 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
       rule_states_[state.first_rule + i].again = {};
       rule_states_[state.first_rule + i].failing_since.reset();
     }
+  }
+  if (good) {
     turn.record(RecordKind::JobEnded, Severity::Info, block.name,
                 fmt::format("{} done after {}", to_string(job.kind), format_duration(took)))
         .subject = job.id.number();
@@ -186,7 +212,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
                fmt::format("{} action done", to_string(job.kind)), turn);
   } else {
     const JobStep& failed = job.step();
-    if (failed.kind != StepKind::Stop) note_start(failed.service, false, turn.now);
+    if (failed.kind != StepKind::Stop && !job.cancelled) note_start(failed.service, false, turn.now);
     turn.record(RecordKind::JobFailed, Severity::Error, block.name,
                 fmt::format("{} failed: {}", to_string(job.kind), job.failure))
         .subject = job.id.number();
@@ -208,13 +234,16 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   job.phase = Job::Phase::Looking;
   job.action = {};
-  job.action_ended = job.signalled = job.killed = false;
+  job.action_ended = job.signalled = job.killed = job.seen = false;
   job.program_failure.clear();
   job.pause = kFirstPause;
   job.deadline = turn.now.mono + timeout_of(block, job.step().kind, graph_->settings.limits);
   if (block.kind != ServiceKind::Process) return act(job, nullptr, turn);
   const ServiceState& state = services_[id.index()];
-  if (state.looked == turn.now.mono && state.last) return judge_step(job, process_of(*state.last), turn);
+  if (state.looked == turn.now.mono && state.last && !state.died) {
+    job.seen = true;
+    return judge_step(job, process_of(*state.last), turn);
+  }
   look(job, turn);
   return Progress::Waiting;
 }
@@ -229,6 +258,7 @@ void Engine::look(Job& job, Turn& turn) {
 void Engine::looked(Job& job, const Observation& seen, Turn& turn) {
   job.look.reset();
   if (seen.outcome == Outcome::TimedOut) return set_due(job, std::min(turn.now.mono + kLongestPause, job.deadline));
+  job.seen = true;
   go_on(job, judge_step(job, process_of(seen), turn), turn);
 }
 
@@ -244,13 +274,17 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
       set_due(job, job.deadline);
       return Progress::Waiting;
     }
+    if (acting && up) note_start(step.service, true, turn.now);
     if (acting)
       turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
                   up ? fmt::format("{}ed with pid {}", verb(step.kind), process->pid) : std::string("stopped"))
           .subject = job.id.number();
     return Progress::Done;
   }
-  if (!acting) return act(job, process, turn);
+  // Where another process has taken the place of the one that was signalled, that one is asked kindly first, too.
+  const bool other = job.signalled && process != nullptr &&
+                     (process->pid != job.signalled_pid || process->start_ticks != job.signalled_ticks);
+  if (!acting || other) return act(job, process, turn);
   if (!job.program_failure.empty() && step.kind != StepKind::Stop) {
     blame(job, job.program_failure);
     return Progress::Failed;
@@ -273,18 +307,23 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   job.phase = Job::Phase::Acting;
   job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
   if (const std::optional<Command>& program = program_of(block, step.kind)) {
+    if (!clear_way(job, *program, turn)) return Progress::Waiting;
     run_program(job, *program, turn);
     set_due(job, block.kind == ServiceKind::Process ? std::min(turn.now.mono + job.pause, job.deadline) : job.deadline);
     return Progress::Waiting;
   }
   // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal.
   if (block.kind != ServiceKind::Process) return Progress::Done;
-  if (step.kind == StepKind::Stop && step.service != job.service) return Progress::Done;
+  if (step.kind == StepKind::Stop && std::ranges::find(job.named, step.service) == job.named.end())
+    return Progress::Done;
   if (step.kind == StepKind::Start) {
     blame(job, "failed to start: it has no start program");
     return Progress::Failed;
   }
   job.signalled = true;
+  job.killed = false;
+  job.signalled_pid = process->pid;
+  job.signalled_ticks = process->start_ticks;
   turn.acts.emplace_back(effect::Signal{process->pid, process->start_ticks, SIGTERM});
   turn.record(RecordKind::JobStep, Severity::Info, block.name,
               fmt::format("it has no stop program: SIGTERM to process {}", process->pid))
@@ -296,11 +335,6 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
 
 void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   const ServiceId id = job.step().service;
-  // What an earlier start has left running has not brought the service up: two of them would be one too many.
-  if (const auto left = actions_of_.find(graph_->at(id).name);
-      left != actions_of_.end() && job.step().kind == StepKind::Start)
-    for (const ActionId action : left->second)
-      if (actions_.at(action.number()).exec.job != JobId{}) turn.sink.emit(effect::EndAction{action});
   auto cause = std::make_shared<effect::Cause>(*job.cause);
   cause->service = graph_->at(id).name;
   if (graph_->at(id).kind == ServiceKind::Process && services_[id.index()].last)
@@ -329,6 +363,7 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   if (!end.unseen && (end.outcome != Outcome::Exited || end.status != 0))
     job.program_failure = describe_not_done(verb(job.step().kind), exec.command, end.outcome, end.status, end.output);
   if (block.kind == ServiceKind::Process) return look(job, turn);
+  if (job.program_failure.empty() && job.step().kind != StepKind::Stop) note_start(job.step().service, true, turn.now);
   if (!job.program_failure.empty()) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);
@@ -343,7 +378,8 @@ void Engine::overdue(Job& job, Turn& turn) {
   if (job.look) turn.sink.emit(effect::CancelRun{step.service, *std::exchange(job.look, std::nullopt)});
   const ServiceState& state = services_[step.service.index()];
   const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr;
-  if (job.signalled && !job.killed && process != nullptr) {
+  if (job.signalled && !job.killed && process != nullptr && process->pid == job.signalled_pid &&
+      process->start_ticks == job.signalled_ticks) {
     job.killed = true;
     turn.acts.emplace_back(effect::Signal{process->pid, process->start_ticks, SIGKILL});
     turn.record(RecordKind::JobStep, Severity::Warning, block.name,
@@ -353,7 +389,11 @@ void Engine::overdue(Job& job, Turn& turn) {
     job.pause = kFirstPause;
     return set_due(job, turn.now.mono + job.pause);
   }
-  if (job.action.number() != 0 && !job.action_ended) turn.sink.emit(effect::EndAction{job.action});
+  if (!job.action_ended) end_program(job.action, turn);
+  if (block.kind == ServiceKind::Process && !job.seen) {
+    blame(job, fmt::format("failed to {}: it could not be looked at", verb(step.kind)));
+    return go_on(job, Progress::Failed, turn);
+  }
   if (step.kind == StepKind::Stop && block.kind == ServiceKind::Process && process == nullptr)
     return go_on(job, Progress::Done, turn);  // only its stop program hung
   const std::optional<Command>& program = program_of(block, step.kind);
@@ -378,8 +418,12 @@ void Engine::wake_jobs(Turn& turn) {
     set_due(job, std::nullopt);
     if (turn.now.mono >= job.deadline)
       overdue(job, turn);
-    else
+    else if (graph_->at(job.step().service).kind == ServiceKind::Process)
       look(job, turn);
+    else if (job.action == ActionId{})  // it waits for an earlier program to end
+      go_on(job, act(job, nullptr, turn), turn);
+    else
+      set_due(job, job.deadline);
   }
 }
 
@@ -409,13 +453,11 @@ void Engine::restore_jobs(Turn& turn) {
             .unmonitor = saved.unmonitor,
             .by = std::move(saved.by),
             .cause = std::move(saved.cause)};
-    bool whole = graph_->find(saved.service).has_value() && !graph_->settings.shadow && job.cause != nullptr &&
-                 saved.position < saved.steps.size();
-    for (const effect::SavedStep& step : saved.steps) {
-      const auto id = graph_->find(step.service);
-      whole = whole && id && !services_[id->index()].job;
-      if (id) job.steps.push_back({*id, step.kind});
-    }
+    for (const effect::SavedStep& step : saved.steps)
+      if (const auto id = graph_->find(step.service)) job.steps.push_back({*id, step.kind});
+    const bool whole = taken_up(saved) && std::ranges::none_of(job.steps, [this](const JobStep& step) {
+                         return services_[step.service.index()].job.has_value();
+                       });
     if (!whole) {
       turn.commit.ended_jobs.push_back(saved.job);
       turn.record(RecordKind::JobFailed, Severity::Warning, saved.service,
@@ -424,22 +466,39 @@ void Engine::restore_jobs(Turn& turn) {
       continue;
     }
     job.position = saved.position;
+    job.named = {job.service};
     job.begun = turn.now.mono - std::max(turn.now.wall - saved.begun, Duration{0});
     for (const JobStep& step : job.steps) services_[step.service.index()].job = job.id;
     Job& living = jobs_[saved.job.number()] = std::move(job);
     turn.record(RecordKind::JobStarted, Severity::Info, saved.service,
                 fmt::format("{} goes on: {}", to_string(living.kind), describe_step(*graph_, living.step())))
         .subject = living.id.number();
-    if (actions_.contains(living.action.number())) {
-      const ServiceBlock& block = graph_->at(living.step().service);
-      living.phase = Job::Phase::Acting;
-      living.pause = kFirstPause;
-      living.deadline = turn.now.mono + timeout_of(block, living.step().kind, graph_->settings.limits);
-      set_due(living, block.kind == ServiceKind::Process ? turn.now.mono + living.pause : living.deadline);
-    } else {
+    if (living.action == ActionId{}) {
       go_on(living, begin_step(living, turn), turn);
+      continue;
     }
+    // Its program runs, or has ended while nobody looked: what it was to bring about is waited for.
+    const ServiceBlock& block = graph_->at(living.step().service);
+    living.phase = Job::Phase::Acting;
+    living.pause = kFirstPause;
+    living.deadline = turn.now.mono + timeout_of(block, living.step().kind, graph_->settings.limits);
+    living.action_ended = !actions_.contains(living.action.number());
+    if (block.kind == ServiceKind::Process)
+      set_due(living, turn.now.mono + living.pause);
+    else if (living.action_ended)
+      go_on(living, Progress::Done, turn);
+    else
+      set_due(living, living.deadline);
   }
+}
+
+/// Whether a job of an earlier daemon goes on in this one.
+bool Engine::taken_up(const effect::SavedJob& job) const {
+  const Settings& settings = graph_->settings;
+  return !settings.shadow && !settings.dry_run && job.cause != nullptr && job.position < job.steps.size() &&
+         graph_->find(job.service) && std::ranges::all_of(job.steps, [this](const effect::SavedStep& step) {
+           return graph_->find(step.service).has_value();
+         });
 }
 
 // ---- people -------------------------------------------------------------------------------------------------------
@@ -466,7 +525,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   commands_.emplace(command.id.number(), std::move(pending));
   for (auto& [cluster, services] : orders) {
     if (const std::string why = busy_with(kind, services); !why.empty()) {
-      finish_command(command.id, services.front(), why, turn);
+      finish_command(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
       continue;
     }
     for (const ServiceId id : services) {
@@ -492,11 +551,13 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
 
 /// Why a person's job for these services cannot begin; empty: it can.
 std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& services) const {
+  if (kind != ActionKind::Stop)
+    for (const ServiceId id : services)
+      if (cannot_start(graph_->at(id))) return "it has no start program";
   for (const JobStep& step : plan_steps(*graph_, kind, services, std::vector<bool>(services_.size(), true)))
     if (const auto& job = services_[step.service.index()].job)
-      return fmt::format("{}: the {} of {} is under way (job {})", graph_->at(step.service).name,
-                         to_string(jobs_.at(job->number()).kind), graph_->at(jobs_.at(job->number()).service).name,
-                         job->number());
+      return fmt::format("the {} of {} is under way (job {})", to_string(jobs_.at(job->number()).kind),
+                         graph_->at(jobs_.at(job->number()).service).name, job->number());
   return {};
 }
 
@@ -529,20 +590,45 @@ void Engine::cancel_job(const event::Command& command, Turn& turn) {
     turn.replies.push_back({command.id, false, fmt::format("there is no job {} (any more)", command.job.number())});
     return;
   }
-  Job& job = found->second;
-  if (job.action.number() != 0 && !job.action_ended) turn.sink.emit(effect::EndAction{job.action});
-  job.failure = fmt::format("cancelled by {}", command.by);
-  go_on(job, Progress::Failed, turn);
+  found->second.cancelled = true;
+  fail_job(command.job, fmt::format("cancelled by {}", command.by), turn);
   turn.replies.push_back({command.id, true, fmt::format("job {} cancelled", command.job.number())});
 }
 
-/// A reload has taken the service away.
-void Engine::drop_jobs(ServiceId id, Turn& turn) {
-  const auto job = services_[id.index()].job;
-  if (!job) return;
-  Job& living = jobs_.at(job->number());
-  living.failure = "a service of it is gone from the rules";
-  go_on(living, Progress::Failed, turn);
+/// Ends a job where it is, with the program that it waits for.
+void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {
+  const auto found = jobs_.find(id.number());
+  if (found == jobs_.end()) return;
+  Job& job = found->second;
+  if (!job.action_ended) end_program(job.action, turn);
+  job.failure = why;
+  go_on(job, Progress::Failed, turn);
+}
+
+/// Tells the program of a step to end, once and after what was committed before: it may not have begun yet.
+void Engine::end_program(ActionId action, Turn& turn) {
+  if (!actions_.contains(action.number()) || !ending_.insert(action.number()).second) return;
+  turn.acts.emplace_back(effect::EndAction{action});
+}
+
+/// Whether nothing that an earlier job has left is in the way of `command`: a start program that has not brought the
+/// service up, or the same program once more. Such a one is ended first: two would be one too many.
+bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
+  const auto left = actions_of_.find(graph_->at(job.step().service).name);
+  if (left == actions_of_.end()) return true;
+  bool clear = true;
+  for (const ActionId id : left->second) {
+    const effect::Exec& exec = actions_.at(id.number()).exec;
+    if (exec.job == JobId{} || id == job.action) continue;
+    if (job.step().kind == StepKind::Stop && exec.command.arguments != command.arguments) continue;
+    clear = false;
+    end_program(id, turn);
+  }
+  if (clear) return true;
+  job.phase = Job::Phase::Looking;
+  save_job(job, turn);
+  set_due(job, std::min(turn.now.mono + kClearPause, job.deadline));
+  return false;
 }
 
 // ---- alerts -------------------------------------------------------------------------------------------------------

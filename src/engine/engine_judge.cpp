@@ -34,19 +34,25 @@ void Engine::on(const event::Observed& event, Turn& turn) {
     judge(id, event.observation, counted, state.reason, turn);
 }
 
-/// Keeps what was seen last, and what follows from it for starts.
+/// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.
 void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  if (seen.facts && seen.outcome == Outcome::Exited) {
+  if (graph_->at(id).kind != ServiceKind::Program) {
+    if (seen.outcome == Outcome::TimedOut) {
+      if (!std::exchange(state.unknown, true))
+        turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
+      return;
+    }
+    state.unknown = false;
     const bool was_up = state.last && process_of(*state.last) != nullptr;
     const bool up = process_of(seen) != nullptr;
-    if (!up) note_missing(id, was_up, turn);
+    state.died = false;
+    state.looked = turn.now.mono;
+    if (!up && !state.job) note_missing(id, was_up, turn);
     if (up && !was_up) wake_dependents(id, turn.now);
   }
-  state.last_when = turn.now.wall;
-  if (seen.facts && seen.outcome == Outcome::TimedOut && state.last) return;  // what was known of it still is
   state.last = seen;
-  state.looked = turn.now.mono;
+  state.last_when = turn.now.wall;
 }
 
 /// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
@@ -62,7 +68,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
   ServiceState& state = services_[id.index()];
   const Memory memory = state.memory;
   const Seen run{seen, memory, state.starts.restarted};
-  if (seen.outcome == Outcome::TimedOut) {
+  if (seen.outcome == Outcome::TimedOut && block.kind == ServiceKind::Program) {
     Record& record = turn.record(RecordKind::RunTimedOut, Severity::Warning, block.name,
                                  describe_timeout(block.program.command.timeout));
     record.output = *seen.output;
@@ -94,6 +100,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
           now.window = {};
           now.since_fired = 0;
           now.again = {};
+          if (rule.action.is_job()) state.waits.clear();
           now.clear_since.reset();
           now.changed = turn.now.wall;
           decisions.push_back({i, Decision::What::Recover});
@@ -160,7 +167,9 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
   };
   const bool ends = std::ranges::any_of(decisions, [&](const Decision& decision) {
     const ActionKind kind = kind_of(decision);
-    return decision.what != Decision::What::Remind && (kind == ActionKind::Stop || kind == ActionKind::Unmonitor);
+    if (decision.what == Decision::What::Remind || (kind != ActionKind::Stop && kind != ActionKind::Unmonitor))
+      return false;
+    return hold(id, block.rules[decision.rule], states[decision.rule], kind, turn.now) == Hold::None;
   });
   const auto goes_on = [&](const Decision& decision) {
     return kind_of(decision) != ActionKind::Unmonitor && kind_of(decision) != ActionKind::Stop;
@@ -178,8 +187,8 @@ void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) 
   const bool recovered = decision.what == What::Recover;
   const Action& action = recovered ? rule.recovery.action : rule.action;
   if (decision.what == What::Again) {
-    if (!ends && hold(id, rule, state, action.kind, turn.now) == Hold::None)
-      want_job(id, action.kind, decision.cause, turn);
+    if ((action.kind == ActionKind::Stop || !ends) && hold(id, rule, state, action.kind, turn.now) == Hold::None)
+      want_job(id, action.kind, decision.cause, true, turn);
     return;
   }
 
@@ -212,9 +221,12 @@ void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) 
     case ActionKind::Alert: break;
     case ActionKind::Start:
     case ActionKind::Restart:
-      if (!ends) want_job(id, action.kind, decision.cause, turn);
+      if (!ends)
+        want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule.mode == Mode::Latched, turn);
       break;
-    case ActionKind::Stop: want_job(id, action.kind, decision.cause, turn); break;
+    case ActionKind::Stop:
+      want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule.mode == Mode::Latched, turn);
+      break;
     case ActionKind::Exec: exec(id, rule, recovered, decision.cause, turn); break;
     case ActionKind::Unmonitor: unmonitor(id, "rule", turn); break;
   }

@@ -110,7 +110,8 @@ void Engine::run_due(ServiceId id, Turn& turn) {
   } else if (state.schedule == Schedule::Kind::NotCron && graph_->at(id).schedule.cron.matches(civil_(wall))) {
     return;
   }
-  if (state.job) return;  // neither run nor counted while it is started or stopped
+  if (is_settling(state, turn.now)) return;  // the look at the end of that serves as this run
+  if (state.job) return;                     // neither run nor counted while it is started or stopped
   if (!state.flight) {
     start_run(id, !counted_death(state, turn.now), Reason::Schedule, turn);
   } else if (!state.counted) {

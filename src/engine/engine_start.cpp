@@ -38,24 +38,25 @@ bool Engine::in_schedule(ServiceId id, Instant now) const {
 void Engine::on(const event::ProcessDied& event, Turn& turn) {
   const ServiceId id = event.service;
   if (!running_ || id.index() >= services_.size() || !graph_->slots[id.index()]) return;
-  const ServiceState& state = services_[id.index()];
+  ServiceState& state = services_[id.index()];
   const ServiceBlock& block = graph_->at(id);
   const ProcessFacts* known = state.last ? process_of(*state.last) : nullptr;
   if (known == nullptr || known->pid != event.pid || known->start_ticks != event.start_ticks) return;
+  state.died = true;
   if (state.job) {
     Job& job = jobs_.at(state.job->number());
-    if (job.step().service == id) look(job, turn);
-    return;
+    if (job.step().service == id) return look(job, turn);
   }
   turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, fmt::format("process {} has died", event.pid));
   const bool left_alone = block.activity == ServiceBlock::Activity::Passive || paused(id, turn.now);
-  if (!state.monitored || left_alone || !in_schedule(id, turn.now)) return;
+  if (!state.monitored || left_alone || !in_schedule(id, turn.now) || state.job) return;
+  cancel_flight(id, turn);  // it may have looked before
+  finish_validate(id, false, turn);
   // Where an administrator restarts it by hand, the pid file names another one when the dust has settled.
   const Duration settle = graph_->settings.settle;
-  if (settle > Duration{0})
-    look_later(id, Reason::Death, turn.now.mono + settle);
-  else
-    look_now(id, Reason::Death, turn);
+  if (settle == Duration{0}) return look_now(id, Reason::Death, turn);
+  state.settling = turn.now.mono + settle;
+  look_later(id, Reason::Death, *state.settling);
 }
 
 /// A look has found no process. `was_up`: the look before had found one.
@@ -93,7 +94,8 @@ void Engine::look_later(ServiceId id, Reason reason, Duration when) { extra_look
 void Engine::look_now(ServiceId id, Reason reason, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!running_ || !graph_->slots[id.index()] || !state.monitored || state.job) return;
-  if (state.flight) {  // begun before: it may not have seen what happened since
+  if (is_settling(state, turn.now)) return;  // a look comes at the end of that
+  if (state.flight) {                        // begun before: it may not have seen what happened since
     extra_looks_.erase({turn.now.mono + kBusyPause, id, reason});
     return look_later(id, reason, turn.now.mono + kBusyPause);
   }
@@ -101,6 +103,20 @@ void Engine::look_now(ServiceId id, Reason reason, Turn& turn) {
   const bool counted = reason == Reason::Death && !counted_death(state, turn.now);
   if (counted) state.death_count = turn.now.mono;
   start_run(id, counted, reason, turn);
+}
+
+/// Whether a death of it waits for the end of the settle time.
+bool Engine::is_settling(const ServiceState& state, Instant now) const {
+  return state.settling && now.mono < *state.settling;
+}
+
+/// How long its rules do not start it yet; none: they may. A time further off than any backoff is one of a clock that
+/// was wrong.
+std::optional<Duration> Engine::backing_off(ServiceId id, Instant now) const {
+  const std::optional<WallTime>& until = services_[id.index()].starts.not_before;
+  const Duration longest = std::max(graph_->settings.cycle_length(), kFirstBackoff) * 11 / 10;
+  if (!until || *until <= now.wall || *until - now.wall > longest) return std::nullopt;
+  return *until - now.wall;
 }
 
 /// Whether a death was counted less than a cycle ago.
@@ -118,8 +134,17 @@ void Engine::wake_looks(Turn& turn) {
 
 /// A service has come up: what waits for it is looked at again.
 void Engine::wake_dependents(ServiceId id, Instant now) {
-  for (const ServiceId dependent : graph_->dependents[id.index()])
+  if (graph_->dependents[id.index()].empty()) return;
+  for (const ServiceId dependent : dependents_of(*graph_, id))
     if (!services_[dependent.index()].waits.empty()) look_later(dependent, Reason::Again, now.mono);
+}
+
+/// A job of the service has ended: so is what waited for that.
+void Engine::wake_waiting(ServiceId id, Instant now) {
+  wake_dependents(id, now);
+  for (const std::string& name : graph_->at(id).depends)
+    if (const auto needed = graph_->find(name); needed && !services_[needed->index()].waits.empty())
+      look_later(*needed, Reason::Again, now.mono);
 }
 
 // ---- pauses -------------------------------------------------------------------------------------------------------

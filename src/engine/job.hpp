@@ -41,9 +41,14 @@ struct Job {
   enum class Phase : std::uint8_t { Looking, Acting } phase = Phase::Looking;
   ActionId action;  ///< the step's program; 0: none (yet)
   bool action_ended = false;
-  std::string program_failure;  ///< why the step's program did no good; empty: it did, or has not ended
-  bool signalled = false;       ///< the step stops by signal: SIGTERM was sent
-  bool killed = false;          ///< and SIGKILL
+  std::string program_failure;     ///< why the step's program did no good; empty: it did, or has not ended
+  bool signalled = false;          ///< the step stops by signal: SIGTERM was sent
+  bool killed = false;             ///< and SIGKILL
+  std::int64_t signalled_pid = 0;  ///< to whom
+  std::uint64_t signalled_ticks = 0;
+  bool seen = false;             ///< a look of this step had an answer
+  std::vector<ServiceId> named;  ///< whom the rule or person named; others take part for their sake
+  bool cancelled = false;
   std::optional<RunId> look;    ///< in flight
   std::optional<Duration> due;  ///< mono: of the next look
   Duration pause{0};            ///< between looks; doubles

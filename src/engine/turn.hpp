@@ -17,7 +17,8 @@ struct Engine::Turn {
   effect::Commit commit{};
   std::vector<ServiceId> changed{};      // services to save; some may be in it twice
   std::vector<effect::Reply> replies{};  // sent when the commit is durable
-  std::vector<std::variant<effect::Exec, effect::Alert, effect::Signal>> acts{};  // that the commit sets free
+  std::vector<std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction>>
+      acts{};  // that the commit sets free
 
   /// Adds a record; its sequence is filled in with the commit's.
   Record& record(RecordKind kind, Severity severity, std::string service, std::string text) {
