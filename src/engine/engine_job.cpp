@@ -451,8 +451,8 @@ void Engine::restore_jobs(Turn& turn) {
             .service = graph_->find(saved.service).value_or(ServiceId{}),
             .action = saved.action,
             .unmonitor = saved.unmonitor,
-            .by = std::move(saved.by),
-            .cause = std::move(saved.cause)};
+            .by = saved.by,
+            .cause = saved.cause};
     for (const effect::SavedStep& step : saved.steps)
       if (const auto id = graph_->find(step.service)) job.steps.push_back({*id, step.kind});
     const bool whole = taken_up(saved) && std::ranges::none_of(job.steps, [this](const JobStep& step) {

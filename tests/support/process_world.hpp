@@ -54,6 +54,7 @@ struct Doing {
   std::int64_t status = 0;  ///< of the program; else than 0: nothing comes of it
   bool works = true;        ///< whether the process comes up or goes
   bool hangs = false;       ///< the program does not end
+  Duration later{0};        ///< how long after the program the process comes up
 };
 
 class ProcessWorld : public World {
@@ -64,6 +65,8 @@ class ProcessWorld : public World {
   std::vector<std::string> programs;    ///< "start NAME", as they were started
   std::vector<std::pair<std::string, int>> signals;
   std::vector<std::uint64_t> ended;  ///< EndAction
+  std::set<std::string> blind;       ///< looks at these have no answer
+  bool stubborn = false;             ///< a program that is told to end takes its time
   bool deaf = false;                 ///< deaths are not told
 
   /// A process of that name runs.
@@ -142,6 +145,10 @@ class ProcessWorld : public World {
           ProcessFacts{.pid = found->second, .parent = 1, .start_ticks = static_cast<std::uint64_t>(found->second)};
     Observation seen{.output = std::make_shared<const std::string>()};
     if (block.kind == ServiceKind::Process) seen.facts = facts;
+    if (blind.contains(block.name)) {
+      seen.outcome = Outcome::TimedOut;
+      seen.facts = std::make_shared<Facts>();
+    }
     handle(event::Observed{run.service, run.run, seen});
   }
 
@@ -155,7 +162,9 @@ class ProcessWorld : public World {
     const bool starts = exec.command.arguments.front() != "/stop";
     later_.emplace(now.mono + doing.takes, [this, exec, doing, name, starts] {
       if (doing.works && doing.status == 0) {
-        if (starts && !up_.contains(name)) bring_up(name);
+        if (starts && !up_.contains(name) && doing.later == Duration{0}) bring_up(name);
+        if (starts && doing.later > Duration{0})
+          later_.emplace(now.mono + doing.later, [this, name] { bring_up(name); });
         if (!starts && up_.contains(name)) die(name);
       }
       handle(event::ActionEnded{.action = exec.action, .status = doing.status, .elapsed = doing.takes});
@@ -164,7 +173,7 @@ class ProcessWorld : public World {
 
   void end_program(ActionId action) {
     ended.push_back(action.number());
-    later_.emplace(now.mono + milliseconds{10}, [this, action] {
+    later_.emplace(now.mono + (stubborn ? milliseconds{2000} : milliseconds{10}), [this, action] {
       handle(event::ActionEnded{.action = action, .outcome = Outcome::Signalled, .status = 15});
     });
   }
