@@ -467,8 +467,10 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
   if (good) {
     std::shared_ptr<const Graph> before = engine_->graph();
     handle(event::Swap{outcome.plan});
-    for (const SlotChange& change : outcome.plan->changes)
-      if (change.kind == SlotChange::Kind::Removed) looks_->forget(change.service);
+    for (const SlotChange& change : outcome.plan->changes) {
+      const auto& block = engine_->graph()->slots[change.service.index()];
+      if (!block || block->kind == ServiceKind::Program) looks_->forget(change.service);
+    }
     use(engine_->graph()->settings);
     warn_of_restart(engine_->graph()->settings);
     store_->save_sources(sources_of(outcome.loaded.result));

@@ -67,8 +67,8 @@ std::string quantity_name(Kind kind, std::string_view text) {
     }
     case Kind::FileDescriptors: return "filedescriptors";
     case Kind::Uptime: return "uptime";
-    case Kind::Read: return "disk read";
-    case Kind::Write: return "disk write";
+    case Kind::Read: return "read";
+    case Kind::Write: return "write";
     default: return "cpu";
   }
 }
@@ -97,6 +97,7 @@ ResourceSyntax resource_of(Build& build, TokenRange at) {
   }
   out.name.value = quantity_name(kind, written);
   if (is_total) out.name.value = "total " + out.name.value;
+  if (has_disk) out.name.value = "disk " + out.name.value;
   ++token;
   if (build.kind(token) == Kind::Core) {
     out.name.value += " per core";
@@ -129,8 +130,10 @@ ResourceSyntax resource_of(Build& build, TokenRange at) {
 
   const Kind unit = out.unit ? grammar::kind_of_word(out.unit->value) : Kind::End;
   if ((kind == Kind::Read || kind == Kind::Write) && !has_disk &&
-      (unit == Kind::Operation || unit == Kind::OperationRate))
+      (unit == Kind::Operation || unit == Kind::OperationRate)) {
     build.extend("operations without the word 'disk'", at);
+    out.name.value = "disk " + out.name.value;
+  }
   return out;
 }
 

@@ -40,9 +40,11 @@ constexpr Quantity kQuantities[] = {
     {"filedescriptors", Kind::Process, Measure::Count, Metric::FileDescriptors},
     {"filedescriptors", Kind::Process, Measure::Percent, Metric::FileDescriptorsPercent},
     {"total filedescriptors", Kind::Process, Measure::Count, Metric::TotalFileDescriptors},
-    {"disk read", Kind::Process, Measure::Size, Metric::ReadRate},
+    {"read", Kind::Process, Measure::Size, Metric::ReadRate},
+    {"disk read", Kind::Process, Measure::Size, Metric::DiskReadRate},
     {"disk read", Kind::Process, Measure::Operations, Metric::ReadOperations},
-    {"disk write", Kind::Process, Measure::Size, Metric::WriteRate},
+    {"write", Kind::Process, Measure::Size, Metric::WriteRate},
+    {"disk write", Kind::Process, Measure::Size, Metric::DiskWriteRate},
     {"disk write", Kind::Process, Measure::Operations, Metric::WriteOperations},
     {"uptime", Kind::Process, Measure::Time, Metric::Uptime},
     {"loadavg(1min)", Kind::Process, Measure::Load, Metric::Load1},
@@ -122,6 +124,9 @@ const UnitWord* find_unit(std::string_view written) {
              : nullptr;
 }
 
+/// What is read and written is told per second.
+bool is_rate(std::string_view name) { return name.ends_with("read") || name.ends_with("write"); }
+
 /// Without a unit: percentages must have one.
 bool goes_without_unit(Measure measure) { return measure != Measure::Percent && measure != Measure::Operations; }
 
@@ -151,7 +156,7 @@ std::string units_text(const std::vector<const Quantity*>& rows) {
   for (const Quantity* row : rows) {
     switch (row->measure) {
       case Measure::Percent: units.emplace_back("'%'"); break;
-      case Measure::Size: units.emplace_back(row->name.starts_with("disk") ? "'MB/s'" : "'MB'"); break;
+      case Measure::Size: units.emplace_back(is_rate(row->name) ? "'MB/s'" : "'MB'"); break;
       case Measure::Operations: units.emplace_back("'operations/s'"); break;
       case Measure::Time: units.insert(units.end(), {"'minutes'", "'hours'", "'days'"}); break;
       case Measure::Count:
@@ -213,17 +218,17 @@ QuantityReading read_quantity(Kind kind, const ResourceSyntax& test) {
 std::string quantity_text(const ResourceSyntax& test) {
   const std::string number = number_text(test.number.value);
   const std::string_view name = test.name.value;
-  const bool is_rate = name.starts_with("disk");
+  const bool per_second = is_rate(name);
   const UnitWord* unit = test.unit ? find_unit(test.unit->value) : nullptr;
   if (unit == nullptr) {
     if (name == "uptime") return number + (number == "1" ? " second" : " seconds");
-    const bool is_size = is_rate || name == "memory" || name == "total memory" || name == "swap";
-    return number + (is_size ? is_rate ? " B/s" : " B" : "");
+    const bool is_size = per_second || name == "memory" || name == "total memory" || name == "swap";
+    return number + (is_size ? per_second ? " B/s" : " B" : "");
   }
   std::string_view canonical = unit->canonical;
   if (unit->measure == Measure::Percent) return fmt::format("{}%", number);
   if (unit->measure == Measure::Time && number == "1") canonical.remove_suffix(1);
-  return fmt::format("{} {}{}", number, canonical, is_rate && unit->measure == Measure::Size ? "/s" : "");
+  return fmt::format("{} {}{}", number, canonical, per_second && unit->measure == Measure::Size ? "/s" : "");
 }
 
 }  // namespace healer::config

@@ -160,7 +160,10 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   for (std::size_t i = 0; i < job.steps.size(); ++i) {
     const ServiceId id = job.steps[i].service;
     services_[id.index()].job.reset();
-    if (i < job.position && job.steps[i].kind != StepKind::Stop) note_start(id, true, turn.now);
+    if (i < job.position && job.steps[i].kind != StepKind::Stop) {
+      note_start(id, true, turn.now);
+      look_later(id, Reason::Again, turn.now.mono);  // what has recovered is known at once, not a cycle later
+    }
     turn.save(id);
   }
   const ServiceBlock& block = graph_->at(job.service);

@@ -88,7 +88,7 @@ TEST_CASE("tests of processes and systems are parsed", "[config]") {
   CHECK(test("loadavg ( 15MIN ) per core 1") == "loadavg(15min) per core = 1");
   CHECK(test("cpu usage ( User ) > 5%") == "cpu(user) > 5 '%'");
   CHECK(test("disk read rate > 5 operations/s") == "disk read > 5 'operations/s'");
-  CHECK(test("write < 5") == "disk write < 5");
+  CHECK(test("write < 5") == "write < 5");
   CHECK(test("total filedescriptors != 5") == "total filedescriptors != 5");
   CHECK(test("uptime 90 seconds for 2 cycles") == "uptime = 90 'seconds' for count=2");
   CHECK(test("memory > 5 for 90 seconds") == "memory > 5 for held=90000ms");

@@ -47,6 +47,7 @@ TEST_CASE("a process that is missing is started by its first run") {
   CHECK(world.is_up("web"));
   CHECK(world.engine.jobs().empty());
   CHECK(world.count(RecordKind::JobEnded) == 1);
+  CHECK(world.count(RecordKind::RuleRecovered) == 1);  // without waiting for the next cycle
   world.run(seconds{2});
   CHECK(world.count(RecordKind::RuleRecovered) == 1);
   CHECK(world.saved.jobs.empty());
