@@ -15,6 +15,7 @@
 #include "control/wire.hpp"
 #include "healerctl_ask.hpp"
 #include "healerctl_output.hpp"
+#include "healerctl_procmatch.hpp"
 #include "healerctl_simulate.hpp"
 #include "util/text.hpp"
 
@@ -33,7 +34,8 @@ struct Arguments {
   std::string since;
   SimulateOptions simulate;
   bool simulates = false;
-  bool dot = false;  ///< graph: said though it is the default
+  std::string procmatch;  ///< the expression; empty: another command
+  bool dot = false;       ///< graph: said though it is the default
 };
 
 CLI::App* add(CLI::App& app, Arguments& arguments, Verb verb, const std::string& help) {
@@ -140,6 +142,13 @@ void describe(CLI::App& app, Arguments& arguments) {
   add(app, arguments, Verb::Quit, "End healerd, and wait for its end");
   add(app, arguments, Verb::Ping, "See whether healerd answers, and which version it is");
 
+  CLI::App* procmatch = app.add_subcommand("procmatch", "Which processes match, and which a check takes (no daemon)");
+  procmatch->fallthrough();
+  procmatch->add_option("regex", arguments.procmatch, "As after `check process NAME matching`")
+      ->type_name("REGEX")
+      ->required()
+      ->check([](const std::string& text) { return text.empty() ? "REGEX must not be empty" : ""; });
+
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
   simulate->fallthrough();
   simulate->callback([&arguments] { arguments.simulates = true; });
@@ -231,6 +240,7 @@ int run(int count, char** words) {
   }
   if (const std::string wrong = complaint(arguments); !wrong.empty()) return usage(wrong);
   Output output(arguments.output);
+  if (!arguments.procmatch.empty()) return procmatch(arguments.procmatch, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);
   return ask(arguments.socket, arguments.request, arguments.ask, output);
 }

@@ -54,7 +54,7 @@ _healerctl() {
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history jobs report graph names ping start \
-        stop restart monitor unmonitor validate pause resume accept reload quit simulate)
+        stop restart monitor unmonitor validate pause resume accept reload quit procmatch simulate)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
