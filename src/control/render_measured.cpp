@@ -12,6 +12,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "control/render_parts.hpp"
+#include "control/render_text.hpp"
+#include "util/text.hpp"
 
 namespace healer::control {
 namespace {
@@ -41,20 +43,36 @@ Topic topic_of(std::string_view name) {
   return found == kTopics.end() ? Topic::Other : found->second;
 }
 
-/// What is said of one topic: "cpu 21.0%, (user) 20.1%, (system) 0.9%".
+/// What is said of one topic: "cpu 21.0%", "(user) 20.1%", "(system) 0.9%".
 struct Line {
   Topic topic;
-  std::string text{};
+  std::vector<std::string> values{};
   std::string_view subject{};
 
   void add(std::string_view name, const std::string& value) {
     const std::string_view its = subject_of(name);
     // A part needs no name where it follows what it is a part of.
     const std::string_view said = its == subject && name.starts_with(its) ? name.substr(its.size()) : name;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", said, value);
+    values.push_back(printable(fmt::format("{} {}", said, value)));
     subject = its;
   }
 };
+
+/// The values with commas between them, in lines that are broken between values only.
+std::vector<std::string> fill_lines(const std::vector<std::string>& values, std::size_t room) {
+  std::vector<std::string> lines;
+  for (const std::string& value : values) {
+    if (lines.empty()) {
+      lines.push_back(value);
+    } else if (room != 0 && display_width(lines.back()) + display_width(value) + 3 > room) {  // ", " and a comma
+      lines.back() += ',';
+      lines.push_back(value);
+    } else {
+      lines.back() += ", " + value;
+    }
+  }
+  return lines;
+}
 
 }  // namespace
 
@@ -73,8 +91,12 @@ std::string measured_field(std::span<const MeasureView> measured, const Style& s
     if (line == lines.end()) line = lines.insert(line, Line{.topic = topic});
     line->add(one->name, value);
   }
+  const std::size_t indent = kLabel + 2;
+  const std::size_t room = style.width > indent ? style.width - indent : 0;
   std::string text;
-  for (const Line& line : lines) text += field(text.empty() ? "measured" : "", line.text, style);
+  for (const Line& line : lines)
+    for (const std::string& part : fill_lines(line.values, room))
+      text += field(text.empty() ? "measured" : "", part, style);
   return text;
 }
 

@@ -123,10 +123,10 @@ nginx
   process    pid 4242, parent 1, uid 33, effective uid 0, gid 33
   measured   cpu 1.2%, total cpu 2.5%
              memory 12.5 MB (0.3%), total memory 25 MB (0.6%)
-             children 2, threads 4, filedescriptors 17 (1.7%), total
-             filedescriptors 40
-             disk read 0 B/s (0.0 operations/s), disk write 4 kB/s (2.0
-             operations/s)
+             children 2, threads 4, filedescriptors 17 (1.7%),
+             total filedescriptors 40
+             disk read 0 B/s (0.0 operations/s),
+             disk write 4 kB/s (2.0 operations/s)
              uptime 3 h 2 m
   job        restart: step 2 of 5, start db, waits for its program to end (pid
              4242), for 3 s, by root
