@@ -20,11 +20,17 @@ constexpr std::size_t kOutputLines = 5;    // of a program's output in a block
 
 std::string describe(const RunView& run) {
   if (run.outcome == "timed-out") return fmt::format("timed out after {}", format_duration(run.elapsed));
-  if (run.outcome == "looked") return fmt::format("took {}", format_duration(run.elapsed));
   if (run.outcome == "not-started") return "could not be started";
   const std::string took = format_duration(run.elapsed);
   if (run.outcome == "signalled") return fmt::format("killed by signal {} after {}", run.status, took);
   return fmt::format("exit status {}, took {}", run.status, took);
+}
+
+/// "3 s ago, in 2 ms: process is running with pid 4242".
+std::string describe_look(const RunView& look, const Style& style) {
+  std::string text = fmt::format("{}, in {}", ago(look.when, style), format_duration(look.elapsed));
+  if (!look.output.empty()) text += fmt::format(": {}", trim(look.output));
+  return text;
 }
 
 std::string output_field(std::string_view output, const Style& style) {
@@ -84,10 +90,7 @@ std::string describe(const StartsView& starts, const Style& style) {
 std::string supervision(const ServiceStatus& status, const Style& style) {
   std::string text;
   if (status.process) text += field("process", describe(*status.process), style);
-  std::string measured;
-  for (const MeasureView& one : status.measured)
-    measured += fmt::format("{}{} {}", measured.empty() ? "" : ", ", one.name, one.text);
-  if (!measured.empty()) text += field("measured", measured, style);
+  text += measured_field(status.measured, style);
   if (status.job) text += field("job", fmt::format("{}: {}", status.job->kind, job_text(*status.job)), style);
   if (!status.waits.empty()) text += field("waits", status.waits, style);
   if (status.pause) text += field("paused", describe(*status.pause, style), style);
@@ -175,9 +178,10 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
     text += field(status.groups.size() == 1 ? "group" : "groups", join_words(status.groups, "and"), style);
   if (!status.depends.empty()) text += field("depends on", join_words(status.depends, "and"), style);
   text += supervision(status, style);
-  if (status.last) {
-    text += field(status.last->outcome == "looked" ? "last look" : "last run",
-                  fmt::format("{}: {}", ago(status.last->when, style), describe(*status.last)), style);
+  if (status.last && status.last->outcome == "looked") {
+    text += field("last look", describe_look(*status.last, style), style);
+  } else if (status.last) {
+    text += field("last run", fmt::format("{}: {}", ago(status.last->when, style), describe(*status.last)), style);
     text += output_field(status.last->output, style);
   }
   if (status.running) text += field("running", fmt::format("for {}", format_duration(*status.running)), style);

@@ -32,7 +32,7 @@ std::string render_jobs(std::span<const JobView> jobs, const Style& style) {
   if (jobs.empty()) return "nothing is under way\n";
   Column id{.title = "ID"}, kind{.title = "KIND"}, service{.title = "SERVICE"}, step{.title = "STEP", .spare = true};
   Column age{.title = "FOR", .spare = true}, by{.title = "BY", .spare = true}, pid{.title = "PID", .spare = true};
-  Column doing{.title = "DOING"};
+  Column doing{.title = "DOING", .whole = true};
   service.most = style.width == 0 ? 0 : std::max<std::size_t>(style.width / 4, 12);
   by.most = style.width == 0 ? 0 : 12;
   for (const JobView& job : jobs) {

@@ -104,9 +104,20 @@ std::string table(std::vector<Column> columns, const Style& style) {
       columns.back().width = std::min(columns.back().width, style.width - used());
     }
   }
+  const std::string next_line = "\n" + std::string(used(), ' ');
   const auto add = [&](std::string& line, const Column& column, std::string_view text, std::string_view colour) {
+    const bool last = &column == &columns.back();
+    if (last && column.whole && style.width != 0) {
+      std::string_view separator = "";
+      for (std::string& part : wrap(text, column.width)) {
+        line += separator;
+        line += paint(std::move(part), colour, style);
+        separator = next_line;
+      }
+      return;
+    }
     std::string cell = cut(text, column.width, ellipsis(style));
-    const std::size_t blanks = &column == &columns.back() ? 0 : column.width - display_width(cell) + 2;
+    const std::size_t blanks = last ? 0 : column.width - display_width(cell) + 2;
     line += paint(std::move(cell), colour, style);
     line.append(blanks, ' ');
   };

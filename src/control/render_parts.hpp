@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,8 @@ inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what mat
 [[nodiscard]] std::string hanging(std::string_view first, std::string_view text, const Style& style);
 /// A labelled line of a block.
 [[nodiscard]] std::string field(std::string_view label, std::string_view text, const Style& style);
+/// What a look has measured, a line for each topic, one quantity in two units told once: "memory 12.5 MB (0.3%)".
+[[nodiscard]] std::string measured_field(std::span<const MeasureView> measured, const Style& style);
 /// "step 2 of 5, start db, waits for its program to end (pid 4242), for 3 s, by root".
 [[nodiscard]] std::string job_text(const JobView& job);
 
@@ -40,6 +43,7 @@ struct Column {
   std::string_view title;
   std::size_t most = 0;  ///< columns; what is wider is cut; 0: no limit
   bool spare = false;    ///< left out where there is no room
+  bool whole = false;    ///< of the last column: broken into lines, not cut
   std::vector<std::string> cells{};
   std::vector<std::string_view> colours{};
   std::size_t width = 0;

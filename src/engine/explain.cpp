@@ -66,6 +66,11 @@ std::string if_failed(const Rule& rule, RuleState state, Duration at) {
   }
   if (count_latched(rule, state, true, at) == Verdict::Fire) return fmt::format("fires: {}", action);
   if (!stood) return fmt::format("does nothing yet: {}", count_text(rule, state, at));
+  if (rule.action.is_job()) {
+    state.again.push(true, 64);
+    return due_again(rule, state, at) ? fmt::format("stays failed and is tried again: {}", action)
+                                      : "stays failed; nothing is done before its tolerance is met once more";
+  }
   const std::uint32_t count = state.since_fired + 1;
   if (rule.action.repeat == 0) return "stays failed; nothing new is done";
   if (count % rule.action.repeat == 0) return fmt::format("stays failed and acts again: {}", action);
@@ -195,6 +200,9 @@ std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
     return fmt::format("it has failed for {}, {} are needed",
                        lasting(state.failing_since ? now - *state.failing_since : Duration{0}),
                        format_duration(tolerance.held));
+  if (std::holds_alternative<RestartsTest>(rule.condition.front().test))
+    return fmt::format("restarts in {} of the last {} runs, {} are needed", state.window.failed(tolerance.window),
+                       tolerance.window, tolerance.count);
   if (tolerance.window == 1) return {};
   return fmt::format("{} of the last {} runs failed, {} are needed", state.window.failed(tolerance.window),
                      tolerance.window, wanted(tolerance));

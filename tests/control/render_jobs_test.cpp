@@ -44,12 +44,23 @@ ServiceStatus supervised() {
   status.state = "running";
   status.place = "/etc/healer/web.rules:3";
   status.depends = {"db", "cache"};
-  status.last = RunView{"looked", 0, kNow - seconds{3}, milliseconds{2}, ""};
+  status.last = RunView{"looked", 0, kNow - seconds{3}, milliseconds{2}, "process is running with pid 4242"};
   status.process = ProcessView{4242, 1, 33, 0, 33, false};
   status.measured = {{"cpu", "percent", 1.25, "1.2%"},
+                     {"total cpu", "percent", 2.5, "2.5%"},
+                     {"memory", "percent", 0.3, "0.3%"},
                      {"memory", "bytes", 13'107'200, "12.5 MB"},
+                     {"total memory", "percent", 0.6, "0.6%"},
+                     {"total memory", "bytes", 26'214'400, "25 MB"},
                      {"children", "number", 2, "2"},
                      {"threads", "number", 4, "4"},
+                     {"filedescriptors", "number", 17, "17"},
+                     {"filedescriptors", "percent", 1.66, "1.7%"},
+                     {"total filedescriptors", "number", 40, "40"},
+                     {"disk read", "bytes/s", 0, "0 B/s"},
+                     {"disk write", "bytes/s", 4096, "4 kB/s"},
+                     {"disk read", "operations/s", 0, "0.0 operations/s"},
+                     {"disk write", "operations/s", 2, "2.0 operations/s"},
                      {"uptime", "seconds", 10'920, "3 h 2 m"}};
   status.job = two_jobs().front();
   status.waits = "db is being restarted";
@@ -71,13 +82,27 @@ ID             KIND     SERVICE                      STEP  FOR  BY    PID   DOIN
 )");
   CHECK(jobs(100) == R"(
 ID             KIND     SERVICE                    STEP  FOR  BY    PID   DOING
-70             restart  web                        2/5   3 s  root  4242  start db, waits for its p…
-1795235040000  exec     backup_of_the_whole_mach…  1/1   2 m  rule        exec /usr/bin/heal, waits…
+70             restart  web                        2/5   3 s  root  4242  start db, waits for its
+                                                                          program to end (at most 27
+                                                                          s more)
+1795235040000  exec     backup_of_the_whole_mach…  1/1   2 m  rule        exec /usr/bin/heal, waits
+                                                                          for its program to be
+                                                                          started
 )");
   CHECK(jobs(50) == R"(
 ID             KIND     SERVICE       DOING
-70             restart  web           start db, w…
-1795235040000  exec     backup_of_t…  exec /usr/b…
+70             restart  web           start db,
+                                      waits for
+                                      its program
+                                      to end (at
+                                      most 27 s
+                                      more)
+1795235040000  exec     backup_of_t…  exec
+                                      /usr/bin/hea
+                                      l, waits for
+                                      its program
+                                      to be
+                                      started
 )");
   CHECK(jobs(40) == R"(
 ID             KIND     SERVICE
@@ -96,14 +121,20 @@ nginx
   place      /etc/healer/web.rules:3
   depends on db and cache
   process    pid 4242, parent 1, uid 33, effective uid 0, gid 33
-  measured   cpu 1.2%, memory 12.5 MB, children 2, threads 4, uptime 3 h 2 m
+  measured   cpu 1.2%, total cpu 2.5%
+             memory 12.5 MB (0.3%), total memory 25 MB (0.6%)
+             children 2, threads 4, filedescriptors 17 (1.7%),
+             total filedescriptors 40
+             disk read 0 B/s (0.0 operations/s),
+             disk write 4 kB/s (2.0 operations/s)
+             uptime 3 h 2 m
   job        restart: step 2 of 5, start db, waits for its program to end (pid
              4242), for 3 s, by root
   waits      db is being restarted
   paused     until 2026-11-21 06:24:24, by root: new disks
   starts     the last 5 m ago; 3 in a row failed or died soon; not by a rule
              before 2026-11-21 04:25:04
-  last look  3 s ago: took 2 ms
+  last look  3 s ago, in 2 ms: process is running with pid 4242
   runs       120
 )");
   for (const std::size_t width : {40U, 60U, 100U}) {
@@ -118,6 +149,31 @@ nginx
   const std::string text = render_status(later, style(0));
   CHECK(text.find("  paused     until it is resumed, by root\n") != std::string::npos);
   CHECK(text.find("  starts     the last 5 m ago\n") != std::string::npos);
+}
+
+TEST_CASE("what was measured of the system is told by topics, in the words of the rules", "[control][jobs]") {
+  ServiceStatus status;
+  status.name = "box";
+  status.measured = {{"uptime", "seconds", 90, "1 m 30 s"},
+                     {"loadavg(1min)", "load", 1.5, "1.50"},
+                     {"loadavg(5min)", "load", 1.25, "1.25"},
+                     {"loadavg(1min) per core", "load", 0.75, "0.75"},
+                     {"cpu", "percent", 21, "21.0%"},
+                     {"cpu(user)", "percent", 20, "20.0%"},
+                     {"cpu(wait)", "percent", 1, "1.0%"},
+                     {"memory", "percent", 2.3, "2.3%"},
+                     {"memory", "bytes", 590'243'430, "562.9 MB"},
+                     {"swap", "percent", 0, "0.0%"},
+                     {"swap", "bytes", 0, "0 B"},
+                     {"warp", "number", 9, "9"}};  // of a daemon that is newer
+  CHECK(render_status(status, style(80)).find(R"(
+  measured   uptime 1 m 30 s, warp 9
+             loadavg(1min) 1.50, (5min) 1.25, (1min) per core 0.75
+             cpu 21.0%, (user) 20.0%, (wait) 1.0%
+             memory 562.9 MB (2.3%), swap 0 B (0.0%)
+)") != std::string::npos);
+  status.measured.resize(1);
+  CHECK(render_status(status, style(80)).find("  measured   uptime 1 m 30 s\n") != std::string::npos);
 }
 
 TEST_CASE("a report is Monit's", "[control][jobs]") {

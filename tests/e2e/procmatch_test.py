@@ -55,7 +55,7 @@ class Procmatch(support.Case):
         rules.chmod(0o600)
         told = subprocess.run(["monit", "-c", rules, "procmatch", word], capture_output=True, text=True).stdout
         told = re.sub(r"\x1b\[[0-9;]*m", "", told)
-        rows = re.findall(r"^ (\*?) +(\d+) +(\d+) ", told, re.M)
+        rows = re.findall(r"^ ([* ]) {1,9}(\d+) +(\d+) ", told, re.M)  # not the rest of a long command line
         monit = {int(pid): (int(ppid), star == "*") for star, pid, ppid in rows}
         self.assertEqual(len(monit), 4, told)
         done = self.healer(word, "--json")

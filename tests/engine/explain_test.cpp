@@ -74,6 +74,28 @@ failing | the last run failed it; 1 of the last 3 runs failed, 2 of 3 are needed
   CHECK(account(world).starts_with("\nrunning\n"));
 }
 
+TEST_CASE("a rule that stands failed and restarts says when it does so again", "[engine]") {
+  Rule rule = status_rule(Comparison::NotEqual, 0, {.count = 2, .window = 2});
+  rule.action = {.kind = ActionKind::Restart};
+  World world = started({rule});
+  run(world, 1);
+  run(world, 1);
+  CHECK(account(world).find("| stays failed; nothing is done before its tolerance is met once more |") !=
+        std::string::npos);
+  run(world, 1);
+  CHECK(account(world).find("| stays failed and is tried again: restart |") != std::string::npos);
+}
+
+TEST_CASE("a rule about restarts counts restarts", "[engine]") {
+  Rule rule = alerts(status_rule(Comparison::NotEqual, 0, {.count = 5, .window = 10}));
+  rule.condition = {{RestartsTest{}, false}};
+  RuleState state;
+  state.window.push(true, 10);
+  state.window.push(false, 10);
+  state.window.push(true, 10);
+  CHECK(count_text(rule, state, {}) == "restarts in 2 of the last 10 runs, 5 are needed");
+}
+
 TEST_CASE("what explain foretells happens", "[engine]") {
   // Random outcomes against random rules: each time both futures are foretold, one is lived through.
   std::uint32_t random = 7;
