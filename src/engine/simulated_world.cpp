@@ -91,11 +91,6 @@ SimulatedWorld::~SimulatedWorld() = default;
 
 Observation SimulatedWorld::run(ServiceId id, Duration now) { return seen(id, played_[id.index()].begun++, now); }
 
-Observation SimulatedWorld::look(ServiceId id, Duration now) const {
-  const std::uint64_t begun = played_[id.index()].begun;
-  return seen(id, begun == 0 ? 0 : begun - 1, now);
-}
-
 Observation SimulatedWorld::seen(ServiceId id, std::uint64_t place, Duration now) const {
   const Played& played = played_[id.index()];
   const ServiceBlock& block = graph_.at(id);

@@ -28,8 +28,8 @@ class SimulatedWorld {
   /// What the run of a service that begins now will have seen after Observation::elapsed. It takes the next place of
   /// the script.
   [[nodiscard]] Observation run(ServiceId id, Duration now);
-  /// The same for a look of a job, which stays at the place of the run before.
-  [[nodiscard]] Observation look(ServiceId id, Duration now) const;
+  /// The same for a look of a job, which leaves the place to the next run.
+  [[nodiscard]] Observation look(ServiceId id, Duration now) const { return seen(id, played_[id.index()].begun, now); }
   void end_run(ServiceId id) { ++played_[id.index()].ended; }
   /// Runs that were begun are not waited for any more.
   void drop_runs(ServiceId id) { played_[id.index()].ended = played_[id.index()].begun; }

@@ -61,12 +61,12 @@ class Simulation final : public EffectSink {
       plan(start_ + command.at, 1, [this, &command] { perform(command); });
     }
     begin();
-    while (!over()) {
+    while (!shown(used_up())) {
       const std::optional<Duration> due = engine_ ? engine_->next_deadline() : std::nullopt;
       const bool happens = !happenings_.empty() && (!due || happenings_.begin()->first.when <= *due);
       if (!happens && !due) break;
       const Duration next = std::max(now_.mono, happens ? happenings_.begin()->first.when : *due);
-      if (next - start_ >= limit && (limit == kLongest || !goes_on())) {
+      if (next - start_ >= limit && shown(true)) {
         move_to(std::max(start_ + limit, now_.mono));
         if (limit == kLongest) timeline_.stopped = "400 days have passed";
         break;
@@ -117,12 +117,18 @@ class Simulation final : public EffectSink {
     return last + graph_->settings.start_delay + graph_->settings.cycle_length();
   }
 
-  /// Whether a start, stop or restart is under way, whose end is shown where the script does not say how long it takes.
-  [[nodiscard]] bool goes_on() const { return !script_.length && engine_ && !engine_->jobs().empty(); }
+  /// Whether all is shown, where the end is `reached`: but what is started, stopped or restarted then is shown to its
+  /// end, if the script does not say how long it takes.
+  bool shown(bool reached) {
+    if (!reached) return false;
+    if (!reached_) reached_ = now_.mono;
+    return script_.length || !engine_ ||
+           std::ranges::none_of(engine_->jobs(), [this](const auto& job) { return job.second.begun <= *reached_; });
+  }
 
   /// Whether the scripts are used up, where they say how long it takes.
-  [[nodiscard]] bool over() const {
-    if (script_.length || !world_.scripted() || commands_left_ > 0 || goes_on()) return false;
+  [[nodiscard]] bool used_up() const {
+    if (script_.length || !world_.scripted() || commands_left_ > 0) return false;
     if (!happenings_.empty() && happenings_.begin()->first.when <= now_.mono) return false;
     return std::ranges::all_of(graph_->order, [this](ServiceId id) {
       return world_.used_up(id) || (engine_ && !engine_->service(id).monitored);
@@ -152,8 +158,10 @@ class Simulation final : public EffectSink {
     if (reboot) {
       ++now_.boot;
       world_.reboot(now_.mono);
-      for (auto& [id, running] : running_)
-        if (!std::exchange(running.over, true)) running.ends = now_.mono;
+      for (auto& [id, running] : running_) {
+        running.over = true;
+        running.ends = now_.mono;
+      }
     }
     plan(now_.mono + away, 0, [this] { begin(); });
   }
@@ -285,9 +293,9 @@ class Simulation final : public EffectSink {
   /// Tells the daemon of the end of a program, if it is known when that is: now, where it has been meanwhile.
   void watch(const Running& running) {
     if (!running.ends) return;
-    tell(std::max(*running.ends, now_.mono), [this, id = running.exec.action, ends = *running.ends] {
+    tell(std::max(*running.ends, now_.mono), [this, id = running.exec.action] {
       const auto found = running_.find(id.number());
-      if (found == running_.end() || found->second.ends != ends) return;  // it was ended before
+      if (found == running_.end()) return;  // it was ended before
       const event::ActionEnded end = found->second.end;
       running_.erase(found);
       handle(end);
@@ -462,6 +470,7 @@ class Simulation final : public EffectSink {
   std::unique_ptr<Engine> engine_;  // null: healer is away
   Instant now_;
   Duration start_{0};
+  std::optional<Duration> reached_;  // when the end was reached first
   std::uint64_t life_ = 0;
   std::uint64_t next_number_ = 1;
   std::size_t commands_left_ = 0;

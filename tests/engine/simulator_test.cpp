@@ -260,12 +260,15 @@ TEST_CASE("a restart limit ends the restarts", "[engine][simulator]") {
 TEST_CASE("what is measured is told run by run, not look by look", "[engine][simulator]") {
   const RuleSet rules = rule_set({process("web", {resource_rule(Metric::Cpu, 90, {3, 3, Duration{0}})})}, seconds{30});
   // The run that could not measure it is none; the looks of the restart use up no value.
-  const Timeline timeline = play(rules, "web cpu: 10 95*2 unknown 95 20\nexec /start takes 2 seconds");
-  CHECK(programs(timeline) == "00:02:00.000 /stop web\n00:02:00.000 /start web\n");
-  CHECK(timeline.runs == 6);
-  CHECK(story(timeline).ends_with(
-      "00:02:02.000 web job-ended restart done after 2 s\n"
-      "00:02:30.000 web rule-recovered cpu usage check succeeded [current cpu usage = 20.0%]\n"));
+  const Timeline timeline = play(rules, "web cpu: 10 95*2 unknown 95 20 95*3\nexec /start takes 2 seconds");
+  CHECK(programs(timeline) ==
+        "00:02:00.000 /stop web\n00:02:00.000 /start web\n00:04:00.000 /stop web\n00:04:00.000 /start web\n");
+  CHECK(timeline.runs == 9);
+  CHECK(timeline.entries.back().text == "restart done after 2 s");
+  CHECK(
+      story(timeline).find("00:02:02.000 web job-ended restart done after 2 s\n"
+                           "00:02:30.000 web rule-recovered cpu usage check succeeded [current cpu usage = 20.0%]\n") !=
+      std::string::npos);
 
   auto here = service("here", {resource_rule(Metric::Load1, 4, {2, 2, Duration{0}}, ActionKind::Alert)});
   here->kind = ServiceKind::System;
@@ -273,6 +276,18 @@ TEST_CASE("what is measured is told run by run, not look by look", "[engine][sim
   CHECK(story(play(rule_set({here}, seconds{30}), "here loadavg(1min): 1 5 ...\nrun for 5 minutes")) == "");
   CHECK(story(play(rule_set({here}, seconds{30}), "here loadavg(1min): 1 5*2\nrun for 2 minutes")) ==
         "00:01:00.000 here rule-failed loadavg (1min) of 5.0 matches resource limit [loadavg (1min) > 4.0]\n");
+}
+
+TEST_CASE("what is under way at the end is shown to its end, but nothing that begins later", "[engine][simulator]") {
+  const RuleSet rules = rule_set({process("web")}, seconds{30});
+  const Timeline slow = play(rules, "at 45 s web dies\nexec \"/start web\" takes 29900 ms");
+  CHECK(slow.entries.back().text == "restart done after 29.9 s");
+  CHECK(slow.length == milliseconds{75'900});
+  CHECK(play(rules, "at 45 s web dies\nexec \"/start web\" takes 29900 ms\nrun for 75 s").length == seconds{75});
+  // One of two is always under way.
+  const RuleSet two = rule_set({process("a"), process("b")}, seconds{30});
+  const Timeline failing = play(two, "a: down\nb: down\nexec \"/start a\" never ends\nexec \"/start b\" never ends");
+  CHECK(failing.length < minutes{2});
 }
 
 TEST_CASE("what no script tells of a process is as its rules want it", "[engine][simulator]") {
@@ -290,8 +305,15 @@ TEST_CASE("what no script tells of a process is as its rules want it", "[engine]
   const Timeline timeline = play(rules, "run for 200 seconds");
   CHECK(programs(timeline) ==
         "00:01:30.000 /stop web\n00:01:30.000 /start web\n00:03:00.000 /stop web\n00:03:00.000 /start web\n");
+  CHECK(programs(play(rules, "web uptime: 0 unknown\nrun for 200 seconds")).empty());
   CHECK(std::ranges::count(timeline.entries, "rule-changed", &TimelineEntry::kind) == 1);
   CHECK(std::ranges::count(timeline.entries, "rule-failed", &TimelineEntry::kind) == 2);
+
+  auto here = service("here", {resource_rule(Metric::Uptime, 60, {}, ActionKind::Alert)});
+  here->kind = ServiceKind::System;
+  here->program = {};
+  CHECK(kinds(play(rule_set({here}, seconds{30}), "at 100 s reboot for 5 s\nrun for 120 s")) ==
+        "daemon-started rule-failed reboot daemon-started rule-recovered");
 }
 
 TEST_CASE("a job outlives a crash of healer, and goes on after a reboot", "[engine][simulator]") {
