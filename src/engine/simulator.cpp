@@ -185,7 +185,10 @@ class Simulation final : public EffectSink {
   // ---- the world --------------------------------------------------------------------------------------------------
 
   void perform(const effect::StartRun& start) {
-    const bool run = engine_->service(start.service).flight == start.run;  // else a look of a job
+    // Else a look of a job, or one beside the schedule.
+    const ServiceState& state = engine_->service(start.service);
+    const bool run = state.flight == start.run &&
+                     (state.reason != Reason::Again || graph_->at(start.service).kind == ServiceKind::Program);
     Observation seen = run ? world_.run(start.service, now_.mono) : world_.look(start.service, now_.mono);
     tell(now_.mono + seen.elapsed, [this, start, run, seen = std::move(seen)] {
       if (run)
