@@ -152,6 +152,21 @@ class SupervisionMonit(supervised.Case):
         # Monit leaves no word of a; healer says whose fault it is.
         self.assertIn("b failed to start", str(self.told(self.daemon, "a")))
 
+    def test_a_dependent_that_does_not_stop_holds_the_restart_up(self):
+        def services(folder):
+            return [supervised.Process(folder, "a", depends="b", stop="exit 4", within=1).write(),
+                    supervised.Process(folder, "b").write()]
+
+        self.run_both(services)
+        self.order("cold start", ["b start", "a start"])
+        for services in self.services:
+            services["b"].kill()
+        for folder in self.folders():
+            self.wait_for(lambda: len(self.news(folder)) >= 3, "three tries")
+            self.assertEqual(set(self.news(folder)), {"a stop"})
+        self.assertIn("a failed to stop", str(self.told(self.daemon, "b")))
+        self.alone()
+
     def program(self, action: str):
         """A process that depends on a program which fails where its folder has a file `broken`."""
 
