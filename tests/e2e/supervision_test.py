@@ -148,20 +148,34 @@ class Supervision(mails.Receiving, supervised.Case):
         self.assertEqual(self.log(), ["node start", "node stop", "node start"])
         self.alone()
 
-    def test_after_deaths_and_kills_without_order_all_run_once(self):
+    def test_deaths_kills_commands_and_reloads_without_order_leave_one_of_each(self):
         services = [self.process("web", depends="app,files"), self.process("app", depends="db"),
-                    self.process("files", depends="db"), self.process("db"), self.process("lone")]
-        daemon = self.start("set settle 0 seconds\n" + self.rules(*services))
+                    self.process("files", depends="db", stop=None), self.process("db", start="exec {live}"),
+                    self.process("lone")]
+        other = self.process("other", depends="db")
+        rules = "set settle 0 seconds\n" + self.rules(*services)
+        daemon = self.start(rules)
         self.wait_up(daemon, *services)
-        lot = random.Random(1)
-        for _ in range(20):
-            for one in lot.sample(services, lot.randint(1, 3)):
-                one.kill()
-            for one in services:
-                self.wait_for(lambda: one.pid() or lot.random() < 0.2, "another start, or impatience")
-            if lot.random() < 0.3:
+        lot, commands = random.Random(1), []
+        for _ in range(30):
+            what = lot.choice(("die", "die", "ask", "ask", "reload", "kill"))
+            if what == "die":
+                for one in lot.sample(services, lot.randint(1, 3)):
+                    one.kill()
+            elif what == "ask":
+                commands.append(self.begin_ctl(daemon, lot.choice(("start", "stop", "restart")), lot.choice(services).name))
+            elif what == "reload":
+                daemon.write_rules(self.settings(daemon) + rules + lot.choice(("", other.statement())))
+                self.assertEqual(daemon.reload().returncode, 0)
+            else:
                 daemon.kill()
                 daemon.launch()
+            until = time.monotonic() + lot.random() / 3
+            self.wait_for(lambda: time.monotonic() > until, "some time")
+        for command in commands:
+            self.end(command)
+        self.wait_for(lambda: not daemon.ask("jobs")["jobs"], "the end of all jobs")
+        self.assertEqual(self.ctl(daemon, "start", "all").returncode, 0)
         self.wait_up(daemon, *services)
         self.alone()
 
