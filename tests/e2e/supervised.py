@@ -118,9 +118,9 @@ esac""")
         return number if number in self.living() else 0
 
     def kill(self, number: int = signal.SIGKILL) -> int:
-        """Kills what its pid file names, and returns that."""
-        pid = self.pid()
-        os.kill(pid, number)
+        """Kills what its pid file names, and returns that; 0 where nothing lives."""
+        if pid := self.pid():
+            os.kill(pid, number)
         return pid
 
     def by_hand(self) -> None:
@@ -169,10 +169,12 @@ class Case(support.Case):
         path = (folder or self.folder) / "log"
         return path.read_text().splitlines() if path.exists() else []
 
+    def doubles(self) -> list[str]:
+        """The names of those that ever ran beside another copy of them."""
+        return [name for path in self.folder.rglob("doubles") for name in path.read_text().split()]
+
     def alone(self) -> None:
-        """No process has ever run beside another copy of it."""
-        for path in self.folder.rglob("doubles"):
-            self.fail(f"two at a time: {path.read_text().split()}")
+        self.assertEqual(self.doubles(), [], "two at a time")
 
     def wait_for(self, condition, what: str, **how):
         """As of every test; orphans that have died go meanwhile, as where a system runs."""

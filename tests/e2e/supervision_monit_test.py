@@ -10,7 +10,7 @@ from pathlib import Path
 import supervised
 import support
 
-QUIET = 3  # cycles after which nothing more comes
+QUIET = 2  # cycles after which nothing more comes: the second begins after the last program
 
 
 class SupervisionMonit(supervised.Case):
@@ -140,6 +140,37 @@ class SupervisionMonit(supervised.Case):
         self.order("start all", ["d start", "c start", "b start", "a start"])
         self.alone()
 
+    def test_parts_of_a_chain_are_moved_as_in_monit(self):
+        self.run_both(self.chain)
+        self.order("cold start", ["d start", "c start", "b start", "a start"])
+        for words, lines, watched in (
+                (("stop", "d"), ["a stop", "b stop", "c stop", "d stop"], ""),
+                (("start", "d"), ["d start"], "d"),
+                (("start", "b"), ["c start", "b start"], "bcd"),
+                (("restart", "d"), ["b stop", "c stop", "d stop", "d start", "c start", "b start"], "bcd"),
+                (("stop", "a"), [], "bcd"),
+                (("restart", "a"), ["a start"], "abcd"),
+                (("unmonitor", "b"), [], "cd"),
+                (("restart", "c"), ["c stop", "c start"], "cd"),
+                (("monitor", "b"), [], "bcd")):
+            self.command(*words)
+            self.order(" ".join(words), lines)
+            self.watched(*watched)
+        self.alone()
+
+    def test_a_restart_of_all_restarts_each_once(self):
+        self.run_both(self.chain)
+        self.order("cold start", ["d start", "c start", "b start", "a start"])
+        by_healer, by_monit = self.folders()
+        wanted = ["a stop", "b stop", "c stop", "d stop", "d start", "c start", "b start", "a start"]
+        self.command("restart", "all")
+        self.more_beats(QUIET)
+        self.assertEqual(self.news(by_healer), wanted)
+        # Monit goes on with c, b and a, each with its dependents once more (measured); what is fresh needs no restart.
+        self.wait_for(lambda: len(self.news(by_monit)) >= len(wanted), "the restart by Monit")
+        self.assertEqual(self.news(by_monit)[:len(wanted)], wanted)
+        self.alone()
+
     def test_a_dependency_that_does_not_start_keeps_its_dependents_down(self):
         def services(folder):
             return [supervised.Process(folder, "a", depends="b").write(),
@@ -151,6 +182,21 @@ class SupervisionMonit(supervised.Case):
             self.assertEqual(set(self.log(folder)), {"b start"})
         # Monit leaves no word of a; healer says whose fault it is.
         self.assertIn("b failed to start", str(self.told(self.daemon, "a")))
+
+    def test_a_dependent_that_does_not_stop_holds_the_restart_up(self):
+        def services(folder):
+            return [supervised.Process(folder, "a", depends="b", stop="exit 4", within=1).write(),
+                    supervised.Process(folder, "b").write()]
+
+        self.run_both(services)
+        self.order("cold start", ["b start", "a start"])
+        for services in self.services:
+            services["b"].kill()
+        for folder in self.folders():
+            self.wait_for(lambda: len(self.news(folder)) >= 3, "three tries")
+            self.assertEqual(set(self.news(folder)), {"a stop"})
+        self.assertIn("a failed to stop", str(self.told(self.daemon, "b")))
+        self.alone()
 
     def program(self, action: str):
         """A process that depends on a program which fails where its folder has a file `broken`."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Processes that healer starts, stops and looks after: real ones, which die, hang, lie and are restarted by others."""
 import os
+import random
+import sqlite3
 import time
 
 import mails
@@ -81,7 +83,7 @@ class Supervision(mails.Receiving, supervised.Case):
                 self.assertEqual(self.log().count(f"{one.name} start"), 1, self.told(daemon, one.name))
                 self.assertEqual(len(one.copies()), 2)
                 self.assertIn("process-died", self.kinds(daemon, one.name))
-                self.assertFalse((self.folder / "doubles").exists())
+                self.assertNotIn(one.name, self.doubles())
             if good == 3:
                 return
         self.skipTest("too slow to restart processes by hand within the settle time")
@@ -127,6 +129,53 @@ class Supervision(mails.Receiving, supervised.Case):
             daemon.kill()
             self.end(restart)
             daemon.launch()
+        self.wait_up(daemon, *services)
+        self.alone()
+
+    def test_a_restart_goes_on_after_an_orderly_end(self):
+        node = self.process("node")
+        daemon = self.start(self.rules(node))
+        self.wait_up(daemon, node)
+        self.process("node", stop=HANG + "\n" + supervised.KILL)
+        restart = self.begin_ctl(daemon, "restart", "node")
+        self.wait_for(lambda: "node stop" in self.log(), "the stop program")
+        daemon.stop()  # it does not wait for the stop program
+        self.assertEqual(self.end(restart).returncode, 2)
+        self.path("go").touch()
+        daemon.launch()
+        self.wait_for(lambda: len(node.copies()) == 2, "the end of the restart")
+        self.wait_up(daemon, node)
+        self.assertEqual(self.log(), ["node start", "node stop", "node start"])
+        self.alone()
+
+    def test_deaths_kills_commands_and_reloads_without_order_leave_one_of_each(self):
+        services = [self.process("web", depends="app,files"), self.process("app", depends="db"),
+                    self.process("files", depends="db", stop=None), self.process("db", start="exec {live}"),
+                    self.process("lone")]
+        other = self.process("other", depends="db")
+        rules = "set settle 0 seconds\n" + self.rules(*services)
+        daemon = self.start(rules)
+        self.wait_up(daemon, *services)
+        lot, commands = random.Random(1), []
+        for _ in range(30):
+            what = lot.choice(("die", "die", "ask", "ask", "reload", "kill"))
+            if what == "die":
+                for one in lot.sample(services, lot.randint(1, 3)):
+                    one.kill()
+            elif what == "ask":
+                commands.append(self.begin_ctl(daemon, lot.choice(("start", "stop", "restart")), lot.choice(services).name))
+            elif what == "reload":
+                daemon.write_rules(self.settings(daemon) + rules + lot.choice(("", other.statement())))
+                self.assertEqual(daemon.reload().returncode, 0)
+            else:
+                daemon.kill()
+                daemon.launch()
+            until = time.monotonic() + lot.random() / 3
+            self.wait_for(lambda: time.monotonic() > until, "some time")
+        for command in commands:
+            self.end(command)
+        self.wait_for(lambda: not daemon.ask("jobs")["jobs"], "the end of all jobs")
+        self.assertEqual(self.ctl(daemon, "start", "all").returncode, 0)
         self.wait_up(daemon, *services)
         self.alone()
 
@@ -252,7 +301,6 @@ class Supervision(mails.Receiving, supervised.Case):
 
     def test_services_are_started_stopped_and_restarted_by_command(self):
         services = self.chain()
-        web, app, db = services
         daemon = self.start(self.rules(*services))
         self.wait_up(daemon, *services)
         for words, wanted in ((("stop", "app"), ["web stop", "app stop"]),
@@ -269,9 +317,8 @@ class Supervision(mails.Receiving, supervised.Case):
         self.alone()
 
     def test_what_cannot_be_started_is_told_with_a_status(self):
-        node = self.process("node", start="exit 3", within=2)
-        daemon = self.start("set settle 0 seconds\n" + self.rules(node).replace("start program", "  if does not exist for 60 "
-                            "cycles then restart\n  start program"))
+        node = self.process("node", start="exit 3", within=2, rules="  if does not exist for 60 cycles then restart\n")
+        daemon = self.start(self.rules(node))
         done = self.ctl(daemon, "start", "node")
         self.assertEqual(done.returncode, 1)
         self.assertIn("exit status 3", done.stdout + done.stderr)
@@ -316,6 +363,18 @@ class Supervision(mails.Receiving, supervised.Case):
         self.assertEqual([len(left.copies()), len(held.copies())], [2, 2])
         self.alone()
 
+    def test_what_died_while_paused_is_started_when_the_pause_ends(self):
+        node = self.process("node")
+        daemon = self.start("set settle 0 seconds\n" + self.rules(node))
+        self.wait_up(daemon, node)
+        self.assertEqual(self.ctl(daemon, "pause", "node", "for", "3", "seconds").returncode, 0)
+        node.kill()
+        self.wait_for(lambda: len(node.copies()) == 2, "another start")
+        self.wait_up(daemon, node)
+        kinds = self.kinds(daemon, "node")
+        self.assertLess(kinds.index("paused"), kinds.index("process-died"))
+        self.alone()
+
     # ---- reload -----------------------------------------------------------------------------------------------
 
     def test_a_job_goes_on_over_a_reload(self):
@@ -333,6 +392,22 @@ class Supervision(mails.Receiving, supervised.Case):
         self.wait_up(daemon, extra, *services)
         self.assertEqual([line for line in self.log()[3:] if line != "extra start"],
                          ["web stop", "app stop", "app start", "web start"])
+        self.alone()
+
+    def test_a_restart_uses_the_programs_of_now(self):
+        node = self.process("node")
+        daemon = self.start(self.rules(node))
+        self.wait_up(daemon, node)
+        self.process("node", stop=HANG + "\n" + supervised.KILL)
+        other = self.script("other", f'cd {self.folder}; echo "node other" >> log; setsid {node.live_script} >/dev/null 2>&1 &')
+        restart = self.begin_ctl(daemon, "restart", "node")
+        self.wait_for(lambda: "node stop" in self.log(), "the stop program")
+        daemon.write_rules(self.settings(daemon) + self.rules(node).replace(f"{node.script} start", str(other)))
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.path("go").touch()
+        self.assertEqual(self.end(restart).returncode, 0)
+        self.wait_up(daemon, node)
+        self.assertEqual(self.log(), ["node start", "node stop", "node other"])
         self.alone()
 
     def test_a_reload_that_takes_a_service_away_ends_its_job(self):
@@ -382,6 +457,13 @@ class Supervision(mails.Receiving, supervised.Case):
         daemon.launch()  # the same boot
         states = lambda: {one["name"]: one["monitored"] for one in daemon.ask("status")["services"]}  # noqa: E731
         self.assertEqual(states(), {"start": False, "nostart": True, "laststate": False})
+        daemon.stop()
+        state = sqlite3.connect(daemon.folder / "healer.state")
+        with state:
+            self.assertEqual(state.execute("UPDATE services SET boot = boot + 1").rowcount, 3)
+        state.close()
+        daemon.launch()  # as after another boot
+        self.assertEqual(states(), {"start": True, "nostart": False, "laststate": False})
 
     def test_mails_tell_of_what_was_gone_and_is_back(self):
         _, port = self.sink()
