@@ -44,20 +44,6 @@ std::string_view verb(StepKind kind) {
   return kind == StepKind::Stop ? "stop" : kind == StepKind::Start ? "start" : "restart";
 }
 
-ActionKind kind_of(event::Command::Kind kind) {
-  using Kind = event::Command::Kind;
-  return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
-}
-
-/// Whether nothing says how to start it. Of what is no process nothing needs to.
-bool cannot_start(const ServiceBlock& block) {
-  return block.kind == ServiceKind::Process && !block.start && !block.restart;
-}
-
-std::string_view done(ActionKind kind) {
-  return kind == ActionKind::Stop ? "stopped" : kind == ActionKind::Start ? "started" : "restarted";
-}
-
 }  // namespace
 
 // ---- begin and end ------------------------------------------------------------------------------------------------
@@ -106,7 +92,7 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
     if (state.died || process_of(*state.last) == nullptr)
       return fmt::format("it depends on {}, which is not running", block.name);
   }
-  if (const ServiceBlock& block = graph_->at(id); cannot_start(block)) return "it has no start program";
+  if (!graph_->at(id).can_start()) return "it has no start program";
   const StartHistory& starts = services_[id.index()].starts;
   if (backing_off(id, now))
     return fmt::format("{} start{} in a row did not last", starts.quick, starts.quick == 1 ? "" : "s");
@@ -120,7 +106,7 @@ void Engine::begin_job(Order order, Turn& turn) {
     const bool left_alone = block.activity == ServiceBlock::Activity::Passive || paused(id, turn.now);
     // What could not be started again is not stopped for the sake of another.
     takes_part[id.index()] =
-        order.kind == ActionKind::Stop || (services_[id.index()].monitored && !left_alone && !cannot_start(block));
+        order.kind == ActionKind::Stop || (services_[id.index()].monitored && !left_alone && block.can_start());
   }
   std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, takes_part);
   // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
@@ -397,6 +383,10 @@ void Engine::overdue(Job& job, Turn& turn) {
   if (step.kind == StepKind::Stop && block.kind == ServiceKind::Process && process == nullptr)
     return go_on(job, Progress::Done, turn);  // only its stop program hung
   const std::optional<Command>& program = program_of(block, step.kind);
+  if (!job.program_failure.empty()) {
+    blame(job, job.program_failure);
+    return go_on(job, Progress::Failed, turn);
+  }
   blame(job, program && !job.action_ended
                  ? describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {})
                  : fmt::format("failed to {} within {}", verb(step.kind),
@@ -501,99 +491,8 @@ bool Engine::taken_up(const effect::SavedJob& job) const {
          });
 }
 
-// ---- people -------------------------------------------------------------------------------------------------------
-
-/// start, stop, restart: services that depend on each other go as one job, the others side by side.
-void Engine::command_jobs(const event::Command& command, Turn& turn) {
-  const ActionKind kind = kind_of(command.kind);
-  if (graph_->settings.shadow || graph_->settings.dry_run) {
-    turn.replies.push_back({command.id, false,
-                            graph_->settings.shadow ? "healer only watches (shadow): nothing is started or stopped"
-                                                    : "this is a dry run: nothing is started or stopped"});
-    return;
-  }
-  const std::vector<std::uint32_t> clusters = clusters_of(*graph_);
-  std::map<std::uint32_t, std::vector<ServiceId>> orders;
-  for (const ServiceId id : command.services)
-    if (id.index() < services_.size() && graph_->slots[id.index()]) orders[clusters[id.index()]].push_back(id);
-  PendingCommand pending{.command = command};
-  pending.outstanding = static_cast<std::uint32_t>(orders.size());
-  if (orders.empty()) {
-    turn.replies.push_back({command.id, true, fmt::format("no service {}", done(kind))});
-    return;
-  }
-  commands_.emplace(command.id.number(), std::move(pending));
-  for (auto& [cluster, services] : orders) {
-    if (const std::string why = busy_with(kind, services); !why.empty()) {
-      finish_command(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
-      continue;
-    }
-    for (const ServiceId id : services) {
-      services_[id.index()].starts = {};  // a person's word begins afresh
-      if (kind == ActionKind::Restart) monitor(id, command.by, turn);
-    }
-    auto cause = std::make_shared<effect::Cause>();
-    cause->service = graph_->at(services.front()).name;
-    cause->event = EventKind::Action;
-    cause->state = effect::Cause::State::Succeeded;
-    cause->event_text = kind == ActionKind::Stop ? "Stopped" : kind == ActionKind::Start ? "Started" : "Restarted";
-    cause->action_text = to_string(kind);
-    cause->description = fmt::format("{} by {}", cause->event_text, command.by);
-    cause->when = turn.now.wall;
-    begin_job({.kind = kind,
-               .services = std::move(services),
-               .by = command.by,
-               .cause = std::move(cause),
-               .asked_by = command.id},
-              turn);
-  }
-}
-
-/// Why a person's job for these services cannot begin; empty: it can.
-std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& services) const {
-  if (kind != ActionKind::Stop)
-    for (const ServiceId id : services)
-      if (cannot_start(graph_->at(id))) return "it has no start program";
-  for (const JobStep& step : plan_steps(*graph_, kind, services, std::vector<bool>(services_.size(), true)))
-    if (const auto& job = services_[step.service.index()].job)
-      return fmt::format("the {} of {} is under way (job {})", to_string(jobs_.at(job->number()).kind),
-                         graph_->at(jobs_.at(job->number()).service).name, job->number());
-  return {};
-}
-
-/// One of a command's jobs has ended, or could not begin: `failure` says why, or is empty.
-void Engine::finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn) {
-  const auto found = commands_.find(id.number());
-  if (found == commands_.end()) return;
-  PendingCommand& pending = found->second;
-  if (!failure.empty()) pending.failed.emplace(service, failure);
-  if (--pending.outstanding > 0) return;
-  std::string text;
-  if (pending.failed.empty()) {
-    const std::size_t count = pending.command.services.size();
-    text = fmt::format("{} {} {}", count, count == 1 ? "service" : "services", done(kind_of(pending.command.kind)));
-  } else {
-    std::size_t left = kMostTold;
-    for (const auto& [failed, why] : pending.failed) {
-      if (left-- == 0) break;
-      text += (text.empty() ? "" : "\n") + why;
-    }
-    if (pending.failed.size() > kMostTold) text += fmt::format("\nand {} more", pending.failed.size() - kMostTold);
-  }
-  turn.replies.push_back({id, pending.failed.empty(), text});
-  commands_.erase(found);
-}
-
-void Engine::cancel_job(const event::Command& command, Turn& turn) {
-  const auto found = jobs_.find(command.job.number());
-  if (found == jobs_.end()) {
-    turn.replies.push_back({command.id, false, fmt::format("there is no job {} (any more)", command.job.number())});
-    return;
-  }
-  found->second.cancelled = true;
-  fail_job(command.job, fmt::format("cancelled by {}", command.by), turn);
-  turn.replies.push_back({command.id, true, fmt::format("job {} cancelled", command.job.number())});
-}
+// ---- ends
+// ------------------------------------------------------------------------------------------------------------
 
 /// Ends a job where it is, with the program that it waits for.
 void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {

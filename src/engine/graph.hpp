@@ -322,6 +322,9 @@ struct ServiceBlock {
   enum class Activity : std::uint8_t { Active, Passive } activity = Activity::Active;
   Hash128 key;  ///< hash of all that the block says (places left out)
   SourcePlace place;
+
+  /// Whether something says how to start it; what is no process needs nothing.
+  [[nodiscard]] bool can_start() const { return kind != ServiceKind::Process || start || restart; }
 };
 
 struct MailServer {
