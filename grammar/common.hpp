@@ -30,6 +30,16 @@ struct any_unit      : sor<second_unit, other_unit> {};
 struct tight_duration: tight<is_tight_duration> {};
 struct duration      : sor<seq<number, any_unit>, tight_duration> {};
 
+// 50, 50.5, 10MB, with or without a unit. Which units a quantity has the validator says.
+struct quantity_unit : token<Kind::Percent, Kind::SizeUnit, Kind::Rate, Kind::Packet, Kind::PacketRate, Kind::Operation, Kind::OperationRate,
+                             Kind::Millisecond, Kind::Second, Kind::Minute, Kind::Hour, Kind::Day, Kind::Month> { static constexpr std::string_view kExpected = ""; };
+struct quantity_week : text<"week", "weeks"> { static constexpr std::string_view kExpected = ""; };
+struct unit_of_quantity : sor<quantity_unit, extension<"'weeks' as a unit", quantity_week>> {};
+struct quantity_number : token<Kind::Number, Kind::Real> { static constexpr std::string_view kExpected = "a number"; };
+struct tight_quantity: tight<is_tight_quantity> {};
+struct quantity      : sor<seq<quantity_number, opt<unit_of_quantity>>,
+                           extension<"a number without a blank before its unit", tight_quantity>> {};
+
 // timeout 30 seconds
 struct seconds       : sor<seq<number, sor<second_unit, extension<"a timeout in other units than seconds", other_unit>>>,
                            extension<"a duration without a blank before its unit", tight_duration>> {};

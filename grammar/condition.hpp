@@ -1,37 +1,18 @@
 // SPDX-License-Identifier: MIT
-// if CONDITION [TOLERANCE] then ACTION [else if succeeded [TOLERANCE] then ACTION], of check program.
+// if CONDITION [TOLERANCE] then ACTION [else if succeeded [TOLERANCE] then ACTION].
+// if N restarts within M cycles then ACTION.
 #pragma once
 
-#include "grammar/common.hpp"
+#include "grammar/test.hpp"
 
 namespace healer::grammar {
 
 // clang-format off
 
-// status != 0
-// Monit takes `changed` for an operator, and the number after it for nothing: status changed 1.
-struct status_operator: token<Kind::Operator, Kind::Equal, Kind::Changed> { static constexpr std::string_view kExpected = "an operator such as '!='"; };
-struct comparison     : token<Kind::Operator, Kind::Equal> { static constexpr std::string_view kExpected = "an operator such as '!='"; };
-struct status_word    : token<Kind::Status> {};
-struct status_value   : number {};
-struct tight_status   : tight<is_tight_status> {};
-struct tight_status_operator : tight<is_tight_status_operator> {};
-struct tight_operand  : tight<is_tight_operand> {};
-struct status_test    : sor<seq<status_word, sor<status_value, seq<status_operator, status_value>,
-                                extension<"an operator without blanks around it", tight_operand>>>,
-                            extension<"an operator without blanks around it", sor<tight_status, seq<tight_status_operator, status_value>>>> {};
-
-// changed status
-struct changed_status : seq<token<Kind::Changed>, token<Kind::Status>> {};
-
-// content = "regular expression"
-struct pattern        : sor<string_word, extension<"a pattern that begins with '/'", token<Kind::Path>>> {};
-struct content_word   : token<Kind::Content> {};
-struct content_test   : seq<content_word, comparison, pattern> {};
-
 // `and`, `or` and parentheses are noise to the lexer: terms stand side by side.
-struct term           : sor<status_test, changed_status, content_test> {};
-struct condition      : seq<term, star<extension<"more than one condition", term>>> {};
+struct term           : sor<status_test, content_test, resource_test, lone_test, exist_test, owner_test, attribute_test, changed_status, changed_pid> {};
+struct more_terms     : star<extension<"more than one condition", term>> {};
+struct condition      : sor<seq<plus<resource_test>, more_terms>, seq<term, more_terms>> {};
 
 // exec "PROGRAM" [as uid U and gid G] [repeat every N cycles] [timeout D] [overlapping]
 struct exec_word      : token<Kind::Exec> {};
@@ -53,7 +34,10 @@ struct else_word      : token<Kind::Else> {};
 struct then_word      : token<Kind::Then> {};
 struct recovery       : seq<else_word, sor<seq<token<Kind::If>, token<Kind::Succeeded>, opt<recovery_tolerance>, then_word, recovery_action>,
                                            recovery_action>> {};
-struct if_statement   : seq<token<Kind::If>, condition, opt<main_tolerance>, then_word, main_action, opt<recovery>> {};
+struct give_up        : token<Kind::Timeout> {};
+struct if_restarts    : seq<restarts_test, then_word, sor<main_action, give_up>> {};
+struct if_condition   : seq<condition, opt<main_tolerance>, then_word, main_action> {};
+struct if_statement   : seq<token<Kind::If>, sor<if_restarts, if_condition>, opt<recovery>> {};
 // clang-format on
 
 }  // namespace healer::grammar

@@ -17,6 +17,7 @@ bool is_value(Kind kind) { return kind <= Kind::RawText; }
 
 std::string spelled(std::string_view spelling) {
   std::string out(spelling);
+  std::erase(out, '\v');
   std::ranges::replace(out, '\t', ' ');
   return out;
 }
@@ -25,7 +26,7 @@ void add_once(std::vector<std::string_view>& to, std::string_view one) {
   if (std::ranges::find(to, one) == to.end()) to.push_back(one);
 }
 
-std::string_view first_word(std::string_view spelling) { return spelling.substr(0, spelling.find_first_of(" \t")); }
+std::string_view first_word(std::string_view spelling) { return spelling.substr(0, spelling.find_first_of(" \t\v")); }
 
 /// The words that would have fitted.
 std::vector<std::string_view> candidates(const Expectation& expectation) {

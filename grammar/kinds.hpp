@@ -152,6 +152,7 @@ enum class Kind : std::uint8_t {
   Content,
   Match,
   Cpu,
+  CpuPart,
   TotalCpu,
   Memory,
   TotalMemory,

@@ -233,6 +233,8 @@ class Lexer {
       if (c == '\t') {
         if (!is_blank(peek(at))) return 0;
         at = skip(at, is_blank);
+      } else if (c == '\v') {
+        at = skip(at, is_blank);
       } else if (c == ' ' && entry.spelling[i + 1] == ' ') {
         if (peek(at) != ' ') return 0;
         at = skip(at, [](char x) { return x == ' '; });
@@ -270,7 +272,7 @@ class Lexer {
       add(Kind::Url, begin, url);
       return url;
     }
-    if (peek(end) == ':' && peek(end + 1) == ':') {
+    if (peek(end) == ':' && peek(end + 1) == ':' && text()[begin] != '/') {
       const std::size_t address = address_end(begin);
       add(Kind::Address, begin, address);
       return address;
@@ -369,12 +371,22 @@ class Lexer {
     return false;
   }
 
+  /// Names with ',' between them; ';' and parentheses are the same to Monit.
   void names() {
-    while (name(false)) {
-      const std::size_t comma = skip(at_, is_space);
-      if (peek(comma) != ',') return;
-      at_ = comma + 1;
-    }
+    const std::size_t begin = at_;
+    const std::size_t first = out_.tokens.size();
+    do {
+      skip_separators();
+      if (!name(true)) return;
+      // Monit wants the first one on the line of its word.
+      if (text().substr(begin, out_.tokens[first].offset - begin).find('\n') != std::string_view::npos)
+        out_.tokens[first].flags |= kGenerous;
+    } while (class_of(peek(skip(at_, is_space))) == Class::Skipped);
+  }
+
+  void skip_separators() {
+    for (; at_ < text().size() && (is_space(text()[at_]) || class_of(text()[at_]) == Class::Skipped); ++at_)
+      if (text()[at_] == '\n') line_begun_ = false;
   }
 
   void schedule() {

@@ -24,6 +24,43 @@ bool is_unit(std::string_view word) {
   }
 }
 
+/// Units of quantities that are measured.
+bool is_quantity_unit(std::string_view word) {
+  switch (kind_of_word(word)) {
+    case Kind::Percent:
+    case Kind::SizeUnit:
+    case Kind::Rate:
+    case Kind::Operation:
+    case Kind::OperationRate:
+    case Kind::Month: return true;
+    default: return is_unit(word);
+  }
+}
+
+/// A quantity in one word.
+bool is_measured(std::string_view word) {
+  switch (kind_of_word(word)) {
+    case Kind::Cpu:
+    case Kind::TotalCpu:
+    case Kind::Memory:
+    case Kind::TotalMemory:
+    case Kind::Swap:
+    case Kind::Children:
+    case Kind::Threads:
+    case Kind::LoadAverage:
+    case Kind::Read:
+    case Kind::Write:
+    case Kind::FileDescriptors:
+    case Kind::Uptime: return true;
+    default: return false;
+  }
+}
+
+bool is_quantity(std::string_view text) {
+  const auto parts = decimal_number(text);
+  return parts && (parts->rest.empty() || is_quantity_unit(parts->rest));
+}
+
 bool is_comparison(std::string_view sign) {
   const Kind kind = kind_of_word(sign);
   return kind == Kind::Operator || kind == Kind::Equal;
@@ -41,6 +78,17 @@ std::optional<TightNumber> tight_number(std::string_view text) {
   }
   if (end == 0) return std::nullopt;
   return TightNumber{value, text.substr(0, end), text.substr(end)};
+}
+
+std::optional<TightNumber> decimal_number(std::string_view text) {
+  auto parts = tight_number(text);
+  if (!parts || !parts->rest.starts_with('.')) return parts;
+  std::size_t end = parts->digits.size() + 1;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  if (end == parts->digits.size() + 1) return parts;
+  parts->digits = text.substr(0, end);
+  parts->rest = text.substr(end);
+  return parts;
 }
 
 std::optional<TightComparison> tight_comparison(std::string_view text) {
@@ -84,6 +132,26 @@ bool is_tight_status_operator(std::string_view text) {
 bool is_tight_operand(std::string_view text) {
   const auto parts = tight_comparison(text);
   return parts && parts->left.empty() && is_comparison(parts->operator_text) && all_digits(parts->right);
+}
+
+bool is_tight_quantity(std::string_view text) {
+  const auto parts = decimal_number(text);
+  return parts && is_quantity_unit(parts->rest);
+}
+
+bool is_tight_measured(std::string_view text) {
+  const auto parts = tight_comparison(text);
+  return parts && is_measured(parts->left) && is_comparison(parts->operator_text) && is_quantity(parts->right);
+}
+
+bool is_tight_measured_operator(std::string_view text) {
+  const auto parts = tight_comparison(text);
+  return parts && is_measured(parts->left) && is_comparison(parts->operator_text) && parts->right.empty();
+}
+
+bool is_tight_measured_operand(std::string_view text) {
+  const auto parts = tight_comparison(text);
+  return parts && parts->left.empty() && is_comparison(parts->operator_text) && is_quantity(parts->right);
 }
 
 }  // namespace healer::grammar

@@ -13,7 +13,7 @@ namespace healer::grammar {
 /// A number with what follows it; `number` saturates.
 struct TightNumber {
   std::uint64_t number = 0;
-  std::string_view digits;
+  std::string_view digits;  ///< of decimal_number(): with a fraction
   std::string_view rest;
 };
 
@@ -26,6 +26,8 @@ struct TightComparison {
 
 /// The number that a text begins with, where it does.
 [[nodiscard]] std::optional<TightNumber> tight_number(std::string_view text);
+/// The same with a fraction, where there is one; `number` is the whole part.
+[[nodiscard]] std::optional<TightNumber> decimal_number(std::string_view text);
 /// The first operator in a text and what is around it, where there is one.
 [[nodiscard]] std::optional<TightComparison> tight_comparison(std::string_view text);
 /// The kind of a word of the language, or String.
@@ -37,5 +39,10 @@ struct TightComparison {
 [[nodiscard]] bool is_tight_status(std::string_view text);           ///< status>0
 [[nodiscard]] bool is_tight_status_operator(std::string_view text);  ///< status>
 [[nodiscard]] bool is_tight_operand(std::string_view text);          ///< >0
+
+[[nodiscard]] bool is_tight_quantity(std::string_view text);           ///< 10MB, 5operations/s, 1.5percent
+[[nodiscard]] bool is_tight_measured(std::string_view text);           ///< cpu>5, memory>10MB
+[[nodiscard]] bool is_tight_measured_operator(std::string_view text);  ///< cpu>
+[[nodiscard]] bool is_tight_measured_operand(std::string_view text);   ///< >5, >10MB
 
 }  // namespace healer::grammar

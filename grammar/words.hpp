@@ -28,8 +28,9 @@ enum class LexState : std::uint8_t {
 };
 
 /// One spelling, in lower case: the language does not tell cases apart. Between the words of a spelling stands what
-/// joins them: one space for exactly one, two for one or more, a tab for one or more blanks; never a newline, a comment
-/// or a noise word. The last of several words need not end where the spelling ends (`check programx` names `x`).
+/// joins them: one space for exactly one, two for one or more, a tab for one or more blanks, a vertical tab for any
+/// number of them; never a newline, a comment or a noise word. The last of several words need not end where the
+/// spelling ends (`check programx` names `x`).
 struct WordEntry {
   std::string_view spelling;
   Kind kind;
@@ -79,6 +80,7 @@ inline constexpr WordEntry kWords[] = {
     // Signs.
     {"=", Kind::Equal},
     {"==", Kind::Operator},
+    {"percent", Kind::Percent},
     {"!=", Kind::Operator},
     {"<", Kind::Operator},
     {">", Kind::Operator},
@@ -136,7 +138,7 @@ inline constexpr WordEntry kWords[] = {
     {"start", Kind::Start, LexState::Assigned},
     {"stop", Kind::Stop, LexState::Assigned},
     {"restart", Kind::Restart, LexState::Assigned},
-    {"restarts", Kind::Restart, LexState::Assigned},
+    {"restarts", Kind::Restart},
     {"unmonitor", Kind::Unmonitor},
     {"timeout", Kind::Timeout},
     {"uid", Kind::Uid},
@@ -308,6 +310,27 @@ inline constexpr WordEntry kWords[] = {
     {"memory", Kind::Memory},
     {"totalmem", Kind::TotalMemory},
     {"totalmemory", Kind::TotalMemory},
+    {"cpu\v(\vuser\v)", Kind::CpuPart},
+    {"cpu\vusage\v(\vuser\v)", Kind::CpuPart},
+    {"cpu\v(\vsystem\v)", Kind::CpuPart},
+    {"cpu\vusage\v(\vsystem\v)", Kind::CpuPart},
+    {"cpu\v(\vwait\v)", Kind::CpuPart},
+    {"cpu\vusage\v(\vwait\v)", Kind::CpuPart},
+    {"cpu\v(\vnice\v)", Kind::CpuPart},
+    {"cpu\vusage\v(\vnice\v)", Kind::CpuPart},
+    {"cpu\v(\vhardirq\v)", Kind::CpuPart},
+    {"cpu\vusage\v(\vhardirq\v)", Kind::CpuPart},
+    {"cpu\v(\vsoftirq\v)", Kind::CpuPart},
+    {"cpu\vusage\v(\vsoftirq\v)", Kind::CpuPart},
+    {"cpu\v(\vsteal\v)", Kind::CpuPart},
+    {"cpu\vusage\v(\vsteal\v)", Kind::CpuPart},
+    {"cpu\v(\vguest\v)", Kind::CpuPart},
+    {"cpu\vusage\v(\vguest\v)", Kind::CpuPart},
+    {"cpu\v(\vguestnice\v)", Kind::CpuPart},
+    {"cpu\vusage\v(\vguestnice\v)", Kind::CpuPart},
+    {"loadavg\v(\v1min\v)", Kind::LoadAverage},
+    {"loadavg\v(\v5min\v)", Kind::LoadAverage},
+    {"loadavg\v(\v15min\v)", Kind::LoadAverage},
     {"swap", Kind::Swap},
     {"loadavg", Kind::LoadAverage},
     {"core", Kind::Core},

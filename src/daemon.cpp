@@ -28,9 +28,11 @@
 #include "identity.hpp"
 #include "paths.hpp"
 #include "rules_loader.hpp"
+#include "runtime/action_files.hpp"
 #include "runtime/action_runner.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host.hpp"
+#include "runtime/inspector.hpp"
 #include "runtime/log_sink.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mailer.hpp"
@@ -69,6 +71,8 @@ class Daemon : public EffectSink {
   void perform(effect::StartRun& effect);
   void perform(effect::CancelRun& effect);
   void perform(effect::Exec& effect);
+  void perform(effect::EndAction& effect);
+  void perform(effect::Signal& effect);
   void perform(effect::Adopt& effect);
   void perform(effect::Alert& effect);
   void perform(effect::Commit& effect);
@@ -110,6 +114,7 @@ class Daemon : public EffectSink {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<runtime::Spawner> spawner_;
   std::unique_ptr<runtime::ProcessRunner> runs_;
+  std::unique_ptr<runtime::Inspector> looks_;
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::Mailer> mailer_;
   std::unique_ptr<control::Commands> commands_;
@@ -163,19 +168,27 @@ void Daemon::handle(const Event& event) {
 
 void Daemon::perform(effect::StartRun& effect) {
   const auto& block = engine_->graph()->slots[effect.service.index()];
+  if (block->kind != ServiceKind::Program) return looks_->look(effect.service, effect.run, block);
   runs_->start({.service = effect.service,
                 .run = effect.run,
                 .block = block,
                 .environment = actions::check_environment(base_, block->program.command.identity, block->name)});
 }
 
-void Daemon::perform(effect::CancelRun& effect) { runs_->cancel(effect.run); }
+void Daemon::perform(effect::CancelRun& effect) {  // of one of the two: the other does not know it
+  runs_->cancel(effect.run);
+  looks_->cancel(effect.run);
+}
 
 void Daemon::perform(effect::Exec& effect) {
-  std::vector<std::string> environment =
-      actions::action_environment(base_, effect.command.identity, *effect.cause, runtime::local_civil);
+  std::vector<std::string> environment = actions::action_environment(base_, effect.command.identity, *effect.cause,
+                                                                     runtime::local_civil, effect.job != JobId{});
   actions_->start({.action = effect.action, .command = effect.command, .environment = std::move(environment)});
 }
+
+void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action); }
+
+void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
 
 void Daemon::perform(effect::Adopt& effect) { actions_->adopt(effect.action); }
 
@@ -346,6 +359,8 @@ void Daemon::open_shells(const Settings& settings) {
   spawner_ = std::make_unique<runtime::Spawner>(loop_, runtime::Spawner::Options{.defaults = launch_defaults_});
   runs_ = std::make_unique<runtime::ProcessRunner>(loop_, *spawner_, runtime::ProcessRunner::Options{},
                                                    [this](event::Observed seen) { handle(std::move(seen)); });
+  looks_ = std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{},
+                                                [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(loop_, *spawner_,
                                                      runtime::ActionRunner::Options{.directory = paths_.action_dir},
                                                      [this](const Event& event) { handle(event); });
@@ -373,14 +388,16 @@ void Daemon::configure_log(const Settings& settings) {
 }
 
 Result<void> Daemon::open_control() {
-  commands_ = std::make_unique<control::Commands>(
-      control::DaemonHooks{.engine = *engine_,
-                           .store = *store_,
-                           .now = runtime::now,
-                           .submit = [this](event::Command command) { handle(std::move(command)); },
-                           .reload = [this](Answer answer) { reload(std::move(answer)); },
-                           .quit = [this] { stop(); },
-                           .version = HEALER_VERSION});
+  commands_ = std::make_unique<control::Commands>(control::DaemonHooks{
+      .engine = *engine_,
+      .store = *store_,
+      .now = runtime::now,
+      .submit = [this](event::Command command) { handle(std::move(command)); },
+      .reload = [this](Answer answer) { reload(std::move(answer)); },
+      .quit = [this] { stop(); },
+      .output_path =
+          [files = runtime::ActionFiles(paths_.action_dir)](ActionId action) { return files.output_path(action); },
+      .version = HEALER_VERSION});
   if (paths_.socket.empty()) return {};
   auto server = control::Server::open(
       loop_.uv(), *commands_, {.path = paths_.socket, .group = control::group_id(std::string(control::kControlGroup))});
@@ -450,6 +467,10 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
   if (good) {
     std::shared_ptr<const Graph> before = engine_->graph();
     handle(event::Swap{outcome.plan});
+    for (const SlotChange& change : outcome.plan->changes) {
+      const auto& block = engine_->graph()->slots[change.service.index()];
+      if (!block || block->kind == ServiceKind::Program) looks_->forget(change.service);
+    }
     use(engine_->graph()->settings);
     warn_of_restart(engine_->graph()->settings);
     store_->save_sources(sources_of(outcome.loaded.result));

@@ -15,6 +15,7 @@
 #include "control/wire.hpp"
 #include "healerctl_ask.hpp"
 #include "healerctl_output.hpp"
+#include "healerctl_procmatch.hpp"
 #include "healerctl_simulate.hpp"
 #include "util/text.hpp"
 
@@ -33,6 +34,8 @@ struct Arguments {
   std::string since;
   SimulateOptions simulate;
   bool simulates = false;
+  std::string procmatch;  ///< the expression; empty: another command
+  bool dot = false;       ///< graph: said though it is the default
 };
 
 CLI::App* add(CLI::App& app, Arguments& arguments, Verb verb, const std::string& help) {
@@ -47,6 +50,20 @@ void add_selection(CLI::App* command, Request& request, const std::string& names
   command->add_option("-g,--group", request.groups, "All services of the group (may be given again)")
       ->type_name("GROUP")
       ->allow_extra_args(false);
+}
+
+void add_jobs(CLI::App& app, Arguments& arguments) {
+  CLI::App* jobs = app.add_subcommand("jobs", "What is under way: starts, stops, restarts, programs of actions");
+  jobs->fallthrough();
+  jobs->require_subcommand(0, 1);
+  jobs->callback([&arguments, jobs] {
+    if (jobs->get_subcommands().empty()) arguments.request.verb = Verb::Jobs;
+  });
+  for (const auto& [verb, help] : {std::pair(Verb::Follow, "Print the output of its programs until they have ended"),
+                                   {Verb::Cancel, "End a start, stop or restart"}}) {
+    CLI::App* command = add(*jobs, arguments, verb, help);
+    command->add_option("id", arguments.request.id, "The number that `jobs` shows")->type_name("ID")->required();
+  }
 }
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -88,6 +105,33 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("PATH")
       ->excludes(follow);
 
+  add_jobs(app, arguments);
+  CLI::App* report = add(app, arguments, Verb::Report, "How many services are up and down");
+  report->add_option("type", arguments.ask.report, "Only this number")
+      ->type_name("up|down|initialising|unmonitored|total")
+      ->transform([](const std::string& word) { return word == "initializing" ? "initialising" : word; })
+      ->check(CLI::IsMember({"up", "down", "initialising", "unmonitored", "total"}));
+  CLI::App* names = add(app, arguments, Verb::Names, "The names of the services, one a line");
+  names->add_flag("--groups", arguments.ask.groups, "Those of the groups");
+  CLI::App* graph = app.add_subcommand("graph", "Services, dependencies and rules as a graph");
+  graph->fallthrough();
+  graph->callback([&arguments] {
+    arguments.request.verb = Verb::Status;
+    arguments.ask.graph = true;
+  });
+  add_selection(graph, request, "Services; all where none is named");
+  auto* dot = graph->add_flag("--dot", arguments.dot, "In the language of graphviz; so it is by default");
+  graph->add_flag("--svg", arguments.ask.svg, "As a picture, SVG")->excludes(dot);
+
+  for (const auto& [verb, help] : {std::pair(Verb::Start, "Start services, first what they depend on"),
+                                   {Verb::Stop, "Stop services, first what depends on them"},
+                                   {Verb::Restart, "Restart services, with what depends on them"}})
+    add_selection(add(app, arguments, verb, help), request, "Services, or all");
+  CLI::App* pause = add(app, arguments, Verb::Pause, "Do nothing but alert: [NAME... | all] [for DURATION]");
+  add_selection(pause, request, "Services (all where none is named), and for how long, such as: for 2 hours");
+  pause->add_option("--reason", request.reason, "Why, for the history")->type_name("TEXT");
+  add_selection(add(app, arguments, Verb::Resume, "End a pause"), request, "Services; all where none is named");
+
   add_selection(add(app, arguments, Verb::Monitor, "Begin to check services again"), request, "Services, or all");
   add_selection(add(app, arguments, Verb::Unmonitor, "Check services no more"), request, "Services, or all");
   add_selection(add(app, arguments, Verb::Validate, "Check services now; 1 where one of them has failed"), request,
@@ -97,6 +141,13 @@ void describe(CLI::App& app, Arguments& arguments) {
   add(app, arguments, Verb::Reload, "Read the rules files again");
   add(app, arguments, Verb::Quit, "End healerd, and wait for its end");
   add(app, arguments, Verb::Ping, "See whether healerd answers, and which version it is");
+
+  CLI::App* procmatch = app.add_subcommand("procmatch", "Which processes match, and which a check takes (no daemon)");
+  procmatch->fallthrough();
+  procmatch->add_option("regex", arguments.procmatch, "As after `check process NAME matching`")
+      ->type_name("REGEX")
+      ->required()
+      ->check([](const std::string& text) { return text.empty() ? "REGEX must not be empty" : ""; });
 
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
   simulate->fallthrough();
@@ -109,9 +160,25 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->required();
 }
 
+/// Takes "for 2 hours" off the end of the names. Empty where all is well.
+std::string take_span(Request& request) {
+  const auto word = std::find(request.names.rbegin(), request.names.rend(), "for");
+  if (word == request.names.rend()) return {};
+  std::string text;
+  for (auto part = word.base(); part != request.names.end(); ++part) text += (text.empty() ? "" : " ") + *part;
+  request.span = parse_duration(text);
+  if (!request.span || *request.span == Duration{0})
+    return fmt::format("for {}: not a duration (such as \"2 hours\" or 90m)", text);
+  request.names.erase(word.base() - 1, request.names.end());
+  return {};
+}
+
 /// What CLI11 cannot say by itself. Empty where all is well.
-std::string complaint(Arguments& arguments, bool explicit_selection) {
+std::string complaint(Arguments& arguments) {
   Request& request = arguments.request;
+  if (request.verb == Verb::Pause)
+    if (std::string wrong = take_span(request); !wrong.empty()) return wrong;
+  const bool explicit_selection = !request.names.empty() || !request.groups.empty();
   if (!arguments.since.empty()) {
     request.since = parse_duration(arguments.since);
     if (!request.since) return fmt::format("--since {}: not a duration (such as \"2 hours\" or 90m)", arguments.since);
@@ -122,12 +189,16 @@ std::string complaint(Arguments& arguments, bool explicit_selection) {
     request.names.clear();
   }
   if (control::acts(request.verb)) {
-    if (request.verb == Verb::Validate && !explicit_selection) request.all = true;
-    const bool selective =
-        request.verb == Verb::Monitor || request.verb == Verb::Unmonitor || request.verb == Verb::Accept;
+    const bool broad = request.verb == Verb::Validate || request.verb == Verb::Pause || request.verb == Verb::Resume;
+    if (broad && !explicit_selection) request.all = true;
+    const bool selective = request.verb == Verb::Monitor || request.verb == Verb::Unmonitor ||
+                           request.verb == Verb::Accept || request.verb == Verb::Start || request.verb == Verb::Stop ||
+                           request.verb == Verb::Restart;
     if (selective && !explicit_selection)
       return fmt::format("{} which services? Name them or a group (-g), or say \"all\"", to_string(request.verb));
   }
+  if (arguments.ask.graph && arguments.output.json)
+    return "graph prints a graph, no JSON: `status --json` has all that is in it";
   return {};
 }
 
@@ -167,9 +238,9 @@ int run(int count, char** words) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return usage(count == 1 ? "which command?" : error.what());
   }
-  const bool selects = !arguments.request.names.empty() || !arguments.request.groups.empty();
-  if (const std::string wrong = complaint(arguments, selects); !wrong.empty()) return usage(wrong);
+  if (const std::string wrong = complaint(arguments); !wrong.empty()) return usage(wrong);
   Output output(arguments.output);
+  if (!arguments.procmatch.empty()) return procmatch(arguments.procmatch, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);
   return ask(arguments.socket, arguments.request, arguments.ask, output);
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,17 +33,24 @@ using control::Verb;
 
 constexpr Duration kQuitPatience = minutes{2};
 
-std::string_view list_name(Verb verb) { return verb == Verb::History ? "records" : "services"; }
+std::string_view list_name(Verb verb) {
+  return verb == Verb::History ? "records" : verb == Verb::Jobs ? "jobs" : "services";
+}
+
+/// Whether the answer goes on for as long as something else does: as a document it would be of no use before its end.
+bool goes_on(const Request& request) { return request.follow || request.verb == Verb::Follow; }
 
 /// Prints what a reading command is answered, as it comes.
 class Listing {
  public:
-  Listing(const Request& request, Output& output) : request_(request), output_(output) {}
+  Listing(const Request& request, const AskOptions& options, Output& output)
+      : request_(request), options_(options), output_(output) {}
 
   void head(const Json& header) {
     header_ = header;
-    if (output_.json() && !request_.follow) output_.open_list(header, list_name(request_.verb));
-    if (!output_.json() && request_.verb == Verb::Status)
+    const bool document = output_.json() && !goes_on(request_) && request_.verb != Verb::Report;
+    if (document) output_.open_list(header, list_name(request_.verb));
+    if (!output_.json() && request_.verb == Verb::Status && !options_.graph)
       output_.print(render_daemon(header.at("daemon").get<DaemonView>(), output_.style()));
   }
 
@@ -50,33 +59,46 @@ class Listing {
     const control::Style style = output_.style();
     switch (request_.verb) {
       case Verb::Summary: rows_.push_back(json.get<control::ServiceSummary>()); break;
-      case Verb::Status: output_.print("\n" + render_status(json.get<control::ServiceStatus>(), style)); break;
+      case Verb::Status:
+        if (options_.graph)
+          graph_.push_back(json.get<control::ServiceStatus>());
+        else
+          output_.print("\n" + render_status(json.get<control::ServiceStatus>(), style));
+        break;
+      case Verb::Jobs: jobs_.push_back(json.get<control::JobView>()); break;
+      case Verb::Names: name(json.get<control::ServiceName>()); break;
+      case Verb::Follow: output(json.get<control::OutputView>()); break;
       case Verb::Explain:
         output_.print((std::exchange(first_, false) ? "" : "\n") +
                       render_explanation(json.get<control::ServiceExplanation>(), style));
         break;
       default: output_.print(render_record(json.get<RecordView>(), style));
     }
-    if (request_.follow) output_.flush();
+    if (goes_on(request_)) output_.flush();
   }
 
   void end(const Json& end) {
-    if (request_.follow) return followed(end.get<Done>());
-    const bool counted = request_.verb == Verb::Status || request_.verb == Verb::Summary;
+    if (request_.verb == Verb::History && request_.follow) return followed(end.get<Done>());
+    const bool counted = request_.verb == Verb::Status || request_.verb == Verb::Summary ||
+                         request_.verb == Verb::Report || request_.verb == Verb::Names;
     if (counted) totals_ = end.get<Totals>();
-    if (output_.json()) return output_.close_list(counted ? Json{{"totals", end}} : Json::object());
+    if (output_.json()) return json_end(counted ? Json{{"totals", end}} : Json::object());
     const control::Style style = output_.style();
     if (request_.verb == Verb::Summary)
       output_.print(render_summary(header_.at("daemon").get<DaemonView>(), rows_, totals_, style));
-    if (request_.verb == Verb::Status) output_.print("\n" + render_totals(totals_, style));
+    if (request_.verb == Verb::Report) output_.print(control::render_report(totals_, options_.report));
+    if (request_.verb == Verb::Jobs) output_.print(control::render_jobs(jobs_, style));
+    if (request_.verb != Verb::Status) return;
+    if (!options_.graph) return output_.print("\n" + render_totals(totals_, style));
+    output_.print(options_.svg ? control::render_svg(graph_) : control::render_dot(graph_));
   }
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
 
  private:
   void json_item(const Json& json) {
-    if (!request_.follow) return output_.item(json);
-    output_.print(control::to_line(json) + "\n");  // a document that never ends would be of no use
+    if (!goes_on(request_)) return output_.item(json);
+    output_.print(control::to_line(json) + "\n");
     output_.flush();
   }
 
@@ -85,11 +107,38 @@ class Listing {
     if (!output_.json() && output_.style().width != 0) output_.print(printable(done.text) + "\n");
   }
 
+  void json_end(const Json& tail) {
+    if (goes_on(request_)) return;
+    if (request_.verb != Verb::Report) return output_.close_list(tail);
+    Json document = header_;
+    document.update(tail);
+    output_.print(control::to_line(document) + "\n");
+  }
+
+  /// A name a line; each group once.
+  void name(const control::ServiceName& service) {
+    if (!options_.groups) return output_.print(printable(service.name) + "\n");
+    for (const std::string& group : service.groups)
+      if (groups_.insert(to_lower(group)).second) output_.print(printable(group) + "\n");
+  }
+
+  /// Of a job with several programs each is announced.
+  void output(const control::OutputView& part) {
+    if (followed_ != 0 && part.action != followed_) output_.print(fmt::format("==> {} <==\n", printable(part.doing)));
+    followed_ = part.action;
+    output_.print(control::render_output(part.text));
+  }
+
   const Request& request_;
+  const AskOptions& options_;
   Output& output_;
   Json header_;
   bool first_ = true;
   std::vector<control::ServiceSummary> rows_;
+  std::vector<control::ServiceStatus> graph_;
+  std::vector<control::JobView> jobs_;
+  std::set<std::string> groups_;
+  std::uint64_t followed_ = 0;
   Totals totals_;
 };
 
@@ -119,7 +168,7 @@ int read_state(const std::string& path, const Request& request, Output& output) 
   query.limit = request.limit != 0 ? request.limit : request.since ? control::kMaxRecords : 100;
   const auto records = (*reader)->history(query);
   if (!records) return output.fail({"state", fmt::format("cannot read the history: {}", records.error().what), ""});
-  Listing listing(request, output);
+  Listing listing(request, {}, output);
   listing.head({{"version", control::kWireVersion}, {"command", "history"}});
   for (const engine::Record& record : *records) listing.item(control::view_record(record));
   listing.end(Json::object());
@@ -156,7 +205,7 @@ int ask(const std::string& socket, const Request& request, const AskOptions& opt
     return show_done(reply.header, done, output);
   }
 
-  Listing listing(request, output);
+  Listing listing(request, options, output);
   const control::Reply reply = client.call(
       request, [&](const Json& item) { listing.item(item); }, [&](const Json& header) { listing.head(header); });
   if (!reply.ok()) return output.fail(*reply.failure);

@@ -12,6 +12,10 @@ namespace healer {
 struct AskOptions {
   bool exit_code = false;  ///< status, summary: exit with 1 where a service stands failed
   std::string state_file;  ///< history: read this instead of asking
+  std::string report;      ///< report: the one number; empty: all of them
+  bool groups = false;     ///< names: those of the groups
+  bool graph = false;      ///< status: as a graph
+  bool svg = false;        ///< graph: as a picture
 };
 
 /// Returns the exit status.

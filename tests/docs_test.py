@@ -24,7 +24,8 @@ def code_blocks(name: str) -> list[str]:
 
 
 def is_rules(text: str) -> bool:
-    return bool(re.search(r"^\s*check program \S+ with path", text, re.M)) and "$ " not in text and "error:" not in text
+    found = re.search(r"^\s*check (program|process|system) \S+", text, re.M)
+    return bool(found) and "$ " not in text and "error:" not in text
 
 
 def accepted(rules: str) -> str:

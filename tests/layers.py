@@ -35,7 +35,8 @@ LAW = {
     "control/render": ({"control/wire", "util"}, {"json"}),
     "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
     "healerctl": ({"control/client", "control/render", "control/views", "control/wire", "config", "engine", "grammar",
-                   "util", "store", "runtime/clock", "runtime/host"}, {"cli11", "json"}),
+                   "util", "store", "runtime/clock", "runtime/host", "runtime/pattern", "runtime/proc_stat",
+                   "runtime/proc_table"}, {"cli11", "json"}),
     "": ({"util", "grammar", "engine", "actions", "config", "runtime", "store", "control", "daemon", "registries"},
          set(LIBRARIES)),  # daemon, healerd: the composition root
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "actions/environment.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 namespace healer::actions {
@@ -27,6 +29,16 @@ void set_both(std::vector<std::string>& environment, const std::string& name, st
   set(environment, "HEALER_" + name, value);
 }
 
+void set_process(std::vector<std::string>& environment, const engine::effect::Cause::Process& process, bool all) {
+  const auto set_known = [&](const std::string& name, auto value, const std::string& text) {
+    if (all || value >= 0) set_both(environment, name, text);
+  };
+  set_known("PROCESS_PID", process.pid, std::to_string(process.pid));
+  set_known("PROCESS_MEMORY", process.memory_kb, std::to_string(process.memory_kb));
+  set_known("PROCESS_CHILDREN", process.children, std::to_string(process.children));
+  set_known("PROCESS_CPU_PERCENT", process.cpu_percent, fmt::format("{:.1f}", process.cpu_percent));
+}
+
 }  // namespace
 
 std::vector<std::string> check_environment(const BaseEnvironment& base, const engine::Identity& identity,
@@ -41,13 +53,17 @@ std::vector<std::string> check_environment(const BaseEnvironment& base, const en
 }
 
 std::vector<std::string> action_environment(const BaseEnvironment& base, const engine::Identity& identity,
-                                            const engine::effect::Cause& cause, const CivilClock& civil) {
+                                            const engine::effect::Cause& cause, const CivilClock& civil, bool of_job) {
   std::vector<std::string> environment = check_environment(base, identity, cause.service);
   set_both(environment, "EVENT", cause.event_text);
   set_both(environment, "DESCRIPTION", std::string_view(cause.description).substr(0, kMaxDescription));
   set_both(environment, "DATE", format_monit_date(civil(cause.when)));
   set_both(environment, "HOST", base.host);
-  set_both(environment, "PROGRAM_STATUS", std::to_string(cause.program_status));
+  if (cause.process) {
+    set_process(environment, *cause.process, of_job);
+  } else {
+    set_both(environment, "PROGRAM_STATUS", std::to_string(cause.program_status));
+  }
   return environment;
 }
 

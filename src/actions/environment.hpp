@@ -30,10 +30,14 @@ struct BaseEnvironment {
 [[nodiscard]] std::vector<std::string> check_environment(const BaseEnvironment& base, const engine::Identity& identity,
                                                          std::string_view service);
 
-/// "NAME=value" texts of the program of an action: also _EVENT, _DESCRIPTION, _DATE, _HOST and _PROGRAM_STATUS of its
-/// cause. A description of more than kMaxDescription bytes is cut, since the kernel refuses longer variables.
+/// "NAME=value" texts of the program of an action: also _EVENT, _DESCRIPTION, _DATE and _HOST of its cause, and
+/// _PROGRAM_STATUS, or of a process service _PROCESS_PID, _MEMORY, _CHILDREN and _CPU_PERCENT. What is not known of the
+/// process, or because it is gone, is not set, so that nobody's `kill $MONIT_PROCESS_PID` means everybody; only the
+/// programs that start and stop a service (`of_job`) are told -1, as Monit does. A description of more than
+/// kMaxDescription bytes is cut, since the kernel refuses longer variables.
 [[nodiscard]] std::vector<std::string> action_environment(const BaseEnvironment& base, const engine::Identity& identity,
-                                                          const engine::effect::Cause& cause, const CivilClock& civil);
+                                                          const engine::effect::Cause& cause, const CivilClock& civil,
+                                                          bool of_job = false);
 
 inline constexpr std::size_t kMaxDescription = 64 * 1024;
 

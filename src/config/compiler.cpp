@@ -8,7 +8,9 @@
 #include "config/cron.hpp"
 #include "config/fingerprint.hpp"
 #include "config/passes.hpp"
+#include "config/quantity.hpp"
 #include "config/rule_text.hpp"
+#include "config/silence.hpp"
 #include "config/vocabulary.hpp"
 #include "util/text.hpp"
 
@@ -49,6 +51,7 @@ engine::Recipient recipient(const AlertSyntax& alert) {
   if (alert.events.empty()) named.set();
   return {.address = alert.address.value,
           .events = alert.negated && !alert.events.empty() ? ~named : named,
+          .listed = !alert.negated && !alert.events.empty(),
           .reminder = bounded<std::uint16_t>(alert.reminder ? alert.reminder->value : 0),
           .format = mail_format(alert.format)};
 }
@@ -149,20 +152,55 @@ class SettingsCompiler {
 
 // ---- check --------------------------------------------------------------------------------------------------------
 
+constexpr std::uint64_t kMaxWindow = 64;
+
+/// The event that a test raises, as Monit names it.
+struct EventOf {
+  using Event = engine::EventKind;
+  Event operator()(const StatusSyntax&) const { return Event::Status; }
+  Event operator()(const ChangedStatusSyntax&) const { return Event::Status; }
+  Event operator()(const ContentSyntax&) const { return Event::Content; }
+  Event operator()(const ResourceSyntax& test) const {
+    return test.name.value == "uptime" ? Event::Uptime : Event::Resource;
+  }
+  Event operator()(const ExistSyntax& test) const { return test.negated ? Event::NonExist : Event::Exist; }
+  Event operator()(const OwnerSyntax& test) const {
+    return test.kind == OwnerSyntax::Kind::Gid ? Event::Gid : Event::Uid;
+  }
+  Event operator()(const ChangedPidSyntax& test) const { return test.parent ? Event::Ppid : Event::Pid; }
+  Event operator()(const AttributeSyntax&) const { return Event::Invalid; }
+  Event operator()(const RestartsSyntax&) const { return Event::Timeout; }
+};
+
 class ServiceCompiler {
  public:
-  ServiceCompiler(const engine::Settings& settings, const Identities& identities, const Sources& sources)
-      : settings_(settings), identities_(identities), sources_(sources) {}
+  /// `names`: of the services, by their names in lower case.
+  ServiceCompiler(const engine::Settings& settings, const Lookups& lookups, const Sources& sources,
+                  const std::map<std::string, std::string>& names)
+      : settings_(settings), lookups_(lookups), sources_(sources), names_(names) {}
 
-  std::shared_ptr<const engine::ServiceBlock> compile(const CheckProgramSyntax& check) {
+  std::shared_ptr<const engine::ServiceBlock> compile(const CheckSyntax& check) {
     block_ = {};
+    check_ = &check;
+    programs_ = programs_of(check);
     texts_.clear();
     silenced_.clear();
     comes_alive_ = false;
     block_.name = check.name.value;
     block_.place = place(check.range);
-    block_.program.command = command(check.command);
-    block_.program.output_limit = settings_.limits.program_output;
+    switch (check.kind) {
+      case CheckSyntax::Kind::Program:
+        block_.kind = engine::ServiceKind::Program;
+        block_.program.command = command(check.command);
+        block_.program.output_limit = settings_.limits.program_output;
+        break;
+      case CheckSyntax::Kind::Process:
+        block_.kind = engine::ServiceKind::Process;
+        if (check.pid_file) block_.process.pid_file = check.pid_file->value;
+        if (check.pattern) block_.process.pattern = check.pattern->value;
+        break;
+      case CheckSyntax::Kind::System: block_.kind = engine::ServiceKind::System; break;
+    }
     // The schedule first: the tolerances may depend on it.
     for (const ServiceStatement& statement : check.statements)
       if (const auto* every = std::get_if<EverySyntax>(&statement)) schedule(*every);
@@ -186,7 +224,8 @@ class ServiceCompiler {
   [[nodiscard]] engine::Command command(const CommandSyntax& syntax) const {
     engine::Command result;
     result.arguments = syntax.arguments;
-    if (const auto found = identities_.find(&syntax); found != identities_.end()) result.identity = found->second;
+    if (const auto found = lookups_.identities.find(&syntax); found != lookups_.identities.end())
+      result.identity = found->second;
     if (syntax.timeout) result.timeout = bounded(syntax.timeout->value);
     return result;
   }
@@ -222,8 +261,8 @@ class ServiceCompiler {
       // `3 times` are three runs, however the cycles are counted; there may not be as many in the window.
       count = is_plain ? window : std::min(count, window);
     }
-    result.count = bounded<std::uint8_t>(count);
-    result.window = bounded<std::uint8_t>(window);
+    result.window = static_cast<std::uint8_t>(std::min(window, kMaxWindow));
+    result.count = static_cast<std::uint8_t>(std::min<std::uint64_t>(count, result.window));
     return result;
   }
 
@@ -235,10 +274,10 @@ class ServiceCompiler {
         result.command = command(syntax.command);
         break;
       case ActionSyntax::Kind::Unmonitor: result.kind = engine::ActionKind::Unmonitor; break;
-      case ActionSyntax::Kind::Alert:
-      case ActionSyntax::Kind::Start:
-      case ActionSyntax::Kind::Stop:
-      case ActionSyntax::Kind::Restart: break;
+      case ActionSyntax::Kind::Start: result.kind = engine::ActionKind::Start; break;
+      case ActionSyntax::Kind::Stop: result.kind = engine::ActionKind::Stop; break;
+      case ActionSyntax::Kind::Restart: result.kind = engine::ActionKind::Restart; break;
+      case ActionSyntax::Kind::Alert: break;
     }
     result.repeat = bounded<std::uint16_t>(syntax.repeat ? syntax.repeat->value : 0);
     result.overlapping = syntax.overlapping;
@@ -258,6 +297,23 @@ class ServiceCompiler {
                                .negated = syntax.negated};
   }
 
+  engine::Test test(const ResourceSyntax& syntax) {
+    const QuantityReading reading = read_quantity(check_->kind, syntax);
+    return engine::ResourceTest{
+        .metric = reading.metric, .comparison = comparison(syntax.comparison), .value = reading.value};
+  }
+  engine::Test test(const ExistSyntax& syntax) { return engine::ExistTest{.exists = !syntax.negated}; }
+  engine::Test test(const OwnerSyntax& syntax) {
+    const auto found = lookups_.owners.find(&syntax);
+    return engine::OwnerTest{.which = static_cast<engine::OwnerTest::Which>(syntax.kind),
+                             .id = found == lookups_.owners.end() ? 0 : found->second};
+  }
+  engine::Test test(const ChangedPidSyntax& syntax) { return engine::PidChanged{.parent = syntax.parent}; }
+  engine::Test test(const AttributeSyntax& syntax) {
+    return engine::AttributeTest{.attribute = syntax.attribute.value};
+  }
+  engine::Test test(const RestartsSyntax&) { return engine::RestartsTest{}; }
+
   void add(const IfSyntax& syntax) {
     engine::Rule rule;
     bool changes = false;
@@ -265,18 +321,19 @@ class ServiceCompiler {
     for (const TermSyntax& term : syntax.condition) {
       rule.condition.push_back({.test = std::visit([this](const auto& node) { return test(node); }, term.test),
                                 .or_before = term.or_before});
-      changes = changes || std::holds_alternative<ChangedStatusSyntax>(term.test);
-      content_only = content_only && std::holds_alternative<ContentSyntax>(term.test);
+      changes = changes || std::holds_alternative<ChangedStatusSyntax>(term.test) ||
+                std::holds_alternative<ChangedPidSyntax>(term.test);
+      const bool is_content = std::holds_alternative<ContentSyntax>(term.test);
+      if (!is_content || content_only) rule.event = std::visit(EventOf{}, term.test);
+      content_only = content_only && is_content;
     }
     rule.mode = changes ? engine::Mode::EachChange : content_only ? engine::Mode::EachMatch : engine::Mode::Latched;
-    rule.event = content_only ? engine::EventKind::Content : engine::EventKind::Status;
     rule.tolerance = tolerance(syntax.tolerance);
     rule.action = action(syntax.action);
-    rule.dormant = syntax.action.command.single_quoted_with_arguments;
+    rule.dormant = !silences(check_->kind, programs_, syntax).empty();
     if (syntax.recovery) {
       rule.recovery.tolerance = tolerance(syntax.recovery->tolerance);
       rule.recovery.action = action(syntax.recovery->action);
-      rule.dormant = rule.dormant || syntax.recovery->action.command.single_quoted_with_arguments;
     }
     rule.text = rule_text(syntax);
     rule.key = rule_key(block_.name, rule.text, texts_[rule.text]++);
@@ -284,6 +341,19 @@ class ServiceCompiler {
     block_.rules.push_back(std::move(rule));
   }
 
+  void add(const ServiceProgramSyntax& syntax) {
+    switch (syntax.kind) {
+      case ServiceProgramSyntax::Kind::Start: block_.start = command(syntax.command); return;
+      case ServiceProgramSyntax::Kind::Stop: block_.stop = command(syntax.command); return;
+      case ServiceProgramSyntax::Kind::Restart: block_.restart = command(syntax.command); return;
+    }
+  }
+  void add(const DependsSyntax& syntax) {
+    for (const Word& word : syntax.names) {
+      const std::string& name = names_.at(to_lower(word.value));
+      if (std::ranges::find(block_.depends, name) == block_.depends.end()) block_.depends.push_back(name);
+    }
+  }
   void add(const EverySyntax&) {}
   void add(const AlertSyntax& alert) {
     silenced_.push_back(alert.address.value);
@@ -311,8 +381,11 @@ class ServiceCompiler {
   }
 
   const engine::Settings& settings_;
-  const Identities& identities_;
+  const Lookups& lookups_;
   const Sources& sources_;
+  const std::map<std::string, std::string>& names_;
+  const CheckSyntax* check_ = nullptr;  ///< the one under way
+  ServicePrograms programs_;            ///< its programs
   engine::ServiceBlock block_;
   std::map<std::string, std::size_t> texts_;  ///< how often a rule's text has come so far
   std::vector<std::string> silenced_;         ///< addresses that the service has a word of its own on
@@ -321,14 +394,17 @@ class ServiceCompiler {
 
 }  // namespace
 
-engine::RuleSet compile(Document&& document, const Identities& identities, const Sources& sources) {
+engine::RuleSet compile(Document&& document, const Lookups& lookups, const Sources& sources) {
   engine::RuleSet rules;
   for (std::uint32_t file = 0; file < sources.size(); ++file) rules.files.push_back(sources.at(file).path);
   SettingsCompiler settings(rules.settings);
   for (const Document::Statement& statement : document.statements)
     if (const auto* set = std::get_if<SetSyntax>(&statement)) std::visit(settings, set->statement);
-  ServiceCompiler services(rules.settings, identities, sources);
-  for_each_check(document, [&](CheckProgramSyntax& check) {
+  std::map<std::string, std::string> names;
+  for_each_check(document,
+                 [&](const CheckSyntax& check) { names.emplace(to_lower(check.name.value), check.name.value); });
+  ServiceCompiler services(rules.settings, lookups, sources, names);
+  for_each_check(document, [&](CheckSyntax& check) {
     rules.services.push_back(services.compile(check));
     check = {};
   });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "config/passes.hpp"
+#include "config/silence.hpp"
 #include "config/vocabulary.hpp"
 #include "util/text.hpp"
 
@@ -11,12 +12,21 @@ namespace healer::config {
 namespace {
 
 template <typename Kind>
-bool has(const CheckProgramSyntax& check) {
+bool has(const CheckSyntax& check) {
   return std::ranges::any_of(check.statements,
                              [](const ServiceStatement& statement) { return std::holds_alternative<Kind>(statement); });
 }
 
-bool is_manual(const CheckProgramSyntax& check) {
+/// What Monit does of itself: if does not exist then restart.
+IfSyntax existence_rule(const SourceRange& range) {
+  IfSyntax rule;
+  rule.condition.push_back({.test = ExistSyntax{.negated = true}, .or_before = false, .range = range});
+  rule.action.kind = ActionSyntax::Kind::Restart;
+  rule.action.range = rule.range = range;
+  return rule;
+}
+
+bool is_manual(const CheckSyntax& check) {
   return std::ranges::any_of(check.statements, [](const ServiceStatement& statement) {
     const auto* mode = std::get_if<ModeSyntax>(&statement);
     return mode != nullptr && iequals(mode->mode.value, "manual");
@@ -29,30 +39,48 @@ class Defaults {
     if (const auto* policy = std::get_if<SetOnReboot>(&set.statement)) on_reboot_ = policy->policy.value;
     if (const auto* limits = std::get_if<SetLimits>(&set.statement))
       for (const SetLimits::Item& item : limits->items)
-        if (iequals(item.name.value, "programTimeout"))
+        if (const Limit* limit = find_limit(item.name.value); limit != nullptr && limit->time != nullptr)
           if (const auto* timeout = std::get_if<Duration>(&item.value); timeout != nullptr && *timeout > Duration{0})
-            program_timeout_ = *timeout;
+            limits_.*limit->time = *timeout;
     if (auto* mail = std::get_if<SetMailServer>(&set.statement))
       for (SetMailServer::Server& server : mail->servers)
         if (!server.port) server.port = Number{.value = kSmtpPort, .range = server.host.range};
   }
 
-  void apply(CheckProgramSyntax& check) const {
-    // A timeout of nothing would end every run at once.
-    if (!check.command.timeout || check.command.timeout->value <= Duration{0})
-      check.command.timeout = Located<Duration>{.value = program_timeout_, .range = check.command.range};
+  void apply(CheckSyntax& check) const {
+    if (check.kind == CheckSyntax::Kind::Program) set_timeout(check.command, limits_.program_timeout);
+    for (ServiceStatement& statement : check.statements)
+      if (auto* program = std::get_if<ServiceProgramSyntax>(&statement))
+        set_timeout(program->command, timeout_of(*program));
+    check.statements.reserve(check.statements.size() + 2);
+    if (check.kind == CheckSyntax::Kind::Process && !tests_existence(check))
+      check.statements.emplace_back(existence_rule(check.range));
     // Monit's old `mode manual` is: active, but as it was left.
     if (has<OnRebootSyntax>(check)) return;
-    check.statements.reserve(check.statements.size() + 1);
     check.statements.emplace_back(
         OnRebootSyntax{{.value = is_manual(check) ? "laststate" : on_reboot_, .range = check.range}});
   }
 
  private:
+  /// A timeout of nothing would end every run at once.
+  static void set_timeout(CommandSyntax& command, Duration timeout) {
+    if (!command.timeout || command.timeout->value <= Duration{0})
+      command.timeout = Located<Duration>{.value = timeout, .range = command.range};
+  }
+
+  [[nodiscard]] Duration timeout_of(const ServiceProgramSyntax& program) const {
+    switch (program.kind) {
+      case ServiceProgramSyntax::Kind::Start: return limits_.start_timeout;
+      case ServiceProgramSyntax::Kind::Stop: return limits_.stop_timeout;
+      case ServiceProgramSyntax::Kind::Restart: return limits_.restart_timeout;
+    }
+    return limits_.program_timeout;
+  }
+
   static constexpr std::uint64_t kSmtpPort = 25;
 
   std::string on_reboot_ = "start";
-  Duration program_timeout_ = engine::Limits{}.program_timeout;
+  engine::Limits limits_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/passes.hpp"
+#include "config/rule_text.hpp"
 
 namespace healer::config {
 namespace {
@@ -31,12 +32,13 @@ class Dialect {
     });
   }
 
-  void service(const CheckProgramSyntax& check) {
+  void service(const CheckSyntax& check) {
     if (check.command.single_quoted_with_arguments)
       refuse(check.command.range, "a command with arguments in single quotes",
              "Monit takes all of it for the program's name; write it in double quotes");
     for (const ServiceStatement& statement : check.statements)
       if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
+        restarts(*rule);
         repeat(rule->action);
         if (rule->recovery) repeat(rule->recovery->action);
       }
@@ -47,6 +49,12 @@ class Dialect {
   }
 
  private:
+  void restarts(const IfSyntax& rule) {
+    if (!counts_restarts(rule)) return;
+    for (const Number& number : {*rule.tolerance->count, *rule.tolerance->window})
+      if (in_monit(number.value) <= 0) refuse(number.range, "a number of this size, which is negative to Monit");
+  }
+
   void repeat(const ActionSyntax& action) {
     if (action.repeat && in_monit(action.repeat->value) < 0)
       refuse(action.repeat->range, "a number of this size, which is negative to Monit");
@@ -64,7 +72,7 @@ void check_dialect(const Document& document, const LoadOptions& options, Diagnos
   Dialect dialect(said);
   for (const Extension& extension : document.extensions) dialect.refuse(extension.range, extension.name);
   dialect.settings(document);
-  for_each_check(document, [&](const CheckProgramSyntax& check) { dialect.service(check); });
+  for_each_check(document, [&](const CheckSyntax& check) { dialect.service(check); });
 }
 
 }  // namespace healer::config

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/fingerprint.hpp"
 
+#include <bit>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -46,9 +47,18 @@ class Gatherer {
   void add(const engine::Identity& identity) { all(identity.uid, identity.gid, identity.user, identity.home); }
   void add(const engine::Command& command) { all(command.arguments, command.identity, command.timeout); }
   void add(const engine::ProgramSpec& spec) { all(spec.command, spec.patterns, spec.output_limit); }
+  void add(const engine::ProcessSpec& spec) { all(spec.pid_file, spec.pattern); }
   void add(const engine::StatusTest& test) { all('s', test.comparison, test.value); }
   void add(const engine::StatusChanged&) { add('c'); }
   void add(const engine::ContentTest& test) { all('m', test.pattern, test.negated); }
+  void add(const engine::ExistTest& test) { all('e', test.exists); }
+  void add(const engine::ResourceTest& test) {
+    all('r', test.metric, test.comparison, std::bit_cast<std::uint64_t>(test.value));
+  }
+  void add(const engine::OwnerTest& test) { all('o', test.which, test.id); }
+  void add(const engine::PidChanged& test) { all('p', test.parent); }
+  void add(const engine::AttributeTest& test) { all('a', test.attribute); }
+  void add(const engine::RestartsTest&) { add('n'); }
   void add(const engine::Term& term) {
     std::visit([this](const auto& test) { add(test); }, term.test);
     add(term.or_before);
@@ -67,11 +77,11 @@ class Gatherer {
   }
   void add(const engine::MailFormat& format) { all(format.from, format.reply_to, format.subject, format.message); }
   void add(const engine::Recipient& recipient) {
-    all(recipient.address, recipient.events.to_string(), recipient.reminder, recipient.format);
+    all(recipient.address, recipient.events.to_string(), recipient.listed, recipient.reminder, recipient.format);
   }
   void add(const engine::ServiceBlock& block) {
-    all(block.name, block.kind, block.program, block.schedule, block.rules, block.groups, block.recipients,
-        block.on_reboot, block.activity);
+    all(block.name, block.kind, block.program, block.process, block.start, block.stop, block.restart, block.depends,
+        block.schedule, block.rules, block.groups, block.recipients, block.on_reboot, block.activity);
   }
 
   [[nodiscard]] Hash128 hash() const { return hash128(text_); }

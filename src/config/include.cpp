@@ -92,10 +92,20 @@ class Reader {
     continues_ = false;
   }
 
-  void add(CheckProgramSyntax check) {
+  void add(CheckSyntax check) {
     check.statements.shrink_to_fit();
+    if (check.kind == CheckSyntax::Kind::System) expand_host(check.name.value);
     document_.statements.emplace_back(std::move(check));
     continues_ = true;
+  }
+
+  /// As in Monit, $HOST stands for the machine's name in names of systems, and in no other names.
+  void expand_host(std::string& name) const {
+    constexpr std::string_view kHost = "$HOST";
+    std::size_t at = name.find(kHost);
+    if (at == std::string::npos) return;
+    const std::string host = environment_.host_name();
+    for (; at != std::string::npos; at = name.find(kHost, at + host.size())) name.replace(at, kHost.size(), host);
   }
 
   void add(ContinuationSyntax more) {
@@ -106,7 +116,7 @@ class Reader {
                "begin one with 'check program NAME with path \"/path/of/program\"'");
       return;
     }
-    auto& check = std::get<CheckProgramSyntax>(document_.statements.back());
+    auto& check = std::get<CheckSyntax>(document_.statements.back());
     std::ranges::move(more.statements, std::back_inserter(check.statements));
   }
 

@@ -10,6 +10,7 @@
 #include "config/cron.hpp"
 #include "config/passes.hpp"
 #include "config/rule_text.hpp"
+#include "config/silence.hpp"
 #include "config/vocabulary.hpp"
 #include "util/text.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMaxStatus = 255;
 constexpr std::uint64_t kMaxRepeat = 65535;
+constexpr std::uint64_t kMaxWindow = 64;
 
 class Linter {
  public:
@@ -38,7 +40,7 @@ class Linter {
       if (const auto* set = std::get_if<SetSyntax>(&statement))
         std::visit([&](const auto& node) { check(node, set->range); }, set->statement);
       else
-        service(std::get<CheckProgramSyntax>(statement));
+        service(std::get<CheckSyntax>(statement));
     }
   }
 
@@ -93,8 +95,10 @@ class Linter {
         else
           long_duration({.value = *time, .range = item.range});
       }
-      if (services_ > 0 && iequals(item.name.value, "programTimeout"))
-        warn(item.range, "'programTimeout' comes after services: as in Monit, it is not for those above it",
+      // The network's timeout is one for all.
+      if (services_ > 0 && limit->time != nullptr && limit->time != &engine::Limits::network_timeout)
+        warn(item.range,
+             fmt::format("'{}' comes after services: as in Monit, it is not for those above it", limit->name),
              "write it before the first service");
     }
   }
@@ -120,21 +124,31 @@ class Linter {
 
   // ---- services ---------------------------------------------------------------------------------------------------
 
-  void service(const CheckProgramSyntax& check) {
+  void service(const CheckSyntax& check) {
     ++services_;
     check_ = &check;
     every_ = nullptr;
+    programs_ = programs_of(check);
+    written_ = {};
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
       warn(check.name.range, "the name holds control characters");
-    if (check.command.timeout) {
-      if (check.command.timeout->value == Duration{0})
-        warn(check.command.timeout->range, "a timeout of nothing would end every run at once: the default is used");
-      long_duration(*check.command.timeout);
-    }
+    timeout(check.command);
+    if (check.kind == CheckSyntax::Kind::Process && !tests_existence(check) && programs_.start == nullptr &&
+        programs_.restart == nullptr)
+      report(said_, DiagnosticSeverity::Note, check.range,
+             fmt::format("{} has no start program: healer can only tell that it is gone", in_quotes(check.name.value)),
+             "add one, or say what is to be done, as in 'if does not exist then alert'");
     for (const ServiceStatement& statement : check.statements)
       if (const auto* every = std::get_if<EverySyntax>(&statement)) schedule(*every);
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { this->statement(node); }, statement);
+  }
+
+  void timeout(const CommandSyntax& command) {
+    if (!command.timeout) return;
+    if (command.timeout->value == Duration{0})
+      warn(command.timeout->range, "a timeout of nothing would end every run at once: the default is used");
+    long_duration(*command.timeout);
   }
 
   void schedule(const EverySyntax& every) {
@@ -169,7 +183,15 @@ class Linter {
       if (const auto* status = std::get_if<StatusSyntax>(&term.test)) this->status(*status);
     action(rule.action, false);
     if (rule.recovery) action(rule.recovery->action, true);
-    if (rule.tolerance) tolerance(*rule.tolerance);
+    for (const Silence& silence : silences(check_->kind, programs_, rule))
+      warn(silence.range, silence.message,
+           silence.remedy + (silence.remedy.empty() ? "" : "; ") +
+               dormant_hint(silence.is_by_quotes ? "till then the rule is" : "the rule is"));
+    if (rule.grouping && stands_in_row(rule)) warn(*rule.grouping, kNoGroups, kNoGroupsRemedy);
+    if (counts_restarts(rule))
+      restarts(*rule.tolerance);
+    else if (rule.tolerance)
+      tolerance(*rule.tolerance);
     if (rule.recovery && rule.recovery->tolerance) tolerance(*rule.recovery->tolerance);
   }
 
@@ -183,9 +205,7 @@ class Linter {
   }
 
   void action(const ActionSyntax& action, bool is_recovery) {
-    if (action.command.single_quoted_with_arguments)
-      warn(action.command.range, "to Monit all of this is the name of a program: there nothing is run",
-           "in double quotes it is a command to both; " + dormant_hint("till then the rule is"));
+    startable(action);
     if (action.command.timeout) long_duration(*action.command.timeout);
     if (!action.repeat) return;
     if (is_recovery)
@@ -194,6 +214,22 @@ class Linter {
       warn(action.repeat->range, "'repeat every 0 cycles' repeats nothing");
     else if (action.repeat->value > kMaxRepeat)
       warn(action.repeat->range, fmt::format("{} cycles are understood as {}", action.repeat->value, kMaxRepeat));
+  }
+
+  /// Whether there is a program for what is to be done.
+  void startable(const ActionSyntax& action) {
+    const bool starts = action.kind == ActionSyntax::Kind::Start ||
+                        (action.kind == ActionSyntax::Kind::Restart && programs_.restart == nullptr);
+    if (starts && programs_.start == nullptr)
+      warn(action.range, fmt::format("{} has no start program: nothing can be started", in_quotes(check_->name.value)),
+           "add one, as in start program = \"/path/of/program\"");
+  }
+
+  void restarts(const ToleranceSyntax& tolerance) {
+    if (tolerance.window->value > kMaxWindow)
+      warn(tolerance.window->range,
+           fmt::format("restarts are counted over at most {} cycles: {} are meant", kMaxWindow, kMaxWindow));
+    readings(tolerance);
   }
 
   void tolerance(const ToleranceSyntax& tolerance) {
@@ -240,6 +276,16 @@ class Linter {
       warn(node.address.range,
            fmt::format("'noalert' has no effect: there is no 'set alert {}'", printable(node.address.value)));
   }
+  void statement(const ServiceProgramSyntax& program) {
+    static constexpr std::array<std::string_view, 3> kNames{"start program", "stop program", "restart program"};
+    const auto kind = static_cast<std::size_t>(program.kind);
+    only_last(written_[kind], program.range, kNames[kind]);
+    timeout(program.command);
+    if (program.command.single_quoted_with_arguments)
+      warn(program.command.range, "to Monit all of this is the name of a program: there nothing is run",
+           "in double quotes it is a command to both; " + dormant_hint("till then the rules that need it are"));
+  }
+  void statement(const DependsSyntax&) {}
   void statement(const EverySyntax&) {}
   void statement(const GroupSyntax&) {}
   void statement(const ModeSyntax&) {}
@@ -253,13 +299,15 @@ class Linter {
   bool said_no_server_ = false;
   std::set<std::string> global_addresses_;
   std::size_t services_ = 0;
-  const CheckProgramSyntax* check_ = nullptr;
+  const CheckSyntax* check_ = nullptr;
   const EverySyntax* every_ = nullptr;
   const SourceRange* daemon_ = nullptr;
   const SourceRange* log_ = nullptr;
   const SourceRange* mail_format_ = nullptr;
   const SourceRange* settle_ = nullptr;
   std::array<const SourceRange*, 4> paths_{};
+  ServicePrograms programs_;
+  std::array<const SourceRange*, 3> written_{};  ///< start, stop and restart program of the service
 };
 
 }  // namespace

@@ -39,17 +39,18 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   Diagnostics& said = result.diagnostics;
   Document document = read_documents(path.string(), environment, result.sources, said);
   result.named = named_paths(document);
+  check_depends(document, said);
   check_trust(document, path.string(), environment, result.sources, said);
   check_dialect(document, options, said);
   validate(document, result.sources, said);
   lint(document, said);
   apply_defaults(document);
-  const Identities identities = resolve(document, environment, said);
+  const Lookups lookups = resolve(document, environment, said);
   sort_by_place(said);
   if (options.strict)
     for (Diagnostic& diagnostic : said)
       if (diagnostic.severity == DiagnosticSeverity::Warning) diagnostic.severity = DiagnosticSeverity::Error;
-  if (!has_errors(said)) result.rules = compile(std::move(document), identities, result.sources);
+  if (!has_errors(said)) result.rules = compile(std::move(document), lookups, result.sources);
   return result;
 }
 

@@ -176,8 +176,8 @@ template <typename Rule, typename Scratch>
 // ---- The statement groups, one plain function each: false, and the input where it was, where the rule does not match.
 
 [[nodiscard]] bool parse_set(grammar::TokenInput& in, Build& build, SetSyntax& out);
-[[nodiscard]] bool parse_check_program(grammar::TokenInput& in, Build& build, CheckProgramSyntax& out);
-/// every, not every, group, mode, onreboot.
+[[nodiscard]] bool parse_check(grammar::TokenInput& in, Build& build, CheckSyntax& out);
+/// every, not every, group, mode, onreboot, start, stop and restart programs, depends on.
 [[nodiscard]] bool parse_service_statement(grammar::TokenInput& in, Build& build, ServiceStatement& out);
 [[nodiscard]] bool parse_if(grammar::TokenInput& in, Build& build, IfSyntax& out);
 /// alert, noalert, of a service.

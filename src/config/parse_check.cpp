@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// grammar/check.hpp to CheckProgramSyntax and the small statements of a service.
+// grammar/check.hpp to CheckSyntax and the small statements of a service.
 #include <utility>
 
 #include "config/parse_build.hpp"
@@ -8,8 +8,10 @@
 namespace healer::config::parsing {
 namespace {
 
+using grammar::Kind;
+
 struct CheckScratch {
-  Word name;
+  CheckSyntax check;
   EverySyntax every;
   ServiceStatement statement;
 };
@@ -20,9 +22,58 @@ template <>
 struct action<grammar::service_name> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);
-    scratch.name = build.word(at.begin);
-    if (scratch.name.value.starts_with('/'))
+    scratch.check.name = build.word(at.begin);
+    if (scratch.check.name.value.starts_with('/'))
       build.complain(at, "the name of a service must not begin with '/'", "take the '/' away");
+  }
+};
+
+template <>
+struct action<grammar::pid_file> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.pid_file = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::process_pattern> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.pattern = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::assigned_command> : action<grammar::program_word> {};
+
+template <>
+struct action<grammar::assigned_other> {
+  static void apply(const auto& in, Build& build, CheckScratch&) {
+    build.begin_command(matched(in, build).begin);
+    build.command.single_quoted_with_arguments = false;  // to Monit this is no program at all
+  }
+};
+
+template <>
+struct action<grammar::service_program> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    using enum ServiceProgramSyntax::Kind;
+    const Kind word = build.kind(at.begin);
+    scratch.statement = ServiceProgramSyntax{.kind = word == Kind::Start  ? Start
+                                                     : word == Kind::Stop ? Stop
+                                                                          : Restart,
+                                             .command = build.take_command(),
+                                             .range = build.range(at)};
+  }
+};
+
+template <>
+struct action<grammar::depends> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    DependsSyntax depends;
+    for (std::size_t token = at.begin + 1; token < at.end; ++token) depends.names.push_back(build.word(token));
+    scratch.statement = std::move(depends);
   }
 };
 
@@ -97,12 +148,16 @@ struct action<grammar::on_reboot> {
   }
 };
 
-bool parse_check_program(grammar::TokenInput& in, Build& build, CheckProgramSyntax& out) {
+bool parse_check(grammar::TokenInput& in, Build& build, CheckSyntax& out) {
   CheckScratch scratch;
   const std::size_t begin = in.index();
-  if (!match<grammar::check_program>(in, build, scratch)) return false;
-  out.name = std::move(scratch.name);
-  out.command = build.take_command();
+  if (!match<grammar::check>(in, build, scratch)) return false;
+  out = std::move(scratch.check);
+  switch (build.kind(begin)) {
+    case Kind::CheckProcess: out.kind = CheckSyntax::Kind::Process; break;
+    case Kind::CheckSystem: out.kind = CheckSyntax::Kind::System; break;
+    default: out.command = build.take_command();
+  }
   out.range = build.range({begin, in.index()});
   return true;
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 // grammar/condition.hpp to IfSyntax.
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "config/parse_build.hpp"
+#include "config/parse_test.hpp"
+#include "config/rule_text.hpp"
 #include "grammar/condition.hpp"
 #include "util/text.hpp"
 
@@ -17,40 +22,10 @@ using grammar::Kind;
 struct IfScratch {
   IfSyntax statement;
   ActionSyntax action;
-  std::size_t last_term_end = 0;  ///< token
-  bool has_else = false;          ///< whether the condition may have an `else` branch
+  bool has_else = false;                                    ///< whether the condition may have an `else` branch
+  std::vector<std::size_t> open;                            ///< terms that open a parenthesis which is not closed yet
+  std::vector<std::pair<std::size_t, std::size_t>> groups;  ///< the terms [first, end) of each pair of parentheses
 };
-
-ComparisonWord comparison_of(std::string_view word) {
-  struct Entry {
-    std::string_view word;
-    ComparisonWord comparison;
-  };
-  static constexpr Entry kEntries[] = {
-      {"=", ComparisonWord::Equal},           {"==", ComparisonWord::Equal},       {"eq", ComparisonWord::Equal},
-      {"equal", ComparisonWord::Equal},       {"!=", ComparisonWord::NotEqual},    {"ne", ComparisonWord::NotEqual},
-      {"notequal", ComparisonWord::NotEqual}, {"<", ComparisonWord::Less},         {"lt", ComparisonWord::Less},
-      {"less", ComparisonWord::Less},         {"newer", ComparisonWord::Less},     {"<=", ComparisonWord::LessEqual},
-      {"le", ComparisonWord::LessEqual},      {">", ComparisonWord::Greater},      {"gt", ComparisonWord::Greater},
-      {"greater", ComparisonWord::Greater},   {"more", ComparisonWord::Greater},   {"older", ComparisonWord::Greater},
-      {">=", ComparisonWord::GreaterEqual},   {"ge", ComparisonWord::GreaterEqual}};
-  const auto* found = std::ranges::find_if(kEntries, [&](const Entry& e) { return iequals(e.word, word); });
-  return found == std::end(kEntries) ? ComparisonWord::Equal : found->comparison;
-}
-
-/// `status != 0` in its tokens: with or without an operator, with or without blanks.
-StatusSyntax status_of(const Build& build, TokenRange at) {
-  std::string written;
-  for (std::size_t token = at.begin; token < at.end; ++token) written += build.text(token);
-  constexpr std::size_t kWord = std::string_view("status").size();
-  const auto digits = std::min(written.find_first_of("0123456789", kWord), written.size());
-  StatusSyntax status;
-  if (digits > kWord) status.comparison = comparison_of(std::string_view(written).substr(kWord, digits - kWord));
-  status.value = build.number(at.end - 1);
-  if (const auto value = grammar::tight_number(std::string_view(written).substr(digits)))
-    status.value.value = value->number;
-  return status;
-}
 
 /// What is written between two tokens, without comments.
 std::string between(const Build& build, std::size_t token, std::size_t next) {
@@ -75,17 +50,35 @@ bool says_or(std::string_view gap) {
   return false;
 }
 
-void add_term(Build& build, IfScratch& scratch, TokenRange at, decltype(TermSyntax::test) test) {
+void add_term(Build& build, IfScratch& scratch, TokenRange at, TestSyntax test) {
   TermSyntax term{.test = std::move(test), .range = build.range(at)};
   auto& condition = scratch.statement.condition;
-  if (!condition.empty()) {
-    const auto gap = between(build, scratch.last_term_end - 1, at.begin);
-    term.or_before = says_or(gap);
-    if (gap.find_first_of("()") != std::string::npos)
-      build.complain(at, "parentheses do not group conditions", "'and' binds tighter than 'or'; write it out");
-  }
+  const auto before = between(build, at.begin - 1, at.begin);
+  const auto after = between(build, at.end - 1, at.end);
+  term.or_before = !condition.empty() && says_or(before);
   condition.push_back(std::move(term));
-  scratch.last_term_end = at.end;
+  for (auto open = std::ranges::count(before, '('); open > 0; --open) scratch.open.push_back(condition.size() - 1);
+  for (auto close = std::ranges::count(after, ')'); close > 0 && !scratch.open.empty(); --close) {
+    scratch.groups.emplace_back(scratch.open.back(), condition.size());
+    scratch.open.pop_back();
+  }
+}
+
+/// The first group in parentheses that `and` before `or` does not make anyway.
+std::optional<SourceRange> grouping(const IfScratch& scratch) {
+  const auto& condition = scratch.statement.condition;
+  // How many terms up to and with this one have an `or` before them.
+  std::vector<std::size_t> alternatives{condition.front().or_before ? 1U : 0U};
+  for (std::size_t i = 1; i < condition.size(); ++i)
+    alternatives.push_back(alternatives.back() + (condition[i].or_before ? 1 : 0));
+  for (const auto& [first, end] : scratch.groups) {
+    const bool has_or = alternatives[end - 1] > alternatives[first];
+    const bool and_before = first > 0 && !condition[first].or_before;
+    const bool and_after = end < condition.size() && !condition[end].or_before;
+    if (has_or && (and_before || and_after))
+      return SourceRange{condition[first].range.file, condition[first].range.begin, condition[end - 1].range.end};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -119,6 +112,78 @@ struct action<grammar::content_test> {
                      "write content = \"...\" or content != \"...\"");
     add_term(build, scratch, at,
              ContentSyntax{.negated = comparison == ComparisonWord::NotEqual, .pattern = build.word(at.begin + 2)});
+  }
+};
+
+template <>
+struct action<grammar::resource_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, at, resource_of(build, at));
+  }
+};
+
+template <>
+struct action<grammar::lone_test> : action<grammar::resource_test> {};
+
+template <>
+struct action<grammar::exist_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, at, ExistSyntax{.negated = build.kind(at.begin) == Kind::Not});
+  }
+};
+
+template <>
+struct action<grammar::owner_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    using enum OwnerSyntax::Kind;
+    const Kind kind = build.kind(at.begin + 1);
+    add_term(build, scratch, at,
+             OwnerSyntax{.kind = kind == Kind::Uid    ? Uid
+                                 : kind == Kind::Euid ? Euid
+                                                      : Gid,
+                         .owner = build.word(at.begin + 2)});
+  }
+};
+
+template <>
+struct action<grammar::attribute_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, at, AttributeSyntax{build.word(at.end - 1)});
+  }
+};
+
+template <>
+struct action<grammar::changed_pid> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    add_term(build, scratch, at, ChangedPidSyntax{.parent = build.kind(at.begin + 1) == Kind::Ppid});
+  }
+};
+
+template <>
+struct action<grammar::restarts_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    add_term(build, scratch, at, RestartsSyntax{});
+    scratch.statement.tolerance = ToleranceSyntax{
+        .count = build.number(at.begin), .window = build.number(at.begin + 2), .held = {}, .range = build.range(at)};
+  }
+};
+
+/// `then timeout` is Monit's older word for it.
+template <>
+struct action<grammar::give_up> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    scratch.statement.action = {
+        .kind = ActionSyntax::Kind::Unmonitor, .command = {}, .repeat = {}, .range = build.range(matched(in, build))};
   }
 };
 
@@ -217,9 +282,14 @@ struct action<grammar::else_word> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     scratch.statement.recovery.emplace();
     // Content and changed tests act on every match and every change: there is nothing to recover from.
-    if (!scratch.has_else)
-      build.complain(matched(in, build), "content and changed tests have no 'else': they act on every match or change",
-                     "take the 'else' branch away, or test the status");
+    if (scratch.has_else) return;
+    const bool restarts = counts_restarts(scratch.statement);
+    const bool of_pid = std::holds_alternative<ChangedPidSyntax>(scratch.statement.condition.front().test);
+    build.complain(
+        matched(in, build),
+        restarts ? "a test of restarts has no 'else'"
+                 : "content and changed tests have no 'else': they act on every match or change",
+        restarts || of_pid ? "take the 'else' branch away" : "take the 'else' branch away, or test the status");
   }
 };
 
@@ -234,6 +304,7 @@ bool parse_if(grammar::TokenInput& in, Build& build, IfSyntax& out) {
   IfScratch scratch;
   const std::size_t begin = in.index();
   if (!match<grammar::if_statement>(in, build, scratch)) return false;
+  scratch.statement.grouping = grouping(scratch);
   out = std::move(scratch.statement);
   out.range = build.range({begin, in.index()});
   return true;

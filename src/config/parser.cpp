@@ -84,7 +84,9 @@ class Parser {
     switch (kind()) {
       case Kind::Set: return set();
       case Kind::Include: return include();
-      case Kind::CheckProgram: return check_program();
+      case Kind::CheckProgram:
+      case Kind::CheckSystem: return check();
+      case Kind::CheckProcess: return is_wrong_type() ? wrong_type() : check();
       default: break;
     }
     if (is_check(kind())) return other_check();
@@ -138,35 +140,39 @@ class Parser {
     ++at_;
   }
 
-  void check_program() {
+  void check() {
     begin_file_statement(Service::Open);
-    CheckProgramSyntax syntax;
-    if (!attempt([&](TokenInput& in) { return parsing::parse_check_program(in, build_, syntax); })) {
+    CheckSyntax syntax;
+    if (!attempt([&](TokenInput& in) { return parsing::parse_check(in, build_, syntax); })) {
       broken_service_ = true;
       return failed();
     }
     out_.statements.emplace_back(std::move(syntax));
-    target_ = &std::get<CheckProgramSyntax>(out_.statements.back()).statements;
+    target_ = &std::get<CheckSyntax>(out_.statements.back()).statements;
   }
 
   void other_check() {
     begin_file_statement(Service::None);
     const auto written = build_.text(at_);
-    const Kind after_name = kind(2);
-    const bool typeless = written.find_first_of(" \t") + 1 == written.size() || iequals(trim(written), "check");
-    if (typeless && after_name != Kind::PidFile && after_name != Kind::Match && after_name != Kind::If) {
-      wrong_type();
-    } else {
-      std::string type = to_lower(written.substr(std::min(written.find_last_of(" \t"), written.size())));
-      type = std::string(trim(type));
-      if (type.empty()) type = "process";
-      unsupported({at_, at_ + 1}, fmt::format("check {}", type));
-    }
+    const auto type = trim(written.substr(written.find_last_of(" \t")));
+    unsupported({at_, at_ + 1}, fmt::format("check {}", to_lower(type)));
     skip_to_statement();
   }
 
   /// `check proces x`: Monit reads a process check of the name `proces`.
+  [[nodiscard]] bool is_wrong_type() const {
+    const Kind after_name = kind(2);
+    return iequals(trim(build_.text(at_)), "check") && after_name != Kind::PidFile && after_name != Kind::PathWord &&
+           after_name != Kind::Match;
+  }
+
   void wrong_type() {
+    begin_file_statement(Service::None);
+    report_wrong_type();
+    skip_to_statement();
+  }
+
+  void report_wrong_type() {
     if (kind(1) != Kind::Name) {
       build_.expectation.reach(at_ + 1);
       return error_at(at_ + 1, {grammar::unexpected(stream_, at_ + 1) + ", expected a kind of check and a name",
@@ -207,17 +213,13 @@ class Parser {
       case Kind::Group:
       case Kind::Mode:
       case Kind::OnReboot:
-        if (!attempt([&](TokenInput& in) { return parsing::parse_service_statement(in, build_, syntax); }))
-          return failed();
-        break;
       case Kind::Start:
       case Kind::Stop:
       case Kind::Restart:
-      case Kind::Depends: {
-        const auto word = to_lower(trim(build_.text(at_)));
-        unsupported({at_, at_ + 1}, kind() == Kind::Depends ? "depends on" : fmt::format("{} program", word));
-        return skip_to_service_statement();
-      }
+      case Kind::Depends:
+        if (!attempt([&](TokenInput& in) { return parsing::parse_service_statement(in, build_, syntax); }))
+          return failed();
+        break;
       default: return stray();
     }
     add(std::move(syntax));
@@ -234,23 +236,39 @@ class Parser {
     target_->push_back(std::move(syntax));
   }
 
-  /// Tests that Monit has for programs or for services of other kinds.
-  std::string unsupported_test() const {
-    const std::size_t first = kind(1) == Kind::Not ? 2 : 1;
-    switch (kind(first)) {
-      case Kind::Number: return kind(2) == Kind::Restart ? "if N restarts" : "";
-      case Kind::Exist: return "a test of existence";
-      case Kind::Uptime: return "a test of the uptime";
-      case Kind::Cpu:
-      case Kind::TotalCpu:
-      case Kind::Memory:
-      case Kind::TotalMemory:
-      case Kind::Swap:
-      case Kind::Children:
-      case Kind::Threads:
-      case Kind::LoadAverage: return "a test of resources";
-      case Kind::Failed:
-      case Kind::Succeeded: return "a test of a connection or an attribute";
+  /// Tests that Monit has and this version of healer has not.
+  [[nodiscard]] std::string_view unsupported_test() const {
+    const Kind first = kind(1) == Kind::Not ? kind(2) : kind(1);
+    if (first == Kind::Failed || first == Kind::Succeeded) {
+      switch (kind(2)) {
+        case Kind::Host:
+        case Kind::Port:
+        case Kind::Unix:
+        case Kind::UrlWord:
+        case Kind::Ping:
+        case Kind::Icmp: return "a test of a connection";
+        default: break;
+      }
+    }
+    const bool has_subject = first == Kind::Failed || first == Kind::Changed;
+    switch (has_subject ? kind(2) : first) {
+      case Kind::Checksum:
+      case Kind::ChecksumType:
+      case Kind::Permission:
+      case Kind::Size:
+      case Kind::Time:
+      case Kind::AccessTime:
+      case Kind::ModificationTime:
+      case Kind::ChangeTime:
+      case Kind::Match:
+      case Kind::FsFlags:
+      case Kind::Space:
+      case Kind::Inode:
+      case Kind::ServiceTime: return "a test of a file or filesystem";
+      case Kind::Link:
+      case Kind::Saturation:
+      case Kind::Upload:
+      case Kind::Download: return "a test of a network";
       default: return {};
     }
   }

@@ -25,7 +25,7 @@ struct Inclusion {
 
 /// All files of a run as one text: includes are replaced by what they hold, continuations joined to their service.
 struct Document {
-  using Statement = std::variant<SetSyntax, CheckProgramSyntax>;
+  using Statement = std::variant<SetSyntax, CheckSyntax>;
   std::vector<Statement> statements;
   std::vector<Extension> extensions;
   std::vector<Inclusion> inclusions;
@@ -36,7 +36,7 @@ struct Document {
 template <typename AnyDocument, typename Visit>
 void for_each_check(AnyDocument& document, Visit&& visit) {
   for (auto& statement : document.statements)
-    if (auto* check = std::get_if<CheckProgramSyntax>(&statement)) visit(*check);
+    if (auto* check = std::get_if<CheckSyntax>(&statement)) visit(*check);
 }
 
 /// Calls `visit(statement, range)` for every `set` of the kind.
@@ -47,8 +47,24 @@ void for_each_set(const Document& document, Visit&& visit) {
       if (const auto* kind = std::get_if<Kind>(&set->statement)) visit(*kind, set->range);
 }
 
-/// Who a command runs as, found on the machine; by the command's node in the document.
-using Identities = std::unordered_map<const CommandSyntax*, engine::Identity>;
+/// Calls `visit(command)` for every program that an action or the service itself may start.
+template <typename Visit>
+void for_each_started(const CheckSyntax& check, Visit&& visit) {
+  for (const ServiceStatement& statement : check.statements) {
+    if (const auto* program = std::get_if<ServiceProgramSyntax>(&statement)) visit(program->command);
+    const auto* rule = std::get_if<IfSyntax>(&statement);
+    if (rule == nullptr) continue;
+    if (rule->action.kind == ActionSyntax::Kind::Exec) visit(rule->action.command);
+    if (rule->recovery && rule->recovery->action.kind == ActionSyntax::Kind::Exec)
+      visit(rule->recovery->action.command);
+  }
+}
+
+/// What was found on the machine, by the node in the document that names it.
+struct Lookups {
+  std::unordered_map<const CommandSyntax*, engine::Identity> identities;  ///< who a command runs as
+  std::unordered_map<const OwnerSyntax*, std::uint32_t> owners;
+};
 
 /// Reads and parses `path` and everything it includes. Where nothing can be read the document is empty and the reason
 /// an error in `said`.
@@ -57,6 +73,10 @@ using Identities = std::unordered_map<const CommandSyntax*, engine::Identity>;
 
 /// --dialect monit: everything that only healer understands is an error. The only reader of `monit_dialect`.
 void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& said);
+
+/// Dependencies on services that are not there, and circles of them: errors. Requires: nothing has been said but by the
+/// parser.
+void check_depends(const Document& document, Diagnostics& said);
 
 /// Values that cannot be: errors.
 void validate(const Document& document, const Sources& sources, Diagnostics& said);
@@ -68,7 +88,7 @@ void lint(const Document& document, Diagnostics& said);
 void apply_defaults(Document& document);
 
 /// Looks users, groups and programs up. The document must not change afterwards: the result points into it.
-[[nodiscard]] Identities resolve(const Document& document, const Environment& environment, Diagnostics& said);
+[[nodiscard]] Lookups resolve(const Document& document, const Environment& environment, Diagnostics& said);
 
 /// Who else could write what healer runs by: Monit's rule for the main file, warnings for the rest.
 void check_trust(const Document& document, const std::string& path, const Environment& environment,
@@ -76,6 +96,6 @@ void check_trust(const Document& document, const std::string& path, const Enviro
 
 /// Syntax to rules. Takes the document apart, so that the tree of a large file does not lie beside its rules. Requires:
 /// the passes before found no error.
-[[nodiscard]] engine::RuleSet compile(Document&& document, const Identities& identities, const Sources& sources);
+[[nodiscard]] engine::RuleSet compile(Document&& document, const Lookups& lookups, const Sources& sources);
 
 }  // namespace healer::config

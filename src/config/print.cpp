@@ -149,12 +149,15 @@ class Printer {
   }
 
   void print(const engine::ServiceBlock& block, const engine::Settings& settings) {
-    const engine::Command& command = block.program.command;
-    std::string header =
-        fmt::format("check program {} with path {}", written_word(block.name), written(command.arguments));
-    header += identity(command.identity);
-    header += " timeout " + written(command.timeout);
-    line(header);
+    line(header(block));
+    command("start", block.start);
+    command("stop", block.stop);
+    command("restart", block.restart);
+    if (!block.depends.empty()) {
+      std::string names;
+      for (const std::string& name : block.depends) names += (names.empty() ? "" : ", ") + written_word(name);
+      line("  depends on " + names);
+    }
     for (const std::string& group : block.groups) line("  group " + written_word(group));
     if (block.activity == engine::ServiceBlock::Activity::Passive) line("  mode passive");
     line(fmt::format("  onreboot {}", kRebootPolicies[static_cast<std::size_t>(block.on_reboot)]));
@@ -165,6 +168,28 @@ class Printer {
       if (rule.dormant && !settings.accept_dormant) line("    # dormant: judged, but not acted on until accepted");
       if (const std::string real = counted(rule.tolerance, settings); !real.empty()) line("    # " + real);
     }
+  }
+
+  static std::string header(const engine::ServiceBlock& block) {
+    const std::string name = written_word(block.name);
+    switch (block.kind) {
+      case engine::ServiceKind::Program:
+        return fmt::format("check program {} with path {}", name, command_text(block.program.command));
+      case engine::ServiceKind::Process:
+        return block.process.pid_file.empty()
+                   ? fmt::format("check process {} matching {}", name, written_text(block.process.pattern))
+                   : fmt::format("check process {} with pidfile {}", name, written_word(block.process.pid_file));
+      case engine::ServiceKind::System: return "check system " + name;
+    }
+    return {};
+  }
+
+  void command(std::string_view what, const std::optional<engine::Command>& command) {
+    if (command) line(fmt::format("  {} program = {}", what, command_text(*command)));
+  }
+
+  static std::string command_text(const engine::Command& command) {
+    return written(command.arguments) + identity(command.identity) + " timeout " + written(command.timeout);
   }
 
   static std::string identity(const engine::Identity& identity) {

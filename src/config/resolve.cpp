@@ -27,15 +27,19 @@ class Resolver {
  public:
   Resolver(const Environment& environment, Diagnostics& said) : environment_(environment), said_(said) {}
 
-  void check_command(const CommandSyntax& command) {
-    program(command, DiagnosticSeverity::Error, "a check needs its program in place");
-    identity(command);
-  }
-
-  void action(const ActionSyntax& action) {
-    if (action.kind != ActionSyntax::Kind::Exec) return;
-    program(action.command, DiagnosticSeverity::Warning, "until it is in place the action fails");
-    identity(action.command);
+  void service(const CheckSyntax& check) {
+    if (check.kind == CheckSyntax::Kind::Program) {
+      program(check.command, DiagnosticSeverity::Error, "a check needs its program in place");
+      identity(check.command);
+    }
+    for_each_started(check, [this](const CommandSyntax& command) {
+      program(command, DiagnosticSeverity::Warning, "until it is in place the action fails");
+      identity(command);
+    });
+    for (const ServiceStatement& statement : check.statements)
+      if (const auto* rule = std::get_if<IfSyntax>(&statement))
+        for (const TermSyntax& term : rule->condition)
+          if (const auto* owner = std::get_if<OwnerSyntax>(&term.test)) this->owner(*owner);
   }
 
   void certificates(const SetMailServer& set) {
@@ -57,7 +61,7 @@ class Resolver {
     }
   }
 
-  Identities take() { return std::move(identities_); }
+  Lookups take() { return std::move(found_); }
 
  private:
   void program(const CommandSyntax& command, DiagnosticSeverity severity, std::string_view consequence) {
@@ -83,15 +87,30 @@ class Resolver {
     if (!command.uid && !command.gid) return;
     engine::Identity identity;
     if (command.uid) user(*command.uid, identity);
-    if (command.gid) {
-      const std::string& name = command.gid->value;
-      identity.gid = environment_.looks_up() ? environment_.group(name) : as_number(name);
-      if (!identity.gid && environment_.looks_up())
-        report(said_, DiagnosticSeverity::Error, command.gid->range,
-               fmt::format("there is no group {} on this machine", in_quotes(name)));
-    }
+    if (command.gid) identity.gid = group(*command.gid);
     if (command.uid && !command.gid) group_kept(*command.uid, identity);
-    identities_.emplace(&command, std::move(identity));
+    found_.identities.emplace(&command, std::move(identity));
+  }
+
+  void owner(const OwnerSyntax& test) {
+    std::optional<std::uint32_t> id;
+    if (test.kind == OwnerSyntax::Kind::Gid) {
+      id = group(test.owner);
+    } else {
+      engine::Identity identity;
+      user(test.owner, identity);
+      id = identity.uid;
+    }
+    if (id) found_.owners.emplace(&test, *id);
+  }
+
+  std::optional<std::uint32_t> group(const Word& word) {
+    if (!environment_.looks_up()) return as_number(word.value);
+    const std::optional<std::uint32_t> id = environment_.group(word.value);
+    if (!id)
+      report(said_, DiagnosticSeverity::Error, word.range,
+             fmt::format("there is no group {} on this machine", in_quotes(word.value)));
+    return id;
   }
 
   void user(const Word& word, engine::Identity& identity) {
@@ -131,23 +150,16 @@ class Resolver {
 
   const Environment& environment_;
   Diagnostics& said_;
-  Identities identities_;
+  Lookups found_;
 };
 
 }  // namespace
 
-Identities resolve(const Document& document, const Environment& environment, Diagnostics& said) {
+Lookups resolve(const Document& document, const Environment& environment, Diagnostics& said) {
   Resolver resolver(environment, said);
   for_each_set<SetMailServer>(document,
                               [&](const SetMailServer& set, const SourceRange&) { resolver.certificates(set); });
-  for_each_check(document, [&](const CheckProgramSyntax& check) {
-    resolver.check_command(check.command);
-    for (const ServiceStatement& statement : check.statements)
-      if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
-        resolver.action(rule->action);
-        if (rule->recovery) resolver.action(rule->recovery->action);
-      }
-  });
+  for_each_check(document, [&](const CheckSyntax& check) { resolver.service(check); });
   return resolver.take();
 }
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "config/rule_text.hpp"
 
+#include <array>
+#include <string_view>
+#include <variant>
+
 #include <spdlog/fmt/fmt.h>
 
+#include "config/quantity.hpp"
 #include "config/vocabulary.hpp"
 #include "util/text.hpp"
 
@@ -17,6 +22,19 @@ struct TestText {
   std::string operator()(const ContentSyntax& test) const {
     return fmt::format("content {} {}", test.negated ? "!=" : "=", written_text(test.pattern.value));
   }
+  std::string operator()(const ResourceSyntax& test) const {
+    return fmt::format("{} {} {}", test.name.value, to_symbol(comparison(test.comparison)), quantity_text(test));
+  }
+  std::string operator()(const ExistSyntax& test) const { return test.negated ? "does not exist" : "exist"; }
+  std::string operator()(const OwnerSyntax& test) const {
+    static constexpr std::array<std::string_view, 3> kWords{"uid", "euid", "gid"};
+    return fmt::format("failed {} {}", kWords[static_cast<std::size_t>(test.kind)], written_word(test.owner.value));
+  }
+  std::string operator()(const ChangedPidSyntax& test) const { return test.parent ? "changed ppid" : "changed pid"; }
+  std::string operator()(const AttributeSyntax& test) const {
+    return "failed security attribute " + written_text(test.attribute.value);
+  }
+  std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };
 
 std::string tolerance_text(const std::optional<ToleranceSyntax>& tolerance) {
@@ -26,6 +44,12 @@ std::string tolerance_text(const std::optional<ToleranceSyntax>& tolerance) {
   if (tolerance->window && tolerance->window->value != count)
     return fmt::format(" for {} times within {} cycles", count, tolerance->window->value);
   return fmt::format(" for {} cycles", count);
+}
+
+/// `3 restarts within 5 cycles`: the numbers are the tolerance.
+std::string restarts_text(const ToleranceSyntax& tolerance) {
+  return fmt::format(" {} restart{} within {} cycle{}", tolerance.count->value, tolerance.count->value == 1 ? "" : "s",
+                     tolerance.window->value, tolerance.window->value == 1 ? "" : "s");
 }
 
 std::string action_text(const ActionSyntax& action) {
@@ -62,6 +86,10 @@ engine::Comparison comparison(ComparisonWord word) {
   return engine::Comparison::Equal;
 }
 
+bool counts_restarts(const IfSyntax& rule) {
+  return std::holds_alternative<RestartsSyntax>(rule.condition.front().test);
+}
+
 bool is_plain_single(const ToleranceSyntax& tolerance) {
   return !tolerance.held && (!tolerance.count || tolerance.count->value == 1) &&
          (!tolerance.window || tolerance.window->value == 1);
@@ -69,11 +97,13 @@ bool is_plain_single(const ToleranceSyntax& tolerance) {
 
 std::string rule_text(const IfSyntax& rule) {
   std::string text = "if";
-  for (std::size_t i = 0; i < rule.condition.size(); ++i) {
+  const bool restarts = counts_restarts(rule);
+  if (restarts) text += restarts_text(*rule.tolerance);
+  for (std::size_t i = 0; i < rule.condition.size() && !restarts; ++i) {
     if (i > 0) text += rule.condition[i].or_before ? " or" : " and";
     text += ' ' + std::visit(TestText{}, rule.condition[i].test);
   }
-  text += tolerance_text(rule.tolerance) + " then " + action_text(rule.action);
+  text += (restarts ? "" : tolerance_text(rule.tolerance)) + " then " + action_text(rule.action);
   if (rule.recovery)
     text += fmt::format(" else if succeeded{} then {}", tolerance_text(rule.recovery->tolerance),
                         action_text(rule.recovery->action));

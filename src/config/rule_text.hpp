@@ -18,6 +18,9 @@ namespace healer::config {
 
 [[nodiscard]] engine::Comparison comparison(ComparisonWord word);
 
+/// `if N restarts within M cycles`: its tolerance has both numbers.
+[[nodiscard]] bool counts_restarts(const IfSyntax& rule);
+
 /// The rule's tolerance is met by a single run.
 [[nodiscard]] bool is_plain_single(const ToleranceSyntax& tolerance);
 

@@ -57,8 +57,38 @@ struct ContentSyntax {
   Word pattern;
 };
 
+/// `cpu > 80%`, `disk read > 10 MB/s`, `uptime < 2 days`.
+struct ResourceSyntax {
+  Word name;  ///< as canonical text writes it: "total cpu", "cpu(wait)", "loadavg(5min) per core", "disk read"
+  ComparisonWord comparison = ComparisonWord::Equal;
+  Word number;               ///< digits, perhaps with a fraction
+  std::optional<Word> unit;  ///< as written
+};
+/// `exist`, `not exist`.
+struct ExistSyntax {
+  bool negated = false;
+};
+/// `failed uid root`.
+struct OwnerSyntax {
+  enum class Kind : std::uint8_t { Uid, Euid, Gid } kind = Kind::Uid;
+  Word owner;  ///< name or number
+};
+/// `changed pid`, `changed ppid`.
+struct ChangedPidSyntax {
+  bool parent = false;
+};
+/// `failed security attribute "..."`.
+struct AttributeSyntax {
+  Word attribute;
+};
+/// `3 restarts within 5 cycles`: the numbers are the rule's tolerance.
+struct RestartsSyntax {};
+
+using TestSyntax = std::variant<StatusSyntax, ChangedStatusSyntax, ContentSyntax, ResourceSyntax, ExistSyntax,
+                                OwnerSyntax, ChangedPidSyntax, AttributeSyntax, RestartsSyntax>;
+
 struct TermSyntax {
-  std::variant<StatusSyntax, ChangedStatusSyntax, ContentSyntax> test;
+  TestSyntax test;
   bool or_before = false;
   SourceRange range;
 };
@@ -89,6 +119,7 @@ struct IfSyntax {
   std::optional<ToleranceSyntax> tolerance;
   ActionSyntax action;
   std::optional<RecoverySyntax> recovery;
+  std::optional<SourceRange> grouping;  ///< terms in parentheses that would mean something else without them
   SourceRange range;
 };
 
@@ -124,13 +155,25 @@ struct ModeSyntax {
 struct OnRebootSyntax {
   Word policy;  ///< start, nostart, laststate
 };
-
-using ServiceStatement =
-    std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax, OnRebootSyntax>;
-
-struct CheckProgramSyntax {
-  Word name;
+/// `start program = "..."`, `stop ...`, `restart ...`.
+struct ServiceProgramSyntax {
+  enum class Kind : std::uint8_t { Start, Stop, Restart } kind = Kind::Start;
   CommandSyntax command;
+  SourceRange range;
+};
+struct DependsSyntax {
+  std::vector<Word> names;
+};
+
+using ServiceStatement = std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax,
+                                      OnRebootSyntax, ServiceProgramSyntax, DependsSyntax>;
+
+struct CheckSyntax {
+  enum class Kind : std::uint8_t { Program, Process, System } kind = Kind::Program;
+  Word name;
+  CommandSyntax command;         ///< Program
+  std::optional<Word> pid_file;  ///< Process: this or the pattern
+  std::optional<Word> pattern;   ///< Process
   std::vector<ServiceStatement> statements;
   SourceRange range;  ///< of the header
 };
@@ -225,7 +268,7 @@ struct ContinuationSyntax {
   SourceRange range;  ///< of the first one
 };
 
-using Statement = std::variant<SetSyntax, IncludeSyntax, CheckProgramSyntax, ContinuationSyntax>;
+using Statement = std::variant<SetSyntax, IncludeSyntax, CheckSyntax, ContinuationSyntax>;
 
 /// Healer's own wording found on the way, for `--dialect monit`: what it is called, and where.
 struct Extension {

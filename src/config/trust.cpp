@@ -107,13 +107,9 @@ void check_trust(const Document& document, const std::string& path, const Enviro
     if (!syntax.arguments.empty() && syntax.arguments.front().starts_with('/'))
       check.file(syntax.arguments.front(), &syntax.range);
   };
-  for_each_check(document, [&](const CheckProgramSyntax& service) {
+  for_each_check(document, [&](const CheckSyntax& service) {
     command(service.command);
-    for (const ServiceStatement& statement : service.statements)
-      if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
-        command(rule->action.command);
-        if (rule->recovery) command(rule->recovery->action.command);
-      }
+    for_each_started(service, command);
   });
 }
 

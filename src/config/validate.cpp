@@ -12,6 +12,9 @@
 
 #include "config/cron.hpp"
 #include "config/passes.hpp"
+#include "config/quantity.hpp"
+#include "config/rule_text.hpp"
+#include "config/silence.hpp"
 #include "config/vocabulary.hpp"
 #include "util/text.hpp"
 
@@ -31,7 +34,7 @@ class Validator {
         std::visit([this](const auto& statement) { check(statement); }, set->statement);
       } else {
         const SourceRange* next = i + 1 < document.statements.size() ? &range_of(document.statements[i + 1]) : nullptr;
-        service(std::get<CheckProgramSyntax>(document.statements[i]), next);
+        service(std::get<CheckSyntax>(document.statements[i]), next);
       }
     }
     // Only the last `set daemon` counts.
@@ -66,7 +69,7 @@ class Validator {
     return next == nullptr || next->file != header.file || first->second < next->begin;
   }
 
-  void service(const CheckProgramSyntax& check, const SourceRange* next) {
+  void service(const CheckSyntax& check, const SourceRange* next) {
     const std::string name = to_lower(check.name.value);
     const auto [known, is_new] = names_.emplace(name, check.name.range);
     if (!is_new) {
@@ -75,13 +78,13 @@ class Validator {
             fmt::format("the first one is at {}:{}; case makes no difference", printable(sources_.at(first.file).path),
                         sources_.position(first.file, first.begin).line));
     }
-    bool tested = false;
+    kind_ = check.kind;
+    tested_ = false;
     patterns_.clear();
-    for (const ServiceStatement& statement : check.statements) {
-      tested = tested || std::holds_alternative<IfSyntax>(statement);
+    if (check.pattern) regex(*check.pattern);
+    for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { this->statement(node); }, statement);
-    }
-    if (!tested && !is_broken(check.range, next))
+    if (check.kind == CheckSyntax::Kind::Program && !tested_ && !is_broken(check.range, next))
       error(check.range, fmt::format("'check program {}' has no test", printable(check.name.value)),
             "add a 'status' or 'content' test, as in 'if status != 0 then alert'");
     if (patterns_.size() > engine::kMaxPatterns)
@@ -90,17 +93,66 @@ class Validator {
   }
 
   void statement(const IfSyntax& rule) {
-    for (const TermSyntax& term : rule.condition)
-      if (const auto* content = std::get_if<ContentSyntax>(&term.test)) regex(content->pattern);
-    if (rule.tolerance) tolerance(*rule.tolerance);
+    for (const TermSyntax& term : rule.condition) {
+      // A wrong test is a test: nothing is missing.
+      tested_ = tested_ || !std::holds_alternative<RestartsSyntax>(term.test);
+      std::visit([&](const auto& node) { test(node, term.range); }, term.test);
+    }
+    if (rule.grouping && !stands_in_row(rule)) error(*rule.grouping, kNoGroups, kNoGroupsRemedy);
+    if (counts_restarts(rule))
+      restarts(*rule.tolerance);
+    else if (rule.tolerance)
+      tolerance(*rule.tolerance);
     action(rule.action);
     if (!rule.recovery) return;
     if (rule.recovery->tolerance) tolerance(*rule.recovery->tolerance);
     action(rule.recovery->action);
   }
 
+  // ---- tests
+
+  void only(CheckSyntax::Kind kind, const SourceRange& range, std::string_view what) {
+    if (kind_ == kind) return;
+    static constexpr std::array<std::string_view, 3> kTests{
+        "it has tests of its status and its content, as in 'if status != 0 then alert'",
+        "it has tests of existence, resources, uid, gid and pid, as in 'if cpu > 80% then alert'",
+        "it has tests of resources, as in 'if loadavg(5min) > 4 then alert'"};
+    error(range, fmt::format("'check {}' has no test of {}", to_string(kind_), what),
+          std::string(kTests[static_cast<std::size_t>(kind_)]));
+  }
+
+  void test(const StatusSyntax&, const SourceRange& range) { only(CheckSyntax::Kind::Program, range, "a status"); }
+  void test(const ChangedStatusSyntax&, const SourceRange& range) {
+    only(CheckSyntax::Kind::Program, range, "a status");
+  }
+  void test(const ContentSyntax& test, const SourceRange& range) {
+    only(CheckSyntax::Kind::Program, range, "a content");
+    patterns_.insert(test.pattern.value);
+    regex(test.pattern);
+  }
+  void test(const ResourceSyntax& test, const SourceRange& range) {
+    if (kind_ == CheckSyntax::Kind::Program) return only(CheckSyntax::Kind::Process, range, "resources");
+    const QuantityReading reading = read_quantity(kind_, test);
+    if (!reading.error.empty()) error(reading.place, reading.error, reading.remedy);
+  }
+  void test(const ExistSyntax&, const SourceRange& range) { only(CheckSyntax::Kind::Process, range, "existence"); }
+  void test(const OwnerSyntax&, const SourceRange& range) { only(CheckSyntax::Kind::Process, range, "a uid or gid"); }
+  void test(const ChangedPidSyntax&, const SourceRange& range) { only(CheckSyntax::Kind::Process, range, "a pid"); }
+  void test(const AttributeSyntax&, const SourceRange& range) {
+    only(CheckSyntax::Kind::Process, range, "a security attribute");
+  }
+  void test(const RestartsSyntax&, const SourceRange&) {}
+
+  void restarts(const ToleranceSyntax& tolerance) {
+    if (tolerance.count->value < 1)
+      error(tolerance.count->range, "the number of restarts must be at least 1");
+    else if (tolerance.count->value > tolerance.window->value)
+      error(tolerance.count->range,
+            fmt::format("there cannot be {} restarts within {} cycle{}: at most one counts in a cycle",
+                        tolerance.count->value, tolerance.window->value, tolerance.window->value == 1 ? "" : "s"));
+  }
+
   void regex(const Word& pattern) {
-    patterns_.insert(pattern.value);
     regex_t compiled;
     const int code = regcomp(&compiled, pattern.value.c_str(), REG_EXTENDED | REG_NOSUB);
     if (code == 0) return regfree(&compiled);
@@ -129,18 +181,7 @@ class Validator {
   }
 
   void action(const ActionSyntax& action) {
-    switch (action.kind) {
-      case ActionSyntax::Kind::Alert:
-      case ActionSyntax::Kind::Unmonitor: return;
-      case ActionSyntax::Kind::Exec:
-        if (action.command.timeout) duration(*action.command.timeout);
-        return;
-      case ActionSyntax::Kind::Start:
-      case ActionSyntax::Kind::Stop:
-      case ActionSyntax::Kind::Restart:
-        return error(action.range, "this version of healer cannot start, stop or restart a service yet",
-                     "use 'exec' with the command that does it");
-    }
+    if (action.kind == ActionSyntax::Kind::Exec && action.command.timeout) duration(*action.command.timeout);
   }
 
   void statement(const EverySyntax& every) {
@@ -150,7 +191,9 @@ class Validator {
     if (!reading.error.empty()) error(every.cron->range, reading.error, reading.remedy);
   }
 
-  // What these say is settled by the grammar.
+  // What these say is settled by the grammar, or by a pass of its own.
+  void statement(const ServiceProgramSyntax&) {}
+  void statement(const DependsSyntax&) {}
   void statement(const AlertSyntax&) {}
   void statement(const NoAlertSyntax&) {}
   void statement(const GroupSyntax&) {}
@@ -222,7 +265,9 @@ class Validator {
   const Sources& sources_;
   Diagnostics& said_;
   std::unordered_map<std::string, SourceRange> names_;
-  std::set<std::string> patterns_;
+  CheckSyntax::Kind kind_ = CheckSyntax::Kind::Program;
+  bool tested_ = false;                                       ///< the service has a test
+  std::set<std::string> patterns_;                            ///< of its content tests
   std::set<std::pair<std::uint32_t, std::uint32_t>> broken_;  ///< file and offset of errors
 };
 

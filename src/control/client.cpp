@@ -173,7 +173,7 @@ Reply Client::call(const Request& request, const std::function<void(const Json&)
   Reply reply;
   if ((reply.failure = send(to_line(request) + '\n'))) return reply;
   // What is yet to happen may take any time; a daemon that dies meanwhile closes the connection.
-  const bool open_ended = acts(request.verb) || request.follow;
+  const bool open_ended = acts(request.verb) || request.follow || request.verb == Verb::Follow;
   for (;;) {
     const bool patient = open_ended && !reply.header.is_null();
     auto next = line(patient ? std::nullopt : std::optional(timeout_));

@@ -14,7 +14,10 @@
 #include <nlohmann/json.hpp>
 
 #include "control/history_reader.hpp"
+#include "control/job_answers.hpp"
+#include "control/output_reader.hpp"
 #include "control/views.hpp"
+#include "engine/explain.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -28,8 +31,25 @@ using engine::ServiceId;
 /// Followers hold a place at the server for as long as they like: they may not take all of them.
 constexpr std::size_t kMaxFollowers = 16;
 constexpr std::uint32_t kDefaultRecords = 100;
+constexpr Duration kLongest = days{36'500};  // a longer time might be beyond what a clock can say
 /// How many services are looked through for a name that was meant; with more the loop would be kept too long.
 constexpr std::size_t kMaxCandidates = 10'000;
+
+engine::event::Command::Kind kind_of(Verb verb) {
+  using Kind = engine::event::Command::Kind;
+  switch (verb) {
+    case Verb::Monitor: return Kind::Monitor;
+    case Verb::Unmonitor: return Kind::Unmonitor;
+    case Verb::Accept: return Kind::Accept;
+    case Verb::Start: return Kind::Start;
+    case Verb::Stop: return Kind::Stop;
+    case Verb::Restart: return Kind::Restart;
+    case Verb::Pause: return Kind::Pause;
+    case Verb::Resume: return Kind::Resume;
+    case Verb::Cancel: return Kind::Cancel;
+    default: return Kind::Validate;
+  }
+}
 
 using Selection = std::variant<std::vector<ServiceId>, Failure>;
 
@@ -88,7 +108,7 @@ class ReadyAnswer : public Answer {
 
 std::unique_ptr<Answer> refuse(const Failure& failure) { return std::make_unique<ReadyAnswer>(error_line(failure)); }
 
-/// `status` and `summary`: services page by page, each as it is when its page is asked for.
+/// `status`, `summary`, `report` and `names`: services page by page, each as it is when its page is asked for.
 class ServicesAnswer : public Answer {
  public:
   ServicesAnswer(const DaemonHooks& daemon, const Request& request, std::vector<ServiceId> services)
@@ -106,10 +126,12 @@ class ServicesAnswer : public Answer {
       const ServiceId id = services_[next_];
       const auto& slots = engine.graph()->slots;
       if (id.index() >= slots.size() || !slots[id.index()]) continue;  // a reload took it away meanwhile
-      const ServiceSummary summary = summarise(engine, id, now);
-      totals_.add(summary.state);
-      if (only_failed_ && summary.state != "failed") continue;
-      out += item_line(verb_ == Verb::Status ? Json(view_status(engine, id, actions, now)) : Json(summary));
+      const std::string_view state = to_string(engine::condition_of(engine, id));
+      totals_.add(state);
+      if (only_failed_ && state != "failed") continue;
+      if (verb_ == Verb::Status) out += item_line(view_status(engine, id, actions, now));
+      if (verb_ == Verb::Summary) out += item_line(summarise(engine, id, now));
+      if (verb_ == Verb::Names) out += item_line(ServiceName{slots[id.index()]->name, slots[id.index()]->groups});
     }
     if (next_ < services_.size()) return Next::More;
     out += end_line(totals_);
@@ -297,18 +319,53 @@ struct Commands::Impl {
   [[nodiscard]] std::string header(Verb verb) const {
     return header_line(verb, view_daemon(daemon.engine, daemon.version, daemon.now()));
   }
+  /// Whether another may follow, be it the history or a program.
+  [[nodiscard]] bool may_follow();
   std::unique_ptr<Answer> history(const Request& request, Wake wake);
+  std::unique_ptr<Answer> follow(const Request& request, Wake wake);
+  [[nodiscard]] std::optional<Failure> cannot_cancel(std::uint64_t id) const;
   std::unique_ptr<Answer> submit(const Request& request, const Peer& peer, std::vector<ServiceId> services, Wake wake);
   std::unique_ptr<Answer> reload(Wake wake);
   std::unique_ptr<Answer> quit(Wake wake);
 
   DaemonHooks daemon;
   HistoryReader reader;
+  OutputReader output;
   std::uint64_t next_command = 1;
   std::map<std::uint64_t, std::weak_ptr<Pending>> pending;  // by CommandId
-  std::vector<std::weak_ptr<Follower>> followers;
+  std::vector<std::weak_ptr<Follower>> followers;           // of the history
+  std::vector<std::weak_ptr<void>> output_followers;        // of a program's output
   bool ending = false;
 };
+
+Failure too_many_followers() {
+  return {"busy", fmt::format("{} clients follow the history or a program already", kMaxFollowers), "end one of them"};
+}
+
+Failure nothing_under_way(std::uint64_t id) {
+  return {"unknown-job", fmt::format("nothing with the number {} is under way", id), "`healerctl jobs` lists them"};
+}
+
+bool Commands::Impl::may_follow() {
+  std::erase_if(followers, [](const auto& one) { return one.expired(); });
+  std::erase_if(output_followers, [](const auto& one) { return one.expired(); });
+  return followers.size() + output_followers.size() < kMaxFollowers;
+}
+
+std::unique_ptr<Answer> Commands::Impl::follow(const Request& request, Wake wake) {
+  if (!view_job(daemon.engine, request.id, daemon.now())) return refuse(nothing_under_way(request.id));
+  if (!may_follow()) return refuse(too_many_followers());
+  auto place = std::make_shared<bool>();
+  output_followers.push_back(place);
+  return answer_follow(daemon, output, request.id, std::move(place), std::move(wake));
+}
+
+std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
+  if (daemon.engine.jobs().contains(id)) return std::nullopt;
+  if (!daemon.engine.actions().contains(id)) return nothing_under_way(id);
+  return Failure{"no-job", fmt::format("{} is the program of a rule's action, which is not cancelled", id),
+                 "end its process, if it must end"};
+}
 
 std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wake) {
   if (request.names.size() > 1 || !request.groups.empty())
@@ -319,12 +376,10 @@ std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wak
                             .kinds = {},
                             .limit = std::min(request.limit, kMaxRecords)};
   if (query.limit == 0) query.limit = request.since ? kMaxRecords : kDefaultRecords;
-  if (request.since) query.since = daemon.now().wall - std::clamp(*request.since, Duration{0}, Duration{days{36'500}});
+  if (request.since) query.since = daemon.now().wall - std::clamp(*request.since, Duration{0}, kLongest);
   std::shared_ptr<Follower> follower;
   if (request.follow) {
-    std::erase_if(followers, [](const auto& one) { return one.expired(); });
-    if (followers.size() >= kMaxFollowers)
-      return refuse({"busy", fmt::format("{} clients follow the history already", kMaxFollowers), "end one of them"});
+    if (!may_follow()) return refuse(too_many_followers());
     follower = std::make_shared<Follower>(Follower{.wake = wake, .last = ending});
     followers.push_back(follower);
   }
@@ -333,16 +388,18 @@ std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wak
 
 std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Peer& peer,
                                                std::vector<ServiceId> services, Wake wake) {
-  using Kind = engine::event::Command::Kind;
-  const Kind kind = request.verb == Verb::Monitor     ? Kind::Monitor
-                    : request.verb == Verb::Unmonitor ? Kind::Unmonitor
-                    : request.verb == Verb::Accept    ? Kind::Accept
-                                                      : Kind::Validate;
   auto waiting = std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}});
   const std::uint64_t id = next_command++;
   pending.emplace(id, waiting);
   auto answer = std::make_unique<PendingAnswer>(header(request.verb), waiting);
-  daemon.submit({.id = engine::CommandId{id}, .kind = kind, .services = std::move(services), .by = peer.name()});
+  engine::event::Command command{.id = engine::CommandId{id},
+                                 .kind = kind_of(request.verb),
+                                 .services = std::move(services),
+                                 .by = peer.name(),
+                                 .reason = request.reason,
+                                 .job = engine::JobId{request.id}};
+  if (request.span) command.until = daemon.now().wall + std::clamp(*request.span, Duration{0}, kLongest);
+  daemon.submit(std::move(command));
   return answer;
 }
 
@@ -379,6 +436,14 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (verb == Verb::History) return impl_->history(request, std::move(wake));
   if (verb == Verb::Reload) return impl_->reload(std::move(wake));
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
+  if (verb == Verb::Jobs) return answer_jobs(impl_->daemon);
+  if (verb == Verb::Follow) return impl_->follow(request, std::move(wake));
+  if (verb == Verb::Cancel) {
+    if (const auto failure = impl_->cannot_cancel(request.id)) return refuse(*failure);
+    return impl_->submit(request, peer, {}, std::move(wake));
+  }
+  if (request.reason.size() > kMaxReason)
+    return refuse({"bad-request", fmt::format("a reason has at most {} bytes", kMaxReason), ""});
 
   const Graph& graph = *impl_->daemon.engine.graph();
   const bool nothing_named = !request.all && request.names.empty() && request.groups.empty();

@@ -29,6 +29,8 @@ struct DaemonHooks {
   std::function<void(std::function<void(bool ok, std::string text)> done)> reload;
   /// Begins the orderly end. The client learns of it by the end of the connection.
   std::function<void()> quit;
+  /// Where the program of an action writes its output.
+  std::function<std::string(engine::ActionId)> output_path;
   std::string version;
 };
 

@@ -8,67 +8,15 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "control/render_parts.hpp"
 #include "control/render_text.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
 namespace {
 
-constexpr std::size_t kLabel = 11;         // columns of the labels of a block
-constexpr std::size_t kNarrow = 60;        // below: only what matters
 constexpr std::size_t kShortestName = 20;  // a longer one may be cut to this
 constexpr std::size_t kOutputLines = 5;    // of a program's output in a block
-
-std::string_view ellipsis(const Style& style) { return style.unicode ? "\u2026" : "..."; }
-
-/// The escape of a state; empty where it needs none.
-std::string_view colour_of(std::string_view word) {
-  if (word == "failed" || word == "error") return "1;31";
-  if (word == "failing" || word == "warning") return "33";
-  if (word == "running" || word == "ok") return "32";
-  if (word == "unmonitored" || word == "debug") return "2";
-  if (word == "initialising") return "36";
-  return "";
-}
-
-std::string paint(std::string text, std::string_view code, const Style& style) {
-  if (!style.colour || code.empty() || text.empty()) return text;
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
-}
-
-std::string clock_time(WallTime when, const Style& style) { return format_civil(style.civil(when)); }
-
-std::string ago(WallTime when, const Style& style) {
-  const Duration age = style.now - when;
-  // The daemon's clock and ours are one; what is a moment ahead happened just now.
-  return age < seconds{1} ? "just now" : format_duration(std::chrono::floor<seconds>(age)) + " ago";
-}
-
-std::string lasting(WallTime since, const Style& style) {
-  return format_duration(std::chrono::floor<seconds>(std::max(style.now - since, Duration{0})));
-}
-
-std::string whole_seconds(Duration duration) {
-  return format_duration(std::chrono::ceil<seconds>(std::max(duration, Duration{0})));
-}
-
-/// `text` broken to the style's width, each line after `first` or, from the second on, after as many blanks.
-std::string hanging(std::string_view first, std::string_view text, const Style& style) {
-  const std::size_t indent = display_width(first);
-  const std::size_t room = style.width == 0 ? 0 : style.width > indent + 8 ? style.width - indent : 8;
-  std::string result;
-  for (const std::string& line : wrap(text, room)) {
-    result += result.empty() ? std::string(first) : std::string(indent, ' ');
-    result += line;
-    result += '\n';
-  }
-  return result;
-}
-
-/// A labelled line of a block.
-std::string field(std::string_view label, std::string_view text, const Style& style) {
-  return hanging(fmt::format("  {:<{}}", label, kLabel), printable(text), style);
-}
 
 std::string describe(const RunView& run) {
   if (run.outcome == "timed-out") return fmt::format("timed out after {}", format_duration(run.elapsed));
@@ -76,6 +24,13 @@ std::string describe(const RunView& run) {
   const std::string took = format_duration(run.elapsed);
   if (run.outcome == "signalled") return fmt::format("killed by signal {} after {}", run.status, took);
   return fmt::format("exit status {}, took {}", run.status, took);
+}
+
+/// "3 s ago, in 2 ms: process is running with pid 4242".
+std::string describe_look(const RunView& look, const Style& style) {
+  std::string text = fmt::format("{}, in {}", ago(look.when, style), format_duration(look.elapsed));
+  if (!look.output.empty()) text += fmt::format(": {}", trim(look.output));
+  return text;
 }
 
 std::string output_field(std::string_view output, const Style& style) {
@@ -107,6 +62,43 @@ std::string describe(const RuleView& rule, const Style& style) {
   return text;
 }
 
+std::string describe(const ProcessView& process) {
+  std::string text = fmt::format("pid {}, parent {}, uid {}", process.pid, process.parent, process.uid);
+  if (process.euid != process.uid) text += fmt::format(", effective uid {}", process.euid);
+  text += fmt::format(", gid {}", process.gid);
+  if (process.zombie) text += ", a zombie";
+  return text;
+}
+
+std::string describe(const PauseView& pause, const Style& style) {
+  std::string text = pause.until ? fmt::format("until {}", clock_time(*pause.until, style)) : "until it is resumed";
+  text += fmt::format(", by {}", pause.by);
+  if (!pause.reason.empty()) text += fmt::format(": {}", pause.reason);
+  return text;
+}
+
+std::string describe(const StartsView& starts, const Style& style) {
+  std::vector<std::string> parts;
+  if (starts.last) parts.push_back(fmt::format("the last {}", ago(*starts.last, style)));
+  if (starts.quick != 0) parts.push_back(fmt::format("{} in a row failed or died soon", starts.quick));
+  if (starts.not_before && *starts.not_before > style.now)
+    parts.push_back(fmt::format("not by a rule before {}", clock_time(*starts.not_before, style)));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+/// Of a block: what is measured, and what jobs and people do.
+std::string supervision(const ServiceStatus& status, const Style& style) {
+  std::string text;
+  if (status.process) text += field("process", describe(*status.process), style);
+  text += measured_field(status.measured, style);
+  if (status.job) text += field("job", fmt::format("{}: {}", status.job->kind, job_text(*status.job)), style);
+  if (!status.waits.empty()) text += field("waits", status.waits, style);
+  if (status.pause) text += field("paused", describe(*status.pause, style), style);
+  if (const std::string starts = status.starts ? describe(*status.starts, style) : ""; !starts.empty())
+    text += field("starts", starts, style);
+  return text;
+}
+
 std::string describe(const ActionView& action) {
   const std::string age = format_duration(std::chrono::floor<seconds>(action.age));
   std::string text = action.started ? fmt::format("runs for {}", age) : fmt::format("starts since {}", age);
@@ -114,18 +106,6 @@ std::string describe(const ActionView& action) {
   if (action.again) text += ", once more afterwards";
   return text + ": " + action.rule;
 }
-
-struct Column {
-  std::string_view title;
-  std::vector<std::string> cells;
-  std::size_t width = 0;
-
-  void measure(std::size_t limit) {
-    width = display_width(title);
-    for (const std::string& cell : cells) width = std::max(width, display_width(cell));
-    if (limit != 0) width = std::min(width, limit);
-  }
-};
 
 }  // namespace
 
@@ -161,49 +141,20 @@ std::string render_totals(const Totals& totals, const Style& style) {
 std::string render_summary(const DaemonView& daemon, std::span<const ServiceSummary> services, const Totals& totals,
                            const Style& style) {
   std::string text = render_daemon(daemon, style) + "\n";
-  const bool narrow = style.width != 0 && style.width < kNarrow;
-  Column name{"SERVICE", {}}, state{"STATE", {}}, since{"FOR", {}}, next{"NEXT", {}}, what{"WHAT", {}};
+  Column name{.title = "SERVICE", .most = style.width == 0 ? 0 : std::max(style.width / 3, kShortestName)};
+  Column state{.title = "STATE"}, since{.title = "FOR", .spare = true}, next{.title = "NEXT", .spare = true};
+  Column what{.title = "WHAT"};
   for (const ServiceSummary& service : services) {
-    name.cells.push_back(printable(service.name));
-    state.cells.push_back(printable(service.state));
-    since.cells.push_back(service.since ? lasting(*service.since, style) : "");
-    next.cells.push_back(service.next_run ? whole_seconds(*service.next_run) : "");
-    what.cells.push_back(printable(service.text));
+    const std::string_view colour = colour_of(service.state);
+    name.add(printable(service.name), service.state == "failed" ? colour : "");
+    state.add(printable(service.state), colour);
+    since.add(service.since ? lasting(*service.since, style) : "");
+    next.add(service.next_run ? whole_seconds(*service.next_run) : "");
+    what.add(printable(service.text));
   }
-  name.measure(style.width == 0 ? 0 : std::max(style.width / 3, kShortestName));
-  for (Column* column : {&state, &since, &next, &what}) column->measure(0);
-  std::vector<Column*> columns{&name, &state};
-  if (!narrow) columns.insert(columns.end(), {&since, &next});
-  columns.push_back(&what);
-  if (style.width != 0) {
-    std::size_t used = 0;
-    for (const Column* column : columns) used += column == &what ? 0 : column->width + 2;
-    if (used + 8 > style.width) {
-      columns.pop_back();
-    } else {
-      what.width = std::min(what.width, style.width - used);
-    }
-  }
-  const auto row = [&](auto&& cell_of, std::string_view row_colour) {
-    std::string line;
-    for (const Column* column : columns) {
-      const bool last = column == columns.back();
-      std::string cell = cut(cell_of(*column), column->width, ellipsis(style));
-      const std::size_t blanks = last ? 0 : column->width - display_width(cell) + 2;
-      const bool stands_out = column == &state || (column == &name && row_colour == colour_of("failed"));
-      line += paint(std::move(cell), stands_out ? row_colour : "", style);
-      line.append(blanks, ' ');
-    }
-    while (line.ends_with(' ')) line.pop_back();
-    return line + "\n";
-  };
-  if (!services.empty()) {
-    text += row([](const Column& column) { return column.title; }, "");
-    for (std::size_t i = 0; i < services.size(); ++i)
-      text +=
-          row([i](const Column& column) { return std::string_view(column.cells[i]); }, colour_of(services[i].state));
-    text += "\n";
-  }
+  if (!services.empty())
+    text +=
+        table({std::move(name), std::move(state), std::move(since), std::move(next), std::move(what)}, style) + "\n";
   return text + render_totals(totals, style);
 }
 
@@ -216,7 +167,7 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
   std::string more;
   if (status.state == "failed" && status.since)
     more = fmt::format(" for {}, since {}", lasting(*status.since, style), clock_time(*status.since, style));
-  if (status.passive) more += ", passive: it only sends alerts";
+  if (status.passive) more += ", passive: nothing of it is started or stopped";
   // Painted after breaking the line, so that escapes do not count as columns.
   std::string line = field("state", state + more, style);
   line.replace(2 + kLabel, state.size(), paint(state, colour_of(status.state), style));
@@ -225,7 +176,11 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
   text += field("place", status.place, style);
   if (!status.groups.empty())
     text += field(status.groups.size() == 1 ? "group" : "groups", join_words(status.groups, "and"), style);
-  if (status.last) {
+  if (!status.depends.empty()) text += field("depends on", join_words(status.depends, "and"), style);
+  text += supervision(status, style);
+  if (status.last && status.last->outcome == "looked") {
+    text += field("last look", describe_look(*status.last, style), style);
+  } else if (status.last) {
     text += field("last run", fmt::format("{}: {}", ago(status.last->when, style), describe(*status.last)), style);
     text += output_field(status.last->output, style);
   }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "control/wire.hpp"
 #include "util/time.hpp"
@@ -34,6 +35,22 @@ struct Style {
 
 /// `status`: one service as a block.
 [[nodiscard]] std::string render_status(const ServiceStatus& status, const Style& style);
+
+/// `report`: how many services are up, down, initialising and unmonitored, as Monit tells it; or the one number that
+/// `which` names ("up", "down", "initialising", "unmonitored", "total").
+[[nodiscard]] std::string render_report(const Totals& totals, std::string_view which);
+
+/// `jobs`: a table of what is under way.
+[[nodiscard]] std::string render_jobs(std::span<const JobView> jobs, const Style& style);
+
+/// `jobs follow`: output of a program as it came, its control characters but newlines and tabs made visible.
+[[nodiscard]] std::string render_output(std::string_view text);
+
+/// `graph`: services, their dependencies and rules in the language of graphviz, coloured by state.
+[[nodiscard]] std::string render_dot(std::span<const ServiceStatus> services);
+
+/// `graph --svg`: the same as a picture.
+[[nodiscard]] std::string render_svg(std::span<const ServiceStatus> services);
 
 /// `history`: one record.
 [[nodiscard]] std::string render_record(const RecordView& record, const Style& style);

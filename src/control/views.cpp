@@ -41,15 +41,56 @@ std::string_view outcome_name(Outcome outcome) {
   return "";
 }
 
+std::string_view unit_name(engine::Unit unit) {
+  using engine::Unit;
+  switch (unit) {
+    case Unit::Percent: return "percent";
+    case Unit::Bytes: return "bytes";
+    case Unit::Number: return "number";
+    case Unit::BytesPerSecond: return "bytes/s";
+    case Unit::OperationsPerSecond: return "operations/s";
+    case Unit::Seconds: return "seconds";
+    case Unit::Load: return "load";
+  }
+  return "";
+}
+
+/// As format_metric, but a time as people say it.
+std::string format_value(engine::Unit unit, double value) {
+  if (unit != engine::Unit::Seconds) return engine::format_metric(unit, value);
+  return format_duration(seconds{static_cast<std::int64_t>(value)});
+}
+
 std::string_view first_line(std::string_view output) {
   output = trim(output);
   return output.substr(0, std::min(output.find('\n'), kFirstLine));
 }
 
-/// "exit status 1 in 120 ms: no route".
-std::string describe_last(const ServiceState& state) {
+/// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
+std::string describe_look(const engine::Facts& facts) {
+  using engine::Metric;
+  static constexpr Metric kOfProcess[] = {Metric::Uptime, Metric::Cpu, Metric::MemoryBytes};
+  static constexpr Metric kOfSystem[] = {Metric::Load1, Metric::SystemCpu, Metric::SystemMemory};
+  std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
+  for (const Metric metric : facts.process ? kOfProcess : kOfSystem) {
+    const auto value = facts.metrics.get(metric);
+    if (!value) continue;
+    const std::string_view words = metric == Metric::Uptime ? "up" : to_string(metric);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words, format_value(engine::unit_of(metric), *value));
+  }
+  if (facts.process && facts.process->zombie) text += ", a zombie";
+  return text;
+}
+
+/// "exit status 1 in 120 ms: no route"; of a process what it is, or why it is not there.
+std::string describe_last(const ServiceBlock& block, const ServiceState& state) {
   if (!state.last) return {};
   const engine::Observation& last = *state.last;
+  if (block.kind != engine::ServiceKind::Program) {
+    const bool there = last.facts && (block.kind == engine::ServiceKind::System || last.facts->process);
+    if (there) return describe_look(*last.facts);
+    return std::string(last.output && !last.output->empty() ? first_line(*last.output) : "not there");
+  }
   const std::string elapsed = format_duration(last.elapsed);
   std::string text;
   switch (last.outcome) {
@@ -81,14 +122,19 @@ Matter matter_of(const Engine& engine, ServiceId service) {
 
 std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   const ServiceState& state = engine.service(service);
-  std::string text = describe_last(state);
-  if (!state.monitored) return {};
+  if (!state.monitored && !state.job) return {};
+  std::string text = describe_last(engine.graph()->at(service), state);
+  if (state.job) {
+    const auto job = engine.jobs().find(state.job->number());
+    if (job != engine.jobs().end()) return engine::job_text(*engine.graph(), job->second, now.mono);
+  }
   const Matter matter = matter_of(engine, service);
   if (matter.condition == Condition::Failing) {
     const std::string count = engine::count_text(engine.graph()->at(service).rules[matter.rule],
                                                  engine.rules(service)[matter.rule], now.mono);
     if (!count.empty()) text += fmt::format("{}({})", text.empty() ? "" : " ", count);
   }
+  if (state.pause) text += text.empty() ? "(paused)" : " (paused)";
   return text;
 }
 
@@ -96,7 +142,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
   const ServiceBlock& block = engine.graph()->at(service);
   const Condition condition = engine::condition_of(engine, service);
   view.name = block.name;
-  view.kind = "program";
+  view.kind = to_string(block.kind);
   view.state = to_string(condition);
   view.text = summary_text(engine, service, now);
   if (condition == Condition::Failed)
@@ -122,11 +168,83 @@ std::vector<ActionView> view_actions(const ServiceBlock& block, const ActionInde
   return views;
 }
 
+/// The program of an action, as people say it: "exec /usr/bin/heal".
+std::string describe_program(const engine::effect::Exec& exec) {
+  return exec.command.arguments.empty() ? "exec" : fmt::format("exec {}", exec.command.arguments.front());
+}
+
+JobView view(const Engine& engine, const engine::Job& job, Instant now) {
+  const engine::Graph& graph = *engine.graph();
+  JobView view{.id = job.id.number(),
+               .kind = std::string(to_string(job.kind)),
+               .service = graph.at(job.service).name,
+               .step = job.position + 1,
+               .steps = static_cast<std::uint32_t>(job.steps.size()),
+               .doing = job.position < job.steps.size() ? engine::describe_step(graph, job.step()) : std::string{},
+               .waits_for = engine::job_waits_for(graph, job),
+               .age = std::max(now.mono - job.begun, Duration{0}),
+               .left = {},
+               .by = job.by,
+               .rule = job.cause ? job.cause->rule : std::string{},
+               .action = job.action_ended ? 0 : job.action.number()};
+  if (job.phase == engine::Job::Phase::Acting) view.left = std::max(job.deadline - now.mono, Duration{0});
+  if (const auto program = engine.actions().find(view.action); view.action != 0 && program != engine.actions().end())
+    view.pid = program->second.pid;
+  return view;
+}
+
+JobView view(const engine::RunningAction& action, Instant now) {
+  return {.id = action.exec.action.number(),
+          .kind = "exec",
+          .service = action.exec.cause->service,
+          .doing = describe_program(action.exec),
+          .waits_for = action.started ? "its program to end" : "its program to be started",
+          .age = std::max(now.mono - action.since, Duration{0}),
+          .left = {},
+          .by = "rule",
+          .rule = action.exec.cause->rule,
+          .action = action.exec.action.number(),
+          .pid = action.pid};
+}
+
+bool of_rule(const engine::RunningAction& action) { return action.exec.job == engine::JobId{}; }
+
+/// What only processes and the system have, and what jobs and people have done.
+void fill_supervision(ServiceStatus& view, const Engine& engine, const ServiceState& state, Instant now) {
+  if (const auto facts = state.last ? state.last->facts : nullptr) {
+    if (facts->process)
+      view.process = ProcessView{.pid = facts->process->pid,
+                                 .parent = facts->process->parent,
+                                 .uid = facts->process->uid,
+                                 .euid = facts->process->euid,
+                                 .gid = facts->process->gid,
+                                 .zombie = facts->process->zombie};
+    for (std::size_t i = 0; i < engine::kMetrics; ++i) {
+      const auto metric = static_cast<engine::Metric>(i);
+      const auto value = facts->metrics.get(metric);
+      if (!value) continue;
+      const engine::Unit unit = engine::unit_of(metric);
+      view.measured.push_back({.name = std::string(to_string(metric)),
+                               .unit = std::string(unit_name(unit)),
+                               .value = *value,
+                               .text = format_value(unit, *value)});
+    }
+  }
+  if (state.job) view.job = view_job(engine, state.job->number(), now);
+  view.waits = state.waits;
+  if (state.pause)
+    view.pause = PauseView{.until = state.pause->until, .by = state.pause->by, .reason = state.pause->reason};
+  const engine::StartHistory& starts = state.starts;
+  if (starts.last || starts.quick != 0 || starts.not_before)
+    view.starts = StartsView{.quick = starts.quick, .last = starts.last, .not_before = starts.not_before};
+}
+
 std::string rule_state(Condition condition) {
   return std::string(condition == Condition::Running ? "ok" : to_string(condition));
 }
 
-RuleView view_rule(const Engine& engine, const engine::Rule& rule, const engine::RuleState& state, Instant now) {
+RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& rule, const engine::RuleState& state,
+                   Instant now) {
   RuleView view{.text = rule.text,
                 .place = place_of(engine, rule.place),
                 .state = rule_state(engine::condition_of(rule, state)),
@@ -134,7 +252,7 @@ RuleView view_rule(const Engine& engine, const engine::Rule& rule, const engine:
                 .count = rule.tolerance.count,
                 .window = rule.tolerance.window,
                 .since = state.changed,
-                .held_back = std::string(to_string(engine.hold(rule, state, rule.action.kind)))};
+                .held_back = std::string(to_string(engine.hold(service, rule, state, rule.action.kind, now)))};
   if (rule.tolerance.held > Duration{0}) {
     view.hold = rule.tolerance.held;
     if (state.failing_since) view.held = std::max(now.mono - *state.failing_since, Duration{0});
@@ -146,8 +264,27 @@ RuleView view_rule(const Engine& engine, const engine::Rule& rule, const engine:
 
 ActionIndex index_actions(const Engine& engine) {
   ActionIndex index;
-  for (const auto& [number, action] : engine.actions()) index.emplace(to_lower(action.exec.cause->service), &action);
+  for (const auto& [number, action] : engine.actions())
+    if (of_rule(action)) index.emplace(to_lower(action.exec.cause->service), &action);
   return index;
+}
+
+std::vector<JobView> view_jobs(const Engine& engine, Instant now) {
+  std::vector<JobView> views;
+  for (const auto& [number, job] : engine.jobs()) views.push_back(view(engine, job, now));
+  const std::size_t jobs = views.size();
+  for (const auto& [number, action] : engine.actions())
+    if (of_rule(action)) views.push_back(view(action, now));
+  std::sort(views.begin() + static_cast<std::ptrdiff_t>(jobs), views.end(),
+            [](const JobView& a, const JobView& b) { return a.id < b.id; });
+  return views;
+}
+
+std::optional<JobView> view_job(const Engine& engine, std::uint64_t id, Instant now) {
+  if (const auto job = engine.jobs().find(id); job != engine.jobs().end()) return view(engine, job->second, now);
+  const auto action = engine.actions().find(id);
+  if (action == engine.actions().end() || !of_rule(action->second)) return std::nullopt;
+  return view(action->second, now);
 }
 
 ServiceSummary summarise(const Engine& engine, ServiceId service, Instant now) {
@@ -164,10 +301,12 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   view.monitored = state.monitored;
   view.passive = block.activity == ServiceBlock::Activity::Passive;
   view.groups = block.groups;
+  view.depends = block.depends;
   view.place = place_of(engine, block.place);
   view.schedule = block.schedule.text;
   if (state.last)
-    view.last = RunView{.outcome = std::string(outcome_name(state.last->outcome)),
+    view.last = RunView{.outcome = std::string(
+                            block.kind == engine::ServiceKind::Program ? outcome_name(state.last->outcome) : "looked"),
                         .status = state.last->status,
                         .when = state.last_when.value_or(now.wall),
                         .elapsed = state.last->elapsed,
@@ -175,9 +314,10 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   if (state.flight) view.running = std::max(now.mono - state.flight_started, Duration{0});
   view.runs = state.runs;
   view.overruns = state.overruns;
+  fill_supervision(view, engine, state, now);
   const auto states = engine.rules(service);
   for (std::size_t i = 0; i < states.size(); ++i)
-    view.rules.push_back(view_rule(engine, block.rules[i], states[i], now));
+    view.rules.push_back(view_rule(engine, service, block.rules[i], states[i], now));
   view.actions = view_actions(block, actions, now);
   return view;
 }
@@ -186,14 +326,15 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
   const ServiceBlock& block = engine.graph()->at(service);
   engine::Explanation explained = engine::explain(engine, service, now);
   ServiceExplanation view{.name = block.name,
-                          .kind = "program",
+                          .kind = std::string(to_string(block.kind)),
                           .state = std::string(to_string(explained.condition)),
                           .place = place_of(engine, block.place),
                           .notes = std::move(explained.notes),
                           .rules = {},
                           .actions = view_actions(block, actions, now)};
-  if (const std::string last = describe_last(engine.service(service)); !last.empty())
-    view.notes.push_back(fmt::format("The last run: {}.", last));
+  if (const std::string last = describe_last(block, engine.service(service)); !last.empty())
+    view.notes.push_back(
+        fmt::format("The last {}: {}.", block.kind == engine::ServiceKind::Program ? "run" : "look", last));
   for (std::size_t i = 0; i < explained.rules.size(); ++i) {
     engine::RuleAccount& account = explained.rules[i];
     const engine::Rule& rule = block.rules[i];

@@ -2,7 +2,9 @@
 // From the engine's views to what goes over the wire. Pure; on the thread that owns the engine.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +14,14 @@
 
 namespace healer::control {
 
-/// The actions that run or wait, by the lower-case name of their service.
+/// The programs of rules' actions that run or wait, by the lower-case name of their service.
 using ActionIndex = std::multimap<std::string, const engine::RunningAction*>;
 [[nodiscard]] ActionIndex index_actions(const engine::Engine& engine);
+
+/// Everything under way: the jobs, then the programs of rules' actions, each in the order of their numbers.
+[[nodiscard]] std::vector<JobView> view_jobs(const engine::Engine& engine, Instant now);
+/// A job or the program of a rule's action; none where nothing of that number is under way.
+[[nodiscard]] std::optional<JobView> view_job(const engine::Engine& engine, std::uint64_t id, Instant now);
 
 [[nodiscard]] ServiceSummary summarise(const engine::Engine& engine, engine::ServiceId service, Instant now);
 [[nodiscard]] ServiceStatus view_status(const engine::Engine& engine, engine::ServiceId service,

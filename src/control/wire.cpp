@@ -17,7 +17,9 @@ namespace healer::control {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::Count_)> kVerbs{
-    "ping", "status", "summary", "explain", "history", "monitor", "unmonitor", "validate", "accept", "reload", "quit"};
+    "ping", "status",  "summary", "explain",   "history",  "report", "names",
+    "jobs", "follow",  "monitor", "unmonitor", "validate", "accept", "start",
+    "stop", "restart", "pause",   "resume",    "cancel",   "reload", "quit"};
 
 // ---- fields: each struct names its fields once; Writer and Reader walk them ---------------------------------------
 
@@ -33,6 +35,9 @@ void fields(Walk walk, T& v) {
   walk("since_ms", v.since);
   walk("follow", v.follow);
   walk("limit", v.limit);
+  walk("id", v.id);
+  walk("for_ms", v.span);
+  walk("reason", v.reason);
 }
 
 template <typename Walk, Same<Failure> T>
@@ -63,6 +68,12 @@ void fields(Walk walk, T& v) {
   walk("text", v.text);
   walk("since", v.since);
   walk("next_run_ms", v.next_run);
+}
+
+template <typename Walk, Same<ServiceName> T>
+void fields(Walk walk, T& v) {
+  walk("name", v.name);
+  walk("groups", v.groups);
 }
 
 template <typename Walk, Same<RunView> T>
@@ -98,6 +109,63 @@ void fields(Walk walk, T& v) {
   walk("again", v.again);
 }
 
+template <typename Walk, Same<ProcessView> T>
+void fields(Walk walk, T& v) {
+  walk("pid", v.pid);
+  walk("parent", v.parent);
+  walk("uid", v.uid);
+  walk("euid", v.euid);
+  walk("gid", v.gid);
+  walk("zombie", v.zombie);
+}
+
+template <typename Walk, Same<MeasureView> T>
+void fields(Walk walk, T& v) {
+  walk("name", v.name);
+  walk("unit", v.unit);
+  walk("value", v.value);
+  walk("text", v.text);
+}
+
+template <typename Walk, Same<JobView> T>
+void fields(Walk walk, T& v) {
+  walk("id", v.id);
+  walk("kind", v.kind);
+  walk("service", v.service);
+  walk("step", v.step);
+  walk("steps", v.steps);
+  walk("doing", v.doing);
+  walk("waits_for", v.waits_for);
+  walk("age_ms", v.age);
+  walk("left_ms", v.left);
+  walk("by", v.by);
+  walk("rule", v.rule);
+  walk("action", v.action);
+  walk("pid", v.pid);
+}
+
+template <typename Walk, Same<PauseView> T>
+void fields(Walk walk, T& v) {
+  walk("until", v.until);
+  walk("by", v.by);
+  walk("reason", v.reason);
+}
+
+template <typename Walk, Same<StartsView> T>
+void fields(Walk walk, T& v) {
+  walk("quick", v.quick);
+  walk("last", v.last);
+  walk("not_before", v.not_before);
+}
+
+template <typename Walk, Same<OutputView> T>
+void fields(Walk walk, T& v) {
+  walk("action", v.action);
+  walk("service", v.service);
+  walk("doing", v.doing);
+  walk("text", v.text);
+}
+
 template <typename Walk, Same<ServiceStatus> T>
 void fields(Walk walk, T& v) {
   if constexpr (std::is_const_v<T>) {
@@ -108,12 +176,19 @@ void fields(Walk walk, T& v) {
   walk("monitored", v.monitored);
   walk("passive", v.passive);
   walk("groups", v.groups);
+  walk("depends", v.depends);
   walk("place", v.place);
   walk("schedule", v.schedule);
   walk("last", v.last);
   walk("running_ms", v.running);
   walk("runs", v.runs);
   walk("overruns", v.overruns);
+  walk("process", v.process);
+  walk("measured", v.measured);
+  walk("job", v.job);
+  walk("waits", v.waits);
+  walk("pause", v.pause);
+  walk("starts", v.starts);
   walk("rules", v.rules);
   walk("actions", v.actions);
 }
@@ -240,6 +315,9 @@ template <typename T>
 void decode(const Json& json, T& value) {
   if constexpr (std::same_as<T, bool> || std::same_as<T, std::string>) {
     value = json.get<T>();
+  } else if constexpr (std::floating_point<T>) {
+    if (!json.is_number()) throw std::invalid_argument("not a number");
+    value = json.get<T>();
   } else if constexpr (std::integral<T>) {
     // get<> would cut a number that does not fit.
     if (!json.is_number_integer()) throw std::invalid_argument("not a whole number");
@@ -300,6 +378,9 @@ void to_json(Json& json, const Request& value) {
 void to_json(Json& json, const Failure& value) { json = write(value); }
 void to_json(Json& json, const DaemonView& value) { json = write(value); }
 void to_json(Json& json, const ServiceSummary& value) { json = write(value); }
+void to_json(Json& json, const ServiceName& value) { json = write(value); }
+void to_json(Json& json, const JobView& value) { json = write(value); }
+void to_json(Json& json, const OutputView& value) { json = write(value); }
 void to_json(Json& json, const ServiceStatus& value) { json = write(value); }
 void to_json(Json& json, const Totals& value) { json = write(value); }
 void to_json(Json& json, const RecordView& value) { json = write(value); }
@@ -314,6 +395,9 @@ void from_json(const Json& json, Request& value) {
 void from_json(const Json& json, Failure& value) { read(json, value); }
 void from_json(const Json& json, DaemonView& value) { read(json, value); }
 void from_json(const Json& json, ServiceSummary& value) { read(json, value); }
+void from_json(const Json& json, ServiceName& value) { read(json, value); }
+void from_json(const Json& json, JobView& value) { read(json, value); }
+void from_json(const Json& json, OutputView& value) { read(json, value); }
 void from_json(const Json& json, ServiceStatus& value) { read(json, value); }
 void from_json(const Json& json, Totals& value) { read(json, value); }
 void from_json(const Json& json, RecordView& value) { read(json, value); }

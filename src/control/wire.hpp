@@ -41,6 +41,8 @@ inline constexpr std::string_view kDefaultSocket = "/run/healer/healer.sock";
 inline constexpr std::string_view kControlGroup = "healer";
 /// Most bytes of a request, its newline left out.
 inline constexpr std::size_t kMaxRequest = 64 * 1024;
+/// Most bytes of a reason that a person gives.
+inline constexpr std::size_t kMaxReason = 500;
 /// Most records that one `history` answers with (before it follows).
 inline constexpr std::uint32_t kMaxRecords = 10'000;
 
@@ -53,10 +55,20 @@ enum class Verb : std::uint8_t {
   Summary,
   Explain,
   History,
-  Monitor,
+  Report,
+  Names,
+  Jobs,
+  Follow,   ///< the output of a job's programs, or of an action's
+  Monitor,  ///< the first that acts
   Unmonitor,
   Validate,
   Accept,
+  Start,
+  Stop,
+  Restart,
+  Pause,
+  Resume,
+  Cancel,
   Reload,
   Quit,
   Count_
@@ -78,6 +90,9 @@ struct Request {
   std::optional<Duration> since;    ///< History: how far back
   bool follow = false;              ///< History: goes on with what happens
   std::uint32_t limit = 0;          ///< History: the newest that many; 0: the daemon's choice
+  std::uint64_t id = 0;             ///< Follow, Cancel: of a job, or of an action's program
+  std::optional<Duration> span;     ///< Pause: for how long; none: until Resume
+  std::string reason;               ///< Pause
 
   bool operator==(const Request&) const = default;
 };
@@ -109,7 +124,7 @@ struct DaemonView {
 /// One service on one line.
 struct ServiceSummary {
   std::string name;
-  std::string kind;                  ///< "program"
+  std::string kind;                  ///< "program", "process", "system"
   std::string state;                 ///< "running", "failing", "failed", "initialising", "unmonitored"
   std::string text;                  ///< what was seen last, or what is the matter, for people
   std::optional<WallTime> since;     ///< since when it stands failed
@@ -118,9 +133,17 @@ struct ServiceSummary {
   bool operator==(const ServiceSummary&) const = default;
 };
 
+/// A name for a shell's completion.
+struct ServiceName {
+  std::string name;
+  std::vector<std::string> groups;
+
+  bool operator==(const ServiceName&) const = default;
+};
+
 /// The last run that was judged.
 struct RunView {
-  std::string outcome;  ///< "exited", "signalled", "timed-out", "not-started"
+  std::string outcome;  ///< "exited", "signalled", "timed-out", "not-started"; "looked" at a process or the system
   std::int64_t status = 0;
   WallTime when{};
   Duration elapsed{0};
@@ -139,7 +162,7 @@ struct RuleView {
   std::optional<Duration> held;   ///< rules with a duration: for how long the condition has held
   std::optional<Duration> hold;   ///< and for how long it must
   std::optional<WallTime> since;  ///< when `state` last became or ceased to be "failed"
-  std::string held_back;          ///< why its action is not done: "dormant", "shadow", "dry run"; or empty
+  std::string held_back;  ///< why its action is not done: "dormant", "shadow", "dry run", "passive", "paused"; or empty
 
   bool operator==(const RuleView&) const = default;
 };
@@ -156,24 +179,100 @@ struct ActionView {
   bool operator==(const ActionView&) const = default;
 };
 
+/// The process that the last look has found.
+struct ProcessView {
+  std::int64_t pid = 0;
+  std::int64_t parent = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t euid = 0;
+  std::uint32_t gid = 0;
+  bool zombie = false;
+
+  bool operator==(const ProcessView&) const = default;
+};
+
+/// A quantity that the last look has measured.
+struct MeasureView {
+  std::string name;  ///< in the words of the language: "cpu", "total memory", "loadavg(5min)"
+  std::string unit;  ///< "percent", "bytes", "number", "bytes/s", "operations/s", "seconds", "load"
+  double value = 0;
+  std::string text;  ///< the value with its unit, for people
+
+  bool operator==(const MeasureView&) const = default;
+};
+
+/// What is under way: a start, stop or restart, or the program of a rule's action.
+struct JobView {
+  std::uint64_t id = 0;
+  std::string kind;              ///< "start", "stop", "restart", "exec"
+  std::string service;           ///< whom it is for
+  std::uint32_t step = 1;        ///< the one under way, counted from 1
+  std::uint32_t steps = 1;       ///< of so many
+  std::string doing;             ///< "start db"; of an action "exec /usr/bin/heal"
+  std::string waits_for;         ///< "its program to end", "its process to appear", ...
+  Duration age{0};               ///< since it was decided
+  std::optional<Duration> left;  ///< until the step has failed
+  std::string by;                ///< "rule", or the person
+  std::string rule;              ///< whose doing it is; or empty
+  std::uint64_t action = 0;      ///< its program under way; 0: none
+  std::int64_t pid = 0;          ///< of that; 0: not known (yet), or none
+
+  bool operator==(const JobView&) const = default;
+};
+
+/// A person's pause.
+struct PauseView {
+  std::optional<WallTime> until;  ///< none: until it is ended
+  std::string by;
+  std::string reason;
+
+  bool operator==(const PauseView&) const = default;
+};
+
+/// How the starts of a service went.
+struct StartsView {
+  std::uint32_t quick = 0;             ///< in a row that failed, or after which it soon died
+  std::optional<WallTime> last;        ///< when it was last started
+  std::optional<WallTime> not_before;  ///< until then no rule starts it again
+
+  bool operator==(const StartsView&) const = default;
+};
+
+/// A part of the output of a program, as it comes.
+struct OutputView {
+  std::uint64_t action = 0;
+  std::string service;
+  std::string doing;  ///< as in JobView
+  std::string text;
+
+  bool operator==(const OutputView&) const = default;
+};
+
 /// Everything about a service.
 struct ServiceStatus : ServiceSummary {
   bool monitored = true;
   bool passive = false;
   std::vector<std::string> groups;
+  std::vector<std::string> depends;  ///< names of the services that must be up before it
   std::string place;
-  std::string schedule;             ///< as written; empty: every cycle
-  std::optional<RunView> last;      ///< none: not run yet
-  std::optional<Duration> running;  ///< for how long the run in flight runs
-  std::uint64_t runs = 0;           ///< judged since the daemon started
-  std::uint64_t overruns = 0;       ///< runs left out in a row because the one before had not finished
+  std::string schedule;                ///< as written; empty: every cycle
+  std::optional<RunView> last;         ///< none: not run yet
+  std::optional<Duration> running;     ///< for how long the run in flight runs
+  std::uint64_t runs = 0;              ///< judged since the daemon started
+  std::uint64_t overruns = 0;          ///< runs left out in a row because the one before had not finished
+  std::optional<ProcessView> process;  ///< none: not a process, or not there
+  std::vector<MeasureView> measured;   ///< by the last look at a process or the system
+  std::optional<JobView> job;          ///< that it takes part in
+  std::string waits;                   ///< why a start or restart that its rules want is not done now; or empty
+  std::optional<PauseView> pause;
+  std::optional<StartsView> starts;  ///< none: it was not started
   std::vector<RuleView> rules;
   std::vector<ActionView> actions;
 
   bool operator==(const ServiceStatus&) const = default;
 };
 
-/// How many services are in which state: the end of `status` and `summary`.
+/// How many services are in which state: the end of `status`, `summary`, `report` and `names`.
 struct Totals {
   std::uint64_t services = 0;
   std::uint64_t running = 0;
@@ -238,7 +337,10 @@ void to_json(Json& json, const Request& value);
 void to_json(Json& json, const Failure& value);
 void to_json(Json& json, const DaemonView& value);
 void to_json(Json& json, const ServiceSummary& value);
+void to_json(Json& json, const ServiceName& value);
 void to_json(Json& json, const ServiceStatus& value);
+void to_json(Json& json, const JobView& value);
+void to_json(Json& json, const OutputView& value);
 void to_json(Json& json, const Totals& value);
 void to_json(Json& json, const RecordView& value);
 void to_json(Json& json, const ServiceExplanation& value);
@@ -250,7 +352,10 @@ void from_json(const Json& json, Request& value);
 void from_json(const Json& json, Failure& value);
 void from_json(const Json& json, DaemonView& value);
 void from_json(const Json& json, ServiceSummary& value);
+void from_json(const Json& json, ServiceName& value);
 void from_json(const Json& json, ServiceStatus& value);
+void from_json(const Json& json, JobView& value);
+void from_json(const Json& json, OutputView& value);
 void from_json(const Json& json, Totals& value);
 void from_json(const Json& json, RecordView& value);
 void from_json(const Json& json, ServiceExplanation& value);

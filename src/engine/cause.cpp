@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/cause.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <spdlog/fmt/fmt.h>
@@ -23,7 +24,7 @@ constexpr std::array<std::array<std::string_view, 3>, kEventKinds> kTexts{{
     {"Content doesn't match", "Content match", "Content match"},
     {"Data access succeeded", "Data access error", "Data access changed"},
     {"Execution succeeded", "Execution failed", "Execution changed"},
-    {"Does not exist", "Exists", "Existence changed"},  // `if exist`: failed means that it is there
+    {"Exists not", "Does exist", "Existence changed"},  // `if exist`: failed means that it is there
     {"Filesystem flags succeeded", "Filesystem flags failed", "Filesystem flags changed"},
     {"GID succeeded", "GID failed", "GID changed"},
     {"Ping succeeded", "Ping failed", "Ping changed"},
@@ -52,10 +53,217 @@ std::string_view told(std::string_view output) { return trim(output.substr(0, ou
 
 std::string_view or_none(std::string_view output) { return output.empty() ? "no output" : output; }
 
+std::string_view output_of(const Observation& run) { return run.output ? *run.output : std::string_view{}; }
+
+// ---- quantities ---------------------------------------------------------------------------------------------------
+
+std::string_view symbol(Comparison comparison) {
+  constexpr std::array<std::string_view, 6> kSymbols{"=", "!=", "<", "<=", ">", ">="};
+  return kSymbols[static_cast<std::size_t>(comparison)];
+}
+
+/// How Monit tells of a quantity: "MATCHED 9 matches resource limit [LIMIT > 5]", "SUCCEEDED succeeded [current
+/// CURRENT = 5]". Its sentences are not built alike, and somebody's script may match on any of them.
+struct Sentence {
+  std::string_view matched;
+  std::string_view limit;
+  std::string_view succeeded;
+  std::string_view current;
+};
+
+constexpr std::array<Sentence, kMetrics> kSentences{{
+    {"cpu usage of", "cpu usage", "cpu usage check", "cpu usage"},
+    {"total cpu usage of", "cpu usage", "total cpu usage check", "cpu usage"},
+    {"mem usage of", "mem usage", "mem usage check", "mem usage"},
+    {"mem amount of", "mem amount", "mem amount check", "mem amount"},
+    {"total mem amount of", "total mem amount", "total mem amount check", "total mem amount"},  // percent: so they are
+    {"total mem amount of", "total mem amount", "total mem amount check", "total mem amount"},
+    {"children count", "children", "children check", "children"},
+    {"threads count", "threads", "threads check", "threads"},
+    {"filedescriptors usage of", "filedescriptors", "filedescriptors test", "filedescriptors usage"},
+    {"filedescriptors usage of", "filedescriptors", "filedescriptors usage test", "filedescriptors usage"},
+    {"total  filedescriptors usage of", "filedescriptors", "total filedescriptors usage test", "filedescriptors usage"},
+    {"read rate", "read", "read rate test", "read"},
+    {"write rate", "write", "write rate test", "write"},
+    {"physical read activity", "read", "physical read activity test", "read"},
+    {"physical write activity", "write", "physical write activity test", "write"},
+    {"read rate", "read", "read rate test", "read"},
+    {"write rate", "write", "write rate test", "write"},
+    {},  // uptime has words of its own
+    {"loadavg (1min) of", "loadavg (1min)", "loadavg (1min) check", "loadavg (1min)"},
+    {"loadavg (5min) of", "loadavg (5min)", "loadavg (5min) check", "loadavg (5min)"},
+    {"loadavg (15min) of", "loadavg (15min)", "loadavg (15min) check", "loadavg (15min)"},
+    {"loadavg per core (1min) of", "loadavg per core (1min)", "loadavg per core (1min) check",
+     "loadavg per core (1min)"},
+    {"loadavg per core (5min) of", "loadavg per core (5min)", "loadavg per core (5min) check",
+     "loadavg per core (5min)"},
+    {"loadavg per core (15min) of", "loadavg per core (15min)", "loadavg per core (15min) check",
+     "loadavg per core (15min)"},
+    {"cpu usage of", "cpu usage", "cpu usage check", "cpu usage"},
+    {"cpu user usage of", "cpu user usage", "cpu user usage check", "cpu user usage"},
+    {"cpu system usage of", "cpu system usage", "cpu system usage check", "cpu system usage"},
+    {"cpu nice usage of", "cpu nice usage", "cpu nice usage check", "cpu nice usage"},
+    {"cpu I/O wait of", "cpu I/O wait", "cpu I/O wait check", "cpu I/O wait"},
+    {"cpu hardware IRQ usage of", "cpu hardware IRQ usage", "cpu hardware IRQ usage check", "cpu hardware IRQ usage"},
+    {"cpu software IRQ usage of", "cpu software IRQ usage", "cpu software IRQ usage check", "cpu software IRQ usage"},
+    {"cpu steal usage of", "cpu steal usage", "cpu steal usage check", "cpu steal usage"},
+    {"cpu guest usage of", "cpu guest usage", "cpu guest usage check", "cpu guest usage"},
+    {"cpu guest nice usage of", "cpu guest nice usage", "cpu guest nice usage check", "cpu guest nice usage"},
+    {"mem usage of", "mem usage", "mem usage check", "mem usage"},
+    {"mem amount of", "mem amount", "mem amount check", "mem amount"},
+    {"swap usage of", "swap usage", "swap usage check", "swap usage"},
+    {"swap amount of", "swap amount", "swap amount check", "swap amount"},
+    {"filedescriptors usage of", "filedescriptors", "filedescriptors test", "filedescriptors usage"},
+    {"filedescriptors usage of", "filedescriptors", "filedescriptors usage test", "filedescriptors usage"},
+}};
+
+/// A value in a sentence: loads are rounded there, unlike in a status.
+std::string value_text(Unit unit, double value) {
+  return unit == Unit::Load ? fmt::format("{:.1f}", value) : format_metric(unit, value);
+}
+
+std::string limit_text(Unit unit, double value) {
+  return unit == Unit::OperationsPerSecond ? fmt::format("{:.0f} operations/s", value) : value_text(unit, value);
+}
+
+// ---- tests --------------------------------------------------------------------------------------------------------
+
+/// What one test has to say of a run.
+class Account {
+ public:
+  Account(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed)
+      : block_(block), rule_(rule), seen_(seen), failed_(failed) {}
+
+  std::string operator()(const StatusTest& /*test*/) const {
+    return describe_run(seen_.run, failed_, block_.program.command.timeout);
+  }
+
+  std::string operator()(const StatusChanged& /*test*/) const {
+    const auto* memory = std::get_if<ProgramMemory>(&seen_.memory);
+    const std::int64_t now = seen_.run.status;
+    const std::int64_t before = memory != nullptr ? memory->last_status.value_or(now) : now;
+    return failed_ ? describe_changed(before, now, output_of(seen_.run))
+                   : describe_unchanged(now, output_of(seen_.run));
+  }
+
+  std::string operator()(const ContentTest& /*test*/) const { return describe_content(failed_, output_of(seen_.run)); }
+
+  std::string operator()(const ExistTest& /*test*/) const { return describe_existence(seen_.run); }
+
+  std::string operator()(const ResourceTest& test) const {
+    const double value = value_of(seen_.run, test.metric).value_or(0);
+    if (test.metric == Metric::Uptime) {
+      return failed_ ? fmt::format("uptime test failed for {} -- current uptime is {:.0f} seconds", path(), value)
+                     : fmt::format("uptime test succeeded [current uptime = {:.0f} seconds]", value);
+    }
+    const auto& [matched, limit, succeeded, current] = kSentences[static_cast<std::size_t>(test.metric)];
+    const Unit unit = unit_of(test.metric);
+    if (!failed_) return fmt::format("{} succeeded [current {} = {}]", succeeded, current, value_text(unit, value));
+    return fmt::format("{} {} matches {} [{} {} {}]", matched, value_text(unit, value),
+                       limit == "filedescriptors" ? "limit" : "resource limit", limit, symbol(test.comparison),
+                       limit_text(unit, test.value));
+  }
+
+  std::string operator()(const OwnerTest& test) const {
+    constexpr std::array<std::string_view, 3> kWords{"uid", "euid", "gid"};
+    const ProcessFacts process = facts();
+    const std::string_view word = kWords[static_cast<std::size_t>(test.which)];
+    const std::uint32_t id = test.which == OwnerTest::Which::Uid    ? process.uid
+                             : test.which == OwnerTest::Which::Euid ? process.euid
+                                                                    : process.gid;
+    return failed_ ? fmt::format("{} test failed for {} -- current {} is {}", word, block_.name, word, id)
+                   : fmt::format("{} test succeeded [current {} = {}]", word, word, id);
+  }
+
+  std::string operator()(const PidChanged& test) const {
+    const auto* memory = std::get_if<ProcessMemory>(&seen_.memory);
+    const std::string_view word = test.parent ? "PPID" : "PID";
+    if (!failed_ || memory == nullptr) return fmt::format("process {} has not changed since last cycle", word);
+    const ProcessFacts process = facts();
+    const std::int64_t now = test.parent ? process.parent : process.pid;
+    return fmt::format("process {} changed from {} to {}", word,
+                       (test.parent ? memory->parent : memory->pid).value_or(now), now);
+  }
+
+  std::string operator()(const AttributeTest& /*test*/) const {
+    const std::string attribute = facts().attribute;
+    return failed_ ? fmt::format("Security attribute test failed for {} -- current attribute is '{}'", block_.name,
+                                 attribute)
+                   : fmt::format("Security attribute test succeeded [current attribute = '{}']", attribute);
+  }
+
+  std::string operator()(const RestartsTest& /*test*/) const {
+    if (!failed_) return "process is running after previous restart timeout (manually recovered?)";
+    return fmt::format("service restarted {} times within {} cycles(s) - {}", rule_.tolerance.count,
+                       rule_.tolerance.window, to_string(rule_.action.kind));
+  }
+
+ private:
+  [[nodiscard]] ProcessFacts facts() const {
+    const ProcessFacts* process = process_of(seen_.run);
+    return process != nullptr ? *process : ProcessFacts{};
+  }
+
+  /// What the service looks at, in Monit's eyes.
+  [[nodiscard]] const std::string& path() const {
+    if (block_.kind != ServiceKind::Process) return block_.name;
+    return block_.process.pid_file.empty() ? block_.process.pattern : block_.process.pid_file;
+  }
+
+  const ServiceBlock& block_;
+  const Rule& rule_;
+  const Seen& seen_;
+  bool failed_;
+};
+
+/// The test that has decided: the first of the alternative that holds, or, where none does, the first that does not
+/// hold.
+const Test& deciding(const std::vector<Term>& condition, const Seen& seen, bool failed) {
+  const auto is = [&](const Term& term, bool held) { return holds(term.test, seen) == held; };
+  if (failed) {
+    for (auto begin = condition.begin(); begin != condition.end();) {
+      const auto end = std::find_if(begin + 1, condition.end(), [](const Term& term) { return term.or_before; });
+      if (std::all_of(begin, end, [&](const Term& term) { return is(term, true); })) return begin->test;
+      begin = end;
+    }
+  }
+  const auto first = std::ranges::find_if(condition, [&](const Term& term) { return is(term, false); });
+  return (first != condition.end() ? first : condition.begin())->test;
+}
+
 }  // namespace
 
 std::string_view event_text(EventKind event, State state) {
   return kTexts[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
+}
+
+std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed) {
+  return std::visit(Account(block, rule, seen, failed), deciding(rule.condition, seen, failed));
+}
+
+std::string describe_existence(const Observation& run) {
+  const bool told = run.facts != nullptr && run.facts->process;
+  if (!told) return "process is not running";
+  const ProcessFacts& process = *run.facts->process;
+  return process.zombie ? fmt::format("process with pid {} is a zombie", process.pid)
+                        : fmt::format("process is running with pid {}", process.pid);
+}
+
+std::string describe_not_done(std::string_view verb, const Command& command, Outcome outcome, std::int64_t status,
+                              std::string_view output) {
+  const std::string program = fmt::format("'{}'", fmt::join(command.arguments, " "));
+  const bool timed_out = outcome == Outcome::TimedOut;
+  std::string reason(told(output));
+  if (reason.empty()) {
+    reason = timed_out ? fmt::format("Program {} {}", program, describe_timeout(command.timeout)) : or_none(reason);
+  } else {
+    reason = fmt::format("{}: {}{}", program, timed_out ? "Program timed out -- " : "", reason);
+  }
+  return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
+}
+
+std::string describe_action(std::string_view verb, bool done) {
+  return fmt::format("{} action {}", verb, done ? "done" : "failed");
 }
 
 std::string describe_status(std::int64_t status, bool failed, std::string_view output) {
@@ -85,5 +293,17 @@ std::string describe_content(bool holds, std::string_view output) {
 }
 
 std::string describe_timeout(Duration after) { return "timed out after " + format_duration(after); }
+
+effect::Cause::Process figures_of(const Observation& run) {
+  effect::Cause::Process figures;
+  const ProcessFacts* process = process_of(run);
+  if (process == nullptr) return figures;
+  const Metrics& metrics = run.facts->metrics;
+  figures.pid = process->pid;
+  figures.memory_kb = static_cast<std::int64_t>(metrics.get(Metric::MemoryBytes).value_or(0) / 1024);
+  figures.children = static_cast<std::int64_t>(metrics.get(Metric::Children).value_or(-1));
+  figures.cpu_percent = metrics.get(Metric::Cpu).value_or(-1);
+  return figures;
+}
 
 }  // namespace healer::engine

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "engine/effect.hpp"
+#include "engine/evaluate.hpp"
 #include "engine/graph.hpp"
 #include "engine/state.hpp"
 
@@ -16,6 +17,16 @@ namespace healer::engine {
 /// $EVENT of mails and MONIT_EVENT: "Status failed", "Status succeeded", "Status changed", "Content match",
 /// "Content doesn't match", "Monit instance changed", "Action done", ...
 [[nodiscard]] std::string_view event_text(EventKind event, effect::Cause::State state);
+
+/// What a rule of `block` has to say of a run: that its condition holds (`failed`), or that it does not. The first test
+/// that decides it has the word. Requires: the condition is not empty.
+[[nodiscard]] std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed);
+
+/// What programs are told of a process: MONIT_PROCESS_*.
+[[nodiscard]] effect::Cause::Process figures_of(const Observation& run);
+
+/// "process is not running", "process is running with pid 42", "process with pid 42 is a zombie".
+[[nodiscard]] std::string describe_existence(const Observation& run);
 
 /// "status failed (1) -- OUTPUT" or "status succeeded (0) -- OUTPUT"; "no output" stands for empty output.
 [[nodiscard]] std::string describe_status(std::int64_t status, bool failed, std::string_view output);
@@ -36,5 +47,13 @@ namespace healer::engine {
 
 /// "timed out after 15 s": the recorded reason of a run that was ended at its timeout.
 [[nodiscard]] std::string describe_timeout(Duration after);
+
+/// "failed to start (exit status 3) -- '/bin/sh -c ...': OUTPUT": the program that was to start, stop or restart
+/// (`verb`) a service has ended, or its time is over, and the service is not as it should be.
+[[nodiscard]] std::string describe_not_done(std::string_view verb, const Command& command, Outcome outcome,
+                                            std::int64_t status, std::string_view output);
+
+/// "start action done", "stop action failed": what became of a person's command.
+[[nodiscard]] std::string describe_action(std::string_view verb, bool done);
 
 }  // namespace healer::engine

@@ -32,6 +32,12 @@ Verdict peek_latched(const Rule& rule, const RuleState& state, bool bad) {
   return !bad && rule.recovery.tolerance.immediate() ? Verdict::Recover : Verdict::Nothing;
 }
 
+bool due_again(const Rule& rule, const RuleState& state, Duration now) {
+  const Tolerance& wanted = rule.tolerance;
+  if (wanted.held > Duration{0}) return state.failing_since && now - *state.failing_since >= wanted.held;
+  return state.again.failed(wanted.window) >= wanted.count;
+}
+
 bool count_each(const Rule& rule, RuleState& state, bool bad, Duration now) {
   state.window.push(bad, rule.tolerance.window);
   if (!bad) state.failing_since.reset();

@@ -21,6 +21,10 @@ enum class Verdict : std::uint8_t { Nothing, Fire, Recover, Failing };
 /// A run that does not count: only rules that need a single run may turn by it.
 [[nodiscard]] Verdict peek_latched(const Rule& rule, const RuleState& state, bool bad);
 
+/// Whether a rule that stands failed, and whose action starts or stops the service, acts again at a failing run: its
+/// tolerance is met by the runs since it fired, or since the last job that was completed.
+[[nodiscard]] bool due_again(const Rule& rule, const RuleState& state, Duration now);
+
 /// One counted run of a rule that latches nothing: true where it acts.
 [[nodiscard]] bool count_each(const Rule& rule, RuleState& state, bool bad, Duration now);
 

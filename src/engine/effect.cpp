@@ -24,12 +24,24 @@ void keep(SavedState& state, const effect::Commit& commit) {
   issued(commit.started);
   issued(commit.ended);
   issued(commit.handed_over);
+  issued(commit.ended_jobs);
   for (const ActionId id : commit.started)
     for (PendingExec& pending : state.execs) pending.started = pending.started || pending.exec.action == id;
   for (const ActionId id : commit.ended)
     std::erase_if(state.execs, [&](const PendingExec& pending) { return pending.exec.action == id; });
   for (const AlertId id : commit.handed_over)
     std::erase_if(state.alerts, [&](const effect::Alert& alert) { return alert.alert == id; });
+  for (const effect::SavedJob& job : commit.jobs) {
+    state.last_id = std::max(state.last_id, job.job.number());
+    const auto place = std::ranges::lower_bound(state.jobs, job.job, {}, &effect::SavedJob::job);
+    if (place != state.jobs.end() && place->job == job.job) {
+      *place = job;
+    } else {
+      state.jobs.insert(place, job);
+    }
+  }
+  for (const JobId id : commit.ended_jobs)
+    std::erase_if(state.jobs, [&](const effect::SavedJob& job) { return job.job == id; });
 }
 
 }  // namespace healer::engine

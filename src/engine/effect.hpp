@@ -21,7 +21,8 @@ namespace healer::engine {
 
 namespace effect {
 
-/// Start a run of a check program; answer with event::Observed.
+/// Start a run: of a check program, or a look at a process or the system, by the kind of the service; answer with
+/// event::Observed. After a look at a process its death is told by event::ProcessDied.
 struct StartRun {
   ServiceId service;
   RunId run;
@@ -45,6 +46,16 @@ struct Cause {
   std::string rule;         ///< its canonical text; empty where no rule is concerned
   WallTime when{};
   std::int64_t program_status = 0;
+  /// Of a process service: what MONIT_PROCESS_* say.
+  struct Process {
+    std::int64_t pid = -1;
+    std::int64_t memory_kb = 0;
+    std::int64_t children = -1;
+    double cpu_percent = -1;
+
+    bool operator==(const Process&) const = default;
+  };
+  std::optional<Process> process{};
 };
 
 /// Start the program of an action; answer with ActionStarted and ActionEnded. It is started at most once, ever: where
@@ -56,6 +67,19 @@ struct Exec {
   bool recovery = false;  ///< of the `else` branch
   Command command;
   std::shared_ptr<const Cause> cause;
+  JobId job{};  ///< whose step it is; 0: a rule's own action
+};
+
+/// End the program of an action: SIGTERM to its session, SIGKILL 2 s later. ActionEnded still comes.
+struct EndAction {
+  ActionId action;
+};
+
+/// Signal a process of a service, if it is still the same one.
+struct Signal {
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  int number = 15;
 };
 
 /// An action that an earlier daemon started: watch it if it still runs; answer with ActionEnded, `unseen` where its
@@ -73,6 +97,28 @@ struct Alert {
   std::shared_ptr<const Cause> cause;
 };
 
+/// One step of a job.
+struct SavedStep {
+  std::string service;
+  enum class Kind : std::uint8_t { Stop, Start, Restart } kind = Kind::Start;  ///< Restart: by its restart program
+
+  bool operator==(const SavedStep&) const = default;
+};
+
+/// A start, stop or restart under way, with what depends on it; survives the daemon.
+struct SavedJob {
+  JobId job;
+  ActionKind kind = ActionKind::Restart;
+  std::string service;                 ///< whom it is for
+  std::vector<SavedStep> steps;        ///< all of them, in order
+  std::uint32_t position = 0;          ///< of the step under way
+  ActionId action;                     ///< its program; 0: none (yet)
+  bool unmonitor = false;              ///< the stopped services are not monitored afterwards
+  std::string by;                      ///< "rule", or the person
+  std::shared_ptr<const Cause> cause;  ///< what its programs are told
+  WallTime begun{};
+};
+
 /// Make this durable as one transaction, in order of `sequence`; answer with event::Committed.
 struct Commit {
   Sequence sequence = 0;
@@ -83,6 +129,8 @@ struct Commit {
   std::vector<ActionId> started;                   ///< pending execs whose program runs
   std::vector<ActionId> ended;                     ///< execs that need no memory any more
   std::vector<AlertId> handed_over;                ///< alerts that the mailer has on its own disk
+  std::vector<SavedJob> jobs;                      ///< new or changed ones, whole
+  std::vector<JobId> ended_jobs;
 };
 
 /// A line for the log alone (debug and progress); nothing durable.
@@ -101,8 +149,8 @@ struct Reply {
 
 }  // namespace effect
 
-using Effect = std::variant<effect::StartRun, effect::CancelRun, effect::Exec, effect::Adopt, effect::Alert,
-                            effect::Commit, effect::Note, effect::Reply>;
+using Effect = std::variant<effect::StartRun, effect::CancelRun, effect::Exec, effect::EndAction, effect::Signal,
+                            effect::Adopt, effect::Alert, effect::Commit, effect::Note, effect::Reply>;
 
 /// Where effects go. Called from within Engine::handle; must not call back into the engine.
 class EffectSink {
@@ -120,10 +168,11 @@ struct PendingExec {
 /// Everything that a store gives back at start.
 struct SavedState {
   Sequence last_sequence = 0;  ///< 0: there is no saved state
-  std::uint64_t last_id = 0;   ///< the highest ActionId or AlertId ever issued
+  std::uint64_t last_id = 0;   ///< the highest ActionId, AlertId or JobId ever issued
   std::unordered_map<std::string, SavedService> services;
   std::vector<PendingExec> execs;
   std::vector<effect::Alert> alerts;
+  std::vector<effect::SavedJob> jobs;  ///< by id
 };
 
 /// What a store that holds `state` holds after `commit`, the records apart.

@@ -8,12 +8,13 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cron.hpp"
+#include "engine/evaluate.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
 namespace {
 
-constexpr std::string_view kHolds[] = {"", "dormant", "shadow", "dry run", "already running"};
+constexpr std::string_view kHolds[] = {"", "dormant", "shadow", "dry run", "already running", "passive", "paused"};
 
 /// Whether counts may go on after a gap: not over a reboot, nor over more than three periods (language 2.9).
 bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::optional<Duration> period,
@@ -32,11 +33,24 @@ Duration herd_phase(std::size_t index, std::size_t count, Duration cycle) {
   return spread * static_cast<std::int64_t>(index - kHerd + 1) / static_cast<std::int64_t>(count - kHerd);
 }
 
-Memory fresh_memory(const ServiceBlock& block) {
-  for (const Rule& rule : block.rules)
-    for (const Term& term : rule.condition)
-      if (std::holds_alternative<StatusChanged>(term.test)) return ProgramMemory{};
-  return {};
+/// The order of first runs: processes first, what others depend on before them.
+std::vector<ServiceId> first_order(const Graph& graph) {
+  std::vector<ServiceId> order;
+  std::vector<bool> seen(graph.slots.size());
+  const auto add = [&](ServiceId id) {
+    if (seen[id.index()]) return;
+    seen[id.index()] = true;
+    order.push_back(id);
+  };
+  for (const ServiceId id : graph.order) {
+    if (graph.at(id).kind != ServiceKind::Process) continue;
+    if (!graph.at(id).depends.empty())
+      for (const ServiceId needed : requirements_of(graph, id))
+        if (graph.at(needed).kind == ServiceKind::Process) add(needed);
+    add(id);
+  }
+  for (const ServiceId id : graph.order) add(id);
+  return order;
 }
 
 }  // namespace
@@ -90,6 +104,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (saved.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
   state.cron_minute = saved.cron_minute;
+  state.starts = saved.starts;
+  state.pause = saved.pause;
   if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
 
   const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
@@ -103,6 +119,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     states[i].window = {states[i].status == RuleStatus::Failed ? 1U : 0U};
     states[i].failing_since.reset();
     states[i].clear_since.reset();
+    states[i].again = {};
   }
 }
 
@@ -130,7 +147,10 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
 std::optional<Duration> Engine::next_deadline() const {
   if (!running_) return std::nullopt;
   std::optional<Duration> next = wheel_.next();
-  if (!long_at_.empty() && (!next || long_at_.front().first < *next)) next = long_at_.front().first;
+  const auto earlier = [&next](Duration when) { next = next ? std::min(*next, when) : when; };
+  if (!long_at_.empty()) earlier(long_at_.front().first);
+  if (!job_due_.empty()) earlier(job_due_.begin()->first);
+  if (!extra_looks_.empty()) earlier(std::get<Duration>(*extra_looks_.begin()));
   return next;
 }
 
@@ -143,11 +163,15 @@ std::span<RuleState> Engine::rules_of(ServiceState& state) {
   return std::span(rule_states_).subspan(state.first_rule, state.rule_count);
 }
 
-Hold Engine::hold(const Rule& rule, const RuleState& state, ActionKind kind) const {
+Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, ActionKind kind, Instant now) const {
   const Settings& settings = graph_->settings;
   if (rule.dormant && !state.accepted && !settings.accept_dormant) return Hold::Dormant;
   if (settings.shadow) return Hold::Shadow;
-  if (settings.dry_run && kind != ActionKind::Alert) return Hold::DryRun;
+  if (kind == ActionKind::Alert) return Hold::None;
+  if (settings.dry_run) return Hold::DryRun;
+  if (paused(service, now)) return Hold::Paused;
+  const bool is_job = Action{.kind = kind, .command = {}}.is_job();
+  if (is_job && graph_->at(service).activity == ServiceBlock::Activity::Passive) return Hold::Passive;
   return Hold::None;
 }
 
@@ -158,6 +182,8 @@ SavedService Engine::save(ServiceId id, Instant now) const {
                      .cron_minute = state.cron_minute,
                      .boot = now.boot,
                      .saved = now.wall,
+                     .starts = state.starts,
+                     .pause = state.pause,
                      .rules = {}};
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());
@@ -180,12 +206,13 @@ void Engine::on(const event::Started& event, Turn& turn) {
     if (!id || graph_->at(*id).name != name) turn.commit.forgotten.push_back(name);
   }
   std::ranges::sort(turn.commit.forgotten);
+  restore_jobs(turn);
   found_ = {};
 
   const Duration first = turn.now.mono + graph_->settings.start_delay;
-  const std::size_t count = graph_->order.size();
-  for (std::size_t i = 0; i < count; ++i)
-    begin(graph_->order[i], first + herd_phase(i, count, graph_->settings.cycle_length()));
+  const std::vector<ServiceId> order = first_order(*graph_);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    begin(order[i], first + herd_phase(i, order.size(), graph_->settings.cycle_length()));
   instance_alert(text, turn);
 }
 
@@ -196,12 +223,16 @@ void Engine::restore_acts(Turn& turn) {
   for (PendingExec& pending : found_.execs) {
     effect::Exec& exec = pending.exec;
     exec.service = graph_->find(exec.cause->service).value_or(ServiceId{});
-    if (silent && !pending.started) {
+    const auto job = std::ranges::find(found_.jobs, exec.job, &effect::SavedJob::job);
+    const bool dropped = exec.job != JobId{} && (job == found_.jobs.end() || !taken_up(*job));
+    if ((silent || dropped) && !pending.started) {
       turn.commit.ended.push_back(exec.action);
-      turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service, "exec held: shadow");
+      turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
+                  dropped ? "a program of a job that is not taken up again is not started" : "exec held: shadow");
       continue;
     }
-    RunningAction* const earlier = pending.started || overlapping(exec) ? nullptr : running(exec);
+    RunningAction* const earlier =
+        pending.started || exec.job != JobId{} || overlapping(exec) ? nullptr : running(exec);
     if (earlier != nullptr) {
       earlier->again = std::move(exec);
       continue;
@@ -235,6 +266,14 @@ void Engine::on(const event::ReloadFailed& event, Turn& turn) {
 void Engine::on(const event::Swap& event, Turn& turn) {
   const SwapPlan& plan = *event.plan;
   if (plan.graph->generation != graph_->generation + 1) return;  // computed against another generation
+  for (const SlotChange& change : plan.changes) {
+    const auto job = change.kind == SlotChange::Kind::Added ? std::nullopt : services_[change.service.index()].job;
+    if (!job) continue;
+    const ServiceBlock* next = plan.graph->slots[change.service.index()].get();
+    const ServiceBlock& now = graph_->at(change.service);
+    if (next == nullptr || next->kind != now.kind || next->process != now.process)
+      fail_job(*job, fmt::format("{} is gone from the rules, or is another process now", now.name), turn);
+  }
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
   services_.resize(graph_->slots.size());
   for (const SlotChange& change : plan.changes) apply(change, *before, turn);
@@ -260,6 +299,8 @@ void Engine::on(const event::Swap& event, Turn& turn) {
           before->at(change.service).schedule != graph_->at(change.service).schedule)
         reschedule(change.service, period_of(before->at(change.service).schedule, cycle_before), turn.now);
   }
+  if (graph_->settings.shadow || graph_->settings.dry_run)
+    while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
   if (plan.empty()) return;
 
   turn.record(RecordKind::Reloaded, Severity::Info, {},
@@ -289,7 +330,9 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       if (change.rules_from[i] >= 0)
         rule_states_[state.first_rule + i] = rule_states_[old_first + static_cast<std::uint32_t>(change.rules_from[i])];
     live_rules_ -= old.rules.size();
-    if (old.program != block.program && state.flight) {
+    if (old.kind != block.kind || old.process != block.process) state.last.reset();
+    const bool other = old.kind != block.kind || old.program != block.program || old.process != block.process;
+    if (other && state.flight) {
       cut_off = true;
       cancel_flight(id, turn);
     }
@@ -302,7 +345,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     state.memory = fresh_memory(block);
   }
   turn.save(id);
-  if (cut_off) start_run(id, state.counted, turn);
+  if (cut_off) start_run(id, state.counted, state.reason, turn);
 }
 
 /// Ranges of replaced and removed services stay behind in the flat array; it is laid anew when they are the larger

@@ -29,8 +29,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -38,13 +40,22 @@
 #include "engine/effect.hpp"
 #include "engine/event.hpp"
 #include "engine/graph.hpp"
+#include "engine/job.hpp"
 #include "engine/state.hpp"
 #include "engine/wheel.hpp"
 
 namespace healer::engine {
 
+/// Why a service runs.
+enum class Reason : std::uint8_t {
+  Schedule,
+  Asked,  ///< by a person (validate)
+  Death,  ///< its process has died
+  Again   ///< what was held back is tried again
+};
+
 /// Why a decided action is not done.
-enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning };
+enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning, Passive, Paused };
 [[nodiscard]] std::string_view to_string(Hold hold);
 
 /// The living state of a service, apart from its rules.
@@ -52,6 +63,7 @@ struct ServiceState {
   bool monitored = true;
   bool initialising = true;
   bool counted = true;                               ///< whether the run in flight counts
+  Reason reason = Reason::Schedule;                  ///< for the run in flight
   bool resting = false;                              ///< no rule counts or stands failed
   Schedule::Kind schedule = Schedule::Kind::Cycles;  ///< of the block
   Duration period{0};                                ///< of the schedule; 0: cron
@@ -67,6 +79,15 @@ struct ServiceState {
   std::optional<std::int64_t> cron_minute;
   std::optional<Observation> last;  ///< the last that was judged
   std::optional<WallTime> last_when;
+  StartHistory starts;
+  std::optional<Pause> pause;
+  std::optional<JobId> job;             ///< that it takes part in: no run is counted meanwhile
+  std::optional<Duration> looked;       ///< mono: when `last` was seen
+  bool unknown = false;                 ///< the last look had no answer
+  bool died = false;                    ///< by the word of the kernel, and not looked at since
+  std::optional<Duration> settling;     ///< mono: until then its death is not acted on, for others may restart it
+  std::optional<Duration> death_count;  ///< mono: of the last run that counted because its process had died
+  std::string waits;                    ///< why a start or restart that its rules want is not done now; or empty
 };
 
 /// A started or waiting exec, for status and explain.
@@ -95,8 +116,13 @@ class Engine {
   [[nodiscard]] const ServiceState& service(ServiceId id) const { return services_[id.index()]; }
   [[nodiscard]] std::span<const RuleState> rules(ServiceId id) const;
   [[nodiscard]] const std::unordered_map<std::uint64_t, RunningAction>& actions() const { return actions_; }
+  /// Starts, stops and restarts under way, by JobId.
+  [[nodiscard]] const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
+  /// Whether a person's pause of the service is in force.
+  [[nodiscard]] bool paused(ServiceId id, Instant now) const;
   /// Why an action of this kind of this rule would not be done now.
-  [[nodiscard]] Hold hold(const Rule& rule, const RuleState& state, ActionKind kind) const;
+  [[nodiscard]] Hold hold(ServiceId service, const Rule& rule, const RuleState& state, ActionKind kind,
+                          Instant now) const;
   /// Cycles begun since the start; the first is 1.
   [[nodiscard]] std::uint64_t cycle(Instant now) const;
   [[nodiscard]] Instant started_at() const { return started_at_; }
@@ -119,13 +145,14 @@ class Engine {
   struct PendingCommand {
     event::Command command;
     std::uint32_t asked = 0;        // services of a validate
-    std::uint32_t outstanding = 0;  // of their runs
+    std::uint32_t outstanding = 0;  // of their runs, or jobs
     std::map<ServiceId, std::string> failed{};
   };
 
   void on(const event::Started& event, Turn& turn);
   void on(const event::Wake& event, Turn& turn);
   void on(const event::Observed& event, Turn& turn);
+  void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
   void on(const event::ActionStarted& event, Turn& turn);
   void on(const event::ActionEnded& event, Turn& turn);
@@ -141,7 +168,7 @@ class Engine {
   void schedule(ServiceId id, Duration due);
   void schedule_next(ServiceId id, Instant now);
   void run_due(ServiceId id, Turn& turn);
-  void start_run(ServiceId id, bool counted, Turn& turn);
+  void start_run(ServiceId id, bool counted, Reason reason, Turn& turn);
   void cancel_flight(ServiceId id, Turn& turn);
   void begin(ServiceId id, Duration first);
   void reschedule(ServiceId id, std::optional<Duration> period_before, Instant now);
@@ -149,8 +176,9 @@ class Engine {
 
   // judging (engine_judge.cpp)
   [[nodiscard]] bool passes(const ServiceState& state, const Observation& seen) const;
-  void judge(ServiceId id, const Observation& seen, bool counted, Turn& turn);
-  void act(ServiceId id, const Decision& decision, Turn& turn);
+  void judge(ServiceId id, const Observation& seen, bool counted, Reason reason, Turn& turn);
+  void act(ServiceId id, const Decision& decision, bool ends, Turn& turn);
+  void take(ServiceId id, const Observation& seen, Turn& turn);
   void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   void instance_alert(const std::string& text, Turn& turn);
 
@@ -163,9 +191,56 @@ class Engine {
   void run_again(effect::Exec exec, Turn& turn);
   void monitor(ServiceId id, const std::string& by, Turn& turn);
   void unmonitor(ServiceId id, const std::string& by, Turn& turn);
+  void unmonitor_one(ServiceId id, const std::string& by, Turn& turn);
   void accept(ServiceId id, const std::string& by, Turn& turn);
   void finish_validate(ServiceId id, bool failed, Turn& turn);
   void warn_long_actions(Turn& turn);
+
+  // jobs (engine_job.cpp)
+  struct Order;  // what a job is begun for
+  enum class Progress : std::uint8_t { Done, Waiting, Failed };
+  void want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, bool again, Turn& turn);
+  [[nodiscard]] std::string obstacle(ServiceId id, ActionKind kind, Instant now) const;
+  void begin_job(Order order, Turn& turn);
+  void go_on(Job& job, Progress progress, Turn& turn);
+  void end_job(Job& living, bool good, Turn& turn);
+  Progress begin_step(Job& job, Turn& turn);
+  Progress judge_step(Job& job, const ProcessFacts* process, Turn& turn);
+  Progress act(Job& job, const ProcessFacts* process, Turn& turn);
+  void look(Job& job, Turn& turn);
+  void looked(Job& job, const Observation& seen, Turn& turn);
+  void run_program(Job& job, const Command& command, Turn& turn);
+  void job_program_ended(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn);
+  void blame(Job& job, const std::string& why) const;
+  void overdue(Job& job, Turn& turn);
+  void set_due(Job& job, std::optional<Duration> due);
+  void wake_jobs(Turn& turn);
+  void save_job(const Job& job, Turn& turn);
+  void restore_jobs(Turn& turn);
+  void command_jobs(const event::Command& command, Turn& turn);
+  [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
+  void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
+  void cancel_job(const event::Command& command, Turn& turn);
+  void fail_job(JobId id, const std::string& why, Turn& turn);
+  [[nodiscard]] bool clear_way(Job& job, const Command& command, Turn& turn);
+  void end_program(ActionId action, Turn& turn);
+  [[nodiscard]] bool taken_up(const effect::SavedJob& job) const;
+  void tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text, Turn& turn);
+
+  // deaths, backoff, pauses (engine_start.cpp)
+  [[nodiscard]] bool in_schedule(ServiceId id, Instant now) const;
+  [[nodiscard]] bool counted_death(const ServiceState& state, Instant now) const;
+  [[nodiscard]] std::optional<Duration> backing_off(ServiceId id, Instant now) const;
+  [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
+  void note_missing(ServiceId id, bool was_up, Turn& turn);
+  void note_start(ServiceId id, bool good, Instant now);
+  void look_later(ServiceId id, Reason reason, Duration when);
+  void look_now(ServiceId id, Reason reason, Turn& turn);
+  void wake_looks(Turn& turn);
+  void wake_dependents(ServiceId id, Instant now);
+  void wake_waiting(ServiceId id, Instant now);
+  void pause(ServiceId id, const event::Command& command, Turn& turn);
+  void resume(ServiceId id, const std::string& by, Turn& turn);
 
   void restore_acts(Turn& turn);
   void adopt_block(ServiceId id);
@@ -181,6 +256,10 @@ class Engine {
   std::vector<RuleState> rule_states_;
   std::vector<PlainTest> tests_;  // of the same rules
   std::size_t live_rules_ = 0;    // of rule_states_; the others are left over
+  std::map<std::uint64_t, Job> jobs_;
+  std::set<std::pair<Duration, std::uint64_t>> job_due_;           // when a job wants to be woken
+  std::set<std::uint64_t> ending_;                                 // programs of jobs that were told to end
+  std::set<std::tuple<Duration, ServiceId, Reason>> extra_looks_;  // beside the schedule
   std::unordered_map<std::uint64_t, RunningAction> actions_;
   std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service
   std::deque<std::pair<Duration, ActionId>> long_at_;                  // when to warn of those that still run then

@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cause.hpp"
+#include "engine/evaluate.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
@@ -14,15 +15,20 @@ namespace {
 constexpr Duration kLong = hours{1};
 constexpr std::size_t kMostNamed = 10;  // services in the answer to a validate
 
+/// What a program is called: "exec /bin/heal", or of a job "program /etc/init.d/web".
+std::string named(const effect::Exec& exec) {
+  return fmt::format("{} {}", exec.job == JobId{} ? "exec" : "program", exec.command.arguments.front());
+}
+
 std::string outcome_text(const effect::Exec& exec, const event::ActionEnded& end) {
-  const std::string& program = exec.command.arguments.front();
-  if (end.unseen) return fmt::format("exec {} ended while healer was away: its status is not known", program);
+  const std::string program = named(exec);
+  if (end.unseen) return fmt::format("{} ended while healer was away: its status is not known", program);
   const std::string after = format_duration(end.elapsed);
   switch (end.outcome) {
-    case Outcome::Exited: return fmt::format("exec {} exited with status {} after {}", program, end.status, after);
-    case Outcome::Signalled: return fmt::format("exec {} was killed by signal {} after {}", program, end.status, after);
-    case Outcome::TimedOut: return fmt::format("exec {} timed out after {}", program, after);
-    case Outcome::NotStarted: return fmt::format("exec {} could not be started: {}", program, end.output);
+    case Outcome::Exited: return fmt::format("{} exited with status {} after {}", program, end.status, after);
+    case Outcome::Signalled: return fmt::format("{} was killed by signal {} after {}", program, end.status, after);
+    case Outcome::TimedOut: return fmt::format("{} timed out after {}", program, after);
+    case Outcome::NotStarted: return fmt::format("{} could not be started: {}", program, end.output);
   }
   return {};
 }
@@ -69,7 +75,7 @@ void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr
 RunningAction& Engine::add_action(effect::Exec exec, Instant now) {
   const ActionId id = exec.action;
   actions_of_[exec.cause->service].push_back(id);
-  long_at_.emplace_back(now.mono + kLong, id);
+  if (exec.job == JobId{}) long_at_.emplace_back(now.mono + kLong, id);  // a started program may be the service itself
   return actions_[id.number()] = {.exec = std::move(exec), .since = now.mono};
 }
 
@@ -79,7 +85,8 @@ RunningAction* Engine::running(const effect::Exec& exec) {
   if (found == actions_of_.end()) return nullptr;
   for (const ActionId id : found->second) {
     RunningAction& running = actions_.at(id.number());
-    if (running.exec.rule == exec.rule && running.exec.recovery == exec.recovery) return &running;
+    if (running.exec.job == JobId{} && running.exec.rule == exec.rule && running.exec.recovery == exec.recovery)
+      return &running;
   }
   return nullptr;
 }
@@ -104,7 +111,7 @@ void Engine::run_again(effect::Exec exec, Turn& turn) {
   if (const Rule* const rule = rule_of(exec)) {
     exec.service = *graph_->find(exec.cause->service);
     const auto index = static_cast<std::size_t>(rule - graph_->at(exec.service).rules.data());
-    reason = to_string(hold(*rule, rules(exec.service)[index], ActionKind::Exec));
+    reason = to_string(hold(exec.service, *rule, rules(exec.service)[index], ActionKind::Exec, turn.now));
   }
   if (reason.empty()) {
     add_action(exec, turn.now);
@@ -124,7 +131,7 @@ void Engine::on(const event::ActionStarted& event, Turn& turn) {
   running.pid = event.pid;
   turn.commit.started.push_back(event.action);
   Record& record = turn.record(RecordKind::ActionStarted, Severity::Info, running.exec.cause->service,
-                               fmt::format("exec {} started", running.exec.command.arguments.front()));
+                               fmt::format("{} started", named(running.exec)));
   record.rule = running.exec.rule;
   record.subject = event.action.number();
 }
@@ -134,6 +141,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   if (found == actions_.end()) return;
   RunningAction running = std::move(found->second);
   actions_.erase(found);
+  ending_.erase(event.action.number());
   const effect::Exec& exec = running.exec;
   const auto siblings = actions_of_.find(exec.cause->service);
   if (std::erase(siblings->second, exec.action) > 0 && siblings->second.empty()) actions_of_.erase(siblings);
@@ -148,6 +156,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   record.output = event.output;
 
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
+  if (exec.job != JobId{}) return job_program_ended(exec, event, turn);
   if (id && !good && !graph_->settings.shadow) {
     std::vector<Recipient> recipients;
     for (const Recipient& recipient : graph_->at(*id).recipients)
@@ -200,7 +209,8 @@ void Engine::on(const event::Command& event, Turn& turn) {
     PendingCommand pending{.command = event};
     for (const ServiceId id : event.services) {
       if (id.index() >= services_.size() || !graph_->slots[id.index()] || !services_[id.index()].monitored) continue;
-      if (!services_[id.index()].flight) start_run(id, false, turn);
+      if (services_[id.index()].job || is_settling(services_[id.index()], turn.now)) continue;
+      if (!services_[id.index()].flight) start_run(id, false, Reason::Asked, turn);
       validating_[id.number()].push_back(event.id);
       ++pending.asked;
     }
@@ -211,18 +221,31 @@ void Engine::on(const event::Command& event, Turn& turn) {
       commands_.emplace(event.id.number(), std::move(pending));
     return;
   }
+  if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
+    return command_jobs(event, turn);
+  if (event.kind == Kind::Cancel) return cancel_job(event, turn);
   std::size_t done = 0;
   for (const ServiceId id : event.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     ++done;
     switch (event.kind) {
-      case Kind::Monitor: monitor(id, event.by, turn); break;
+      case Kind::Monitor:
+        for (const ServiceId needed : requirements_of(*graph_, id)) monitor(needed, event.by, turn);
+        monitor(id, event.by, turn);
+        break;
       case Kind::Unmonitor: unmonitor(id, event.by, turn); break;
       case Kind::Accept: accept(id, event.by, turn); break;
-      case Kind::Validate: break;
+      case Kind::Validate:
+      case Kind::Start:
+      case Kind::Stop:
+      case Kind::Restart:
+      case Kind::Cancel: break;
+      case Kind::Pause: pause(id, event, turn); break;
+      case Kind::Resume: resume(id, event.by, turn); break;
     }
   }
-  static constexpr std::string_view kVerbs[] = {"monitored", "unmonitored", "validated", "accepted"};
+  static constexpr std::string_view kVerbs[] = {"monitored", "unmonitored", "validated", "accepted", "started",
+                                                "stopped",   "restarted",   "paused",    "resumed",  "cancelled"};
   turn.replies.push_back({event.id, true,
                           fmt::format("{} {} {}", done, done == 1 ? "service" : "services",
                                       kVerbs[static_cast<std::size_t>(event.kind)])});
@@ -237,16 +260,25 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   // `unmonitor` then `monitor` begins afresh; what a person accepted stays accepted.
   for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted};
   state.resting = false;
-  if (auto* memory = std::get_if<ProgramMemory>(&state.memory)) memory->last_status.reset();
+  state.memory = fresh_memory(graph_->at(id));
+  state.waits.clear();
   turn.save(id);
   turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, fmt::format("monitored by {}", by));
   if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings.start_delay));
 }
 
+/// With all that depends on it, as Monit.
 void Engine::unmonitor(ServiceId id, const std::string& by, Turn& turn) {
+  if (!graph_->dependents[id.index()].empty())
+    for (const ServiceId dependent : dependents_of(*graph_, id)) unmonitor_one(dependent, by, turn);
+  unmonitor_one(id, by, turn);
+}
+
+void Engine::unmonitor_one(ServiceId id, const std::string& by, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!state.monitored) return;
   state.monitored = false;
+  state.waits.clear();
   state.due.reset();
   cancel_flight(id, turn);
   finish_validate(id, false, turn);

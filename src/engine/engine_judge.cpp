@@ -7,61 +7,52 @@
 
 #include "engine/cause.hpp"
 #include "engine/counting.hpp"
+#include "engine/evaluate.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
-namespace {
-
-bool compare(Comparison comparison, std::int64_t left, std::int64_t right) {
-  switch (comparison) {
-    case Comparison::Equal: return left == right;
-    case Comparison::NotEqual: return left != right;
-    case Comparison::Less: return left < right;
-    case Comparison::LessEqual: return left <= right;
-    case Comparison::Greater: return left > right;
-    case Comparison::GreaterEqual: return left >= right;
-  }
-  return false;
-}
-
-bool holds(const Test& test, const Observation& seen, std::optional<std::int64_t> last_status) {
-  if (const auto* status = std::get_if<StatusTest>(&test))
-    return compare(status->comparison, seen.status, status->value);
-  if (const auto* content = std::get_if<ContentTest>(&test))
-    return seen.outcome != Outcome::NotStarted &&
-           (seen.matches >> content->pattern & 1U) == (content->negated ? 0U : 1U);
-  return last_status && *last_status != seen.status;
-}
-
-/// An `or` of `and`s.
-bool holds(const std::vector<Term>& condition, const Observation& seen, std::optional<std::int64_t> last_status) {
-  bool alternative = true;
-  for (const Term& term : condition) {
-    if (term.or_before) {
-      if (alternative) return true;
-      alternative = true;
-    }
-    alternative = alternative && holds(term.test, seen, last_status);
-  }
-  return alternative;
-}
-
-}  // namespace
 
 void Engine::on(const event::Observed& event, Turn& turn) {
   const ServiceId id = event.service;
-  if (id.index() >= services_.size() || services_[id.index()].flight != event.run) return;
+  if (id.index() >= services_.size()) return;
   ServiceState& state = services_[id.index()];
+  if (state.job) {
+    Job& job = jobs_.at(state.job->number());
+    if (job.look != event.run || job.step().service != id) return;
+    take(id, event.observation, turn);
+    return looked(job, event.observation, turn);
+  }
+  if (state.flight != event.run) return;
   const bool counted = state.counted;
   state.flight.reset();
   state.initialising = false;
-  state.last = event.observation;
-  state.last_when = turn.now.wall;
+  take(id, event.observation, turn);
   ++state.runs;
   if (passes(state, event.observation))
     finish_validate(id, false, turn);
   else
-    judge(id, event.observation, counted, turn);
+    judge(id, event.observation, counted, state.reason, turn);
+}
+
+/// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.
+void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (graph_->at(id).kind != ServiceKind::Program) {
+    if (seen.outcome == Outcome::TimedOut) {
+      if (!std::exchange(state.unknown, true))
+        turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
+      return;
+    }
+    state.unknown = false;
+    const bool was_up = state.last && process_of(*state.last) != nullptr;
+    const bool up = process_of(seen) != nullptr;
+    state.died = false;
+    state.looked = turn.now.mono;
+    if (!up && !state.job) note_missing(id, was_up, turn);
+    if (up && !was_up) wake_dependents(id, turn.now);
+  }
+  state.last = seen;
+  state.last_when = turn.now.wall;
 }
 
 /// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
@@ -72,12 +63,12 @@ bool Engine::passes(const ServiceState& state, const Observation& seen) const {
       [&](const PlainTest& test) { return !test.plain || compare(test.comparison, seen.status, test.value); });
 }
 
-void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& turn) {
+void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason reason, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
-  auto* memory = std::get_if<ProgramMemory>(&state.memory);
-  const std::optional<std::int64_t> last_status = memory != nullptr ? memory->last_status : std::nullopt;
-  if (seen.outcome == Outcome::TimedOut) {
+  const Memory memory = state.memory;
+  const Seen run{seen, memory, state.starts.restarted};
+  if (seen.outcome == Outcome::TimedOut && block.kind == ServiceKind::Program) {
     Record& record = turn.record(RecordKind::RunTimedOut, Severity::Warning, block.name,
                                  describe_timeout(block.program.command.timeout));
     record.output = *seen.output;
@@ -89,15 +80,18 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
   bool failed = false;
   for (std::uint32_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
+    const std::optional<bool> told = holds(rule.condition, run);
+    if (!told) continue;
+    const bool bad = *told;
     const RuleState before = states[i];
     RuleState& now = states[i];
-    const bool bad = holds(rule.condition, seen, last_status);
     if (rule.mode == Mode::Latched) {
       switch (counted ? count_latched(rule, now, bad, turn.now.mono) : peek_latched(rule, now, bad)) {
         case Verdict::Fire:
           now.status = RuleStatus::Failed;
           now.window = {1};
           now.since_fired = 1;
+          now.again = rule.action.is_job() ? Window{~std::uint64_t{0}} : Window{};
           now.changed = turn.now.wall;
           decisions.push_back({i, Decision::What::Fire});
           break;
@@ -105,22 +99,30 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
           now.status = RuleStatus::Ok;
           now.window = {};
           now.since_fired = 0;
+          now.again = {};
+          if (rule.action.is_job()) state.waits.clear();
           now.clear_since.reset();
           now.changed = turn.now.wall;
           decisions.push_back({i, Decision::What::Recover});
           break;
         case Verdict::Failing:
           ++now.since_fired;
+          if (rule.action.is_job()) now.again.push(bad, 64);
           if (!bad) break;
+          if (rule.action.is_job() && due_again(rule, now, turn.now.mono))
+            decisions.push_back({i, Decision::What::Again, now.since_fired});
           if (rule.action.repeat != 0 && now.since_fired % rule.action.repeat == 0)
             decisions.push_back({i, Decision::What::Repeat, now.since_fired});
           decisions.push_back({i, Decision::What::Remind, now.since_fired});
           break;
         case Verdict::Nothing:
-          if (bad && counted)
+          // A run that does not count moves nothing; but what is down is not left down until the next that does.
+          if (bad && !counted && reason != Reason::Asked && now.status == RuleStatus::Failed && rule.action.is_job() &&
+              due_again(rule, now, turn.now.mono))
+            decisions.push_back({i, Decision::What::Again, now.since_fired});
+          if (bad && counted && !std::holds_alternative<RestartsTest>(rule.condition.front().test))
             turn.note(Severity::Warning, block.name,
-                      fmt::format("{} (tolerance not met yet: {})",
-                                  describe_run(seen, true, block.program.command.timeout), rule.text));
+                      fmt::format("{} (tolerance not met yet: {})", describe(block, rule, run, true), rule.text));
           break;
       }
     } else if (counted ? count_each(rule, now, bad, turn.now.mono)
@@ -130,8 +132,9 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
     failed = failed || bad;
     if (now != before || (counted && now.counting())) turn.save(id);
   }
-  if (memory != nullptr && counted && memory->last_status != seen.status) {
-    memory->last_status = seen.status;
+  if (counted && remember(state.memory, seen)) turn.save(id);
+  if (counted && state.starts.restarted) {
+    state.starts.restarted = false;
     turn.save(id);
   }
   state.resting = std::ranges::all_of(states, &RuleState::resting);
@@ -153,31 +156,41 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Turn& tu
     cause->rule = rule.text;
     cause->when = turn.now.wall;
     cause->program_status = seen.status;
-    if (rule.mode == Mode::EachMatch) {
-      cause->description = describe_content(true, *seen.output);
-    } else if (rule.mode == Mode::EachChange) {
-      cause->description = describe_changed(last_status.value_or(seen.status), seen.status, *seen.output);
-    } else {
-      cause->description = describe_run(seen, !recovered, block.program.command.timeout);
-    }
+    cause->description = describe(block, rule, run, !recovered);
+    if (block.kind == ServiceKind::Process) cause->process = figures_of(seen);
     decision.cause = std::move(cause);
   }
-  const auto goes_on = [&](const Decision& decision) {
+  // What a run stops or unmonitors, it does not start.
+  const auto kind_of = [&](const Decision& decision) {
     const Rule& rule = block.rules[decision.rule];
-    const Action& action = decision.what == Decision::What::Recover ? rule.recovery.action : rule.action;
-    return action.kind != ActionKind::Unmonitor;
+    return (decision.what == Decision::What::Recover ? rule.recovery.action : rule.action).kind;
+  };
+  const bool ends = std::ranges::any_of(decisions, [&](const Decision& decision) {
+    const ActionKind kind = kind_of(decision);
+    if (decision.what == Decision::What::Remind || (kind != ActionKind::Stop && kind != ActionKind::Unmonitor))
+      return false;
+    return hold(id, block.rules[decision.rule], states[decision.rule], kind, turn.now) == Hold::None;
+  });
+  const auto goes_on = [&](const Decision& decision) {
+    return kind_of(decision) != ActionKind::Unmonitor && kind_of(decision) != ActionKind::Stop;
   };
   std::stable_partition(decisions.begin(), decisions.end(), goes_on);
-  for (const Decision& decision : decisions) act(id, decision, turn);
+  for (const Decision& decision : decisions) act(id, decision, ends, turn);
 }
 
-void Engine::act(ServiceId id, const Decision& decision, Turn& turn) {
+/// `ends`: the same run stops or unmonitors the service.
+void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) {
   using What = Decision::What;
   const ServiceBlock& block = graph_->at(id);
   const Rule& rule = block.rules[decision.rule];
   const RuleState& state = rules(id)[decision.rule];
   const bool recovered = decision.what == What::Recover;
   const Action& action = recovered ? rule.recovery.action : rule.action;
+  if (decision.what == What::Again) {
+    if ((action.kind == ActionKind::Stop || !ends) && hold(id, rule, state, action.kind, turn.now) == Hold::None)
+      want_job(id, action.kind, decision.cause, true, turn);
+    return;
+  }
 
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : block.recipients) {
@@ -195,8 +208,8 @@ void Engine::act(ServiceId id, const Decision& decision, Turn& turn) {
   if (decision.what == What::Fire && rule.mode == Mode::EachChange) kind = RecordKind::RuleChanged;
   turn.record(kind, failed ? Severity::Error : Severity::Info, block.name, decision.cause->description).rule = rule.key;
 
-  const Hold held = hold(rule, state, action.kind);
-  if (held == Hold::None || held == Hold::DryRun) alert(std::move(recipients), decision.cause, turn);
+  const Hold held = hold(id, rule, state, action.kind, turn.now);
+  if (held != Hold::Dormant && held != Hold::Shadow) alert(std::move(recipients), decision.cause, turn);
   if (decision.what == What::Remind) return;
   if (held != Hold::None) {
     turn.record(RecordKind::ActionHeld, Severity::Info, block.name,
@@ -206,6 +219,14 @@ void Engine::act(ServiceId id, const Decision& decision, Turn& turn) {
   }
   switch (action.kind) {
     case ActionKind::Alert: break;
+    case ActionKind::Start:
+    case ActionKind::Restart:
+      if (!ends)
+        want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule.mode == Mode::Latched, turn);
+      break;
+    case ActionKind::Stop:
+      want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule.mode == Mode::Latched, turn);
+      break;
     case ActionKind::Exec: exec(id, rule, recovered, decision.cause, turn); break;
     case ActionKind::Unmonitor: unmonitor(id, "rule", turn); break;
   }
@@ -214,7 +235,7 @@ void Engine::act(ServiceId id, const Decision& decision, Turn& turn) {
 void Engine::alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn) {
   if (recipients.empty()) return;
   turn.acts.emplace_back(effect::Alert{AlertId{next_id_++}, std::move(recipients), std::move(cause)});
-  turn.commit.pending.emplace_back(turn.acts.back());
+  turn.commit.pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
 }
 
 void Engine::instance_alert(const std::string& text, Turn& turn) {

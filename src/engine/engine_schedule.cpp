@@ -93,6 +93,8 @@ void Engine::on(const event::Wake&, Turn& turn) {
     if (entry.service.index() >= services_.size() || services_[entry.service.index()].due != entry.due) continue;
     run_due(entry.service, turn);
   }
+  wake_jobs(turn);
+  wake_looks(turn);
   warn_long_actions(turn);
 }
 
@@ -108,10 +110,13 @@ void Engine::run_due(ServiceId id, Turn& turn) {
   } else if (state.schedule == Schedule::Kind::NotCron && graph_->at(id).schedule.cron.matches(civil_(wall))) {
     return;
   }
+  if (is_settling(state, turn.now)) return;  // the look at the end of that serves as this run
+  if (state.job) return;                     // neither run nor counted while it is started or stopped
   if (!state.flight) {
-    start_run(id, true, turn);
+    start_run(id, !counted_death(state, turn.now), Reason::Schedule, turn);
   } else if (!state.counted) {
-    state.counted = true;  // a run that was asked for, still under way: it serves as the scheduled one
+    state.counted =
+        !counted_death(state, turn.now);  // a run that was asked for, still under way: it serves as the scheduled one
   } else if (++state.overruns == 1) {
     turn.record(RecordKind::RunOverrun, Severity::Warning, graph_->at(id).name,
                 fmt::format("the last run has not finished after {}: this run is left out",
@@ -119,10 +124,11 @@ void Engine::run_due(ServiceId id, Turn& turn) {
   }
 }
 
-void Engine::start_run(ServiceId id, bool counted, Turn& turn) {
+void Engine::start_run(ServiceId id, bool counted, Reason reason, Turn& turn) {
   ServiceState& state = services_[id.index()];
   state.flight = RunId{next_run_++};
   state.counted = counted;
+  state.reason = reason;
   state.flight_started = turn.now.mono;
   state.overruns = 0;
   turn.sink.emit(effect::StartRun{id, *state.flight});

@@ -34,6 +34,14 @@ struct Observed {
   Observation observation;
 };
 
+/// A process that was seen has died, by the word of the kernel. May come late, or not at all where there are no
+/// descriptors left; the next look finds it then.
+struct ProcessDied {
+  ServiceId service;
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+};
+
 /// All commits up to and including this one are on disk, or, where `unjournalled`, cannot be written now and go ahead
 /// anyway.
 struct Committed {
@@ -86,12 +94,21 @@ struct Command {
     Monitor,
     Unmonitor,
     Validate,  ///< run every monitored service now; answered when the last has been judged. Never counts as a cycle.
-    Accept     ///< accept the dormant rules of the services
+    Accept,    ///< accept the dormant rules of the services
+    Start,     ///< with what they depend on; monitors them. Answered when the jobs have ended
+    Stop,      ///< with what depends on them; they are no longer monitored
+    Restart,
+    Pause,  ///< no action but alerts, until `until`
+    Resume,
+    Cancel  ///< end the job `job`
   };
   CommandId id;
   Kind kind = Kind::Validate;
   std::vector<ServiceId> services;
   std::string by;
+  std::optional<WallTime> until{};  ///< Pause
+  std::string reason{};             ///< Pause
+  JobId job{};                      ///< Cancel
 };
 
 /// The daemon is about to end: recorded and mailed.
@@ -99,8 +116,8 @@ struct Stopping {};
 
 }  // namespace event
 
-using Event = std::variant<event::Started, event::Wake, event::Observed, event::Committed, event::ActionStarted,
-                           event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
-                           event::Command, event::Stopping>;
+using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::Committed,
+                           event::ActionStarted, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
+                           event::ReloadFailed, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

@@ -66,6 +66,11 @@ std::string if_failed(const Rule& rule, RuleState state, Duration at) {
   }
   if (count_latched(rule, state, true, at) == Verdict::Fire) return fmt::format("fires: {}", action);
   if (!stood) return fmt::format("does nothing yet: {}", count_text(rule, state, at));
+  if (rule.action.is_job()) {
+    state.again.push(true, 64);
+    return due_again(rule, state, at) ? fmt::format("stays failed and is tried again: {}", action)
+                                      : "stays failed; nothing is done before its tolerance is met once more";
+  }
   const std::uint32_t count = state.since_fired + 1;
   if (rule.action.repeat == 0) return "stays failed; nothing new is done";
   if (count % rule.action.repeat == 0) return fmt::format("stays failed and acts again: {}", action);
@@ -89,15 +94,19 @@ std::string held_back(Hold hold, std::string_view service) {
     case Hold::Shadow: return "shadow: everything is judged, nothing is acted on";
     case Hold::DryRun: return "dry run: alerts are sent, nothing else is done";
     case Hold::AlreadyRunning: return "its program still runs; it is run once more when that has ended";
+    case Hold::Passive: return "passive: its mode says that nothing of it is started, stopped or restarted";
+    case Hold::Paused:
+      return fmt::format("paused: nothing but alerts is done before its end or `healerctl resume {}`", service);
   }
   return {};
 }
 
 /// What would hold back the action that the rule's next turn asks for.
-Hold hold_of(const Engine& engine, const ServiceBlock& block, const Rule& rule, const RuleState& state) {
+Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const RuleState& state, Instant now) {
+  const ServiceBlock& block = engine.graph()->at(service);
   const bool recovery = state.status == RuleStatus::Failed;
   const Action& action = recovery && rule.action.repeat == 0 ? rule.recovery.action : rule.action;
-  const Hold hold = engine.hold(rule, state, action.kind);
+  const Hold hold = engine.hold(service, rule, state, action.kind, now);
   if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;
   const bool runs = std::ranges::any_of(engine.actions(), [&](const auto& entry) {
     const effect::Exec& exec = entry.second.exec;
@@ -107,9 +116,40 @@ Hold hold_of(const Engine& engine, const ServiceBlock& block, const Rule& rule, 
   return runs ? Hold::AlreadyRunning : Hold::None;
 }
 
-std::vector<std::string> notes(const ServiceBlock& block, const ServiceState& state, std::optional<Duration> next_run,
-                               Instant now) {
+/// What a person or a job has to do with the service; of an unmonitored one too.
+void add_affairs(const Engine& engine, const ServiceBlock& block, const ServiceState& state, Instant now,
+                 std::vector<std::string>& notes) {
+  if (state.job) {
+    if (const auto found = engine.jobs().find(state.job->number()); found != engine.jobs().end()) {
+      const Job& job = found->second;
+      std::string text = fmt::format("Under way: {}; it waits for {}", job_text(*engine.graph(), job, now.mono),
+                                     job_waits_for(*engine.graph(), job));
+      text += job.by == "rule" ? ". A rule wants it" : fmt::format(". {} asked for it", job.by);
+      notes.push_back(text + "; no run is counted meanwhile.");
+    }
+  }
+  if (!state.waits.empty())
+    notes.push_back(fmt::format("A start or restart that its rules want is not done now: {}.", state.waits));
+  if (state.pause) {
+    std::string text = "It is paused";
+    if (state.pause->until) text += fmt::format(" for {} more", lasting(*state.pause->until - now.wall));
+    text += fmt::format(" by {}", state.pause->by);
+    if (!state.pause->reason.empty()) text += fmt::format(" ({})", state.pause->reason);
+    notes.push_back(
+        text +
+        fmt::format(": checks and alerts go on, nothing else is done; `healerctl resume {}` ends it.", block.name));
+  }
+  const StartHistory& starts = state.starts;
+  if (starts.not_before && *starts.not_before > now.wall)
+    notes.push_back(fmt::format(
+        "Rules start it again in {} at the earliest: its last {} failed, or it died soon after.",
+        lasting(*starts.not_before - now.wall), starts.quick == 1 ? "start" : fmt::format("{} starts", starts.quick)));
+}
+
+std::vector<std::string> notes(const Engine& engine, const ServiceBlock& block, const ServiceState& state,
+                               std::optional<Duration> next_run, Instant now) {
   std::vector<std::string> notes;
+  add_affairs(engine, block, state, now, notes);
   if (!state.monitored) {
     notes.push_back(
         fmt::format("It is not monitored, so it does not run: `healerctl monitor {}` begins again.", block.name));
@@ -160,9 +200,31 @@ std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
     return fmt::format("it has failed for {}, {} are needed",
                        lasting(state.failing_since ? now - *state.failing_since : Duration{0}),
                        format_duration(tolerance.held));
+  if (std::holds_alternative<RestartsTest>(rule.condition.front().test))
+    return fmt::format("restarts in {} of the last {} runs, {} are needed", state.window.failed(tolerance.window),
+                       tolerance.window, tolerance.count);
   if (tolerance.window == 1) return {};
   return fmt::format("{} of the last {} runs failed, {} are needed", state.window.failed(tolerance.window),
                      tolerance.window, wanted(tolerance));
+}
+
+std::string job_text(const Graph& graph, const Job& job, Duration now) {
+  std::string text = fmt::format("{} {}", to_string(job.kind), graph.at(job.service).name);
+  if (job.position < job.steps.size())
+    text += fmt::format(": step {} of {}, {}", job.position + 1, job.steps.size(), describe_step(graph, job.step()));
+  return text + fmt::format(", for {}", lasting(now - job.begun));
+}
+
+std::string job_waits_for(const Graph& graph, const Job& job) {
+  using Kind = effect::SavedStep::Kind;
+  if (job.position >= job.steps.size()) return "its end";
+  const JobStep& step = job.step();
+  const ServiceBlock& block = graph.at(step.service);
+  if (job.phase == Job::Phase::Looking) return fmt::format("a look at {}", block.name);
+  if (job.action != ActionId{} && !job.action_ended) return "its program to end";
+  if (step.kind != Kind::Stop) return fmt::format("the process of {} to appear", block.name);
+  const std::string_view sent = job.killed ? " (SIGKILL was sent)" : job.signalled ? " (SIGTERM was sent)" : "";
+  return fmt::format("the process of {} to end{}", block.name, sent);
 }
 
 Explanation explain(const Engine& engine, ServiceId service, Instant now) {
@@ -171,7 +233,7 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
   const std::span<const RuleState> states = engine.rules(service);
   const std::optional<Duration> next_run = engine.next_run(service, now);
   Explanation result{
-      .condition = condition_of(engine, service), .notes = notes(block, state, next_run, now), .rules = {}};
+      .condition = condition_of(engine, service), .notes = notes(engine, block, state, next_run, now), .rules = {}};
   // The run under way is the next to be judged, unless it does not count.
   const Duration next = now.mono + (state.flight && state.counted ? Duration{0} : next_run.value_or(Duration{0}));
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -180,7 +242,7 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
                         .now = where_it_stands(rule, states[i], state.runs != 0, now),
                         .if_failed = {},
                         .if_clear = {},
-                        .held_back = held_back(hold_of(engine, block, rule, states[i]), block.name)};
+                        .held_back = held_back(hold_of(engine, service, rule, states[i], now), block.name)};
     if (state.monitored) {
       account.if_failed = if_failed(rule, states[i], next);
       account.if_clear = if_clear(rule, states[i], next);

@@ -30,6 +30,11 @@ enum class Condition : std::uint8_t {
 /// "3 of the last 5 runs failed; 3 are needed", or the same in time; empty for a rule that a single run decides.
 [[nodiscard]] std::string count_text(const Rule& rule, const RuleState& state, Duration now);
 
+/// "restart web: step 2 of 5, start db, for 3 s".
+[[nodiscard]] std::string job_text(const Graph& graph, const Job& job, Duration now);
+/// What the step under way waits for: "its program to end", "its process to appear".
+[[nodiscard]] std::string job_waits_for(const Graph& graph, const Job& job);
+
 struct RuleAccount {
   Condition condition = Condition::Running;
   std::string now;        ///< where it stands

@@ -11,11 +11,23 @@ std::optional<ServiceId> Graph::find(std::string_view name) const {
   return found->second;
 }
 
+std::string_view to_string(ServiceKind kind) {
+  switch (kind) {
+    case ServiceKind::Program: return "program";
+    case ServiceKind::Process: return "process";
+    case ServiceKind::System: return "system";
+  }
+  return "";
+}
+
 std::string_view to_string(ActionKind kind) {
   switch (kind) {
     case ActionKind::Alert: return "alert";
     case ActionKind::Exec: return "exec";
     case ActionKind::Unmonitor: return "unmonitor";
+    case ActionKind::Start: return "start";
+    case ActionKind::Stop: return "stop";
+    case ActionKind::Restart: return "restart";
   }
   return "";
 }

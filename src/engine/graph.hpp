@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/ids.hpp"
+#include "engine/metric.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"
 
@@ -35,7 +36,9 @@ struct SourcePlace {
 
 // ---- what is looked at --------------------------------------------------------------------------------------------
 
-enum class ServiceKind : std::uint8_t { Program };
+enum class ServiceKind : std::uint8_t { Program, Process, System };
+/// Monit's word: "program", "process", "system".
+[[nodiscard]] std::string_view to_string(ServiceKind kind);
 
 enum class Comparison : std::uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
 
@@ -70,6 +73,15 @@ struct ProgramSpec {
 
 inline constexpr std::size_t kMaxPatterns = 64;
 
+/// What `check process` looks for: the process that a pid file names, or the one whose command line matches (of several
+/// the topmost parent with the longest uptime, as Monit).
+struct ProcessSpec {
+  std::string pid_file;  ///< empty where `pattern` is used
+  std::string pattern;   ///< POSIX extended regular expression
+
+  bool operator==(const ProcessSpec&) const = default;
+};
+
 // ---- what is asked ------------------------------------------------------------------------------------------------
 
 /// `status OP N`.
@@ -87,7 +99,40 @@ struct ContentTest {
   bool negated = false;
 };
 
-using Test = std::variant<StatusTest, StatusChanged, ContentTest>;
+/// `exist` and `not exist`: holds where the process is there, or is not. A zombie is not there.
+struct ExistTest {
+  bool exists = false;
+};
+
+/// `cpu > 80%`.
+struct ResourceTest {
+  Metric metric = Metric::Cpu;
+  Comparison comparison = Comparison::Greater;
+  double value = 0;
+};
+
+/// `failed uid root`: holds where the process has another one.
+struct OwnerTest {
+  enum class Which : std::uint8_t { Uid, Euid, Gid } which = Which::Uid;
+  std::uint32_t id = 0;
+};
+
+/// `changed pid`, `changed ppid`: the first look is the baseline.
+struct PidChanged {
+  bool parent = false;
+};
+
+/// `failed security attribute "..."`: holds where /proc/PID/attr/current says something else.
+struct AttributeTest {
+  std::string attribute;
+};
+
+/// `if N restarts within M cycles`: holds in a run since whose predecessor the service was restarted, or a restart was
+/// held back; N and M are the rule's tolerance.
+struct RestartsTest {};
+
+using Test = std::variant<StatusTest, StatusChanged, ContentTest, ExistTest, ResourceTest, OwnerTest, PidChanged,
+                          AttributeTest, RestartsTest>;
 
 /// One test of a condition. A condition is a flat list, an `or` of `and`s: a term with `or_before` begins a new
 /// alternative; all terms of an alternative must hold. (`and` binds tighter than `or`.)
@@ -110,8 +155,8 @@ struct Tolerance {
 
 // ---- what is done -------------------------------------------------------------------------------------------------
 
-enum class ActionKind : std::uint8_t { Alert, Exec, Unmonitor };
-/// Monit's word: "alert", "exec", "unmonitor".
+enum class ActionKind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart };
+/// Monit's word: "alert", "exec", "unmonitor", "start", "stop", "restart".
 [[nodiscard]] std::string_view to_string(ActionKind kind);
 
 /// The action of a branch. Every action but a plain recovery also raises an alert, as in Monit.
@@ -121,6 +166,12 @@ struct Action {
   std::uint16_t repeat = 0;  ///< `repeat every N cycles`; 0: never
   bool overlapping = false;  ///< Exec may overlap its own earlier instance
   bool implied = false;      ///< not written: the alert that Monit raises on recovery
+
+  /// Whether it starts or stops the service: such an action is tried again at each failing run that meets the
+  /// tolerance.
+  [[nodiscard]] bool is_job() const {
+    return kind == ActionKind::Start || kind == ActionKind::Stop || kind == ActionKind::Restart;
+  }
 };
 
 /// The `else` branch, or the implied one (recovers at the first clear run, alerts).
@@ -256,7 +307,13 @@ struct Recipient {
 struct ServiceBlock {
   std::string name;
   ServiceKind kind = ServiceKind::Program;
-  ProgramSpec program;
+  ProgramSpec program;  ///< ServiceKind::Program
+  ProcessSpec process;  ///< ServiceKind::Process
+  /// Programs of the service; timeouts are set. Absent: not written.
+  std::optional<Command> start;
+  std::optional<Command> stop;
+  std::optional<Command> restart;
+  std::vector<std::string> depends;  ///< names of the services that must be up before it
   Schedule schedule;
   std::vector<Rule> rules;
   std::vector<std::string> groups;
@@ -265,6 +322,9 @@ struct ServiceBlock {
   enum class Activity : std::uint8_t { Active, Passive } activity = Activity::Active;
   Hash128 key;  ///< hash of all that the block says (places left out)
   SourcePlace place;
+
+  /// Whether something says how to start it; what is no process needs nothing.
+  [[nodiscard]] bool can_start() const { return kind != ServiceKind::Process || start || restart; }
 };
 
 struct MailServer {
@@ -356,6 +416,7 @@ struct Graph {
   std::vector<std::string> files;
   std::vector<std::shared_ptr<const ServiceBlock>> slots;  ///< null: free
   std::vector<ServiceId> order;                            ///< in the order of the files
+  std::vector<std::vector<ServiceId>> dependents;          ///< by slot: those that depend on it, directly
   std::unordered_map<std::string, ServiceId> by_name;      ///< lower-case names
 
   /// The service of that name (any case), if it exists.

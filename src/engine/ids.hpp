@@ -27,6 +27,7 @@ using ServiceId = Id<struct ServiceTag, std::uint32_t>;  ///< slot of a service 
 using RunId = Id<struct RunTag, std::uint64_t>;        ///< one run of a check program; never issued twice in a process
 using ActionId = Id<struct ActionTag, std::uint64_t>;  ///< one started action; never issued twice, over restarts too
 using AlertId = Id<struct AlertTag, std::uint64_t>;    ///< one alert; never issued twice, over restarts too
+using JobId = Id<struct JobTag, std::uint64_t>;        ///< one start, stop or restart; as ActionId
 using CommandId = Id<struct CommandTag, std::uint64_t>;  ///< one command of a client
 using Sequence = std::uint64_t;                          ///< number of a commit; grows, over restarts too
 using Generation = std::uint64_t;                        ///< number of a graph

@@ -11,7 +11,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RecordKind::Coun
     "daemon-started", "daemon-stopped", "reloaded",      "reload-failed",  "rule-failed",  "rule-recovered",
     "rule-matched",   "rule-changed",   "rule-repeated", "action-started", "action-ended", "action-failed",
     "action-held",    "action-long",    "mail-sent",     "mail-failed",    "mail-dropped", "run-timed-out",
-    "run-overrun",    "monitored",      "unmonitored",   "accepted",       "store-sick",   "store-well"};
+    "run-overrun",    "monitored",      "unmonitored",   "accepted",       "job-started",  "job-step",
+    "job-ended",      "job-failed",     "job-held",      "process-died",   "paused",       "resumed",
+    "store-sick",     "store-well"};
 
 constexpr std::array<std::string_view, 4> kSeverities{"debug", "info", "warning", "error"};
 

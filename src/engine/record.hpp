@@ -36,7 +36,15 @@ enum class RecordKind : std::uint8_t {
   RunOverrun,  ///< the run before had not finished: this one was left out
   Monitored,
   Unmonitored,
-  Accepted,   ///< a dormant rule was accepted
+  Accepted,    ///< a dormant rule was accepted
+  JobStarted,  ///< a start, stop or restart begins
+  JobStep,     ///< one of its services was started or stopped
+  JobEnded,
+  JobFailed,
+  JobHeld,      ///< not done now: it waits for another service, or for its backoff
+  ProcessDied,  ///< by the word of the kernel
+  Paused,
+  Resumed,
   StoreSick,  ///< the state cannot be written: supervision goes on, unjournalled
   StoreWell,
   Count_

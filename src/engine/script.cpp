@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/script_value.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -38,13 +40,12 @@ class Reader {
  public:
   Reader(const RuleSet& rules, ScriptReading& reading) : reading_(reading), script_(reading.script) {
     for (const auto& block : rules.services) {
-      names_.insert(to_lower(block->name));
+      blocks_.emplace(to_lower(block->name), block.get());
       for (const Rule& rule : block->rules)
         for (const Action* action : {&rule.action, &rule.recovery.action})
-          if (action->kind == ActionKind::Exec && !action->command.arguments.empty()) {
-            programs_.insert(action->command.arguments.front());
-            programs_.insert(fmt::format("{}", fmt::join(action->command.arguments, " ")));
-          }
+          if (action->kind == ActionKind::Exec) add_program(action->command);
+      for (const std::optional<Command>* command : {&block->start, &block->stop, &block->restart})
+        if (*command) add_program(**command);
     }
     settings_ = &rules.settings;
   }
@@ -63,6 +64,12 @@ class Reader {
   void finish() { std::ranges::stable_sort(script_.commands, {}, &ScriptedCommand::at); }
 
  private:
+  void add_program(const Command& command) {
+    if (command.arguments.empty()) return;
+    programs_.insert(command.arguments.front());
+    programs_.insert(fmt::format("{}", fmt::join(command.arguments, " ")));
+  }
+
   void fail(std::size_t offset, std::string message, std::string remedy = {}) {
     if (!failed_) reading_.errors.push_back({number_, column_of(line_, offset), std::move(message), std::move(remedy)});
     failed_ = true;
@@ -153,24 +160,28 @@ class Reader {
     const Word first = words_.front();
     // A name stands before a colon or before `takes`; so services may be called `start`, `run`, `exec` and `at`.
     if (first.raw.ends_with(':') || (words_.size() > 1 && iequals(words_[1].raw, "takes"))) return service();
+    static constexpr std::array<std::string_view, 4> kWords{"start", "run", "exec", "at"};
+    const bool keyword = std::ranges::any_of(kWords, [&](std::string_view word) { return iequals(word, first.raw); });
+    if (const std::string words = quantity(); !words.empty() && (!keyword || blocks_.contains(to_lower(first.raw))))
+      return measured(words);
     next_ = 1;
     if (iequals(first.raw, "start")) return start();
     if (iequals(first.raw, "run")) return length();
     if (iequals(first.raw, "exec")) return action();
     if (iequals(first.raw, "at")) return command();
-    static constexpr std::array<std::string_view, 4> kWords{"start", "run", "exec", "at"};
     const std::string_view near = nearest_word(first.raw, kWords);
     fail(first.offset, fmt::format("'{}' begins no statement", printable(first.raw)),
-         !near.empty()                               ? fmt::format("did you mean '{}'?", near)
-         : names_.contains(to_lower(text_of(first))) ? fmt::format("write {}: 0 1 ...", first.raw)
-                                                     : "a line begins with start, run, exec, at, or the name of a "
-                                                       "service and a colon");
+         !near.empty()                                ? fmt::format("did you mean '{}'?", near)
+         : blocks_.contains(to_lower(text_of(first))) ? fmt::format("write {}: 0 1 ...", first.raw)
+                                                      : "a line begins with start, run, exec, at, or the name of a "
+                                                        "service and a colon");
   }
 
   std::string service_name(const Word& word, std::string_view raw) {
     const std::string name = to_lower(text_of({raw, word.offset}));
-    if (names_.contains(name)) return name;
-    const std::vector<std::string_view> known(names_.begin(), names_.end());
+    if (blocks_.contains(name)) return name;
+    std::vector<std::string_view> known;
+    for (const auto& [other, block] : blocks_) known.push_back(other);
     const std::string_view near = nearest_word(name, known);
     fail(word.offset, fmt::format("the rules have no service '{}'", printable(name)),
          near.empty() ? std::string{} : fmt::format("did you mean '{}'?", near));
@@ -190,6 +201,15 @@ class Reader {
       service.takes = duration("NAME takes 2 seconds");
       return want_end();
     }
+    const ServiceBlock& block = *blocks_.at(name);
+    if (block.kind == ServiceKind::Process && take("down")) {
+      service.down = true;
+      return want_end();
+    }
+    if (block.kind != ServiceKind::Program)
+      return fail(here(), fmt::format("'{}' is no program: it does not exit", printable(block.name)),
+                  fmt::format("write {}{} QUANTITY: VALUES, for what a rule compares",
+                              block.kind == ServiceKind::Process ? fmt::format("{}: down, or ", raw) : "", raw));
     if (service.repeated)
       return fail(first.offset, "the line before of this service goes on for ever", "take its '...' away");
     if (!more()) return fail(here(), "the runs are missing", "write exit values, as in 0 0 1");
@@ -201,6 +221,82 @@ class Reader {
       }
       item(words_[next_++], service.runs);
     }
+  }
+
+  /// The words of a line between its first and a colon, as in `web total memory: 50%`; empty: there is no colon.
+  [[nodiscard]] std::string quantity() const {
+    constexpr std::size_t kMost = 4;
+    std::string text;
+    for (std::size_t i = 1; i < words_.size() && i <= kMost; ++i) {
+      text += (text.empty() ? "" : " ") + to_lower(words_[i].raw);
+      if (text.ends_with(':')) return text.substr(0, text.size() - 1);
+    }
+    return {};
+  }
+
+  /// NAME QUANTITY: VALUE...
+  void measured(const std::string& words) {
+    const Word first = words_[next_++];
+    const std::string name = service_name(first, first.raw);
+    if (failed_) return;
+    const std::size_t begin = here();
+    while (!words_[next_++].raw.ends_with(':')) {
+    }
+    std::vector<Metric> metrics = compared_metrics(*blocks_.at(name), words);
+    if (metrics.empty()) {
+      const std::vector<std::string> known = compared_words(*blocks_.at(name));
+      const std::vector<std::string_view> views(known.begin(), known.end());
+      const std::string_view near = nearest_word(words, views);
+      return fail(begin, fmt::format("no rule of '{}' compares '{}'", name, printable(words)),
+                  !near.empty()   ? fmt::format("did you mean '{}'?", near)
+                  : known.empty() ? "its rules compare nothing that is measured"
+                                  : fmt::format("its rules compare {}", join_words(known, "and")));
+    }
+    if (!more())
+      return fail(here(), "the values are missing", fmt::format("write them run by run, as {}", value_form(metrics)));
+    std::vector<std::optional<double>> values;
+    std::optional<std::size_t> again;
+    while (more() && !again) {
+      if (see("..."))
+        again = words_[next_++].offset;
+      else
+        value(words_[next_++], words, metrics, values);
+    }
+    want_end();
+    if (failed_) return;
+    ScriptedSeries& series = script_.services[name].measured[metrics.front()];
+    if (series.repeated)
+      return fail(first.offset, "the line before of this quantity goes on for ever", "take its '...' away");
+    if (series.values.size() + values.size() > kMaxRuns)
+      return fail(begin, fmt::format("a quantity may have {} scripted values", kMaxRuns),
+                  "let the list repeat with ...");
+    series.values.insert(series.values.end(), values.begin(), values.end());
+    series.repeated = again.has_value();
+    if (series.values.empty()) fail(*again, "nothing to repeat stands before '...'");
+  }
+
+  /// 95  95%  unknown, each with *N behind. The first with a unit decides which of `metrics` the line tells.
+  void value(const Word& word, std::string_view words, std::vector<Metric>& metrics,
+             std::vector<std::optional<double>>& values) {
+    std::size_t at = std::min(word.raw.find('*'), word.raw.size());
+    const std::string_view text = word.raw.substr(0, at);
+    std::optional<double> value;
+    if (!iequals(text, "unknown")) {
+      const auto read = read_value(text, metrics);
+      if (!read)
+        return fail(word.offset, fmt::format("'{}' is no value of '{}'", printable(text), words),
+                    fmt::format("write {}, or unknown, with *TIMES behind", value_form(metrics)));
+      metrics.assign(1, read->metric);
+      value = read->value;
+    }
+    std::int64_t times = 1;
+    if (at < word.raw.size()) times = read_number(word.raw, ++at, word.offset, "the number of times", 1, kMaxRuns);
+    if (at != word.raw.size())
+      fail(word.offset + at, fmt::format("'{}' was not expected here", printable(word.raw.substr(at))));
+    if (values.size() + static_cast<std::size_t>(times) > kMaxRuns)
+      fail(word.offset, fmt::format("a quantity may have {} scripted values", kMaxRuns),
+           "let the list repeat with ...");
+    if (!failed_) values.insert(values.end(), static_cast<std::size_t>(times), value);
   }
 
   /// 0  1:"text"  timeout  missing  signal:11, each with *N and @DURATION behind.
@@ -310,9 +406,13 @@ class Reader {
     }
     ScriptedAction& action = script_.actions[program];
     if (!more()) fail(here(), "how it ends is missing", fmt::format("write {}", kForm));
+    action.ends = true;
     while (more()) {
       if (take(",")) continue;
-      if (take("takes")) {
+      if (take("never")) {
+        want("ends", "exec /path/of/program never ends");
+        action.ends = false;
+      } else if (take("takes")) {
         action.takes = duration(kForm);
       } else if (take("exits")) {
         action.outcome = Outcome::Exited;
@@ -325,7 +425,7 @@ class Reader {
         action.status = 127;
       } else {
         fail(here(), fmt::format("'{}' was not expected here", printable(words_[next_].raw)),
-             "an action takes a duration, exits with a value, is killed by a signal, or is missing");
+             "an action takes a duration, exits with a value, is killed by a signal, never ends, or is missing");
       }
     }
   }
@@ -359,41 +459,75 @@ class Reader {
   void command() {
     using Kind = ScriptedCommand::Kind;
     constexpr std::string_view kForm = "at 00:05:00 unmonitor NAME";
-    static constexpr std::array<std::pair<std::string_view, Kind>, 6> kCommands{{{"monitor", Kind::Monitor},
-                                                                                 {"unmonitor", Kind::Unmonitor},
-                                                                                 {"validate", Kind::Validate},
-                                                                                 {"accept", Kind::Accept},
-                                                                                 {"crash", Kind::Crash},
-                                                                                 {"reboot", Kind::Reboot}}};
+    static constexpr std::array<std::pair<std::string_view, Kind>, 11> kCommands{{{"monitor", Kind::Monitor},
+                                                                                  {"unmonitor", Kind::Unmonitor},
+                                                                                  {"validate", Kind::Validate},
+                                                                                  {"accept", Kind::Accept},
+                                                                                  {"start", Kind::Start},
+                                                                                  {"stop", Kind::Stop},
+                                                                                  {"restart", Kind::Restart},
+                                                                                  {"pause", Kind::Pause},
+                                                                                  {"resume", Kind::Resume},
+                                                                                  {"crash", Kind::Crash},
+                                                                                  {"reboot", Kind::Reboot}}};
     ScriptedCommand command;
     command.at = offset(kForm);
+    if (another_hand(command)) return;
     const Word word = want_word("the command", kForm);
     const auto found =
         std::ranges::find_if(kCommands, [&](const auto& known) { return iequals(known.first, word.raw); });
     if (iequals(word.raw, "set")) {
       clock(command);
     } else if (found == kCommands.end()) {
-      static constexpr std::array<std::string_view, 7> kWords{"monitor", "unmonitor", "validate", "accept",
-                                                              "crash",   "reboot",    "set"};
-      const std::string_view near = nearest_word(word.raw, kWords);
+      std::vector<std::string_view> known{"set"};
+      for (const auto& [name, kind] : kCommands) known.push_back(name);
+      const std::string_view near = nearest_word(word.raw, known);
       fail(word.offset, fmt::format("'{}' is no command", printable(word.raw)),
-           near.empty() ? "known are monitor, unmonitor, validate, accept, crash, reboot and set clock"
+           near.empty() ? "known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, crash, "
+                          "reboot and set clock; a process dies, or comes up"
                         : fmt::format("did you mean '{}'?", near));
     } else if (command.kind = found->second; command.kind == Kind::Crash || command.kind == Kind::Reboot) {
       if (command.kind == Kind::Reboot) command.span = kReboot;
       if (take("for")) command.span = duration("at 1 hour crash for 10 seconds");
     } else {
-      if (!more()) fail(here(), "the name of a service is missing", "write names, or all");
-      while (more()) {
+      const auto ends = [&] { return !more() || (command.kind == Kind::Pause && see("for")); };
+      if (ends()) fail(here(), "the name of a service is missing", "write names, or all");
+      while (!ends()) {
         const Word name = words_[next_++];
         if (!iequals(name.raw, "all"))
           command.services.push_back(service_name(name, name.raw));
         else
-          command.services.assign(names_.begin(), names_.end());
+          name_all(command);
       }
+      if (take("for")) command.span = duration("at 1 hour pause NAME for 2 hours");
     }
     want_end();
     script_.commands.push_back(std::move(command));
+  }
+
+  void name_all(ScriptedCommand& command) const {
+    command.services.clear();
+    for (const auto& [name, block] : blocks_) command.services.push_back(name);
+  }
+
+  /// NAME dies, NAME comes up: whether that is the command. What can be a command to healer is one.
+  bool another_hand(ScriptedCommand& command) {
+    const Word name = more() ? words_[next_] : Word{};
+    const std::string_view verb = next_ + 1 < words_.size() ? words_[next_ + 1].raw : std::string_view{};
+    const bool dies = iequals(verb, "dies");
+    if ((!dies && !iequals(verb, "comes")) ||
+        (blocks_.contains(to_lower(verb)) && !blocks_.contains(to_lower(name.raw))))
+      return false;
+    next_ += 2;
+    command.kind = dies ? ScriptedCommand::Kind::Dies : ScriptedCommand::Kind::ComesUp;
+    command.services.push_back(service_name(name, name.raw));
+    if (!failed_ && blocks_.at(command.services.front())->kind != ServiceKind::Process)
+      fail(name.offset, fmt::format("'{}' is no process", printable(command.services.front())),
+           "only a process dies, or comes up");
+    if (!dies) want("up", "at 5 minutes NAME comes up");
+    want_end();
+    script_.commands.push_back(std::move(command));
+    return true;
   }
 
   void clock(ScriptedCommand& command) {
@@ -416,7 +550,7 @@ class Reader {
   ScriptReading& reading_;
   Script& script_;
   const Settings* settings_ = nullptr;
-  std::set<std::string> names_;
+  std::map<std::string, const ServiceBlock*> blocks_;  // by name in lower case
   std::set<std::string> programs_;
   std::string_view line_;  // that is read, and all of this is its state
   std::uint32_t number_ = 0;

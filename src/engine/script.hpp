@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The script of a simulation: what the check programs will answer, how long things take, and what people do meanwhile.
+// The script of a simulation: what the check programs will answer, which processes run, what is measured, how long
+// things take, and what people do meanwhile.
 // One statement a line; `#` begins a comment; words are separated by blanks; names and texts may stand in double
 // quotes, where \" \\ \n \t are known. All times are virtual.
 //
 //   start at 2026-11-21 04:00:00             the wall clock at the start, UTC (2026-01-01 00:00:00 where not said)
 //   run for 10 minutes                       how long; also `run for 50 cycles`. Not said: until the scripts are used
-//   up
+//                                            up
 //
 //   ping_node_5: 0 0 1 1 1 0                 how the program exits, run by run; the last one stays
 //   ping_node_5: 0*3 1*4 timeout missing     three times 0, four times 1, one that never ends, one that cannot start
@@ -14,18 +15,32 @@
 //   ping_node_5: 0 0 1 ...                   0 0 1 0 0 1 and so on
 //   ping_node_5 takes 2 seconds              how long each run takes (0 where not said)
 //
-//   exec /sbin/rebuild takes 30 seconds, exits 1     how the action's program ends; by itself at once, with status 0.
+//   web: down                                the process does not run at the beginning, as it otherwise does
+//   web cpu: 10 95*3 20                      what is measured, run by run, in the unit of the rules; the last one stays
+//   web memory: 50% 60% ...                  or in one that is written (%, B to TB, 2MB/s, 90s); from the first again
+//   here loadavg(1min): 0.5 20*4 unknown     of the machine; could not be measured. Only what a rule compares has
+//   values
+//
+//   exec /sbin/rebuild takes 30 seconds, exits 1     how an action's program ends; by itself at once, with status 0.
 //   exec /sbin/rebuild missing                       Also `signal 9`. A command with arguments stands in quotes
+//   exec /sbin/start-web never ends                  but for a timeout. A start program that exits with 0 has brought
+//   the
+//                                                    process up by then, a stop program has taken it down
 //
 //   at 00:05:00 unmonitor ping_node_5        hours, minutes and seconds since the start; also `at 5 minutes ...`
-//   at 5 minutes monitor ping_node_5 db      the other commands of people: validate, accept. `all` stands for every
-//                                            service
-//   at 1 hour crash                          healer is killed and starts again at once, or after `crash for 1 minute`
-//   at 2 hours reboot                        the same for the machine, which takes 1 minute: the actions are cut off
-//   too at 3 hours set clock +1 hour             a step of the wall clock; also `-1 hour`, `2026-11-21 09:00:00`
+//   at 5 minutes monitor ping_node_5 db      the other commands of people: validate, accept, start, stop, restart,
+//                                            pause, resume. `all` stands for every service
+//   at 5 minutes pause web for 2 hours       without `for ...` until it is resumed
+//   at 5 minutes web dies                    the process dies, by another hand than healer's; the kernel says so at
+//   once at 5 minutes web comes up                somebody starts it at 1 hour crash                          healer is
+//   killed and starts again at once, or after `crash for 1 minute` at 2 hours reboot                        the same
+//   for the machine, which takes 1 minute: actions are cut off, and
+//                                            processes gone
+//   at 3 hours set clock +1 hour             a step of the wall clock; also `-1 hour`, `2026-11-21 09:00:00`
 //
-// A service with several lines goes on from one to the next. A service without a line exits with 0. What happens at the
-// same instant goes so: ends of runs and actions, commands, then what falls due.
+// A service with several lines goes on from one to the next. A service without a line exits with 0, a process without
+// one runs; its owner is whom the rules ask for, and its uptime is known. The looks of a start, stop or restart use up
+// no value. What happens at the same instant goes so: ends of runs and actions, commands, then what falls due.
 #pragma once
 
 #include <cstdint>
@@ -49,26 +64,51 @@ struct ScriptedRun {
   std::string output;
 };
 
+/// What is measured of one quantity, run by run. Never empty in a good script.
+struct ScriptedSeries {
+  std::vector<std::optional<double>> values;  ///< in the unit of the metric; none: it could not be measured
+  bool repeated = false;                      ///< after the last the first comes again; else the last stays
+};
+
 struct ScriptedService {
-  std::vector<ScriptedRun> runs;
-  bool repeated = false;  ///< after the last the first comes again; else the last stays
+  std::vector<ScriptedRun> runs;  ///< of a check program
+  bool repeated = false;          ///< as of a series
   Duration takes{0};
+  bool down = false;  ///< a process that does not run at the beginning
+  std::map<Metric, ScriptedSeries> measured;
 };
 
 /// How the program of an action ends.
 struct ScriptedAction {
+  bool ends = true;  ///< by itself
   Duration takes{0};
   Outcome outcome = Outcome::Exited;
   std::int64_t status = 0;
 };
 
 struct ScriptedCommand {
-  enum class Kind : std::uint8_t { Monitor, Unmonitor, Validate, Accept, Crash, Reboot, StepClock, SetClock };
+  enum class Kind : std::uint8_t {
+    Monitor,
+    Unmonitor,
+    Validate,
+    Accept,
+    Start,
+    Stop,
+    Restart,
+    Pause,
+    Resume,
+    Dies,     ///< the processes of the services die, by another hand
+    ComesUp,  ///< they are started by another hand
+    Crash,
+    Reboot,
+    StepClock,
+    SetClock
+  };
   Duration at{0};  ///< since the start
   Kind kind = Kind::Validate;
   std::vector<std::string> services;  ///< lower case
-  Duration span{0};                   ///< Crash, Reboot: how long healer is away; StepClock: how far
-  WallTime clock{};                   ///< SetClock
+  Duration span{0};  ///< Crash, Reboot: how long healer is away; Pause: how long (0: no end); StepClock: how far
+  WallTime clock{};  ///< SetClock
 };
 
 struct Script {
@@ -92,7 +132,8 @@ struct ScriptReading {
   std::vector<ScriptError> errors;  ///< one a line at most; `script` is good where there are none
 };
 
-/// Reads a script for these rules: it may name only their services and the programs of their actions.
+/// Reads a script for these rules: it may name only their services, the programs of their actions and services, and
+/// what the rules of a service compare.
 [[nodiscard]] ScriptReading read_script(std::string_view text, const RuleSet& rules);
 
 /// `path:line:column: error: message`, the line of `text`, a caret, and the remedy as a note. Ends with a newline.

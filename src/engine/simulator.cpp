@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "engine/simulator.hpp"
 
-#include <regex.h>
-
 #include <algorithm>
+#include <csignal>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -16,73 +14,46 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
+#include "engine/simulated_world.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
 namespace {
 
+constexpr Duration kBegin = hours{1};  // mono
 constexpr Duration kLongest = days{400};
 constexpr std::uint64_t kMostRuns = 20'000'000;
 
-/// The patterns of a service, compiled (POSIX extended, as the daemon's).
-class Patterns {
- public:
-  explicit Patterns(const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) {
-      compiled_.emplace_back();
-      good_.push_back(::regcomp(&compiled_.back(), text.c_str(), REG_EXTENDED | REG_NOSUB) == 0);
-    }
+/// The command to healer that one of a script is; none: it is no such command.
+std::optional<event::Command::Kind> command_kind(ScriptedCommand::Kind kind) {
+  using To = event::Command::Kind;
+  switch (kind) {
+    case ScriptedCommand::Kind::Monitor: return To::Monitor;
+    case ScriptedCommand::Kind::Unmonitor: return To::Unmonitor;
+    case ScriptedCommand::Kind::Validate: return To::Validate;
+    case ScriptedCommand::Kind::Accept: return To::Accept;
+    case ScriptedCommand::Kind::Start: return To::Start;
+    case ScriptedCommand::Kind::Stop: return To::Stop;
+    case ScriptedCommand::Kind::Restart: return To::Restart;
+    case ScriptedCommand::Kind::Pause: return To::Pause;
+    case ScriptedCommand::Kind::Resume: return To::Resume;
+    case ScriptedCommand::Kind::Dies:
+    case ScriptedCommand::Kind::ComesUp:
+    case ScriptedCommand::Kind::Crash:
+    case ScriptedCommand::Kind::Reboot:
+    case ScriptedCommand::Kind::StepClock:
+    case ScriptedCommand::Kind::SetClock: break;
   }
-  ~Patterns() {
-    auto good = good_.begin();
-    for (regex_t& pattern : compiled_)
-      if (*good++) ::regfree(&pattern);
-  }
-  Patterns(const Patterns&) = delete;
-  Patterns& operator=(const Patterns&) = delete;
-
-  /// Bit i: pattern i matches.
-  [[nodiscard]] std::uint64_t match(const std::string& text) const {
-    std::uint64_t bits = 0;
-    std::size_t i = 0;
-    for (const regex_t& pattern : compiled_) {
-      if (good_[i] && ::regexec(&pattern, text.c_str(), 0, nullptr, 0) == 0) bits |= std::uint64_t{1} << i;
-      ++i;
-    }
-    return bits;
-  }
-
- private:
-  std::list<regex_t> compiled_;
-  std::vector<bool> good_;
-};
-
-/// What the world plays for one service.
-struct Played {
-  const ScriptedService* script = nullptr;  // null: exits with 0
-  std::unique_ptr<Patterns> patterns;
-  std::uint64_t begun = 0;  // runs
-  std::uint64_t ended = 0;
-
-  [[nodiscard]] bool used_up() const { return script == nullptr || ended >= script->runs.size(); }
-};
+  return std::nullopt;
+}
 
 class Simulation final : public EffectSink {
  public:
   Simulation(const RuleSet& rules, const Script& script, const CivilClock& civil)
-      : graph_(make_graph(rules)), script_(script), civil_(civil), played_(graph_->slots.size()) {
-    for (const ServiceId id : graph_->order) {
-      Played& played = played_[id.index()];
-      const ServiceBlock& block = graph_->at(id);
-      const auto found = script_.services.find(to_lower(block.name));
-      played.script = found == script_.services.end() ? nullptr : &found->second;
-      scripted_ = scripted_ || (played.script != nullptr && !played.script->runs.empty());
-      if (!block.program.patterns.empty()) played.patterns = std::make_unique<Patterns>(block.program.patterns);
-    }
-  }
+      : graph_(make_graph(rules)), script_(script), civil_(civil), world_(*graph_, script, kBegin) {}
 
   Timeline play() {
-    now_ = {.boot = 1, .mono = hours{1}, .wall = script_.start};
+    now_ = {.boot = 1, .mono = kBegin, .wall = script_.start};
     start_ = now_.mono;
     const Duration limit = std::min(length(), kLongest);
     for (const ScriptedCommand& command : script_.commands) {
@@ -90,13 +61,13 @@ class Simulation final : public EffectSink {
       plan(start_ + command.at, 1, [this, &command] { perform(command); });
     }
     begin();
-    while (!over()) {
+    while (!shown(used_up())) {
       const std::optional<Duration> due = engine_ ? engine_->next_deadline() : std::nullopt;
       const bool happens = !happenings_.empty() && (!due || happenings_.begin()->first.when <= *due);
       if (!happens && !due) break;
       const Duration next = std::max(now_.mono, happens ? happenings_.begin()->first.when : *due);
-      if (next - start_ >= limit) {
-        move_to(start_ + limit);
+      if (next - start_ >= limit && shown(true)) {
+        move_to(std::max(start_ + limit, now_.mono));
         if (limit == kLongest) timeline_.stopped = "400 days have passed";
         break;
       }
@@ -128,28 +99,39 @@ class Simulation final : public EffectSink {
     auto operator<=>(const Place&) const = default;
   };
 
-  /// A program of an action that runs, whether or not a healer is there to see it.
+  /// A program of an action that runs, whether or not a healer is there to see it; until healer knows of its end.
   struct Running {
     effect::Exec exec;
+    std::optional<effect::SavedStep::Kind> step{};  // whose program it is; none: a rule's own
     Duration began{0};
-    Duration ends{0};
-    event::ActionEnded end;
+    std::optional<Duration> ends{};  // none: not by itself
+    bool over = false;
+    event::ActionEnded end{};
   };
 
   [[nodiscard]] Duration length() const {
     if (script_.length) return *script_.length;
-    if (scripted_) return kLongest;
+    if (world_.scripted()) return kLongest;
     // No run is scripted: a cycle from the last command on shows what there is.
     const Duration last = script_.commands.empty() ? Duration{0} : script_.commands.back().at;
     return last + graph_->settings.start_delay + graph_->settings.cycle_length();
   }
 
+  /// Whether all is shown, where the end is `reached`: but what is started, stopped or restarted then is shown to its
+  /// end, if the script does not say how long it takes.
+  bool shown(bool reached) {
+    if (!reached) return false;
+    if (!reached_) reached_ = now_.mono;
+    return script_.length || !engine_ ||
+           std::ranges::none_of(engine_->jobs(), [this](const auto& job) { return job.second.begun <= *reached_; });
+  }
+
   /// Whether the scripts are used up, where they say how long it takes.
-  [[nodiscard]] bool over() const {
-    if (script_.length || !scripted_ || commands_left_ > 0) return false;
+  [[nodiscard]] bool used_up() const {
+    if (script_.length || !world_.scripted() || commands_left_ > 0) return false;
     if (!happenings_.empty() && happenings_.begin()->first.when <= now_.mono) return false;
     return std::ranges::all_of(graph_->order, [this](ServiceId id) {
-      return played_[id.index()].used_up() || (engine_ && !engine_->service(id).monitored);
+      return world_.used_up(id) || (engine_ && !engine_->service(id).monitored);
     });
   }
 
@@ -172,10 +154,14 @@ class Simulation final : public EffectSink {
   void end(Duration away, bool reboot) {
     ++life_;  // what the old daemon waited for is not told to the new one
     engine_.reset();
-    for (Played& played : played_) played.ended = played.begun;
+    world_.drop_all_runs();
     if (reboot) {
       ++now_.boot;
-      for (auto& [id, running] : running_) running.ends = now_.mono;
+      world_.reboot(now_.mono);
+      for (auto& [id, running] : running_) {
+        running.over = true;
+        running.ends = now_.mono;
+      }
     }
     plan(now_.mono + away, 0, [this] { begin(); });
   }
@@ -199,37 +185,22 @@ class Simulation final : public EffectSink {
   // ---- the world --------------------------------------------------------------------------------------------------
 
   void perform(const effect::StartRun& start) {
-    Played& played = played_[start.service.index()];
-    const ServiceBlock& block = graph_->at(start.service);
-    static const ScriptedRun kGood;
-    const ScriptedRun* run = &kGood;
-    Duration takes{0};
-    if (played.script != nullptr) {
-      const auto& runs = played.script->runs;
-      const std::size_t size = runs.size();
-      if (size > 0) run = &runs[played.script->repeated ? played.begun % size : std::min(played.begun, size - 1)];
-      takes = run->takes.value_or(played.script->takes);
-    }
-    ++played.begun;
-    Observation seen{.outcome = run->outcome,
-                     .status = run->status,
-                     .matches = 0,
-                     .elapsed = takes,
-                     .output = std::make_shared<const std::string>(run->output)};
-    const Duration timeout = block.program.command.timeout;
-    if (timeout > Duration{0} && (takes >= timeout || seen.outcome == Outcome::TimedOut)) {
-      seen.outcome = Outcome::TimedOut;
-      seen.status = 9;
-      seen.elapsed = timeout;
-    }
-    if (played.patterns) seen.matches = played.patterns->match(*seen.output);
-    const Duration ends = now_.mono + seen.elapsed;
-    tell(ends, [this, start, seen] { observe(start, seen); });
+    // Else a look of a job, or one beside the schedule.
+    const ServiceState& state = engine_->service(start.service);
+    const bool run = state.flight == start.run &&
+                     (state.reason != Reason::Again || graph_->at(start.service).kind == ServiceKind::Program);
+    Observation seen = run ? world_.run(start.service, now_.mono) : world_.look(start.service, now_.mono);
+    tell(now_.mono + seen.elapsed, [this, start, run, seen = std::move(seen)] {
+      if (run)
+        observe(start, seen);
+      else
+        handle(event::Observed{start.service, start.run, seen});
+    });
   }
 
   void observe(const effect::StartRun& start, const Observation& seen) {
     if (engine_->service(start.service).flight != start.run) return;  // cancelled
-    ++played_[start.service.index()].ended;
+    world_.end_run(start.service);
     ++timeline_.runs;
     const std::span<const RuleState> rules = engine_->rules(start.service);
     before_.assign(rules.begin(), rules.end());
@@ -237,10 +208,7 @@ class Simulation final : public EffectSink {
     handle(event::Observed{start.service, start.run, seen});
   }
 
-  void perform(const effect::CancelRun& cancel) {
-    Played& played = played_[cancel.service.index()];
-    played.ended = played.begun;
-  }
+  void perform(const effect::CancelRun& cancel) { world_.drop_runs(cancel.service); }
 
   void perform(const effect::Exec& exec) {
     const std::string command = fmt::format("{}", fmt::join(exec.command.arguments, " "));
@@ -255,20 +223,60 @@ class Simulation final : public EffectSink {
     auto found = script_.actions.find(command);
     if (found == script_.actions.end()) found = script_.actions.find(exec.command.arguments.front());
     const ScriptedAction action = found == script_.actions.end() ? ScriptedAction{} : found->second;
-    Running running{.exec = exec, .began = now_.mono, .ends = now_.mono + action.takes};
+    const bool starts = action.outcome != Outcome::NotStarted;
+    Running running{.exec = exec, .step = step_of(exec), .began = now_.mono};
     running.end = {.action = exec.action,
                    .outcome = action.outcome,
                    .status = action.status,
                    .elapsed = action.takes,
-                   .output = action.outcome == Outcome::NotStarted ? "No such file or directory" : ""};
-    if (exec.command.timeout > Duration{0} && action.takes >= exec.command.timeout) {
+                   .output = starts ? "" : "No such file or directory"};
+    const Duration timeout = exec.command.timeout;
+    if (!starts) {
+      running.ends = now_.mono;
+    } else if (timeout > Duration{0} && (!action.ends || action.takes >= timeout)) {
       running.end.outcome = Outcome::TimedOut;
-      running.end.elapsed = exec.command.timeout;
-      running.ends = now_.mono + exec.command.timeout;
+      running.end.elapsed = timeout;
+      running.ends = now_.mono + timeout;
+    } else if (action.ends) {
+      running.ends = now_.mono + action.takes;
     }
-    const bool started = action.outcome != Outcome::NotStarted;
-    if (!started) running.ends = now_.mono;
-    watch(running_.insert_or_assign(exec.action.number(), std::move(running)).first->second, started);
+    if (starts) tell(now_.mono, [this, id = exec.action] { handle(event::ActionStarted{id, 1}); });
+    if (running.ends) plan(*running.ends, 0, [this, id = exec.action] { finish(id); });
+    watch(running_.insert_or_assign(exec.action.number(), std::move(running)).first->second);
+  }
+
+  /// The kind of the step whose program this is; none: it is a rule's own action.
+  [[nodiscard]] std::optional<effect::SavedStep::Kind> step_of(const effect::Exec& exec) const {
+    const auto job = engine_->jobs().find(exec.job.number());
+    if (job == engine_->jobs().end() || job->second.action != exec.action) return std::nullopt;
+    return job->second.step().kind;
+  }
+
+  /// A program has ended, whether or not healer is there to see it: what it was to do is done.
+  void finish(ActionId id) {
+    using Step = effect::SavedStep::Kind;
+    const auto found = running_.find(id.number());
+    if (found == running_.end() || found->second.over || found->second.ends != now_.mono) return;
+    Running& running = found->second;
+    running.over = true;
+    if (!running.step || running.end.outcome != Outcome::Exited || running.end.status != 0) return;
+    const ServiceId service = running.exec.service;
+    const Step step = *running.step;
+    const std::string by = fmt::format("{}", fmt::join(running.exec.command.arguments, " "));
+    if (step != Step::Start) take_down(service, fmt::format("was ended by {}", by));
+    if (step != Step::Stop) bring_up(service, fmt::format("was started by {}", by));
+  }
+
+  void perform(const effect::EndAction& end) {
+    const auto found = running_.find(end.action.number());
+    if (found == running_.end() || found->second.over) return;
+    Running& running = found->second;
+    running.over = true;
+    running.ends = now_.mono;
+    running.end.outcome = Outcome::Signalled;
+    running.end.status = SIGTERM;
+    running.end.elapsed = now_.mono - running.began;
+    watch(running);
   }
 
   void perform(const effect::Adopt& adopt) {
@@ -278,18 +286,52 @@ class Simulation final : public EffectSink {
       return;
     }
     Running& running = found->second;
-    running.end.unseen = running.ends <= now_.mono;
-    running.end.elapsed = running.ends - running.began;
-    running.ends = std::max(running.ends, now_.mono);
-    watch(running, false);
+    if (running.ends) {
+      running.end.unseen = *running.ends <= now_.mono;
+      running.end.elapsed = *running.ends - running.began;
+    }
+    watch(running);
   }
 
-  void watch(const Running& running, bool starts) {
-    const ActionId id = running.exec.action;
-    if (starts) tell(now_.mono, [this, id] { handle(event::ActionStarted{id, 1}); });
-    tell(running.ends, [this, id] {
-      const auto ended = running_.extract(id.number());
-      handle(ended.mapped().end);
+  /// Tells the daemon of the end of a program, if it is known when that is: now, where it has been meanwhile.
+  void watch(const Running& running) {
+    if (!running.ends) return;
+    tell(std::max(*running.ends, now_.mono), [this, id = running.exec.action] {
+      const auto found = running_.find(id.number());
+      if (found == running_.end()) return;  // it was ended before
+      const event::ActionEnded end = found->second.end;
+      running_.erase(found);
+      handle(end);
+    });
+  }
+
+  /// Its process comes up, if it is a process and does not run.
+  void bring_up(ServiceId id, const std::string& how) {
+    if (graph_->at(id).kind != ServiceKind::Process || world_.pid(id)) return;
+    tell_of_process("process-up", id, world_.bring_up(id, now_.mono), how);
+  }
+
+  /// Its process is gone, if there was one; the kernel tells healer at once.
+  void take_down(ServiceId id, const std::string& how) {
+    const std::optional<std::int64_t> pid = world_.pid(id);
+    if (!pid) return;
+    world_.take_down(id);
+    tell_of_process("process-down", id, *pid, how);
+    if (engine_) handle(event::ProcessDied{id, *pid, static_cast<std::uint64_t>(*pid)});
+  }
+
+  void tell_of_process(std::string kind, ServiceId id, std::int64_t pid, const std::string& how) {
+    add({.kind = std::move(kind),
+         .service = graph_->at(id).name,
+         .run = world_.ended(id),
+         .text = fmt::format("process {} {}", pid, how)},
+        nullptr);
+  }
+
+  void perform(const effect::Signal& signal) {
+    plan(now_.mono, 0, [this, signal] {
+      if (const auto id = world_.owner(signal.pid))
+        take_down(*id, fmt::format("was ended by signal {}", signal.number));
     });
   }
 
@@ -327,6 +369,10 @@ class Simulation final : public EffectSink {
       if (engine_) handle(event::Wake{});
       return;
     }
+    if (command.kind == Kind::Dies || command.kind == Kind::ComesUp) {
+      for (const std::string& name : command.services) another_hand(*graph_->find(name), command.kind);
+      return;
+    }
     if (!engine_) {
       add({.kind = "reply", .text = "no healer runs: the command was lost"}, nullptr);
       return;
@@ -339,14 +385,22 @@ class Simulation final : public EffectSink {
           nullptr);
       return end(command.span, reboot);
     }
-    event::Command told{.id = CommandId{next_number_++}, .by = "the script"};
-    told.kind = command.kind == Kind::Monitor     ? event::Command::Kind::Monitor
-                : command.kind == Kind::Unmonitor ? event::Command::Kind::Unmonitor
-                : command.kind == Kind::Accept    ? event::Command::Kind::Accept
-                                                  : event::Command::Kind::Validate;
+    event::Command told{.id = CommandId{next_number_++}, .kind = *command_kind(command.kind), .by = "the script"};
+    if (command.kind == Kind::Pause && command.span > Duration{0}) told.until = now_.wall + command.span;
     for (const std::string& name : command.services)
       if (const auto id = graph_->find(name)) told.services.push_back(*id);
     handle(told);
+  }
+
+  void another_hand(ServiceId id, ScriptedCommand::Kind kind) {
+    const bool dies = kind == ScriptedCommand::Kind::Dies;
+    if (const auto pid = world_.pid(id); dies == pid.has_value())
+      return dies ? take_down(id, "has died by another hand") : bring_up(id, "was started by another hand");
+    add({.kind = "left-out",
+         .service = graph_->at(id).name,
+         .run = world_.ended(id),
+         .text = dies ? "nothing dies: no process runs" : "nothing comes up: the process runs"},
+        nullptr);
   }
 
   // ---- the timeline -----------------------------------------------------------------------------------------------
@@ -372,14 +426,14 @@ class Simulation final : public EffectSink {
 
   /// The run that a cause belongs to: the one that was judged last when the cause was first met.
   std::uint64_t run_of(const std::shared_ptr<const effect::Cause>& cause, ServiceId id) {
-    return runs_of_causes_.try_emplace(cause, played_[id.index()].ended).first->second;
+    return runs_of_causes_.try_emplace(cause, world_.ended(id)).first->second;
   }
 
   void tell_of(const Record& record) {
     TimelineEntry entry{.kind = std::string{to_string(record.kind)}, .service = record.service, .text = record.text};
     const std::optional<ServiceId> id = record.service.empty() ? std::nullopt : graph_->find(record.service);
     const Rule* rule = id ? rule_of(*id, record.rule) : nullptr;
-    if (id) entry.run = played_[id->index()].ended;
+    if (id) entry.run = world_.ended(*id);
     if (rule != nullptr) entry.counters = counters(record.kind, *id, *rule);
     add(std::move(entry), rule);
   }
@@ -414,15 +468,15 @@ class Simulation final : public EffectSink {
   std::shared_ptr<const Graph> graph_;
   const Script& script_;
   const CivilClock& civil_;
-  std::vector<Played> played_;  // by slot
+  SimulatedWorld world_;
   SavedState saved_;
   std::unique_ptr<Engine> engine_;  // null: healer is away
   Instant now_;
   Duration start_{0};
+  std::optional<Duration> reached_;  // when the end was reached first
   std::uint64_t life_ = 0;
   std::uint64_t next_number_ = 1;
   std::size_t commands_left_ = 0;
-  bool scripted_ = false;
   std::map<Place, std::function<void()>> happenings_;
   std::map<std::uint64_t, Running> running_;
   std::vector<Effect> inbox_;

@@ -47,6 +47,7 @@ struct RuleState {
   std::optional<Duration> failing_since;  ///< mono time of the first of the unbroken failed runs up to now
   std::optional<Duration> clear_since;    ///< the same for clear runs, kept only while Failed
   std::optional<WallTime> changed;        ///< when `status` last changed
+  Window again;                           ///< runs since the firing or the last completed job, for Action::is_job
   bool accepted = false;                  ///< a dormant rule that a person accepted
 
   bool operator==(const RuleState&) const = default;
@@ -63,7 +64,14 @@ struct ProgramMemory {
 
   bool operator==(const ProgramMemory&) const = default;
 };
-using Memory = std::variant<std::monostate, ProgramMemory>;
+/// The process that was seen last: the baseline of `changed pid` and `changed ppid`.
+struct ProcessMemory {
+  std::optional<std::int64_t> pid;
+  std::optional<std::int64_t> parent;
+
+  bool operator==(const ProcessMemory&) const = default;
+};
+using Memory = std::variant<std::monostate, ProgramMemory, ProcessMemory>;
 
 /// How a run of a check program ended.
 enum class Outcome : std::uint8_t {
@@ -73,6 +81,26 @@ enum class Outcome : std::uint8_t {
   NotStarted  ///< the program could not be started: `output` says why; status is 127
 };
 
+/// A process as one look has found it.
+struct ProcessFacts {
+  std::int64_t pid = 0;
+  std::int64_t parent = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t euid = 0;
+  std::uint32_t gid = 0;
+  std::uint64_t start_ticks = 0;  ///< with the pid, which process it is
+  bool zombie = false;
+  std::string attribute;  ///< its security attribute; looked up only where a rule asks for it
+
+  bool operator==(const ProcessFacts&) const = default;
+};
+
+/// What a look at a process or at the system has found.
+struct Facts {
+  std::optional<ProcessFacts> process;  ///< none: there is no such process, and Observation::output says why
+  Metrics metrics;
+};
+
 /// What was seen. Output is shared, never copied.
 struct Observation {
   Outcome outcome = Outcome::Exited;
@@ -80,6 +108,26 @@ struct Observation {
   std::uint64_t matches = 0;  ///< bit i: ProgramSpec::patterns[i] matched the output
   Duration elapsed{0};
   std::shared_ptr<const std::string> output;  ///< stderr first, then stdout; never null once observed
+  std::shared_ptr<const Facts> facts;         ///< of a process or the system; null for a program
+};
+
+/// How the starts of a service went, for its backoff and its restart limit.
+struct StartHistory {
+  std::uint32_t quick = 0;               ///< starts in a row that failed, or after which it died within kQuickDeath
+  std::optional<WallTime> last;          ///< when it was last started
+  std::optional<WallTime> not_before{};  ///< until then it is not started again by a rule
+  bool restarted = false;                ///< since the last counted run, or held back since then
+
+  bool operator==(const StartHistory&) const = default;
+};
+
+/// A person's pause: checks and alerts go on, no other action.
+struct Pause {
+  std::optional<WallTime> until;  ///< none: until `resume`
+  std::string reason;
+  std::string by;
+
+  bool operator==(const Pause&) const = default;
 };
 
 /// The part of a service's state that is saved.
@@ -89,6 +137,8 @@ struct SavedService {
   std::optional<std::int64_t> cron_minute;  ///< last minute (since the epoch, UTC) in which a cron schedule ran
   std::uint64_t boot = 0;                   ///< kernel boot to which the mono times belong
   WallTime saved{};                         ///< when this was saved
+  StartHistory starts;
+  std::optional<Pause> pause;
   std::vector<std::pair<Hash128, RuleState>> rules;
 
   bool operator==(const SavedService&) const = default;

@@ -15,9 +15,10 @@ struct Engine::Turn {
   Instant now;
   EffectSink& sink;
   effect::Commit commit{};
-  std::vector<ServiceId> changed{};                               // services to save; some may be in it twice
-  std::vector<effect::Reply> replies{};                           // sent when the commit is durable
-  std::vector<std::variant<effect::Exec, effect::Alert>> acts{};  // that the commit sets free
+  std::vector<ServiceId> changed{};      // services to save; some may be in it twice
+  std::vector<effect::Reply> replies{};  // sent when the commit is durable
+  std::vector<std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction>>
+      acts{};  // that the commit sets free
 
   /// Adds a record; its sequence is filled in with the commit's.
   Record& record(RecordKind kind, Severity severity, std::string service, std::string text) {
@@ -43,16 +44,25 @@ struct Engine::Turn {
 
   [[nodiscard]] bool durable() const {
     return !commit.records.empty() || !changed.empty() || !commit.forgotten.empty() || !commit.pending.empty() ||
-           !commit.started.empty() || !commit.ended.empty() || !commit.handed_over.empty();
+           !commit.started.empty() || !commit.ended.empty() || !commit.handed_over.empty() || !commit.jobs.empty() ||
+           !commit.ended_jobs.empty();
   }
 };
 
 /// One action that a run has decided: of which rule, of which branch, and why.
 struct Engine::Decision {
   std::uint32_t rule = 0;
-  enum class What : std::uint8_t { Fire, Recover, Repeat, Remind } what = What::Fire;
+  enum class What : std::uint8_t { Fire, Recover, Repeat, Remind, Again } what = What::Fire;
   std::uint32_t count = 1;  // runs since the firing
   std::shared_ptr<const effect::Cause> cause{};
+};
+
+struct Engine::Order {
+  ActionKind kind = ActionKind::Restart;
+  std::vector<ServiceId> services;
+  std::string by;
+  std::shared_ptr<const effect::Cause> cause;
+  std::optional<CommandId> asked_by{};
 };
 
 }  // namespace healer::engine

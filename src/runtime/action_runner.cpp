@@ -25,10 +25,6 @@ constexpr Duration kLookInterval{1000};
 constexpr std::int64_t kTimeoutStatus = 9;
 constexpr std::int64_t kNotStartedStatus = 127;
 
-bool lacks_resources(const Error& error) {
-  return error.code == EMFILE || error.code == ENFILE || error.code == ENOMEM || error.code == EAGAIN;
-}
-
 }  // namespace
 
 struct ActionRunner::Action {
@@ -38,7 +34,11 @@ struct ActionRunner::Action {
   Duration started{0};
   std::optional<Duration> refused_since;
   bool timed_out = false;
-  Loop::Timer timer;  // timeout, or the next attempt
+  bool ending = false;  // asked for by end()
+  bool over = false;    // its end is being written down
+  bool waits = false;   // for resources, to be tried again
+  Spawner::Ticket ticket = 0;
+  Loop::Timer timer;  // timeout, the next attempt, or SIGKILL
   std::unique_ptr<Child> child;
 
   // Of an adopted one.
@@ -104,7 +104,8 @@ void ActionRunner::spawn(Action& action) {
     return {};
   };
   action.started = mono_now();
-  spawner_.start(
+  action.waits = false;
+  action.ticket = spawner_.start(
       std::move(launch),
       [this, id = action.id, alive = std::weak_ptr<char>(alive_)](Result<Started> result) {
         if (!alive.expired()) spawned(id, std::move(result));
@@ -119,7 +120,12 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     if (error.code == EEXIST) return inspect(id, true);
     const Duration moment = mono_now();
     if (!action.refused_since) action.refused_since = moment;
+    if (action.ending) {
+      constexpr auto kReason = "not started: it was to end before";
+      return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kReason}, false);
+    }
     if (lacks_resources(error) && moment - *action.refused_since < options_.resource_patience) {
+      action.waits = true;
       action.timer = loop_.timer([this, &action] { spawn(action); });
       action.timer.set_deadline(moment + kRetryInterval);
       return;
@@ -127,6 +133,7 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, error.what}, false);
   }
   const pid_t pid = result->pid;
+  action.timer = {};
   action.child = std::make_unique<Child>(loop_, spawner_.helper(), std::move(*result), [this, id](Child::Exit exit) {
     const Action& ended = *actions_.at(id.number());
     const Duration elapsed = mono_now() - ended.started;
@@ -137,6 +144,7 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     action.timer = loop_.timer([this, id] { time_out(id); });
     action.timer.set_deadline(action.started + timeout);
   }
+  if (action.ending) end_program(action);
   thin_later(kThinInterval);
   sink_(engine::event::ActionStarted{id, pid});
 }
@@ -195,6 +203,7 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
     action.timer = loop_.timer([this, id] { time_out(id); });
     action.timer.set_deadline(trace.deadline);
   }
+  if (action.ending) end_program(action);
   thin_later(kThinInterval);
   if (tell_start) sink_(engine::event::ActionStarted{id, trace.pid});
 }
@@ -204,8 +213,8 @@ void ActionRunner::adopted_ended(ActionId id) {
   action.watch = {};
   action.look = {};
   const Duration elapsed = mono_now() - action.started;
+  if (action.timed_out || action.ending) signal_adopted(action, SIGKILL);  // what is left of its group
   if (!action.timed_out) return finish(id, {id, Outcome::Exited, 0, true, elapsed, {}}, false);
-  signal_adopted(action, SIGKILL);  // what is left of its group
   finish(id, {id, Outcome::TimedOut, kTimeoutStatus, false, elapsed, {}}, false);
 }
 
@@ -214,9 +223,36 @@ void ActionRunner::adopted_ended(ActionId id) {
 void ActionRunner::time_out(ActionId id) {
   Action& action = *actions_.at(id.number());
   action.timed_out = true;
+  end_program(action);
+}
+
+void ActionRunner::end(ActionId id) {
+  const auto found = actions_.find(id.number());
+  if (found == actions_.end()) return;
+  Action& action = *found->second;
+  if (action.over || action.timed_out || std::exchange(action.ending, true)) return;
+  if (action.child || action.pidfd) return end_program(action);
+  // An adopted one that is being looked for ends when it is found.
+  if (action.ticket == 0) return;
+  if (!action.waits) return give_up(action);
+  action.timer = loop_.timer([this, id] { spawned(id, Error{ECANCELED, {}}); });
+  action.timer.set_deadline(Duration{0});
+}
+
+/// Its start is no longer wanted.
+void ActionRunner::give_up(Action& action) {
+  spawner_.give_up(action.ticket);
+  // Between the moments at which a spawn can be dropped and can be killed lies a short one at which it cannot.
+  action.timer = loop_.timer([this, &action] { spawner_.give_up(action.ticket); });
+  action.timer.set_deadline(mono_now() + Child::kGrace);
+}
+
+/// The program that runs.
+void ActionRunner::end_program(Action& action) {
+  action.timer = {};
   if (action.child) return action.child->end();
   signal_adopted(action, SIGTERM);
-  action.timer = loop_.timer([this, id] { signal_adopted(*actions_.at(id.number()), SIGKILL); });
+  action.timer = loop_.timer([this, &action] { signal_adopted(action, SIGKILL); });
   action.timer.set_deadline(mono_now() + Child::kGrace);
 }
 
@@ -232,6 +268,7 @@ void ActionRunner::signal_adopted(Action& action, int number) {
 /// Writes the end down, takes the output and reports. `written`: the end is in the files already, or is not known.
 void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool written) {
   Action& action = *actions_.at(id.number());
+  action.over = true;
   action.timer = {};
   action.child.reset();
   action.request = {};

@@ -52,6 +52,9 @@ class ActionRunner {
   void start(ActionRequest request);
   /// Watches an action that a former daemon started; answered by ActionEnded alone.
   void adopt(engine::ActionId action);
+  /// Ends the program: SIGTERM to its session now, SIGKILL 2 s later; ActionEnded comes when it has gone. One that is
+  /// still being started is ended as soon as it runs, or not started any more (NotStarted). Harmless where it is gone.
+  void end(engine::ActionId action);
 
   [[nodiscard]] std::size_t running() const { return actions_.size(); }
   [[nodiscard]] const ActionFiles& files() const { return *files_; }
@@ -65,6 +68,8 @@ class ActionRunner {
   void inspect(engine::ActionId id, bool tell_start);
   void found(engine::ActionId id, bool tell_start, std::shared_ptr<Found> found);
   void time_out(engine::ActionId id);
+  void give_up(Action& action);
+  void end_program(Action& action);
   void signal_adopted(Action& action, int number);
   void adopted_ended(engine::ActionId id);
   void finish(engine::ActionId id, engine::event::ActionEnded ended, bool written);

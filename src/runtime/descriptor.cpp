@@ -12,6 +12,10 @@ void Descriptor::reset() {
   if (number_ >= 0) ::close(std::exchange(number_, -1));
 }
 
+bool lacks_resources(const Error& error) {
+  return error.code == EMFILE || error.code == ENFILE || error.code == ENOMEM || error.code == EAGAIN;
+}
+
 Result<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return system_error(errno, "cannot make a pipe");

@@ -39,6 +39,9 @@ struct Pipe {
   Descriptor write;
 };
 
+/// Whether it is the machine that has nothing to give now: descriptors, memory, processes.
+[[nodiscard]] bool lacks_resources(const Error& error);
+
 /// A pipe. Errors: no descriptors left (EMFILE, ENFILE).
 [[nodiscard]] Result<Pipe> make_pipe();
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/matcher.hpp"
 
-#include <regex.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "runtime/clock.hpp"
+#include "runtime/pattern.hpp"
 #include "util/hash.hpp"
 #include "util/text.hpp"
 
@@ -16,26 +16,6 @@ namespace healer::runtime {
 namespace {
 
 constexpr std::size_t kMostSets = 512;  // compiled sets that a thread keeps
-
-/// One pattern, compiled.
-class Pattern {
- public:
-  explicit Pattern(const std::string& text) : error_(::regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB)) {}
-  ~Pattern() {
-    if (error_ == 0) ::regfree(&compiled_);
-  }
-  Pattern(const Pattern&) = delete;
-  Pattern& operator=(const Pattern&) = delete;
-
-  [[nodiscard]] int error() const { return error_; }
-  [[nodiscard]] bool matches(const std::string& text) const {
-    return ::regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0;
-  }
-
- private:
-  regex_t compiled_{};
-  int error_;
-};
 
 using PatternSet = std::list<Pattern>;
 

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/proc_stat.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
 #include <system_error>
 
 namespace healer::runtime {
 namespace {
 
 constexpr unsigned kWholeGroup = 4;  // PIDFD_SIGNAL_PROCESS_GROUP
-
-Descriptor open_pidfd(pid_t pid) { return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+constexpr std::size_t kMostOfStat = 4096;
 
 bool send(const Descriptor& pidfd, int number, unsigned flags) {
   return ::syscall(SYS_pidfd_send_signal, pidfd.get(), number, nullptr, flags) == 0;
@@ -30,35 +28,95 @@ bool lives(const Descriptor& pidfd) {
   return ::poll(&waiting, 1, 0) == 0;
 }
 
+/// The fields of a line, one after the other.
+class Fields {
+ public:
+  explicit Fields(std::string_view rest) : rest_(rest) {}
+
+  [[nodiscard]] std::string_view next() {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \n"), rest_.size()));
+    const std::string_view field = rest_.substr(0, rest_.find_first_of(" \n"));
+    rest_.remove_prefix(field.size());
+    return field;
+  }
+  void skip(int count) {
+    for (int i = 0; i < count; ++i) static_cast<void>(next());
+  }
+  /// False where it is not there or no number.
+  template <typename Number>
+  [[nodiscard]] bool number(Number& into) {
+    const std::string_view field = next();
+    return std::from_chars(field.data(), field.data() + field.size(), into).ec == std::errc{};
+  }
+
+ private:
+  std::string_view rest_;
+};
+
 }  // namespace
+
+Result<std::string> read_head(int directory, const char* path, std::size_t most) {
+  const Descriptor file(::openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) return system_error(errno, path);
+  constexpr std::size_t kAtOnce = 4096;
+  std::string text;
+  std::size_t used = 0;
+  while (used < most) {
+    const std::size_t wanted = std::min(most - used, kAtOnce);
+    text.resize(used + wanted);
+    const ssize_t size = ::read(file.get(), text.data() + used, wanted);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return system_error(errno, path);
+    used += static_cast<std::size_t>(size);
+    if (static_cast<std::size_t>(size) < wanted) break;
+  }
+  text.resize(used);
+  return text;
+}
+
+bool is_gone(const Error& error) { return error.code == ENOENT || error.code == ESRCH; }
 
 std::optional<ProcStat> parse_proc_stat(std::string_view line) {
   // "pid (name) state ppid pgrp session ...": a name may hold anything, also parentheses and blanks.
+  const auto open = line.find('(');
   const auto close = line.rfind(')');
   ProcStat stat;
   const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), stat.pid);
-  if (error != std::errc{} || close == std::string_view::npos) return std::nullopt;
-  std::istringstream fields{std::string(line.substr(close + 1))};
-  constexpr int kSkipped = 15;  // fields 7 to 21
-  std::string skipped;
-  pid_t parent = 0;
-  fields >> stat.state >> parent >> stat.group >> stat.session;
-  for (int i = 0; i < kSkipped; ++i) fields >> skipped;
-  if (!(fields >> stat.start_ticks)) return std::nullopt;
+  if (error != std::errc{} || open >= close || close == std::string_view::npos) return std::nullopt;
+  stat.name = line.substr(open + 1, close - open - 1);
+  Fields fields(line.substr(close + 1));
+  const std::string_view state = fields.next();
+  if (state.empty()) return std::nullopt;
+  stat.state = state.front();
+  if (!fields.number(stat.parent) || !fields.number(stat.group) || !fields.number(stat.session)) return std::nullopt;
+  fields.skip(7);  // fields 7 to 13
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+  if (!fields.number(user) || !fields.number(system)) return std::nullopt;
+  stat.cpu_ticks = user + system;
+  fields.skip(4);  // fields 16 to 19
+  if (!fields.number(stat.threads)) return std::nullopt;
+  fields.skip(1);
+  if (!fields.number(stat.start_ticks)) return std::nullopt;
+  fields.skip(1);
+  if (!fields.number(stat.resident_pages)) stat.resident_pages = 0;
   return stat;
 }
 
 std::optional<ProcStat> read_proc_stat(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::string line;
-  while (std::getline(file, line)) text += line + '\n';
-  return parse_proc_stat(text);
+  const auto text = read_head(AT_FDCWD, fmt::format("/proc/{}/stat", pid).c_str(), kMostOfStat);
+  return text ? parse_proc_stat(*text) : std::nullopt;
 }
 
+std::uint64_t ticks_per_second() {
+  static const auto kTicks = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return kTicks;
+}
+
+Descriptor open_pidfd(pid_t pid) { return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+
 Duration start_time(std::uint64_t start_ticks) {
-  const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  return Duration{static_cast<std::int64_t>(start_ticks * 1000 / per_second)};
+  return Duration{static_cast<std::int64_t>(start_ticks * 1000 / ticks_per_second())};
 }
 
 Descriptor find_process(pid_t pid, std::uint64_t start_ticks) {
@@ -66,8 +124,15 @@ Descriptor find_process(pid_t pid, std::uint64_t start_ticks) {
   Descriptor pidfd = open_pidfd(pid);
   if (!pidfd) return {};
   const auto stat = read_proc_stat(pid);
-  if (!stat || stat->start_ticks != start_ticks || stat->state == 'Z' || stat->state == 'X') return {};
+  if (!stat || stat->start_ticks != start_ticks || stat->zombie()) return {};
   return pidfd;
+}
+
+Result<void> signal_process(pid_t pid, std::uint64_t start_ticks, int number) {
+  const Descriptor pidfd = find_process(pid, start_ticks);
+  if (!pidfd) return system_error(ESRCH, fmt::format("cannot signal process {}", pid));
+  if (!send(pidfd, number, 0)) return system_error(errno, fmt::format("cannot signal process {}", pid));
+  return {};
 }
 
 unsigned signal_members(pid_t leader, pid_t spared_group, int number, const std::function<bool()>& proved) {

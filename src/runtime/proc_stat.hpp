@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "runtime/descriptor.hpp"
+#include "util/result.hpp"
 #include "util/time.hpp"
 
 namespace healer::runtime {
@@ -18,20 +20,41 @@ namespace healer::runtime {
 /// The fields of /proc/PID/stat that matter here.
 struct ProcStat {
   pid_t pid = -1;
+  std::string name;  ///< of the executable, at most 15 bytes
   char state = '?';
+  pid_t parent = -1;
   pid_t group = -1;
   pid_t session = -1;
-  std::uint64_t start_ticks = 0;  ///< since boot
+  std::uint64_t cpu_ticks = 0;  ///< used by it so far, in user and system mode
+  std::uint32_t threads = 0;
+  std::uint64_t start_ticks = 0;     ///< since boot
+  std::uint64_t resident_pages = 0;  ///< 0 where the line ends before it
+
+  [[nodiscard]] bool zombie() const { return state == 'Z' || state == 'X'; }
 };
+
+/// The head of a small file, at most `most` bytes. A relative `path` begins at `directory`.
+[[nodiscard]] Result<std::string> read_head(int directory, const char* path, std::size_t most);
+/// Whether that is how /proc says that a process is not there (any more).
+[[nodiscard]] bool is_gone(const Error& error);
 
 [[nodiscard]] std::optional<ProcStat> parse_proc_stat(std::string_view line);
 /// Of a process now; nothing where there is none.
 [[nodiscard]] std::optional<ProcStat> read_proc_stat(pid_t pid);
 /// A start time as mono time.
 [[nodiscard]] Duration start_time(std::uint64_t start_ticks);
+/// How many ticks of start times and cpu times make a second.
+[[nodiscard]] std::uint64_t ticks_per_second();
+
+/// A pidfd of the process that has this number now; none where there is no such process, or no descriptor left.
+[[nodiscard]] Descriptor open_pidfd(pid_t pid);
 
 /// A pidfd of the process that had this number and this start time, while it has not exited; else none.
 [[nodiscard]] Descriptor find_process(pid_t pid, std::uint64_t start_ticks);
+
+/// Signals the process that had this number and this start time, if it still lives. An Error with code ESRCH where it
+/// does not.
+[[nodiscard]] Result<void> signal_process(pid_t pid, std::uint64_t start_ticks, int number);
 
 /// Signals the processes of the session that `leader` made, but not the leader and not those of `spared_group` (0:
 /// none); each is proved by a pidfd. `proved` says whether the number of the session is still the leader's; asked

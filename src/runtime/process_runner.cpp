@@ -26,10 +26,6 @@ constexpr Duration kRetryInterval{100};
 constexpr std::size_t kDescriptorsPerRun = 5;  // two pipes and a pidfd
 constexpr std::size_t kSpareDescriptors = 128;
 
-bool lacks_resources(const Error& error) {
-  return error.code == EMFILE || error.code == ENFILE || error.code == ENOMEM || error.code == EAGAIN;
-}
-
 std::size_t descriptor_places() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::size_t{0};

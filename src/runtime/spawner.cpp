@@ -5,13 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <exception>
-#include <fstream>
 #include <mutex>
-#include <sstream>
 #include <utility>
 
 #include "runtime/clock.hpp"
@@ -36,45 +33,9 @@ struct Spawner::Spawn {
   bool launching = false;
 };
 
-/// What is being started now: the workers' own view.
-struct Spawner::Launching {
-  struct Entry {
-    std::string program;
-    Duration since;
-  };
-  std::mutex mutex;
-  std::unordered_map<Ticket, Entry> entries;
-
-  void add(Ticket ticket, const std::string& program) {
-    const std::lock_guard lock(mutex);
-    entries.emplace(ticket, Entry{program, mono_now()});
-  }
-  void remove(Ticket ticket) {
-    const std::lock_guard lock(mutex);
-    entries.erase(ticket);
-  }
-  /// The mount of `program` where at least kMostPerMount spawns from it have hung for `patience`; else nothing.
-  std::string hanging_mount(const std::string& program, Duration patience) {
-    std::vector<std::string> hanging;
-    {
-      const std::lock_guard lock(mutex);
-      const Duration now = mono_now();
-      for (const auto& [ticket, entry] : entries) {
-        if (now - entry.since >= patience) hanging.push_back(entry.program);
-      }
-    }
-    if (hanging.size() < kMostPerMount) return {};
-    const std::string mount = mount_of(program);
-    if (mount == "/") return {};
-    const auto same = std::count_if(hanging.begin(), hanging.end(),
-                                    [&](const std::string& other) { return mount_of(other) == mount; });
-    return same >= kMostPerMount ? mount : std::string();
-  }
-};
-
 Spawner::Spawner(Loop& loop, Options options)
     : options_(std::move(options)),
-      launching_(std::make_shared<Launching>()),
+      launching_(std::make_shared<MountGuard>()),
       unpark_(loop.timer([this] {
         for (const Ticket ticket : std::exchange(parked_, {})) submit(ticket);
       })),
@@ -98,8 +59,8 @@ void Spawner::submit(Ticket ticket) {
       [this, ticket, spawn = spawns_.at(ticket), launching = launching_, patience = options_.patience,
        mount_patience = options_.mount_patience, defaults = options_.defaults]() -> Loop::Callback {
         auto result = std::make_shared<Result<Started>>(Error{});
-        if (!launching->hanging_mount(spawn->program, patience).empty()) {
-          const std::string dead = launching->hanging_mount(spawn->program, mount_patience);
+        if (!launching->hanging(spawn->program, patience).empty()) {
+          const std::string dead = launching->hanging(spawn->program, mount_patience);
           const std::lock_guard lock(spawn->mutex);
           if (dead.empty() && !spawn->given_up) {
             return [this, ticket] {
@@ -110,9 +71,9 @@ void Spawner::submit(Ticket ticket) {
           *result = system_error(EIO, fmt::format("cannot execute {} (programs on {} do not answer)",
                                                   printable(spawn->program), printable(dead)));
         } else {
-          launching->add(ticket, spawn->program);
+          launching->enter(ticket, spawn->program);
           *result = launch(*spawn, defaults);
-          launching->remove(ticket);
+          launching->leave(ticket);
         }
         spawn->launch = {};
         return [this, ticket, result] { finish(ticket, std::move(*result)); };
@@ -163,21 +124,6 @@ void Spawner::give_up(Ticket ticket) {
   if (spawn.launching && spawn.progress.child_runs) {
     ::syscall(SYS_pidfd_send_signal, spawn.progress.pidfd.load(), SIGKILL, nullptr, 0);
   }
-}
-
-std::string mount_of(const std::string& path) {
-  std::ifstream table("/proc/self/mountinfo");
-  std::string best = "/";
-  for (std::string line; std::getline(table, line);) {
-    std::istringstream fields(line);
-    std::string skipped;
-    std::string point;
-    fields >> skipped >> skipped >> skipped >> skipped >> point;
-    const bool below =
-        path.size() > point.size() && path.compare(0, point.size(), point) == 0 && path[point.size()] == '/';
-    if (below && point.size() > best.size()) best = point;
-  }
-  return best;
 }
 
 }  // namespace healer::runtime

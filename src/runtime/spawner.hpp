@@ -4,9 +4,8 @@
 // when they are stuck (runtime/worker_pool). A spawn that its owner gives up is killed with the proof of its pidfd,
 // which also frees the thread, except where the kernel itself cannot end the wait.
 //
-// One mount cannot use up the threads: while kMostPerMount spawns from a mount hang, further programs of that mount
-// wait without a thread, and after `mount_patience` they are refused with an error that names it. The root file system
-// is exempt: where it hangs, refusing helps nobody.
+// One mount cannot use up the threads (runtime/mount_guard): while several spawns from a mount hang, further programs
+// of that mount wait without a thread, and after `mount_patience` they are refused with an error that names it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +17,7 @@
 
 #include "runtime/launch.hpp"
 #include "runtime/loop.hpp"
+#include "runtime/mount_guard.hpp"
 #include "runtime/worker_pool.hpp"
 
 namespace healer::runtime {
@@ -31,7 +31,6 @@ class Spawner {
     Duration mount_patience{10'000};
     LaunchDefaults defaults = LaunchDefaults::capture();
   };
-  static constexpr unsigned kMostPerMount = 2;
 
   using Ticket = std::uint64_t;
   /// Told on the loop how it went, exactly once for every start(), unless the spawn hangs for ever or the Spawner goes.
@@ -55,7 +54,6 @@ class Spawner {
 
  private:
   struct Spawn;
-  struct Launching;
 
   void submit(Ticket ticket);
   [[nodiscard]] static Result<Started> launch(Spawn& spawn, const LaunchDefaults& defaults);
@@ -63,15 +61,12 @@ class Spawner {
 
   Options options_;
   std::unordered_map<Ticket, std::shared_ptr<Spawn>> spawns_;
-  std::shared_ptr<Launching> launching_;
-  std::vector<Ticket> parked_;  // by a mount that hangs
+  std::shared_ptr<MountGuard> launching_;  // what the threads start now
+  std::vector<Ticket> parked_;             // by a mount that hangs
   Loop::Timer unpark_;
   Ticket next_ticket_ = 1;
   WorkerPool pool_;
   WorkerPool helper_;
 };
-
-/// The mount point that `path` lies on, by the kernel's table (the path itself is not touched); "/" where unknown.
-[[nodiscard]] std::string mount_of(const std::string& path);
 
 }  // namespace healer::runtime

@@ -17,7 +17,8 @@ std::size_t size_of(const Record& record) {
 }
 
 std::size_t size_of(const std::string& name, const SavedService& service) {
-  return sizeof service + 2 * name.size() + service.rules.size() * sizeof service.rules[0];
+  const std::size_t pause = service.pause ? service.pause->reason.size() + service.pause->by.size() : 0;
+  return sizeof service + 2 * name.size() + pause + service.rules.size() * sizeof service.rules[0];
 }
 
 std::size_t size_of(const effect::Cause* cause) {
@@ -44,6 +45,12 @@ std::size_t size_of(const effect::Alert& alert) {
   return bytes + size_of(alert.cause.get());
 }
 
+std::size_t size_of(const effect::SavedJob& job) {
+  std::size_t bytes = sizeof job + job.service.size() + job.by.size() + job.steps.size() * sizeof job.steps[0];
+  for (const effect::SavedStep& step : job.steps) bytes += step.service.size();
+  return bytes + size_of(job.cause.get());
+}
+
 }  // namespace
 
 void Batch::add(effect::Commit commit) {
@@ -61,6 +68,8 @@ void Batch::add(effect::Commit commit) {
   for (const ActionId action : commit.started) start(action);
   for (const ActionId action : commit.ended) end(action);
   for (const AlertId alert : commit.handed_over) hand_over(alert);
+  for (effect::SavedJob& job : commit.jobs) save(std::move(job));
+  for (const JobId job : commit.ended_jobs) end(job);
 }
 
 void Batch::merge(Batch later) {
@@ -78,6 +87,8 @@ void Batch::merge(Batch later) {
   for (const ActionId action : later.started_) start(action);
   for (const ActionId action : later.ended_) end(action);
   for (const AlertId alert : later.handed_over_) hand_over(alert);
+  for (auto& [id, job] : later.jobs_) save(std::move(job));
+  for (const JobId job : later.ended_jobs_) end(job);
   if (later.sources_) sources_ = std::move(later.sources_);
 }
 
@@ -171,6 +182,25 @@ void Batch::hand_over(AlertId alert) {
   } else if (handed_over_.insert(alert).second) {
     bytes_ += kIdBytes;
   }
+}
+
+void Batch::save(effect::SavedJob job) {
+  const JobId id = job.job;
+  last_id_ = std::max(last_id_, id.number());
+  bytes_ += size_of(job);
+  const auto [place, added] = jobs_.try_emplace(id);
+  if (!added) bytes_ -= size_of(place->second);
+  place->second = std::move(job);
+}
+
+void Batch::end(JobId job) {
+  last_id_ = std::max(last_id_, job.number());
+  if (const auto place = jobs_.find(job); place != jobs_.end()) {
+    bytes_ -= size_of(place->second);
+    jobs_.erase(place);
+  }
+  // An earlier batch may have saved it too, unlike an exec, which is opened once.
+  if (ended_jobs_.insert(job).second) bytes_ += kIdBytes;
 }
 
 }  // namespace healer::store

@@ -29,15 +29,15 @@ class Batch {
   /// Adds a later batch.
   void merge(Batch later);
   void set_sources(std::vector<SavedSource> sources);
-  /// Drops the oldest records, then the oldest open acts, until what is left is about `bytes`; states of services are
-  /// never dropped. Returns whether anything was.
+  /// Drops the oldest records, then the oldest open acts, until what is left is about `bytes`; states of services and
+  /// jobs are never dropped. Returns whether anything was.
   bool trim(std::size_t bytes);
 
   [[nodiscard]] bool empty() const { return up_to_ == 0 && !sources_; }
   /// An estimate of the memory held.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] engine::Sequence up_to() const { return up_to_; }
-  /// The highest id of an act that was named in a commit; 0: none.
+  /// The highest id of an act or a job that was named in a commit; 0: none.
   [[nodiscard]] std::uint64_t last_id() const { return last_id_; }
   [[nodiscard]] const std::deque<engine::Record>& records() const { return records_; }
   /// The records that trim() has dropped, all of them older than records().
@@ -55,6 +55,8 @@ class Batch {
   [[nodiscard]] const std::set<engine::ActionId>& ended() const { return ended_; }
   [[nodiscard]] const std::map<engine::AlertId, engine::effect::Alert>& alerts() const { return alerts_; }
   [[nodiscard]] const std::set<engine::AlertId>& handed_over() const { return handed_over_; }
+  [[nodiscard]] const std::map<engine::JobId, engine::effect::SavedJob>& jobs() const { return jobs_; }
+  [[nodiscard]] const std::set<engine::JobId>& ended_jobs() const { return ended_jobs_; }
   [[nodiscard]] const std::optional<std::vector<SavedSource>>& sources() const { return sources_; }
 
  private:
@@ -67,6 +69,8 @@ class Batch {
   void start(engine::ActionId action);
   void end(engine::ActionId action);
   void hand_over(engine::AlertId alert);
+  void save(engine::effect::SavedJob job);
+  void end(engine::JobId job);
 
   engine::Sequence up_to_ = 0;
   std::uint64_t last_id_ = 0;
@@ -80,6 +84,8 @@ class Batch {
   std::set<engine::ActionId> ended_;
   std::map<engine::AlertId, engine::effect::Alert> alerts_;
   std::set<engine::AlertId> handed_over_;
+  std::map<engine::JobId, engine::effect::SavedJob> jobs_;
+  std::set<engine::JobId> ended_jobs_;
   std::optional<std::vector<SavedSource>> sources_;
 };
 

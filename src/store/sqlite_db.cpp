@@ -39,6 +39,10 @@ void Statement::put_integer(std::int64_t value) {
   if (statement_) sqlite3_bind_int64(statement_.get(), ++parameter_, value);
 }
 
+void Statement::put(double value) {
+  if (statement_) sqlite3_bind_double(statement_.get(), ++parameter_, value);
+}
+
 void Statement::put(std::string_view text) {
   if (!statement_) return;
   // A null pointer would bind NULL.
@@ -51,6 +55,8 @@ void Statement::put(std::string_view text) {
 bool Statement::null() const { return sqlite3_column_type(statement_.get(), column_) == SQLITE_NULL; }
 
 std::int64_t Statement::integer() { return sqlite3_column_int64(statement_.get(), column_++); }
+
+void Statement::get(double& value) { value = sqlite3_column_double(statement_.get(), column_++); }
 
 void Statement::get(std::string& text) {
   const auto* const data = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column_));

@@ -89,6 +89,7 @@ class Statement {
   void put_null();
   void put_integer(std::int64_t value);
   void put(std::string_view text);
+  void put(double value);
   void put(const std::string& text) { put(std::string_view(text)); }
   void put(const char* text) { put(std::string_view(text)); }
   void put(Duration value) { put_integer(value.count()); }
@@ -110,6 +111,7 @@ class Statement {
   [[nodiscard]] bool null() const;
   [[nodiscard]] std::int64_t integer();
   void get(std::string& text);
+  void get(double& value);
   void get(Duration& value) { value = Duration{integer()}; }
   void get(WallTime& value) { value = WallTime{Duration{integer()}}; }
   void get(Hash128& value);

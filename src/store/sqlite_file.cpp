@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "store/sqlite_schema.hpp"
 #include "store/sqlite_store.hpp"
 #include "store/sqlite_tables.hpp"
 #include "util/time.hpp"

@@ -27,7 +27,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kForgetActs =
-    "BEGIN; DELETE FROM execs; DELETE FROM exec_arguments; DELETE FROM alerts; DELETE FROM alert_recipients; COMMIT";
+    "BEGIN; DELETE FROM execs; DELETE FROM exec_arguments; DELETE FROM alerts; DELETE FROM alert_recipients; "
+    "DELETE FROM jobs; DELETE FROM job_steps; COMMIT";
 
 std::uint64_t wall_milliseconds() {
   const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());

@@ -15,114 +15,6 @@ using namespace engine;
 
 namespace {
 
-// migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 1> kMigrations{R"sql(
-CREATE TABLE meta(
-  name TEXT PRIMARY KEY,
-  value INTEGER NOT NULL
-) WITHOUT ROWID;
-
-CREATE TABLE services(
-  name TEXT PRIMARY KEY,
-  monitored INTEGER NOT NULL,
-  memory TEXT NOT NULL,
-  last_status INTEGER,
-  cron_minute INTEGER,
-  boot INTEGER NOT NULL,
-  saved_ms INTEGER NOT NULL
-) WITHOUT ROWID;
-
-CREATE TABLE rules(
-  service TEXT NOT NULL,
-  position INTEGER NOT NULL,
-  key TEXT NOT NULL,
-  window_bits INTEGER NOT NULL,
-  status TEXT NOT NULL,
-  since_fired INTEGER NOT NULL,
-  failing_since_ms INTEGER,
-  clear_since_ms INTEGER,
-  changed_ms INTEGER,
-  accepted INTEGER NOT NULL,
-  PRIMARY KEY(service, position)
-) WITHOUT ROWID;
-
-CREATE TABLE records(
-  id INTEGER PRIMARY KEY,
-  sequence INTEGER NOT NULL,
-  when_ms INTEGER NOT NULL,
-  kind TEXT NOT NULL,
-  severity TEXT NOT NULL,
-  service TEXT NOT NULL COLLATE NOCASE,
-  rule TEXT NOT NULL,
-  subject INTEGER NOT NULL,
-  text TEXT NOT NULL,
-  output TEXT NOT NULL
-);
-CREATE INDEX records_by_sequence ON records(sequence);
-CREATE INDEX records_by_service ON records(service, sequence);
-CREATE INDEX records_by_time ON records(when_ms);
-
-CREATE TABLE execs(
-  action INTEGER PRIMARY KEY,
-  started INTEGER NOT NULL,
-  slot INTEGER NOT NULL,
-  rule TEXT NOT NULL,
-  recovery INTEGER NOT NULL,
-  uid INTEGER,
-  gid INTEGER,
-  user TEXT NOT NULL,
-  home TEXT NOT NULL,
-  timeout_ms INTEGER NOT NULL,
-  cause_service TEXT,
-  cause_event TEXT,
-  cause_state TEXT,
-  cause_event_text TEXT,
-  cause_action_text TEXT,
-  cause_description TEXT,
-  cause_rule TEXT,
-  cause_when_ms INTEGER,
-  cause_program_status INTEGER
-);
-CREATE TABLE exec_arguments(
-  action INTEGER NOT NULL,
-  position INTEGER NOT NULL,
-  text TEXT NOT NULL,
-  PRIMARY KEY(action, position)
-) WITHOUT ROWID;
-
-CREATE TABLE alerts(
-  alert INTEGER PRIMARY KEY,
-  cause_service TEXT,
-  cause_event TEXT,
-  cause_state TEXT,
-  cause_event_text TEXT,
-  cause_action_text TEXT,
-  cause_description TEXT,
-  cause_rule TEXT,
-  cause_when_ms INTEGER,
-  cause_program_status INTEGER
-);
-CREATE TABLE alert_recipients(
-  alert INTEGER NOT NULL,
-  position INTEGER NOT NULL,
-  address TEXT NOT NULL,
-  events TEXT NOT NULL,
-  listed INTEGER NOT NULL,
-  reminder INTEGER NOT NULL,
-  format_from TEXT,
-  format_reply_to TEXT,
-  format_subject TEXT,
-  format_message TEXT,
-  PRIMARY KEY(alert, position)
-) WITHOUT ROWID;
-
-CREATE TABLE sources(
-  position INTEGER PRIMARY KEY,
-  path TEXT NOT NULL,
-  text TEXT NOT NULL
-);
-)sql"};
-
 constexpr std::uint64_t kPruneStep = 256;       // records that one transaction prunes beyond what it adds
 constexpr std::uint64_t kRecordOverhead = 120;  // of a row and its entries in the indexes, about
 constexpr std::string_view kRecordBytes =
@@ -134,8 +26,10 @@ constexpr std::string_view kOk = "ok";
 constexpr std::string_view kFailed = "failed";
 constexpr std::string_view kNoMemory = "none";
 constexpr std::string_view kProgramMemory = "program";
+constexpr std::string_view kProcessMemory = "process";
 constexpr std::string_view kAllEvents = "all";
 constexpr std::array<std::string_view, 3> kStates{"succeeded", "failed", "changed"};
+constexpr std::array<std::string_view, 3> kSteps{"stop", "start", "restart"};
 
 std::string_view word(effect::Cause::State state) { return kStates[static_cast<std::size_t>(state)]; }
 
@@ -143,6 +37,21 @@ effect::Cause::State state_of(std::string_view text) {
   const auto found = std::ranges::find(kStates, text);
   return found == kStates.end() ? effect::Cause::State::Failed
                                 : static_cast<effect::Cause::State>(found - kStates.begin());
+}
+
+std::string_view word(effect::SavedStep::Kind kind) { return kSteps[static_cast<std::size_t>(kind)]; }
+
+effect::SavedStep::Kind step_of(std::string_view text) {
+  const auto found = std::ranges::find(kSteps, text);
+  return found == kSteps.end() ? effect::SavedStep::Kind::Stop
+                               : static_cast<effect::SavedStep::Kind>(found - kSteps.begin());
+}
+
+ActionKind action_of(std::string_view text) {
+  for (const auto kind :
+       {ActionKind::Alert, ActionKind::Exec, ActionKind::Unmonitor, ActionKind::Start, ActionKind::Stop})
+    if (text == to_string(kind)) return kind;
+  return ActionKind::Restart;
 }
 
 Severity severity_of(std::string_view text) {
@@ -180,6 +89,22 @@ EventMask mask_of(std::string_view text) {
   return mask;
 }
 
+/// What is remembered of a service, as columns; those of other kinds are NULL.
+struct MemoryColumns {
+  std::string_view kind = kNoMemory;
+  std::optional<std::int64_t> last_status{};
+  ProcessMemory process{};
+};
+
+MemoryColumns columns_of(const Memory& memory) {
+  if (const auto* program = std::get_if<ProgramMemory>(&memory)) {
+    const auto& [last_status] = *program;
+    return {.kind = kProgramMemory, .last_status = last_status};
+  }
+  if (const auto* process = std::get_if<ProcessMemory>(&memory)) return {.kind = kProcessMemory, .process = *process};
+  return {};
+}
+
 std::uint64_t bytes_of(const Record& record) {
   return record.text.size() + record.output.size() + 2 * record.service.size() + kRecordOverhead;
 }
@@ -188,14 +113,20 @@ std::uint64_t bytes_of(const Record& record) {
 
 constexpr std::string_view kCauseColumns =
     "cause_service, cause_event, cause_state, cause_event_text, cause_action_text, cause_description, cause_rule, "
-    "cause_when_ms, cause_program_status";
+    "cause_when_ms, cause_program_status, cause_pid, cause_memory_kb, cause_children, cause_cpu_percent";
+constexpr std::string_view kCauseParameters = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?";
+
+void bind_nothing(Statement& statement, int columns) {
+  for (int i = 0; i < columns; ++i) statement.bind_next(std::optional<std::int64_t>());
+}
 
 void bind_cause(Statement& statement, const effect::Cause* cause) {
   if (cause == nullptr) {
-    for (int i = 0; i < 9; ++i) statement.bind_next(std::optional<std::int64_t>());
+    bind_nothing(statement, 13);
     return;
   }
-  const auto& [service, event, state, event_text, action_text, description, rule, when, program_status] = *cause;
+  const auto& [service, event, state, event_text, action_text, description, rule, when, program_status, process] =
+      *cause;
   statement.bind_next(service);
   statement.bind_next(to_string(event));
   statement.bind_next(word(state));
@@ -205,54 +136,47 @@ void bind_cause(Statement& statement, const effect::Cause* cause) {
   statement.bind_next(rule);
   statement.bind_next(when);
   statement.bind_next(program_status);
+  if (!process) {
+    bind_nothing(statement, 4);
+    return;
+  }
+  const auto& [pid, memory_kb, children, cpu_percent] = *process;
+  statement.bind_next(pid);
+  statement.bind_next(memory_kb);
+  statement.bind_next(children);
+  statement.bind_next(cpu_percent);
 }
 
-/// Reads the nine columns of a cause; they are read as text where they are NULL, so `service` says whether there is
-/// one.
+/// The columns of a cause, as the last ones of a row. Where there is none, all are NULL.
 struct CauseColumns {
   std::optional<std::string> service;
   std::string event, state, event_text, action_text, description, rule;
   WallTime when{};
   std::int64_t program_status = 0;
+  std::optional<std::int64_t> pid;
+  effect::Cause::Process process;
+
+  /// Reads the row: `before` first, then the cause.
+  template <typename... Values>
+  void read(Statement& row, Values&... before) {
+    row.read(before..., service, event, state, event_text, action_text, description, rule, when, program_status, pid,
+             process.memory_kb, process.children, process.cpu_percent);
+  }
 
   [[nodiscard]] std::shared_ptr<const effect::Cause> cause() {
     if (!service) return nullptr;
-    return std::make_shared<const effect::Cause>(
-        effect::Cause{std::move(*service), event_of(event), state_of(state), std::move(event_text),
-                      std::move(action_text), std::move(description), std::move(rule), when, program_status});
+    effect::Cause cause{std::move(*service),    event_of(event),        state_of(state), std::move(event_text),
+                        std::move(action_text), std::move(description), std::move(rule), when,
+                        program_status};
+    if (pid) {
+      process.pid = *pid;
+      cause.process = process;
+    }
+    return std::make_shared<const effect::Cause>(std::move(cause));
   }
 };
 
 }  // namespace
-
-// ---- schema -------------------------------------------------------------------------------------------------------
-
-std::int32_t schema_version() { return static_cast<std::int32_t>(kMigrations.size()); }
-
-bool migrate(Database& database) {
-  const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));
-  if (!database.ok() || version >= kMigrations.size()) return database.ok();
-  database.execute("BEGIN IMMEDIATE");
-  for (std::size_t i = version; i < kMigrations.size(); ++i) database.execute(kMigrations[i]);
-  database.execute(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
-  database.execute(fmt::format("PRAGMA user_version = {}", kMigrations.size()).c_str());
-  return database.execute("COMMIT");
-}
-
-bool has_schema(Database& database) {
-  auto pattern = Database::open(":memory:", Database::Mode::Write, Duration{0});
-  if (!pattern || !migrate(**pattern)) return false;
-  bool all = true;
-  Statement look = database.prepare("SELECT count(*) FROM sqlite_schema WHERE type = ? AND name = ? AND sql = ?");
-  (*pattern)->prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").rows([&](Statement& row) {
-    std::string type, name, sql;
-    row.read(type, name, sql);
-    int count = 0;
-    look.rows([&count](Statement& found) { found.read(count); }, type, name, sql);
-    all = all && count == 1;
-  });
-  return all && database.ok();
-}
 
 // ---- writing ------------------------------------------------------------------------------------------------------
 
@@ -271,33 +195,43 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   prune_records_ = prepare("DELETE FROM records WHERE id <= ?");
 
   save_service_ = prepare(
-      "INSERT OR REPLACE INTO services(name, monitored, memory, last_status, cron_minute, boot, saved_ms) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?)");
+      "INSERT OR REPLACE INTO services(name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, "
+      "saved_ms, quick_starts, last_start_ms, not_before_ms, restarted, paused, paused_until_ms, pause_reason, "
+      "paused_by) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   save_rule_ = prepare(
       "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, failing_since_ms, "
-      "clear_since_ms, changed_ms, accepted) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "clear_since_ms, changed_ms, again_bits, accepted) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   cut_rules_ = prepare("DELETE FROM rules WHERE service = ? AND position >= ?");
   forget_service_ = prepare("DELETE FROM services WHERE name = ?");
   forget_rules_ = prepare("DELETE FROM rules WHERE service = ?");
 
   add_exec_ = prepare(fmt::format(
-      "INSERT OR REPLACE INTO execs(action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, {}) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      kCauseColumns));
+      "INSERT OR REPLACE INTO execs(action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, job, {}) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {})",
+      kCauseColumns, kCauseParameters));
   add_argument_ = prepare("INSERT OR REPLACE INTO exec_arguments(action, position, text) VALUES(?, ?, ?)");
   cut_arguments_ = prepare("DELETE FROM exec_arguments WHERE action = ? AND position >= ?");
   start_exec_ = prepare("UPDATE execs SET started = 1 WHERE action = ?");
   end_exec_ = prepare("DELETE FROM execs WHERE action = ?");
   end_arguments_ = prepare("DELETE FROM exec_arguments WHERE action = ?");
 
-  add_alert_ = prepare(
-      fmt::format("INSERT OR REPLACE INTO alerts(alert, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kCauseColumns));
+  add_alert_ =
+      prepare(fmt::format("INSERT OR REPLACE INTO alerts(alert, {}) VALUES(?, {})", kCauseColumns, kCauseParameters));
   add_recipient_ = prepare(
       "INSERT OR REPLACE INTO alert_recipients(alert, position, address, events, listed, reminder, "
       "format_from, format_reply_to, format_subject, format_message) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   cut_recipients_ = prepare("DELETE FROM alert_recipients WHERE alert = ? AND position >= ?");
   end_alert_ = prepare("DELETE FROM alerts WHERE alert = ?");
   end_recipients_ = prepare("DELETE FROM alert_recipients WHERE alert = ?");
+
+  save_job_ = prepare(fmt::format(
+      "INSERT OR REPLACE INTO jobs(job, kind, service, position, action, unmonitor, asked_by, begun_ms, {}) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, {})",
+      kCauseColumns, kCauseParameters));
+  save_step_ = prepare("INSERT OR REPLACE INTO job_steps(job, position, service, kind) VALUES(?, ?, ?, ?)");
+  cut_steps_ = prepare("DELETE FROM job_steps WHERE job = ? AND position >= ?");
+  end_job_ = prepare("DELETE FROM jobs WHERE job = ?");
+  end_steps_ = prepare("DELETE FROM job_steps WHERE job = ?");
 
   clear_sources_ = prepare("DELETE FROM sources");
   add_source_ = prepare("INSERT INTO sources(position, path, text) VALUES(?, ?, ?)");
@@ -316,6 +250,7 @@ bool TableWriter::write(const Batch& batch) {
     write_records(batch);
     write_services(batch);
     write_acts(batch);
+    write_jobs(batch);
     if (batch.sources()) write_sources(*batch.sources());
     if (batch.up_to() > 0) set_meta_.run("last_sequence", batch.up_to());
     if (batch.last_id() > 0) set_meta_.run("last_id", batch.last_id());
@@ -360,15 +295,18 @@ void TableWriter::write_services(const Batch& batch) {
     forget_rules_.run(name);
   }
   for (const auto& [name, service] : batch.services()) {
-    const auto& [monitored, memory, cron_minute, boot, saved, rules] = service;
-    const auto* const program = std::get_if<ProgramMemory>(&memory);
-    save_service_.run(name, monitored, program == nullptr ? kNoMemory : kProgramMemory,
-                      program == nullptr ? std::nullopt : program->last_status, cron_minute, boot, saved);
+    const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, rules] = service;
+    const auto& [quick, last_start, not_before, restarted] = starts;
+    const auto& [until, reason, by] = pause.value_or(Pause{});
+    const auto [kind, last_status, process] = columns_of(memory);
+    const auto& [pid, parent] = process;
+    save_service_.run(name, monitored, kind, last_status, pid, parent, cron_minute, boot, saved, quick, last_start,
+                      not_before, restarted, pause.has_value(), until, reason, by);
     std::size_t position = 0;
     for (const auto& [key, rule] : rules) {
-      const auto& [window, status, since_fired, failing_since, clear_since, changed, accepted] = rule;
+      const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted] = rule;
       save_rule_.run(name, position++, key, window.bits, status == RuleStatus::Failed ? kFailed : kOk, since_fired,
-                     failing_since, clear_since, changed, accepted);
+                     failing_since, clear_since, changed, again.bits, accepted);
     }
     cut_rules_.run(name, position);
   }
@@ -377,10 +315,10 @@ void TableWriter::write_services(const Batch& batch) {
 void TableWriter::write_acts(const Batch& batch) {
   for (const auto& [action, pending] : batch.execs()) {
     const auto& [exec, started] = pending;
-    const auto& [id, service, rule, recovery, command, cause] = exec;
+    const auto& [id, service, rule, recovery, command, cause, job] = exec;
     const auto& [arguments, identity, timeout] = command;
     const auto& [uid, gid, user, home] = identity;
-    add_exec_.bind(id.number(), started, service.number(), rule, recovery, uid, gid, user, home, timeout);
+    add_exec_.bind(id.number(), started, service.number(), rule, recovery, uid, gid, user, home, timeout, job.number());
     bind_cause(add_exec_, cause.get());
     add_exec_.run_bound();
     std::size_t position = 0;
@@ -408,6 +346,22 @@ void TableWriter::write_acts(const Batch& batch) {
   for (const AlertId alert : batch.handed_over()) {
     end_alert_.run(alert.number());
     end_recipients_.run(alert.number());
+  }
+}
+
+void TableWriter::write_jobs(const Batch& batch) {
+  for (const auto& [key, saved] : batch.jobs()) {
+    const auto& [id, kind, service, steps, position, action, unmonitor, by, cause, begun] = saved;
+    save_job_.bind(id.number(), to_string(kind), service, position, action.number(), unmonitor, by, begun);
+    bind_cause(save_job_, cause.get());
+    save_job_.run_bound();
+    std::size_t number = 0;
+    for (const auto& [name, step] : steps) save_step_.run(id.number(), number++, name, word(step));
+    cut_steps_.run(id.number(), number);
+  }
+  for (const JobId job : batch.ended_jobs()) {
+    end_job_.run(job.number());
+    end_steps_.run(job.number());
   }
 }
 
@@ -448,26 +402,37 @@ void read_numbers(Database& database, SavedState& state) {
 }
 
 void read_services(Database& database, SavedState& state) {
-  database.prepare("SELECT name, memory, last_status, monitored, cron_minute, boot, saved_ms FROM services")
+  database
+      .prepare(
+          "SELECT name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, saved_ms, "
+          "quick_starts, last_start_ms, not_before_ms, restarted, paused, paused_until_ms, pause_reason, paused_by "
+          "FROM services")
       .rows([&state](Statement& row) {
         std::string name, memory;
         ProgramMemory program;
+        ProcessMemory process;
         SavedService service;
-        row.read(name, memory, program.last_status, service.monitored, service.cron_minute, service.boot,
-                 service.saved);
+        StartHistory& starts = service.starts;
+        bool paused = false;
+        Pause pause;
+        row.read(name, service.monitored, memory, program.last_status, process.pid, process.parent, service.cron_minute,
+                 service.boot, service.saved, starts.quick, starts.last, starts.not_before, starts.restarted, paused,
+                 pause.until, pause.reason, pause.by);
         if (memory == kProgramMemory) service.memory = program;
+        if (memory == kProcessMemory) service.memory = process;
+        if (paused) service.pause = std::move(pause);
         state.services.insert_or_assign(std::move(name), std::move(service));
       });
   database
       .prepare(
           "SELECT service, key, window_bits, status, since_fired, failing_since_ms, clear_since_ms, changed_ms, "
-          "accepted FROM rules ORDER BY service, position")
+          "again_bits, accepted FROM rules ORDER BY service, position")
       .rows([&state](Statement& row) {
         std::string name, status;
         Hash128 key;
         RuleState rule;
         row.read(name, key, rule.window.bits, status, rule.since_fired, rule.failing_since, rule.clear_since,
-                 rule.changed, rule.accepted);
+                 rule.changed, rule.again.bits, rule.accepted);
         rule.status = status == kFailed ? RuleStatus::Failed : RuleStatus::Ok;
         if (const auto service = state.services.find(name); service != state.services.end())
           service->second.rules.emplace_back(key, rule);
@@ -485,19 +450,20 @@ void read_execs(Database& database, SavedState& state) {
     arguments[action].push_back(std::move(text));
   });
   database
-      .prepare(fmt::format("SELECT action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, {} "
-                           "FROM execs ORDER BY action",
+      .prepare(fmt::format("SELECT action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, "
+                           "job, {} FROM execs ORDER BY action",
                            kCauseColumns))
       .rows([&](Statement& row) {
         std::uint64_t action = 0;
+        std::uint64_t job = 0;
         std::uint32_t slot = 0;
         PendingExec pending;
         effect::Exec& exec = pending.exec;
         Identity& identity = exec.command.identity;
         CauseColumns cause;
-        row.read(action, pending.started, slot, exec.rule, exec.recovery, identity.uid, identity.gid, identity.user,
-                 identity.home, exec.command.timeout, cause.service, cause.event, cause.state, cause.event_text,
-                 cause.action_text, cause.description, cause.rule, cause.when, cause.program_status);
+        cause.read(row, action, pending.started, slot, exec.rule, exec.recovery, identity.uid, identity.gid,
+                   identity.user, identity.home, exec.command.timeout, job);
+        exec.job = JobId(job);
         exec.action = ActionId(action);
         exec.service = ServiceId(slot);
         exec.cause = cause.cause();
@@ -526,10 +492,36 @@ void read_alerts(Database& database, SavedState& state) {
   database.prepare(fmt::format("SELECT alert, {} FROM alerts ORDER BY alert", kCauseColumns)).rows([&](Statement& row) {
     std::uint64_t id = 0;
     CauseColumns cause;
-    row.read(id, cause.service, cause.event, cause.state, cause.event_text, cause.action_text, cause.description,
-             cause.rule, cause.when, cause.program_status);
+    cause.read(row, id);
     state.alerts.push_back({AlertId(id), std::move(recipients[id]), cause.cause()});
   });
+}
+
+void read_jobs(Database& database, SavedState& state) {
+  std::unordered_map<std::uint64_t, std::vector<effect::SavedStep>> steps;
+  database.prepare("SELECT job, service, kind FROM job_steps ORDER BY job, position").rows([&](Statement& row) {
+    std::uint64_t job = 0;
+    std::string service, kind;
+    row.read(job, service, kind);
+    steps[job].push_back({std::move(service), step_of(kind)});
+  });
+  database
+      .prepare(fmt::format("SELECT job, kind, service, position, action, unmonitor, asked_by, begun_ms, {} FROM jobs "
+                           "ORDER BY job",
+                           kCauseColumns))
+      .rows([&](Statement& row) {
+        std::uint64_t id = 0, action = 0;
+        std::string kind;
+        effect::SavedJob job;
+        CauseColumns cause;
+        cause.read(row, id, kind, job.service, job.position, action, job.unmonitor, job.by, job.begun);
+        job.job = JobId(id);
+        job.kind = action_of(kind);
+        job.action = ActionId(action);
+        job.steps = std::move(steps[id]);
+        job.cause = cause.cause();
+        state.jobs.push_back(std::move(job));
+      });
 }
 
 }  // namespace
@@ -540,6 +532,7 @@ SavedState read_state(Database& database) {
   read_services(database, state);
   read_execs(database, state);
   read_alerts(database, state);
+  read_jobs(database, state);
   return state;
 }
 

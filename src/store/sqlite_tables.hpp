@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The tables of the state file: their schema, and every field of the engine's structs from and to them.
-//
-// All fields are columns with readable values (kinds by name, hashes in hexadecimal, times in milliseconds), so that
-// `sqlite3 FILE` shows what healer knows. Nothing here opens, locks or retries.
+// The tables of the state file: every field of the engine's structs from and to them. Nothing here opens, locks or
+// retries.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "engine/effect.hpp"
@@ -16,18 +13,6 @@
 #include "store/store.hpp"
 
 namespace healer::store {
-
-/// Marks a database as healer's state ("heal").
-inline constexpr std::int32_t kApplicationId = 0x6865616c;
-/// The version of the schema that this healer writes.
-[[nodiscard]] std::int32_t schema_version();
-
-/// Brings the schema from whatever earlier version to schema_version(), in one transaction. Requires: the version of
-/// the file is not newer.
-bool migrate(Database& database);
-
-/// Whether everything that schema_version() has is there, to the letter: a damaged schema may read like another one.
-bool has_schema(Database& database);
 
 /// How much history is kept.
 struct Retention {
@@ -49,6 +34,7 @@ class TableWriter {
   void write_records(const Batch& batch);
   void write_services(const Batch& batch);
   void write_acts(const Batch& batch);
+  void write_jobs(const Batch& batch);
   void write_sources(const std::vector<SavedSource>& sources);
   void prune();
 
@@ -61,6 +47,7 @@ class TableWriter {
   Statement save_service_, save_rule_, cut_rules_, forget_service_, forget_rules_;
   Statement add_exec_, add_argument_, cut_arguments_, start_exec_, end_exec_, end_arguments_;
   Statement add_alert_, add_recipient_, cut_recipients_, end_alert_, end_recipients_;
+  Statement save_job_, save_step_, cut_steps_, end_job_, end_steps_;
   Statement clear_sources_, add_source_;
 };
 

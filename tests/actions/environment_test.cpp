@@ -68,6 +68,35 @@ TEST_CASE("The program of an action learns the cause, under both names") {
   CHECK(environment.size() == 3 + 12);
 }
 
+TEST_CASE("The program of an action learns of the process, under both names") {
+  engine::effect::Cause alive = cause();
+  alive.process = {.pid = 29853, .memory_kb = 3084, .children = 0, .cpu_percent = 46.8};
+  const Entries environment = action_environment({}, {}, alive, utc_civil);
+  for (const std::string prefix : {"MONIT_", "HEALER_"}) {
+    CHECK(value(environment, prefix + "PROCESS_PID") == "29853");
+    CHECK(value(environment, prefix + "PROCESS_MEMORY") == "3084");
+    CHECK(value(environment, prefix + "PROCESS_CHILDREN") == "0");
+    CHECK(value(environment, prefix + "PROCESS_CPU_PERCENT") == "46.8");
+  }
+  CHECK(environment.size() == 3 + 18);  // no status of a program
+}
+
+TEST_CASE("What is not known of a process is not set, but told to the programs that start and stop it") {
+  engine::effect::Cause gone = cause();
+  gone.process.emplace();
+  const Entries exec = action_environment({}, {}, gone, utc_civil);
+  CHECK(value(exec, "MONIT_PROCESS_MEMORY") == "0");
+  CHECK(exec.size() == 3 + 12);
+  const Entries start = action_environment({}, {}, gone, utc_civil, true);
+  for (const std::string prefix : {"MONIT_", "HEALER_"}) {
+    CHECK(value(start, prefix + "PROCESS_PID") == "-1");
+    CHECK(value(start, prefix + "PROCESS_MEMORY") == "0");
+    CHECK(value(start, prefix + "PROCESS_CHILDREN") == "-1");
+    CHECK(value(start, prefix + "PROCESS_CPU_PERCENT") == "-1.0");
+  }
+  CHECK(start.size() == 3 + 18);
+}
+
 TEST_CASE("What is written in the rules replaces the base but not what healer says") {
   BaseEnvironment base;
   base.host = "vm";

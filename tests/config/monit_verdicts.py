@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -70,7 +71,8 @@ def ask(monit, case):
         said = [line for line in (run.stdout + run.stderr).replace(name, "@DIR@").split("\n")
                 if line.strip() and "New Monit id" not in line and "Stored in" not in line
                 and "Control file syntax OK" not in line]
-        return {0: "ok", 1: "reject"}.get(run.returncode, f"exit {run.returncode}"), said[0] if said else ""
+        first = re.sub(rf"\b{re.escape(socket.gethostname())}\b", "@HOST@", said[0]) if said else ""
+        return {0: "ok", 1: "reject"}.get(run.returncode, f"exit {run.returncode}"), first
 
 
 def main():

@@ -55,6 +55,61 @@ TEST_CASE("conditions are parsed whole", "[config]") {
         "check 'x' [/bin/x]\n  if status = 18446744073709551615 then alert\n");
 }
 
+TEST_CASE("the headers of check process and check system are parsed", "[config]") {
+  CHECK(tree("check process x with pidfile /run/x.pid") == "process 'x' pidfile='/run/x.pid'\n");
+  CHECK(tree("check x pidfile '/run/a b'") == "process 'x' pidfile='/run/a b'\n");
+  CHECK(tree("check process \"a b\" matching \"^/bin/x -d\"") == "process 'a b' matching='^/bin/x -d'\n");
+  CHECK(tree("check process x match /bin/x check system $HOST") == "process 'x' matching='/bin/x'\nsystem '$HOST'\n");
+  CHECK(tree("check system start mode passive") == "system 'start'\n  mode 'passive'\n");
+}
+
+TEST_CASE("programs of a service and dependencies are parsed", "[config]") {
+  CHECK(rule("start program = \"/a b\" stop \"/b\" as uid u and gid g with timeout 5 seconds restart program /c d") ==
+        "check 'x' [/bin/x]\n  start [/a][b]\n  stop [/b] uid='u' gid='g' timeout=5000ms\n  restart [/c][d]\n");
+  CHECK(rule("start program '/a b' stop program = '/a b'") ==
+        "check 'x' [/bin/x]\n  start [/a][b] single-quoted\n  stop [/a][b]\n");
+  CHECK(rule("depends on a, \"b c\", with depend d") ==
+        "check 'x' [/bin/x]\n  depends 'a' 'b c' 'with'\n  depends 'd'\n");
+}
+
+TEST_CASE("tests of processes and systems are parsed", "[config]") {
+  const auto test = [](const std::string& text) {
+    const std::string all = tree("check process x pidfile /x if " + text + " then alert");
+    const std::string begin = "process 'x' pidfile='/x'\n  if ";
+    const std::string end = " then alert\n";
+    return all.starts_with(begin) && all.ends_with(end)
+               ? all.substr(begin.size(), all.size() - begin.size() - end.size())
+               : all;
+  };
+  CHECK(test("cpu usage is greater than 5%") == "cpu > 5 '%'");
+  CHECK(test("cpu 5 percent") == "cpu = 5 'percent'");
+  CHECK(test("total memory 10.5 MB") == "total memory = 10.5 'MB'");
+  CHECK(test("cpu changed 5%") == "cpu != 5 '%'");
+  CHECK(test("loadavg ( 15MIN ) per core 1") == "loadavg(15min) per core = 1");
+  CHECK(test("cpu usage ( User ) > 5%") == "cpu(user) > 5 '%'");
+  CHECK(test("disk read rate > 5 operations/s") == "disk read > 5 'operations/s'");
+  CHECK(test("write < 5") == "write < 5");
+  CHECK(test("total filedescriptors != 5") == "total filedescriptors != 5");
+  CHECK(test("uptime 90 seconds for 2 cycles") == "uptime = 90 'seconds' for count=2");
+  CHECK(test("memory > 5 for 90 seconds") == "memory > 5 for held=90000ms");
+  CHECK(test("cpu > 5% or children > 3 threads 4 and swap>5%") ==
+        "cpu > 5 '%' or children > 3 and threads = 4 and swap > 5 '%'");
+  CHECK(test("does not exist") == "not exist");
+  CHECK(test("does exists") == "exist");
+  CHECK(test("failed uid 0 or failed euid \"a b\" or failed gid g") ==
+        "failed uid '0' or failed euid 'a b' or failed gid 'g'");
+  CHECK(test("changed the pid or changed ppid") == "changed pid or changed ppid");
+  CHECK(test("failed security attribute /a") == "attribute '/a'");
+  CHECK(test("3 restarts within 5 cycles") == "restarts for count=3 window=5");
+  CHECK(test("cpu>5") == "cpu > 5");
+  CHECK(test("memory>=10.5MB") == "memory >= 10.5 'MB'");
+  CHECK(test("disk read>5 kB/s") == "disk read > 5 'kB/s'");
+  CHECK(test("loadavg(5min)>1.5") == "loadavg(5min) > 1.5");
+  CHECK(test("uptime <3days") == "uptime < 3 'days'");
+  CHECK(tree("check process x pidfile /x if 1 restart 2 cycles then timeout") ==
+        "process 'x' pidfile='/x'\n  if restarts for count=1 window=2 then unmonitor\n");
+}
+
 TEST_CASE("joined conditions keep what joins them", "[config]") {
   CHECK(rule("if status 1 and content = \"and\" or # and\n changed status, status > 5 for 2 cycles then alert") ==
         "check 'x' [/bin/x]\n  if status = 1 and content = 'and' or changed status and status > 5 for count=2 then "
@@ -186,7 +241,7 @@ TEST_CASE("ranges cover what is written", "[config]") {
       "check program x path \"/a b\" c\n if status != 0 for 2 cycles then exec \"/b\" as uid u else alert every 3 "
       "cycles");
   const auto text = [&](const SourceRange& range) { return std::string(result.sources.text(range)); };
-  const auto& check = std::get<CheckProgramSyntax>(result.file.statements.at(0));
+  const auto& check = std::get<CheckSyntax>(result.file.statements.at(0));
   CHECK(text(check.range) == "check program x path \"/a b\" c");
   CHECK(text(check.name.range) == "x");
   CHECK(text(check.command.range) == "\"/a b\" c");
@@ -244,6 +299,21 @@ TEST_CASE("every generosity is an extension with its place", "[config]") {
   CHECK(rule_extensions("if status 1 then exec \"/a\" repeat every 2 cycles uid u") ==
         "options in another order: uid u\n");
   CHECK(rule_extensions("if status 1 then exec /a http://b") == "a URL without quotes as an argument: http://b\n");
+  CHECK(rule_extensions("if cpu>5% then alert") == "an operator without blanks around it: cpu>5%\n");
+  CHECK(rule_extensions("if disk read> 5 then alert") == "an operator without blanks around it: read> 5\n");
+  CHECK(rule_extensions("if memory >5MB then alert") == "an operator without blanks around it: >5MB\n");
+  CHECK(rule_extensions("if memory > 5MB then alert") == "a number without a blank before its unit: 5MB\n");
+  CHECK(rule_extensions("if uptime > 5 weeks then alert") == "'weeks' as a unit: weeks\n");
+  CHECK(rule_extensions("if read > 5 operations/s then alert") ==
+        "operations without the word 'disk': read > 5 operations/s\n");
+  CHECK(rule_extensions("if cpu > 5% and memory > 5 and uptime > 5 and threads > 5 then alert") ==
+        "more than one condition: uptime > 5\nmore than one condition: threads > 5\n");
+  CHECK(rule_extensions("if 3 restarts within 5cycles then alert") ==
+        "a count of cycles without a blank before 'cycles': 5cycles\n");
+  CHECK(rule_extensions("start program = '/x'") == "a program after '=' that is not in double quotes: '/x'\n");
+  CHECK(rule_extensions("start program \"/x\" timeout 5 minutes uid u") ==
+        "a timeout in other units than seconds: minutes\noptions in another order: uid u\n");
+  CHECK(rule_extensions("depends on 'y', 'z'") == "a name in quotes or on a line of its own as this one: 'y'\n");
   CHECK(rule_extensions("every 30 seconds") == "an interval in place of cycles: seconds\n");
   CHECK(extensions("set shadow set dry run set accept dormant set cycles count runs") ==
         "set shadow: shadow\nset dry run: dry run\nset accept dormant: accept dormant\nset cycles count: cycles count "

@@ -60,7 +60,18 @@ inline std::string show(const TermSyntax& term) {
     return fmt::format("status {} {}", kSigns[static_cast<std::size_t>(status->comparison)], status->value.value);
   if (const auto* content = std::get_if<ContentSyntax>(&term.test))
     return std::string(content->negated ? "content != " : "content = ") + show(content->pattern);
-  return "changed status";
+  if (std::holds_alternative<ChangedStatusSyntax>(term.test)) return "changed status";
+  if (const auto* resource = std::get_if<ResourceSyntax>(&term.test))
+    return fmt::format("{} {} {}{}", resource->name.value, kSigns[static_cast<std::size_t>(resource->comparison)],
+                       resource->number.value, resource->unit ? " " + show(*resource->unit) : "");
+  if (const auto* exist = std::get_if<ExistSyntax>(&term.test)) return exist->negated ? "not exist" : "exist";
+  static constexpr const char* kOwners[] = {"uid", "euid", "gid"};
+  if (const auto* owner = std::get_if<OwnerSyntax>(&term.test))
+    return fmt::format("failed {} {}", kOwners[static_cast<std::size_t>(owner->kind)], show(owner->owner));
+  if (const auto* pid = std::get_if<ChangedPidSyntax>(&term.test)) return pid->parent ? "changed ppid" : "changed pid";
+  if (const auto* attribute = std::get_if<AttributeSyntax>(&term.test))
+    return "attribute " + show(attribute->attribute);
+  return "restarts";
 }
 
 inline std::string show(const MailFormatSyntax& format) {
@@ -99,6 +110,15 @@ struct ShowService {
   std::string operator()(const GroupSyntax& group) const { return "group " + show(group.name); }
   std::string operator()(const ModeSyntax& mode) const { return "mode " + show(mode.mode); }
   std::string operator()(const OnRebootSyntax& policy) const { return "onreboot " + show(policy.policy); }
+  std::string operator()(const ServiceProgramSyntax& program) const {
+    static constexpr const char* kKinds[] = {"start ", "stop ", "restart "};
+    return kKinds[static_cast<std::size_t>(program.kind)] + show(program.command);
+  }
+  std::string operator()(const DependsSyntax& depends) const {
+    std::string out = "depends";
+    for (const auto& name : depends.names) out += " " + show(name);
+    return out;
+  }
 };
 
 struct ShowSet {
@@ -153,8 +173,11 @@ inline std::string show(const std::vector<ServiceStatement>& statements) {
 struct ShowStatement {
   std::string operator()(const SetSyntax& set) const { return "set " + std::visit(ShowSet{}, set.statement) + "\n"; }
   std::string operator()(const IncludeSyntax& include) const { return "include " + show(include.pattern) + "\n"; }
-  std::string operator()(const CheckProgramSyntax& check) const {
-    return "check " + show(check.name) + " " + show(check.command) + "\n" + show(check.statements);
+  std::string operator()(const CheckSyntax& check) const {
+    static constexpr const char* kKinds[] = {"check ", "process ", "system "};
+    return kKinds[static_cast<std::size_t>(check.kind)] + show(check.name) +
+           (check.kind == CheckSyntax::Kind::Program ? " " + show(check.command) : "") +
+           optional("pidfile", check.pid_file) + optional("matching", check.pattern) + "\n" + show(check.statements);
   }
   std::string operator()(const ContinuationSyntax& more) const { return "continued\n" + show(more.statements); }
 };

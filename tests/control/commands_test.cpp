@@ -120,6 +120,7 @@ TEST_CASE("a status tells everything about a service", "[control]") {
  "groups": [
   "databases"
  ],
+ "depends": [],
  "place": "test.rules:10",
  "schedule": "",
  "last": {
@@ -132,6 +133,12 @@ TEST_CASE("a status tells everything about a service", "[control]") {
  "running_ms": null,
  "runs": 1,
  "overruns": 0,
+ "process": null,
+ "measured": [],
+ "job": null,
+ "waits": "",
+ "pause": null,
+ "starts": null,
  "rules": [
   {
    "text": "if status != 0 then exec \"/bin/heal\"",

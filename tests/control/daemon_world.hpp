@@ -48,6 +48,14 @@ class DaemonWorld {
 
   std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done(true, "rules reloaded"); };
   std::function<void()> on_quit = [] {};
+  /// Takes a command in place of the engine, where it returns true.
+  std::function<bool(const event::Command&)> on_submit = [](const event::Command&) { return false; };
+  /// The engine's answer to a command.
+  void reply(const effect::Reply& reply) { commands_.reply(reply); }
+  /// Where programs write their output.
+  [[nodiscard]] std::string output_path(ActionId action) const {
+    return folder_.path() + "/" + std::to_string(action.number()) + ".out";
+  }
 
  private:
   DaemonHooks hooks() {
@@ -56,11 +64,13 @@ class DaemonWorld {
             .now = [this] { return world_.now; },
             .submit =
                 [this](event::Command command) {
+                  if (on_submit(command)) return;
                   world_.handle(command);
                   settle();
                 },
             .reload = [this](ReloadDone done) { on_reload(std::move(done)); },
             .quit = [this] { on_quit(); },
+            .output_path = [this](ActionId action) { return output_path(action); },
             .version = "1.2.3"};
   }
 
@@ -77,6 +87,7 @@ class DaemonWorld {
     }
   }
 
+  TemporaryFolder folder_;
   World world_;
   store::MemoryStore store_;
   Commands commands_;
@@ -84,6 +95,30 @@ class DaemonWorld {
   bool begun_ = false;
   ServerWorld server_;
 };
+
+/// Puts a service of the world into a state that many events would lead to.
+inline ServiceState& state_of(World& world, std::string_view name) {
+  return const_cast<ServiceState&>(world.engine.service(world.id(name)));
+}
+
+/// A restart of "web", asked for by root: "db" is being started, by a program.
+inline Job& add_restart(World& world) {
+  using Kind = effect::SavedStep::Kind;
+  const ServiceId web = world.id("web"), db = world.id("db");
+  Job job{.id = JobId{70},
+          .kind = ActionKind::Restart,
+          .service = web,
+          .steps = {{web, Kind::Stop}, {db, Kind::Start}, {web, Kind::Start}},
+          .position = 1,
+          .phase = Job::Phase::Acting,
+          .action = ActionId{71},
+          .deadline = world.now.mono + seconds{30},
+          .begun = world.now.mono - seconds{3},
+          .by = "root"};
+  state_of(world, "web").job = state_of(world, "db").job = job.id;
+  auto& jobs = const_cast<std::map<std::uint64_t, Job>&>(world.engine.jobs());
+  return jobs.insert_or_assign(70, std::move(job)).first->second;
+}
 
 /// "web" fails at the third failed run, "db" at once; "db" is in the group "databases".
 inline RuleSet two_services() {

@@ -161,6 +161,13 @@ TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]
   CHECK(complaint("history --since tomorrow") ==
         "healerctl: --since tomorrow: not a duration (such as \"2 hours\" or 90m)");
   CHECK(complaint("history -n 0").starts_with("healerctl: --lines: "));
+  CHECK(complaint("restart") == "healerctl: restart which services? Name them or a group (-g), or say \"all\"");
+  CHECK(complaint("pause web for ever") == "healerctl: for ever: not a duration (such as \"2 hours\" or 90m)");
+  CHECK(complaint("pause for") == "healerctl: for : not a duration (such as \"2 hours\" or 90m)");
+  CHECK(complaint("report bogus").starts_with("healerctl: type: bogus not in {"));
+  CHECK(complaint("jobs follow") == "healerctl: id is required");
+  CHECK(complaint("jobs cancel seventy").starts_with("healerctl: Could not convert: id = seventy"));
+  CHECK(complaint("graph --json") == "healerctl: graph prints a graph, no JSON: `status --json` has all that is in it");
   CHECK(complaint("--color --no-color status") == "healerctl: --color excludes --no-color");
 }
 
@@ -168,8 +175,9 @@ TEST_CASE("healerctl helps", "[control][healerctl]") {
   CHECK(healerctl("--version").all() == "0|healerctl " HEALER_VERSION "\n|");
   const Ran help = healerctl("--help");
   CHECK(help.status == 0);
-  for (const char* command : {"summary", "status", "explain", "history", "monitor", "unmonitor", "validate", "accept",
-                              "reload", "quit", "ping"}) {
+  for (const char* command :
+       {"summary", "status", "explain", "history", "monitor", "unmonitor", "validate", "accept", "reload", "quit",
+        "ping",    "start",  "stop",    "restart", "pause",   "resume",    "jobs",     "report", "names",  "graph"}) {
     CHECK(help.out.find(std::string("\n  ") + command + " ") != std::string::npos);
     const Ran own = healerctl(std::string(command) + " --help");
     CHECK(own.status == 0);
@@ -242,6 +250,98 @@ TEST_CASE("healerctl commands and says what happened", "[control][healerctl]") {
   CHECK(healerctl(world, "validate web").all() == "0|all services are in order\n|");
 }
 
+TEST_CASE("healerctl starts, stops, restarts and pauses", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  std::vector<event::Command> taken;
+  world.server().thread().run([&] {
+    world.on_submit = [&](const event::Command& command) {
+      taken.push_back(command);
+      const bool fails = command.kind == event::Command::Kind::Restart;
+      world.reply({command.id, !fails, fails ? "db: the start program exited with status 1" : "done"});
+      return true;
+    };
+  });
+  CHECK(healerctl(world, "start web db").all() == "0|done\n|");
+  CHECK(healerctl(world, "stop -g databases").all() == "0|done\n|");
+  CHECK(healerctl(world, "restart all").all() == "1|db: the start program exited with status 1\n|");
+  CHECK(taken.back().services.size() == 2);
+  CHECK(healerctl(world, "pause web for 2 hours --reason 'new disks'").all() == "0|done\n|");
+  CHECK(taken.back().services.size() == 1);
+  CHECK(taken.back().until == World::kStart.wall + hours{2});
+  CHECK(taken.back().reason == "new disks");
+  CHECK(healerctl(world, "pause for 90m").all() == "0|done\n|");
+  CHECK(taken.back().services.size() == 2);
+  CHECK(taken.back().until == World::kStart.wall + minutes{90});
+  CHECK(healerctl(world, "pause -g databases").all() == "0|done\n|");
+  CHECK_FALSE(taken.back().until);
+  CHECK(healerctl(world, "resume").all() == "0|done\n|");
+  CHECK(taken.back().services.size() == 2);
+  world.act([](World& engine) { add_restart(engine); });
+  CHECK(healerctl(world, "jobs cancel 70").all() == "0|done\n|");
+  CHECK(taken.back().job == JobId{70});
+  CHECK(healerctl(world, "jobs cancel 7").all() ==
+        "1||healerctl: nothing with the number 7 is under way\n  `healerctl jobs` lists them\n");
+}
+
+TEST_CASE("healerctl shows what is under way, counts and names", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  CHECK(healerctl(world, "jobs").all() == "0|nothing is under way\n|");
+  world.act([](World& engine) { add_restart(engine); });
+  CHECK(healerctl(world, "jobs").out ==
+        "ID  KIND     SERVICE  STEP  FOR  BY    PID  DOING\n"
+        "70  restart  web      2/3   3 s  root       start db, waits for its program to end (at most 30 s more)\n");
+  CHECK(healerctl(world, "report").out ==
+        "up:             0 (0.0%)\n"
+        "down:           0 (0.0%)\n"
+        "initialising:   2 (100.0%)\n"
+        "unmonitored:    0 (0.0%)\n"
+        "total:          2 services\n");
+  CHECK(healerctl(world, "report initializing").all() == "0|2\n|");
+  CHECK(healerctl(world, "names").all() == "0|web\ndb\n|");
+  CHECK(healerctl(world, "names --groups").all() == "0|databases\n|");
+  const Ran graph = healerctl(world, "graph db");
+  CHECK(graph.status == 0);
+  CHECK(graph.out.starts_with("digraph healer {\n"));
+  CHECK(graph.out.find("[label=\"db\\nprogram, initialising\\nrestart: start db\"") != std::string::npos);
+  CHECK(healerctl(world, "graph --dot db").out == graph.out);
+  CHECK(healerctl(world, "graph --svg").out.starts_with("<svg "));
+  CHECK(healerctl(world, "graph --svg --dot").err.starts_with("healerctl: --dot excludes --svg\n"));
+}
+
+TEST_CASE("healerctl follows the output of programs", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  std::ofstream(world.output_path(ActionId{71})) << "db comes\tup\n\x1b[2J\n";
+  world.act([](World& engine) { add_restart(engine); });
+  const TemporaryFolder folder;
+  const auto follow = [&](const std::string& options) {
+    const std::string out = folder.path() + (options.empty() ? "/text" : "/json");
+    Ran ran;
+    std::thread client([&] { ran = healerctl(world, "jobs follow 70 " + options + " | tee " + out); });
+    const auto wait_for = [&](const std::string& text) {
+      const auto until = std::chrono::steady_clock::now() + kPatience;
+      while (read_whole(out).find(text) == std::string::npos && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(milliseconds{5});
+    };
+    wait_for("comes");
+    std::ofstream(world.output_path(ActionId{72})) << "web comes up\n";
+    world.act([](World& engine) {
+      Job& job = add_restart(engine);
+      job.position = 2;
+      job.action = ActionId{72};
+    });
+    wait_for("web comes");
+    world.act([](World& engine) { const_cast<std::map<std::uint64_t, Job>&>(engine.engine.jobs()).clear(); });
+    client.join();
+    return ran.out;
+  };
+  CHECK(follow("") == "db comes\tup\n\\x1b[2J\n==> start web <==\nweb comes up\n");
+  world.act([](World& engine) { add_restart(engine); });
+  CHECK(follow("--json") == R"({"action":71,"service":"web","doing":"start db","text":"db comes\tup\n\u001b[2J\n"})"
+                            "\n"
+                            R"({"action":72,"service":"web","doing":"start web","text":"web comes up\n"})"
+                            "\n");
+}
+
 TEST_CASE("healerctl shows the history, of a daemon and of a state file", "[control][healerctl]") {
   DaemonWorld world(two_services());
   world.cycle(1);
@@ -289,6 +389,15 @@ TEST_CASE("healerctl uses the terminal that there is", "[control][healerctl]") {
   CHECK(on_terminal(world, {"summary"}, 120, "NO_COLOR=").find('\x1b') != std::string::npos);
   CHECK(on_terminal(world, {"summary", "--no-color"}, 120).find('\x1b') == std::string::npos);
   CHECK(on_terminal(world, {"summary", "--color"}, 120, "NO_COLOR=1").find('\x1b') != std::string::npos);
+  world.act([](World& engine) { add_restart(engine); });
+  const std::string jobs = on_terminal(world, {"jobs"}, 60);
+  CHECK(jobs.find("\n70             restart  web      2/3   3 s   root") == std::string::npos);
+  CHECK(jobs.find("\n70             restart  web      2/3") != std::string::npos);
+  CHECK(jobs.find("…\n") == std::string::npos);  // what is under way is told whole, on lines of their own
+  CHECK(jobs.find("\n" + std::string(20, ' ')) != std::string::npos);
+  CHECK(on_terminal(world, {"jobs"}, 40).find("FOR") == std::string::npos);
+  CHECK(on_terminal(world, {"status"}, 80).find("\x1b[") != std::string::npos);
+  CHECK(on_terminal(world, {"status"}, 80, "NO_COLOR=1").find('\x1b') == std::string::npos);
   CHECK(healerctl(world, "summary").out.find('\x1b') == std::string::npos);
   CHECK(healerctl(world, "summary --color").out.find('\x1b') != std::string::npos);
 }
@@ -313,8 +422,19 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     engine.advance(seconds{1});
   });
   std::set<std::string> seen;
-  for (const char* command :
-       {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload", "status nosuch"}) {
+  std::ofstream(world.output_path(ActionId{71})) << "db comes up\n";
+  world.act([](World& engine) {
+    add_restart(engine);
+    ServiceState& db = state_of(engine, "db");
+    db.pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = "root"};
+    db.starts.last = engine.now.wall;
+    Facts facts;
+    facts.process = ProcessFacts{.pid = 4242};
+    facts.metrics.set(Metric::Cpu, 1.5);
+    db.last->facts = std::make_shared<const Facts>(facts);
+  });
+  for (const char* command : {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload",
+                              "status nosuch", "jobs", "report", "names"}) {
     const Ran ran = healerctl(world, std::string(command) + " --json");
     INFO(command << ": " << ran.out);
     CHECK(ran.err.empty());
@@ -322,6 +442,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     CHECK(document.at("version") == 1);
     collect(document, "", seen);
   }
+  collect(Json(OutputView{}), "", seen);  // of `jobs follow`, a line each
   // What the fixed order of a document gives to a reader.
   CHECK(healerctl(world, "summary --json web").out.starts_with("{\"version\":1,\"command\":\"summary\",\"daemon\":{"));
   CHECK(seen == documented());

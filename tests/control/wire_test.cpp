@@ -25,6 +25,11 @@ void check_round_trip(const T& value) {
   CHECK(Json::parse(line).get<T>() == value);
 }
 
+JobView full_job() {
+  return {70,         "restart",   "web",  2,        5,  "start db", "its program to end",
+          seconds{3}, seconds{27}, "root", "if ...", 71, 4242};
+}
+
 ServiceStatus full_status() {
   ServiceStatus status;
   status.name = "ping_web";
@@ -42,6 +47,13 @@ ServiceStatus full_status() {
   status.running = milliseconds{5};
   status.runs = 18'446'744'073'709'551'615U;
   status.overruns = 3;
+  status.depends = {"db", "cache"};
+  status.process = ProcessView{4242, 1, 33, 34, 35, true};
+  status.measured = {{"cpu", "percent", 1.25, "1.2%"}, {"uptime", "seconds", 90, "1 m 30 s"}};
+  status.job = full_job();
+  status.waits = "db is not up";
+  status.pause = PauseView{kWhen, "root", "maintenance"};
+  status.starts = StartsView{3, kWhen, kWhen};
   status.rules = {{"if status != 0 for 3 cycles then alert", "/etc/healer/healer.conf:13", "failed", 3, 3, 3,
                    seconds{1}, seconds{90}, kWhen, "dormant"}};
   status.actions = {{7, "if status != 0 then exec \"/x\"", 4242, true, minutes{2}, true}};
@@ -51,13 +63,18 @@ ServiceStatus full_status() {
 }  // namespace
 
 TEST_CASE("what is written on the wire is read back the same", "[control]") {
-  check_round_trip(Request{1, Verb::History, {"a", "Ä \"b\"\n"}, {"g"}, true, true, hours{2}, true, 50});
+  check_round_trip(
+      Request{1, Verb::History, {"a", "Ä \"b\"\n"}, {"g"}, true, true, hours{2}, true, 50, 7, hours{1}, "why"});
   check_round_trip(Request{});
   check_round_trip(Failure{"code", "message", "remedy"});
   check_round_trip(DaemonView{"0.1.0", 42, hours{30}, seconds{30}, 3600, 7, {"/etc/healer/healer.conf"}, true, true});
   check_round_trip(full_status());
   check_round_trip(ServiceStatus{});
   check_round_trip(static_cast<ServiceSummary>(full_status()));
+  check_round_trip(full_job());
+  check_round_trip(JobView{});
+  check_round_trip(OutputView{71, "web", "start db", "line\n\x1b[31m"});
+  check_round_trip(ServiceName{"web", {"a", "b"}});
   check_round_trip(Totals{6, 1, 1, 1, 1, 1});
   check_round_trip(RecordView{9, kWhen, "rule-failed", "error", "web", "status failed (1)", "no route"});
   check_round_trip(Done{false, "2 of 5 services failed: a, b"});
@@ -71,6 +88,15 @@ TEST_CASE("a request says only what is not the default", "[control]") {
   CHECK(to_line(Request{.verb = Verb::Status}) == R"({"version":1,"command":"status"})");
   CHECK(to_line(Request{.verb = Verb::History, .names = {"web"}, .since = hours{2}, .follow = true, .limit = 50}) ==
         R"({"version":1,"command":"history","names":["web"],"since_ms":7200000,"follow":true,"limit":50})");
+  CHECK(to_line(Request{.verb = Verb::Pause, .all = true, .span = hours{2}, .reason = "disk"}) ==
+        R"({"version":1,"command":"pause","all":true,"for_ms":7200000,"reason":"disk"})");
+  CHECK(to_line(Request{.verb = Verb::Follow, .id = 7}) == R"({"version":1,"command":"follow","id":7})");
+}
+
+TEST_CASE("a measured value is a number", "[control]") {
+  CHECK(Json(full_status())["measured"][0]["value"] == 1.25);
+  CHECK(Json::parse(R"({"measured":[{"value":3}]})").get<ServiceStatus>().measured[0].value == 3);
+  CHECK_THROWS(Json::parse(R"({"measured":[{"value":"3"}]})").get<ServiceStatus>());
 }
 
 TEST_CASE("each line of a reply has its form", "[control]") {
@@ -135,7 +161,9 @@ TEST_CASE("verbs have names, and those that act are known", "[control]") {
     CHECK(verb_of(to_string(verb)) == verb);
   }
   CHECK(verb_of("none") == Verb::Count_);
-  CHECK_FALSE(acts(Verb::History));
+  for (const Verb verb : {Verb::History, Verb::Report, Verb::Names, Verb::Jobs, Verb::Follow}) CHECK_FALSE(acts(verb));
+  for (const Verb verb : {Verb::Start, Verb::Stop, Verb::Restart, Verb::Pause, Verb::Resume, Verb::Cancel})
+    CHECK(acts(verb));
   CHECK(acts(Verb::Monitor));
   CHECK(acts(Verb::Quit));
 }

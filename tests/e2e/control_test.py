@@ -94,6 +94,40 @@ class Control(support.Case):
             self.assertEqual((follower.returncode, complaint), (0, ""))
             self.assertRegex(told, r"(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}  healer: healer stopped\n\Z")
 
+    def test_the_output_of_a_program_is_followed_while_it_runs(self):
+        go_on = self.path("go-on")
+        heal = self.script("heal", f"id -u\nwhile [ ! -e {go_on} ]; do sleep 0.1; done\necho done")
+        other = os.geteuid() == 0  # then its output is another user's file
+        self.folder.chmod(0o755)
+        bad = self.statuses("bad", [1])
+        daemon = self.start(f'check program bad with path "{bad}"\n'
+                            f'  if status != 0 then exec "{heal}"{" as uid 65534 and gid 65534" if other else ""}\n')
+        self.wait_for(lambda: any(job["pid"] for job in daemon.ask("jobs")["jobs"]), "the program")
+        job, = daemon.ask("jobs")["jobs"]
+        self.assertEqual((job["kind"], job["service"], job["doing"]), ("exec", "bad", f"exec {heal}"))
+        table = daemon.ctl("jobs").stdout.splitlines()
+        self.assertEqual(table[1].split()[:3], [str(job["id"]), "exec", "bad"])
+        follower = subprocess.Popen([str(support.BUILD / "healerctl"), "--socket", str(daemon.socket), "jobs", "follow",
+                                     str(job["id"])], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (follower.kill(), follower.wait(), follower.stdout.close()))
+        self.assertEqual(follower.stdout.readline(), "65534\n" if other else f"{os.geteuid()}\n")
+        go_on.touch()
+        self.assertEqual(follower.stdout.read(), "done\n")
+        self.assertEqual(follower.wait(), 0)
+        self.assertEqual(daemon.ask("jobs")["jobs"], [])
+        gone = daemon.ctl("jobs", "follow", str(job["id"]))
+        self.assertEqual(gone.returncode, 1)
+        self.assertIn("nothing with the number", gone.stderr)
+
+    def test_services_are_counted_named_and_drawn(self):
+        daemon = self.two()
+        report = daemon.ctl("report").stdout.splitlines()
+        self.assertEqual(report[:2], ["up:             1 (50.0%)", "down:           1 (50.0%)"])
+        self.assertEqual(daemon.ctl("report", "total").stdout, "2\n")
+        self.assertEqual(daemon.ctl("names").stdout, "good\nbad\n")
+        self.assertEqual(daemon.ctl("names", "--groups").stdout, "web\n")
+        self.assertIn('label="bad\\nprogram, failed"', daemon.ctl("graph").stdout)
+
     def test_rules_are_rehearsed_in_virtual_time(self):
         rules = self.path("rehearsed.rules")
         rules.write_text('set daemon 20\ncheck program node with path "/bin/true"\n'

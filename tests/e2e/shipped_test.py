@@ -24,9 +24,12 @@ class Shipped(support.Case):
         examples = []
         for file in sorted((support.TOP / "rules.d").glob("*.rules")):
             for line in file.read_text().splitlines():
-                if re.match(r"# ?( *(check|set|if|with|every|alert)\b.*)", line) and not line.endswith("."):
+                words = r"# ?( *(check|set|if|with|every|alert|start|stop|restart|depends)\b.*)"
+                if re.match(words, line) and not line.endswith("."):
                     examples.append(line.removeprefix("#"))
-        self.assertGreater(len(examples), 10)
+        self.assertGreater(len(examples), 20)
+        self.assertEqual({line.split()[1] for line in examples if line.split()[0] == "check"},
+                         {"program", "process", "system"})
         rules = self.path("examples.rules")
         rules.write_text("\n".join(examples) + "\n")
         rules.chmod(0o600)
@@ -38,6 +41,15 @@ class Shipped(support.Case):
         words = re.search(r"^ExecStart=/usr/sbin/healerd(.*)$", unit, re.M).group(1).split()
         done = subprocess.run([support.BUILD / "healerd", *words, "--version"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_unit_neither_ends_nor_cripples_what_the_rules_have_started(self):
+        unit = (support.TOP / "packaging" / "systemd" / "healer.service").read_text()
+        options = dict(re.findall(r"^(\w+)=(.*)$", unit, re.M))
+        self.assertEqual([options[name] for name in ("KillMode", "OOMPolicy", "TasksMax")],
+                         ["process", "continue", "infinity"])
+        inherited = re.compile("Limit|Protect|Private|Restrict|System|Lock|NoNew|Capability|Memory|Read|Inaccessible"
+                               "|Dynamic|User")
+        self.assertEqual([name for name in options if inherited.match(name)], [])
 
     def test_the_installation_makes_the_group_that_the_daemon_looks_for(self):
         wire = (support.TOP / "src" / "control" / "wire.hpp").read_text()

@@ -74,6 +74,28 @@ failing | the last run failed it; 1 of the last 3 runs failed, 2 of 3 are needed
   CHECK(account(world).starts_with("\nrunning\n"));
 }
 
+TEST_CASE("a rule that stands failed and restarts says when it does so again", "[engine]") {
+  Rule rule = status_rule(Comparison::NotEqual, 0, {.count = 2, .window = 2});
+  rule.action = {.kind = ActionKind::Restart};
+  World world = started({rule});
+  run(world, 1);
+  run(world, 1);
+  CHECK(account(world).find("| stays failed; nothing is done before its tolerance is met once more |") !=
+        std::string::npos);
+  run(world, 1);
+  CHECK(account(world).find("| stays failed and is tried again: restart |") != std::string::npos);
+}
+
+TEST_CASE("a rule about restarts counts restarts", "[engine]") {
+  Rule rule = alerts(status_rule(Comparison::NotEqual, 0, {.count = 5, .window = 10}));
+  rule.condition = {{RestartsTest{}, false}};
+  RuleState state;
+  state.window.push(true, 10);
+  state.window.push(false, 10);
+  state.window.push(true, 10);
+  CHECK(count_text(rule, state, {}) == "restarts in 2 of the last 10 runs, 5 are needed");
+}
+
 TEST_CASE("what explain foretells happens", "[engine]") {
   // Random outcomes against random rules: each time both futures are foretold, one is lived through.
   std::uint32_t random = 7;
@@ -190,4 +212,56 @@ TEST_CASE("a run that overruns, and one that was asked for, are told", "[engine]
       .id = CommandId{1}, .kind = event::Command::Kind::Validate, .services = {world.id("web")}, .by = "root"});
   CHECK(account(world).find("A run is under way for 0 ms; it was asked for and moves no counter.\n") !=
         std::string::npos);
+}
+
+TEST_CASE("what is under way, held back or paused is told first, also of what is not monitored", "[engine]") {
+  auto db = service("db", {});
+  db->kind = ServiceKind::Process;
+  World world(rule_set({service("web", {status_rule(Comparison::NotEqual, 0)}), db}));
+  world.start();
+  const auto first_note = [&](const Job& job) {
+    // As the engine holds it while the job runs.
+    const_cast<std::map<std::uint64_t, Job>&>(world.engine.jobs()).insert_or_assign(job.id.number(), job);
+    const_cast<ServiceState&>(world.engine.service(world.id("db"))).job = job.id;
+    return explain(world.engine, world.id("db"), world.now).notes.at(0);
+  };
+  using Kind = effect::SavedStep::Kind;
+  Job job{.id = JobId{7},
+          .kind = ActionKind::Restart,
+          .service = world.id("db"),
+          .steps = {{world.id("db"), Kind::Stop}, {world.id("db"), Kind::Start}},
+          .phase = Job::Phase::Looking,
+          .begun = world.now.mono - seconds{3},
+          .by = "rule"};
+  CHECK(first_note(job) ==
+        "Under way: restart db: step 1 of 2, stop db, for 3 s; it waits for a look at db. A rule wants it; no run is "
+        "counted meanwhile.");
+  job.by = "root";
+  job.phase = Job::Phase::Acting;
+  job.signalled = true;
+  CHECK(first_note(job) ==
+        "Under way: restart db: step 1 of 2, stop db, for 3 s; it waits for the process of db to end (SIGTERM was "
+        "sent). root asked for it; no run is counted meanwhile.");
+  job.position = 1;
+  CHECK(first_note(job).find("step 2 of 2, start db, for 3 s; it waits for the process of db to appear.") !=
+        std::string::npos);
+  job.action = ActionId{9};
+  CHECK(first_note(job).find("it waits for its program to end.") != std::string::npos);
+
+  auto& web = const_cast<ServiceState&>(world.engine.service(world.id("web")));
+  web.monitored = false;
+  web.waits = "db is not up";
+  web.pause = Pause{.until = {}, .reason = {}, .by = "root"};
+  web.starts = {.quick = 1, .last = {}, .not_before = world.now.wall + seconds{5}};
+  const std::string text = account(world);
+  CHECK(text ==
+        "\nunmonitored\n"
+        "A start or restart that its rules want is not done now: db is not up.\n"
+        "It is paused by root: checks and alerts go on, nothing else is done; `healerctl resume web` ends it.\n"
+        "Rules start it again in 5 s at the earliest: its last start failed, or it died soon after.\n"
+        "It is not monitored, so it does not run: `healerctl monitor web` begins again.\n"
+        "running | has not been judged yet |  |  | paused: nothing but alerts is done before its end or "
+        "`healerctl resume web`\n");
+  web.starts.not_before = world.now.wall;
+  CHECK(account(world).find("at the earliest") == std::string::npos);
 }

@@ -168,6 +168,8 @@ class History final : public EffectSink {
     submitted_.push_back(commit);
   }
   void take(const effect::Note&) {}
+  void take(const effect::EndAction&) { FAIL("no job, no end of its program"); }
+  void take(const effect::Signal&) { FAIL("no job, no signal"); }
   void take(const effect::Reply& reply) { REQUIRE(replies_.insert({lives_.size(), reply.command.number()}).second); }
 
   // ---- what happens ---------------------------------------------------------------------------------------------

@@ -5,16 +5,29 @@
 #include <catch2/catch.hpp>
 
 #include "engine/script.hpp"
-#include "support/engine_world.hpp"
+#include "support/process_world.hpp"
 
 using namespace healer;
 using namespace healer::test;
 
 namespace {
 
+Rule compares(Metric metric) {
+  Rule rule;
+  rule.condition = {{ResourceTest{metric, Comparison::Greater, 1}, false}};
+  rule.text = std::string(to_string(metric));
+  return rule;
+}
+
 RuleSet rules() {
-  RuleSet rules =
-      rule_set({service("ping_node_5", {status_rule(Comparison::NotEqual, 0)}), service("at", {})}, seconds{30});
+  auto web = process("web", {compares(Metric::Cpu), compares(Metric::Memory), compares(Metric::MemoryBytes),
+                             compares(Metric::ReadRate), compares(Metric::ReadOperations), compares(Metric::Uptime)});
+  web->start->arguments = {"/bin/run", "web"};
+  auto here = service("here", {compares(Metric::Load1PerCore)});
+  here->kind = ServiceKind::System;
+  RuleSet rules = rule_set({service("ping_node_5", {status_rule(Comparison::NotEqual, 0)}), service("at", {}),
+                            std::move(web), std::move(here)},
+                           seconds{30});
   rules.settings.start_delay = seconds{10};
   return rules;
 }
@@ -80,11 +93,155 @@ TEST_CASE("start, length, actions and commands are read", "[engine][script]") {
   CHECK(script.commands[2].kind == ScriptedCommand::Kind::SetClock);
   CHECK(script.commands[3].services == std::vector<std::string>{"ping_node_5", "at"});
   CHECK(script.commands[4].at == minutes{5});
-  CHECK(script.commands[4].services.size() == 2);
+  CHECK(script.commands[4].services.size() == 4);
   CHECK(script.commands[5].span == seconds{10});
   CHECK(script.commands[6].kind == ScriptedCommand::Kind::Reboot);
   CHECK(script.commands[6].span == minutes{1});
   CHECK(script.services.at("at").takes == seconds{3});
+}
+
+TEST_CASE("processes, measured values and the commands for them are read", "[engine][script]") {
+  using Kind = ScriptedCommand::Kind;
+  using Values = std::vector<std::optional<double>>;
+  const Script script = read(
+      "WEB: down\n"
+      "web cpu: 10 95.5%*2 unknown # and so on\n"
+      "web cpu: 20 ...\n"
+      "web memory: 50% 60\n"
+      "web memory: 2kB 1GB\n"
+      "web disk read: 7*3\n"
+      "web disk read: 2MB/s 1MB\n"
+      "web uptime: 90 3d\n"
+      "here loadavg(1min) per core: 0.5 20\n"
+      "web takes 2 s\n"
+      "exec /bin/run never ends\n"
+      "exec \"/stop web\" exits 1\n"
+      "at 1 s web dies\n"
+      "at 2 s \"web\" comes up\n"
+      "at 3 s start web at\n"
+      "at 4 s stop all\n"
+      "at 5 s restart web\n"
+      "at 6 s pause web at for 2 hours\n"
+      "at 7 s pause web\n"
+      "at 8 s resume web\n");
+  const ScriptedService& web = script.services.at("web");
+  CHECK(web.down);
+  CHECK(web.takes == seconds{2});
+  CHECK(web.measured.at(Metric::Cpu).values == Values{10, 95.5, 95.5, std::nullopt, 20});
+  CHECK(web.measured.at(Metric::Cpu).repeated);
+  CHECK(web.measured.at(Metric::Memory).values == Values{50, 60});
+  CHECK(web.measured.at(Metric::MemoryBytes).values == Values{2048, 1'073'741'824});
+  CHECK(web.measured.at(Metric::ReadOperations).values == Values{7, 7, 7});
+  CHECK(web.measured.at(Metric::ReadRate).values == Values{2'097'152, 1'048'576});
+  CHECK(web.measured.at(Metric::Uptime).values == Values{90, 259'200});
+  CHECK(script.services.at("here").measured.at(Metric::Load1PerCore).values == Values{0.5, 20});
+  CHECK_FALSE(script.actions.at("/bin/run").ends);
+  CHECK(script.actions.at("/stop web").status == 1);
+  REQUIRE(script.commands.size() == 8);
+  const std::vector<Kind> expected{Kind::Dies,    Kind::ComesUp, Kind::Start, Kind::Stop,
+                                   Kind::Restart, Kind::Pause,   Kind::Pause, Kind::Resume};
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(script.commands[i].kind == expected[i]);
+  CHECK(script.commands[1].services == std::vector<std::string>{"web"});
+  CHECK(script.commands[3].services.size() == 4);
+  CHECK(script.commands[5].services == std::vector<std::string>{"web", "at"});
+  CHECK(script.commands[5].span == hours{2});
+  CHECK(script.commands[6].span == Duration{0});
+}
+
+TEST_CASE("services may be called as the words of a script", "[engine][script]") {
+  const RuleSet odd = rule_set({process("dies", {compares(Metric::Cpu)}), process("exec", {compares(Metric::Cpu)})});
+  const ScriptReading reading =
+      read_script("exec cpu: 1\nat 1 s monitor dies\nat 2 s dies dies\nat 3 s exec dies\nexec: down\n", odd);
+  REQUIRE(reading.errors.empty());
+  CHECK(reading.script.services.at("exec").measured.contains(Metric::Cpu));
+  CHECK(reading.script.commands[0].kind == ScriptedCommand::Kind::Monitor);
+  CHECK(reading.script.commands[1].kind == ScriptedCommand::Kind::Dies);
+  CHECK(reading.script.commands[2].services == std::vector<std::string>{"exec"});
+}
+
+TEST_CASE("what a script cannot say of processes and measured values", "[engine][script]") {
+  CHECK(
+      complaint("web: 0 1\nhere: down\nping_node_5: down\n") ==
+      "s:1:6: error: 'web' is no program: it does not exit\n"
+      "  web: 0 1\n"
+      "       ^\n"
+      "  note: write web: down, or web QUANTITY: VALUES, for what a rule compares\n"
+      "s:2:7: error: 'here' is no program: it does not exit\n"
+      "  here: down\n"
+      "        ^\n"
+      "  note: write here QUANTITY: VALUES, for what a rule compares\n"
+      "s:3:14: error: 'down' is not the end of a run\n"
+      "  ping_node_5: down\n"
+      "               ^\n"
+      "  note: write an exit value, timeout, missing or signal:N, with :\"output\", *TIMES and @DURATION behind it\n");
+  CHECK(complaint("web memroy: 1\nweb swap: 1\nping_node_5 cpu: 1\n") ==
+        "s:1:5: error: no rule of 'web' compares 'memroy'\n"
+        "  web memroy: 1\n"
+        "      ^\n"
+        "  note: did you mean 'memory'?\n"
+        "s:2:5: error: no rule of 'web' compares 'swap'\n"
+        "  web swap: 1\n"
+        "      ^\n"
+        "  note: its rules compare cpu, memory, disk read and uptime\n"
+        "s:3:13: error: no rule of 'ping_node_5' compares 'cpu'\n"
+        "  ping_node_5 cpu: 1\n"
+        "              ^\n"
+        "  note: its rules compare nothing that is measured\n");
+  CHECK(complaint("web memory: 50% 1MB\nweb memory: 50\nweb cpu:\nweb cpu: hot\n") ==
+        "s:1:17: error: '1MB' is no value of 'memory'\n"
+        "  web memory: 50% 1MB\n"
+        "                  ^\n"
+        "  note: write 10%, or unknown, with *TIMES behind\n"
+        "s:2:13: error: '50' is no value of 'memory'\n"
+        "  web memory: 50\n"
+        "              ^\n"
+        "  note: write 10% or 500MB, or unknown, with *TIMES behind\n"
+        "s:3:9: error: the values are missing\n"
+        "  web cpu:\n"
+        "          ^\n"
+        "  note: write them run by run, as 10%\n"
+        "s:4:10: error: 'hot' is no value of 'cpu'\n"
+        "  web cpu: hot\n"
+        "           ^\n"
+        "  note: write 10%, or unknown, with *TIMES behind\n");
+  CHECK(
+      complaint("at 5 s here dies\nat 5 s wbe dies\nat 5 s web comes down\nat 5 s web\n") ==
+      "s:1:8: error: 'here' is no process\n"
+      "  at 5 s here dies\n"
+      "         ^\n"
+      "  note: only a process dies, or comes up\n"
+      "s:2:8: error: the rules have no service 'wbe'\n"
+      "  at 5 s wbe dies\n"
+      "         ^\n"
+      "  note: did you mean 'web'?\n"
+      "s:3:18: error: expected 'up'\n"
+      "  at 5 s web comes down\n"
+      "                   ^\n"
+      "  note: write at 5 minutes NAME comes up\n"
+      "s:4:8: error: 'web' is no command\n"
+      "  at 5 s web\n"
+      "         ^\n"
+      "  note: known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, crash, reboot and "
+      "set clock; a process dies, or comes up\n");
+  const auto first_line = [](std::string_view text) {
+    const std::string all = complaint(text);
+    return all.substr(0, all.find('\n'));
+  };
+  CHECK(first_line("web: down 0") == "s:1:11: error: '0' was not expected here");
+  CHECK(first_line("wbe cpu: 1") == "s:1:1: error: the rules have no service 'wbe'");
+  CHECK(first_line("web cpu: ...") == "s:1:10: error: nothing to repeat stands before '...'");
+  CHECK(first_line("web cpu: 1 ... 2") == "s:1:16: error: '2' was not expected here");
+  CHECK(first_line("web cpu: 1 ...\nweb cpu: 2") == "s:2:1: error: the line before of this quantity goes on for ever");
+  CHECK(first_line("web cpu: -1") == "s:1:10: error: '-1' is no value of 'cpu'");
+  CHECK(first_line("web cpu: 1*0") == "s:1:12: error: the number of times must be between 1 and 10000000");
+  CHECK(first_line("web cpu: 1*9999999 1*2") == "s:1:20: error: a quantity may have 10000000 scripted values");
+  CHECK(first_line("web cpu: 1*2x") == "s:1:13: error: 'x' was not expected here");
+  CHECK(first_line("web uptime: 3x") == "s:1:13: error: '3x' is no value of 'uptime'");
+  CHECK(first_line("exec /bin/run never") == "s:1:20: error: expected 'ends'");
+  CHECK(first_line("exec /bin/rnu never ends") == "s:1:6: error: no action of the rules runs '/bin/rnu'");
+  CHECK(first_line("at 5 s pause for 2 hours") == "s:1:14: error: the name of a service is missing");
+  CHECK(first_line("at 5 s pause web for ever") == "s:1:22: error: a duration was expected");
+  CHECK(first_line("at 5 s start") == "s:1:13: error: the name of a service is missing");
 }
 
 TEST_CASE("what is wrong in a script is said with line, column and remedy, all of it", "[engine][script]") {
@@ -138,9 +295,11 @@ TEST_CASE("what is wrong in a script is said with line, column and remedy, all o
 TEST_CASE("no text whatever upsets the reader of scripts", "[engine][script][property]") {
   std::mt19937 random(11);
   const std::vector<std::string> parts{
-      "ping_node_5", ":",  " ",     "0",   "1",   "*",         "@",     "\"",      "\\", "...",
-      "timeout",     "at", "exec",  "run", "for", "set",       "clock", "+",       "-",  "5",
-      "minutes",     "\n", "start", "#",   "é",   "/bin/heal", "takes", "signal:", ",",  "99999999999999999999"};
+      "ping_node_5", ":",     " ",      "0",   "1",   "*",         "@",     "\"",      "\\",    "...",
+      "timeout",     "at",    "exec",   "run", "for", "set",       "clock", "+",       "-",     "5",
+      "minutes",     "\n",    "start",  "#",   "é",   "/bin/heal", "takes", "signal:", ",",     "99999999999999999999",
+      "web",         "cpu",   "memory", "%",   "MB",  "unknown",   "down",  "dies",    "comes", "up",
+      "pause",       "never", "1e999"};
   for (int i = 0; i < 20000; ++i) {
     std::string text;
     for (std::size_t n = random() % 14; n > 0; --n)

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Simulations: a script in, a timeline out.
+#include <algorithm>
+#include <map>
+#include <random>
+
 #include <catch2/catch.hpp>
 
 #include "engine/simulator.hpp"
-#include "support/engine_world.hpp"
+#include "support/process_world.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -37,6 +41,37 @@ std::string lines(const Timeline& timeline) {
   for (const TimelineEntry& entry : timeline.entries)
     if (!entry.service.empty()) all += to_string(entry) + "\n";
   return all;
+}
+
+/// What happens to services, without cycles, runs and rules: "00:01:30.000 web job-started start by rule: start web".
+std::string story(const Timeline& timeline) {
+  std::string all;
+  for (const TimelineEntry& entry : timeline.entries) {
+    if (entry.kind == "daemon-started" || entry.kind == "alert") continue;
+    all += to_string(entry).substr(11, 12);
+    for (const std::string& part : {entry.service, entry.kind, entry.text})
+      if (!part.empty()) all += " " + part;
+    all += "\n";
+  }
+  return all;
+}
+
+/// When a program was started, one a line: "00:01:30.000 /start web".
+std::string programs(const Timeline& timeline) {
+  std::string all;
+  for (const TimelineEntry& entry : timeline.entries)
+    if (entry.kind == "exec") all += to_string(entry).substr(11, 12) + " " + entry.text + "\n";
+  return all;
+}
+
+Rule resource_rule(Metric metric, double value, Tolerance tolerance, ActionKind action = ActionKind::Restart) {
+  Rule rule;
+  rule.condition = {{ResourceTest{metric, Comparison::Greater, value}, false}};
+  rule.tolerance = tolerance;
+  rule.action = {.kind = action, .command = {}};
+  rule.event = EventKind::Resource;
+  rule.text = "if " + std::string(to_string(metric)) + " > " + std::to_string(static_cast<int>(value));
+  return rule;
 }
 
 RuleSet one_service(Rule rule, Duration cycle = seconds{30}) {
@@ -157,5 +192,253 @@ TEST_CASE("commands, crashes, reboots and steps of the clock are played", "[engi
     const Timeline timeline = play(rules, "web: 0 0 1 1 1\nat 30 s set clock +1 hour");
     CHECK(timeline.length == minutes{4});
     CHECK(format_iso(timeline.entries.back().when) == "2026-01-01T01:04:00.000Z");
+  }
+}
+
+TEST_CASE("a process that dies is started again once the dust has settled", "[engine][simulator]") {
+  CHECK(story(play(rule_set({process("web")}, seconds{30}), "at 45 s web dies\nexec /start takes 3 seconds")) ==
+        "00:00:45.000 web process-down process 100 has died by another hand\n"
+        "00:00:45.000 web process-died process 100 has died\n"
+        "00:00:46.000 web rule-failed process is not running\n"
+        "00:00:46.000 web job-started restart by rule: stop web, start web\n"
+        "00:00:46.000 web exec /start web\n"
+        "00:00:46.000 web action-started program /start started\n"
+        "00:00:49.000 web process-up process 101 was started by /start web\n"
+        "00:00:49.000 web action-ended program /start exited with status 0 after 3 s\n"
+        "00:00:49.000 web job-step started with pid 101\n"
+        "00:00:49.000 web job-ended restart done after 3 s\n"
+        "00:00:49.000 web rule-recovered process is running with pid 101\n");
+}
+
+TEST_CASE("what another hand brings up while the dust settles is left alone", "[engine][simulator]") {
+  CHECK(story(play(rule_set({process("web")}, seconds{30}),
+                   "at 45 s web dies\nat 45500 ms web comes up\nat 45600 ms web comes up\nat 50 s crash for 5 s\n"
+                   "at 51 s web dies\nat 52 s web dies\nrun for 54 s")) ==
+        "00:00:45.000 web process-down process 100 has died by another hand\n"
+        "00:00:45.000 web process-died process 100 has died\n"
+        "00:00:45.500 web process-up process 101 was started by another hand\n"
+        "00:00:45.600 web left-out nothing comes up: the process runs\n"
+        "00:00:50.000 crash healer is killed; healer is away for 5 s\n"
+        "00:00:51.000 web process-down process 101 has died by another hand\n"
+        "00:00:52.000 web left-out nothing dies: no process runs\n");
+}
+
+TEST_CASE("a start that fails is tried again after its backoff", "[engine][simulator]") {
+  const Timeline timeline = play(rule_set({process("web")}, seconds{30}),
+                                 "web: down\nexec \"/start web\" takes 1 second, exits 3\nrun for 20 seconds");
+  CHECK(programs(timeline) ==  // after 1, 2, 4, 8 seconds, more or less a tenth
+        "00:00:00.000 /start web\n"
+        "00:00:02.004 /start web\n"
+        "00:00:04.826 /start web\n"
+        "00:00:09.478 /start web\n"
+        "00:00:18.286 /start web\n");
+  CHECK(story(timeline).find("process-up") == std::string::npos);
+  CHECK(programs(play(rule_set({process("web")}, seconds{30}), "web: down\nexec /start missing")) ==
+        "00:00:00.000 /start web\n00:00:01.004 /start web\n00:00:02.826 /start web\n00:00:06.478 /start web\n"
+        "00:00:14.286 /start web\n");
+}
+
+TEST_CASE("dependents go down first and come up last", "[engine][simulator]") {
+  const RuleSet rules = rule_set({process("web", {missing_rule()}, {"db"}), process("db")}, seconds{30});
+  CHECK(programs(play(rules, "at 40 s restart db\nexec \"/stop db\" takes 2 seconds")) ==
+        "00:00:40.000 /stop web\n00:00:40.000 /stop db\n00:00:42.000 /start db\n00:00:42.000 /start web\n");
+  CHECK(programs(play(rules, "web: down\ndb: down\nexec \"/start db\" takes 5 seconds")) ==
+        "00:00:00.000 /start db\n00:00:05.000 /start web\n");
+}
+
+TEST_CASE("a restart limit ends the restarts", "[engine][simulator]") {
+  const Timeline timeline = play(rule_set({process("web", {missing_rule(), restarts_rule(3, 5)})}, seconds{30}),
+                                 "at 45 s web dies\nat 75 s web dies\nat 105 s web dies\nat 135 s web dies\n"
+                                 "run for 4 minutes");
+  CHECK(programs(timeline) == "00:00:46.000 /start web\n00:01:16.000 /start web\n00:01:46.000 /start web\n");
+  CHECK(story(timeline).ends_with(
+      "00:02:16.000 web rule-failed process is not running\n"
+      "00:02:16.000 web rule-failed service restarted 3 times within 5 cycles(s) - unmonitor\n"
+      "00:02:16.000 web unmonitored unmonitored by rule\n"));
+}
+
+TEST_CASE("what is measured is told run by run, not look by look", "[engine][simulator]") {
+  const RuleSet rules = rule_set({process("web", {resource_rule(Metric::Cpu, 90, {3, 3, Duration{0}})})}, seconds{30});
+  // The run that could not measure it is none; the looks of the restart use up no value.
+  const Timeline timeline = play(rules, "web cpu: 10 95*2 unknown 95 20 95*3\nexec /start takes 2 seconds");
+  CHECK(programs(timeline) ==
+        "00:02:00.000 /stop web\n00:02:00.000 /start web\n00:04:00.000 /stop web\n00:04:00.000 /start web\n");
+  CHECK(timeline.runs == 9);
+  CHECK(timeline.entries.back().text == "restart done after 2 s");
+  CHECK(
+      story(timeline).find("00:02:02.000 web job-ended restart done after 2 s\n"
+                           "00:02:02.000 web rule-recovered cpu usage check succeeded [current cpu usage = 20.0%]\n") !=
+      std::string::npos);
+
+  auto here = service("here", {resource_rule(Metric::Load1, 4, {2, 2, Duration{0}}, ActionKind::Alert)});
+  here->kind = ServiceKind::System;
+  here->program = {};
+  CHECK(story(play(rule_set({here}, seconds{30}), "here loadavg(1min): 1 5 ...\nrun for 5 minutes")) == "");
+  CHECK(story(play(rule_set({here}, seconds{30}), "here loadavg(1min): 1 5*2\nrun for 2 minutes")) ==
+        "00:01:00.000 here rule-failed loadavg (1min) of 5.0 matches resource limit [loadavg (1min) > 4.0]\n");
+}
+
+TEST_CASE("what is under way at the end is shown to its end, but nothing that begins later", "[engine][simulator]") {
+  const RuleSet rules = rule_set({process("web")}, seconds{30});
+  const Timeline slow = play(rules, "at 45 s web dies\nexec \"/start web\" takes 29900 ms");
+  CHECK(slow.entries.back().text == "restart done after 29.9 s");
+  CHECK(slow.length == milliseconds{75'900});
+  CHECK(play(rules, "at 45 s web dies\nexec \"/start web\" takes 29900 ms\nrun for 75 s").length == seconds{75});
+  // One of two is always under way.
+  const RuleSet two = rule_set({process("a"), process("b")}, seconds{30});
+  const Timeline failing = play(two, "a: down\nb: down\nexec \"/start a\" never ends\nexec \"/start b\" never ends");
+  CHECK(failing.length < minutes{2});
+}
+
+TEST_CASE("what no script tells of a process is as its rules want it", "[engine][simulator]") {
+  Rule owner = missing_rule(ActionKind::Alert);
+  owner.condition = {{OwnerTest{OwnerTest::Which::Uid, 33}, false}};
+  Rule attribute = owner;
+  attribute.condition = {{AttributeTest{"web_t"}, false}};
+  Rule uptime = resource_rule(Metric::Uptime, 60, {}, ActionKind::Restart);
+  Rule pid = owner;
+  pid.condition = {{PidChanged{}, false}};
+  pid.mode = Mode::EachChange;
+  pid.event = EventKind::Pid;
+  for (Rule* rule : {&owner, &attribute, &pid}) rule->text += std::to_string(rule->condition.front().test.index());
+  const RuleSet rules = rule_set({process("web", {owner, attribute, uptime, pid})}, seconds{30});
+  const Timeline timeline = play(rules, "run for 200 seconds");
+  CHECK(programs(timeline) ==
+        "00:01:30.000 /stop web\n00:01:30.000 /start web\n00:03:00.000 /stop web\n00:03:00.000 /start web\n");
+  CHECK(programs(play(rules, "web uptime: 0 unknown\nrun for 200 seconds")).empty());
+  CHECK(std::ranges::count(timeline.entries, "rule-changed", &TimelineEntry::kind) == 1);
+  CHECK(std::ranges::count(timeline.entries, "rule-failed", &TimelineEntry::kind) == 2);
+
+  auto here = service("here", {resource_rule(Metric::Uptime, 60, {}, ActionKind::Alert)});
+  here->kind = ServiceKind::System;
+  here->program = {};
+  CHECK(kinds(play(rule_set({here}, seconds{30}), "at 100 s reboot for 5 s\nrun for 120 s")) ==
+        "daemon-started rule-failed reboot daemon-started rule-recovered");
+}
+
+TEST_CASE("a job outlives a crash of healer, and goes on after a reboot", "[engine][simulator]") {
+  const RuleSet rules = rule_set({process("web")}, seconds{30});
+  const std::string script = "web: down\nexec /start takes 10 seconds\n";
+  SECTION("its program ends while the next healer watches") {
+    const Timeline timeline = play(rules, script + "at 4 s crash for 2 s");
+    CHECK(programs(timeline) == "00:00:00.000 /start web\n");
+    CHECK(
+        story(timeline).ends_with("00:00:04.000 crash healer is killed; healer is away for 2 s\n"
+                                  "00:00:06.000 web job-started restart goes on: start web\n"
+                                  "00:00:10.000 web process-up process 100 was started by /start web\n"
+                                  "00:00:10.000 web action-ended program /start exited with status 0 after 10 s\n"
+                                  "00:00:10.000 web job-step started with pid 100\n"
+                                  "00:00:10.000 web job-ended restart done after 10 s\n"
+                                  "00:00:10.000 web rule-recovered process is running with pid 100\n"));
+  }
+  SECTION("its program ends while there is none") {
+    const Timeline timeline = play(rules, script + "at 4 s crash for 8 s");
+    CHECK(programs(timeline) == "00:00:00.000 /start web\n");
+    CHECK(story(timeline).find("00:00:10.000 web process-up process 100 was started by /start web\n"
+                               "00:00:12.000 web job-started restart goes on: start web\n") != std::string::npos);
+    CHECK(story(timeline).find("00:00:12.000 web job-ended restart done after 12 s\n") != std::string::npos);
+  }
+  SECTION("a reboot cuts its program off, and takes the other processes down") {
+    const RuleSet both = rule_set({process("web"), process("db")}, seconds{30});
+    const Timeline timeline = play(both, script + "at 4 s reboot for 8 s\nrun for 2 minutes");
+    CHECK(story(timeline).find("00:00:10.000 web process-up") == std::string::npos);
+    CHECK(std::ranges::count(timeline.entries, "process-up", &TimelineEntry::kind) == 2);
+  }
+}
+
+TEST_CASE("a program that hangs is ended when its time is over", "[engine][simulator]") {
+  const RuleSet rules = rule_set({process("web")}, seconds{60});
+  CHECK(programs(play(rules, "web: down\nexec \"/start web\" never ends\nrun for 40 s")) ==
+        "00:00:00.000 /start web\n00:00:31.004 /start web\n");
+  CHECK(story(play(rules, "exec \"/stop web\" never ends\nat 10 s stop web")) ==
+        "00:00:10.000 web job-started stop by the script: stop web\n"
+        "00:00:10.000 web exec /stop web\n"
+        "00:00:10.000 web action-started program /stop started\n"
+        "00:00:40.000 web job-failed stop failed: failed to stop (exit status -1) -- Program '/stop web' timed out "
+        "after 30 s\n"
+        "00:00:40.000 reply web: failed to stop (exit status -1) -- Program '/stop web' timed out after 30 s\n"
+        "00:00:40.000 web action-failed program /stop was killed by signal 15 after 30 s\n");
+  // A rule's own program without a timeout is not ended; with one it is.
+  const std::string script = "web: 1*4\nexec /bin/heal never ends\nrun for 2 minutes";
+  CHECK(kinds(play(one_service(kThree), script)) == "daemon-started rule-failed alert exec action-started");
+  Rule rule = kThree;
+  rule.action.command.timeout = seconds{20};
+  CHECK(play(one_service(rule), script).entries.back().text == "exec /bin/heal timed out after 20 s");
+}
+
+TEST_CASE("people start, stop, restart and pause", "[engine][simulator]") {
+  auto web = process("web");
+  web->stop.reset();
+  CHECK(story(play(rule_set({web}, seconds{30}), "at 10 s stop web\nat 20 s start web")) ==
+        "00:00:10.000 web job-started stop by the script: stop web\n"
+        "00:00:10.000 web job-step it has no stop program: SIGTERM to process 100\n"
+        "00:00:10.000 web process-down process 100 was ended by signal 15\n"
+        "00:00:10.000 web job-step stopped\n"
+        "00:00:10.000 web job-ended stop done after 0 ms\n"
+        "00:00:10.000 web unmonitored unmonitored by the script\n"
+        "00:00:10.000 reply 1 service stopped\n"
+        "00:00:20.000 web monitored monitored by the script\n"
+        "00:00:20.000 web job-started start by the script: start web\n"
+        "00:00:20.000 web exec /start web\n"
+        "00:00:20.000 web action-started program /start started\n"
+        "00:00:20.000 web process-up process 101 was started by /start web\n"
+        "00:00:20.000 web action-ended program /start exited with status 0 after 0 ms\n"
+        "00:00:20.000 web job-step started with pid 101\n"
+        "00:00:20.000 web job-ended start done after 0 ms\n"
+        "00:00:20.000 reply 1 service started\n");
+  auto own = process("web");
+  own->restart = Command{.arguments = {"/again"}, .timeout = seconds{30}};
+  const Timeline again = play(rule_set({own}, seconds{30}), "at 10 s restart web");
+  CHECK(programs(again) == "00:00:10.000 /again\n");
+  CHECK(story(again).find("web process-down process 100 was ended by /again\n"
+                          "00:00:10.000 web process-up process 101 was started by /again\n") != std::string::npos);
+  const RuleSet rules = rule_set({process("web")}, seconds{30});
+  CHECK(programs(play(rules, "at 40 s pause web for 1 minute\nat 45 s web dies\nrun for 4 minutes")) ==
+        "00:02:00.000 /start web\n");
+  CHECK(programs(play(rules, "at 40 s pause all\nat 45 s web dies\nat 70 s resume web\nrun for 4 minutes")) ==
+        "00:01:30.000 /start web\n");
+}
+
+TEST_CASE("whatever happens, nothing is started that is up, nor stopped that is down",
+          "[engine][simulator][property]") {
+  std::mt19937 random(5);
+  const std::vector<std::string> names{"a", "b", "c"};
+  const std::vector<std::string> gentle{"NAME dies",  "NAME comes up", "restart NAME",
+                                        "start NAME", "crash for 3 s", "reboot for 9 s"};
+  const std::vector<std::string> harsh{"stop NAME", "pause NAME for 20 s", "unmonitor NAME", "monitor NAME"};
+  for (int i = 0; i < 400; ++i) {
+    RuleSet rules = rule_set(
+        {process("a", {missing_rule()}, {"b"}), process("b"), process("c", {missing_rule()}, {"b"})}, seconds{10});
+    if (i % 5 == 0) rules.settings.settle = Duration{0};
+    const bool good = i % 2 == 0;  // no person takes a service out, and programs do what they are there for
+    std::string script = "run for 10 minutes\n";
+    std::map<std::string, bool> up;
+    for (const std::string& name : names) {
+      up[name] = random() % 3 != 0;
+      if (!up[name]) script += name + ": down\n";
+      for (const std::string program : {"/start", "/stop"})
+        if (random() % 2 == 0)
+          script += "exec \"" + program + " " + name + "\" " +
+                    (good || random() % 3 != 0 ? "takes " + std::to_string(random() % 5) + " s"
+                     : random() % 2 == 0       ? "exits 1"
+                                               : "never ends") +
+                    "\n";
+    }
+    for (std::size_t n = random() % 12; n > 0; --n) {
+      std::string what = good || random() % 2 == 0 ? gentle[random() % gentle.size()] : harsh[random() % harsh.size()];
+      if (const auto at = what.find("NAME"); at != std::string::npos) what.replace(at, 4, names[random() % 3]);
+      script += "at " + std::to_string(random() % 120) + " s " + what + "\n";
+    }
+    INFO(script);
+    for (const TimelineEntry& entry : play(rules, script).entries) {
+      INFO(to_string(entry));
+      if (entry.kind == "reboot")
+        for (auto& [name, is_up] : up) is_up = false;
+      if (entry.kind == "process-up") REQUIRE_FALSE(std::exchange(up.at(entry.service), true));
+      if (entry.kind == "process-down") REQUIRE(std::exchange(up.at(entry.service), false));
+      if (entry.kind == "exec") REQUIRE(up.at(entry.service) == entry.text.starts_with("/stop"));
+    }
+    if (!good) continue;
+    for (const auto& [name, is_up] : up) REQUIRE(is_up);
   }
 }

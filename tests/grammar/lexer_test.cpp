@@ -137,6 +137,13 @@ TEST_CASE("names of groups and dependencies are raw words", "[grammar]") {
   CHECK(lexed("depends on a, with ,c every 2 cycles") ==
         "<depends on> name(a) name(with) name(c) <every> number(2) <cycles>");
   CHECK(lexed("depend x2 group y") == "<depend> name(x2) <group> name(y)");
+  CHECK(lexed("depends on y; (z) alert") == "<depends on> name(y) name(z) name(alert)");
+  CHECK(lexed("depends on \"a b\",\n'c d' every") == "<depends on> name(\"a b\") name('c d') <every>");
+  const auto generous = [](const char* text) { return (lex(text).tokens[1].flags & kGenerous) != 0; };
+  CHECK_FALSE(generous("depends on y, z"));
+  CHECK_FALSE(generous("depends on 'y'"));
+  CHECK(generous("depends on 'y', 'z'"));
+  CHECK(generous("depends on \ny"));
   CHECK(fault("group \"my group\"") == "6: unbalanced quotes: this name cannot have blanks or signs in it");
 }
 
@@ -184,6 +191,7 @@ TEST_CASE("mail addresses, URLs and IPv6 addresses are words of their own", "[gr
   CHECK(lexed("http://u:p@h:80/x?y=z if") == "url(http://u:p@h:80/x?y=z) <if>");
   CHECK(lexed("http://a,b") == "url(http://a) <b>");
   CHECK(lexed("fe80::1 ::1 :: a:b") == "address(fe80::1) address(::1) address(::) string(a) <:> <b>");
+  CHECK(lexed("/a::1") == "path(/a) address(::1)");
 }
 
 TEST_CASE("commands are one token where double quotes follow after blanks only", "[grammar]") {
@@ -307,4 +315,18 @@ TEST_CASE("texts without their blanks are understood", "[grammar]") {
   CHECK(is_tight_operand(">5"));
   CHECK_FALSE(is_tight_operand("5"));
   CHECK(tight_number("99999999999999999999999x")->number == 18446744073709551615U);
+}
+
+TEST_CASE("a part in parentheses belongs to its word", "[grammar]") {
+  CHECK(lexed("cpu(user) CPU usage ( wait ) cpu  (guestnice)") ==
+        "<cpu(user)> <CPU usage ( wait )> <cpu  (guestnice)>");
+  CHECK(lexed("loadavg(5min) loadavg ( 1min) loadavg") == "<loadavg(5min)> <loadavg ( 1min)> <loadavg>");
+  CHECK(lexed("cpu\n(user) cpu is (user) cpu (foo)") == "<cpu> string(user) <cpu> string(user) <cpu> string(foo)");
+  CHECK(lex("cpu usage ( wait )>5").text_of(0) == "cpu usage ( wait )");
+  CHECK(lexed("50 percent") == "number(50) <percent>");
+}
+
+TEST_CASE("only the singular of restart names a program", "[grammar]") {
+  CHECK(lexed("restart program = \"/x a\"") == "<restart> <=> command(\"/x a\")");
+  CHECK(lexed("restarts program = \"/x a\"") == "<restarts> <=> path(\"/x a\")");
 }

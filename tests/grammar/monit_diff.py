@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-ACTIONS = ['alert', 'unmonitor', 'exec "/bin/true"', 'exec "/bin/true" repeat every 3 cycles', "exec '/bin/true'",
+ACTIONS = ['alert', 'unmonitor', 'restart', 'start', 'stop', 'exec "/bin/true"', 'exec "/bin/true" repeat every 3 cycles', "exec '/bin/true'",
            'exec "/bin/true" as uid root', 'exec "/bin/true a \'b c\' d" as uid root and gid root',
            'exec /bin/true', 'exec "/bin/true" "a b" /c d', 'exec "/bin/true" gid root repeat every 2 cycle']
 TOLERANCES = ['', '', '', 'for 3 cycles', '3 times within 5 cycles', '2 cycles', 'times 2 4 cycles', 'for 2 5 cycles']
@@ -28,6 +28,27 @@ HEADERS = ['check program x with path "/bin/true"', 'check program x path /bin/t
            'check program x with path "/bin/true a b" with timeout 15 seconds', 'CHECK PROGRAM if PATH "/bin/true"',
            'check program x with path "/bin/true" as uid root and gid root with timeout 5 seconds',
            'check program "x" with path /bin/true a "b c" as uid 0']
+PROCESSES = ['check process x with pidfile /tmp/x', 'check process x pidfile "/tmp/x y"', "check process 'x' matching 'a b'",
+             'check process x match foo', 'check x with pidfile /tmp/x', 'check process start matching /usr/bin/x',
+             'check process x path /tmp/x']
+SYSTEMS = ['check system x', 'check system $HOST', 'check system "a b"', 'CHECK SYSTEM $HOST_x']
+RESOURCES = ['cpu > 50%', 'memory > 10 MB', 'mem usage > 5.5%', 'memory > 10', 'loadavg > 1.5', 'loadavg (5min) > 2',
+             'loadavg(1min) per core >= 1', 'cpu usage is greater than 5 percent', '(cpu > 5%)', 'memory changed 5 kB/s',
+             'loadavg 3', 'memory 5 b']
+OF_PROCESS = RESOURCES + ['total cpu > 5%', 'totalmem > 5 kilobytes', 'total memory usage < 5%', 'children > 3', 'threads 5',
+                          'read > 1 MB/s', 'disk read rate > 5 operations/s', 'disk write activity > 1.5 GB', 'write 5',
+                          'disk write > 3 operation']
+OF_SYSTEM = RESOURCES + ['cpu (user) > 5%', 'cpu usage (wait) > 5.5%', 'cpu(guestnice) 5%', 'swap > 5%', 'swap usage > 5.5 MB']
+ALONE_OF_PROCESS = ['filedescriptors > 5', 'filedescriptors > 5.5%', 'total filedescriptors > 5', 'uptime > 3 days', 'uptime 5',
+                    'uptime < 2 months', 'failed uid root', 'failed euid 0', 'failed gid "root"', 'not exist', 'does exist',
+                    'does not exists', 'failed security attribute "s"', 'failed security attribute foo']
+ALONE_OF_SYSTEM = ['filedescriptors > 5', 'filedescriptors > 5 %', 'uptime > 3 hours', 'uptime 5 seconds']
+CHANGES = ['changed pid', 'changed ppid', 'changed the pid']
+RESTARTS = ['3 restarts within 5 cycles', '1 restart 1 cycle', '2 restarts for 4 cycles', '70 restarts within 100 cycles']
+PROGRAMS = ['start program = "/bin/true"', 'stop program "/bin/true a" as uid root and gid root', 'restart "/bin/true" timeout 5 seconds',
+            'start program is "/bin/true" with timeout 30 seconds', "stop '/bin/true'", 'start /bin/true a "b c"',
+            'restart program = "/bin/true \'a b\'" gid root uid root']
+DEPENDS = ['depends on y', 'depends y', 'depend on y, y', 'depends on "y"', "depends on 'Y'", 'depends on y; y']
 SERVICE = ['every 2 cycles', 'every "* * * * *"', "not every '* 0-5 * * 1,2'", 'every "0 8,9 1-5 * *"', 'group www',
            'group "a"', 'group if', 'mode active', 'mode passive', 'onreboot start', 'onreboot nostart',
            'onreboot laststate', 'alert a@b', 'alert a@b on { status, timeout }', 'alert a@b not on {pid} with reminder on 3 cycles',
@@ -48,7 +69,7 @@ VOCABULARY = ('set check program if then else status content changed succeeded >
               'seconds minutes times as uid gid root on and or usage MB kB ( ) , ; { } : . /bin/true foo "a b" \'c\' a@b # '
               '\n path port using ssl tls options verify enable mailserver hostname username password daemon start delay '
               'limits reminder mail-format from: subject: message: include init onreboot laststate noalert to is @ ! '
-              'every\n2 "* * * * *" "" log syslog facility certificate checksum md5 cpu exist failed total restart '
+              'every\n2 pidfile matching depends start stop MB/s operations/s memory disk read (user) percent days "* * * * *" "" log syslog facility certificate checksum md5 cpu exist failed total restart '
               'nonexist pid x<y a=b 5MB 3cycles ~/x $HOST a:b ::1 http http://a/b \\ * < <= overlapping shadow').split(' ')
 TOKEN = re.compile(r'"[^"]*"|\'[^\']*\'|[A-Za-z0-9_/.\-@]+:?|[<>=!]+|\S|\n')
 
@@ -65,11 +86,29 @@ class Maker:
             return f'if {self.pick(MATCHES)} {self.pick(TOLERANCES)} then {self.pick(ACTIONS)}'
         return f'if {self.pick(STATUS)} {self.pick(TOLERANCES)} then {self.pick(ACTIONS)} {self.pick(RECOVERIES)}'
 
+    def restarts(self) -> str:
+        return f'if {self.pick(RESTARTS)} then {self.pick(ACTIONS + ["timeout"])}'
+
+    def resources(self, row: list, alone: list) -> str:
+        tests = [self.pick(row) for _ in range(self.random.choice([1, 1, 1, 2, 3]))]
+        test = self.pick([' and ', ' or ', ' ']).join(tests) if self.random.random() < 0.6 else self.pick(alone)
+        return f'if {test} {self.pick(TOLERANCES)} then {self.pick(ACTIONS)} {self.pick(RECOVERIES)}'
+
+    def of_process(self) -> str:
+        if self.random.random() < 0.15:
+            return f'if {self.pick(CHANGES)} {self.pick(TOLERANCES)} then {self.pick(ACTIONS)}'
+        return self.resources(OF_PROCESS, ALONE_OF_PROCESS)
+
+    def of_system(self) -> str:
+        return self.resources(OF_SYSTEM, ALONE_OF_SYSTEM)
+
     def service(self) -> list:
-        lines = [self.rule()] + [self.pick([self.rule, self.rule, lambda: self.pick(SERVICE)])()
-                                 for _ in range(self.random.randint(0, 3))]
+        headers, rule = self.pick([(HEADERS, self.rule), (PROCESSES, self.of_process), (PROCESSES, self.of_process),
+                                   (SYSTEMS, self.of_system)])
+        common = [lambda: self.pick(SERVICE), lambda: self.pick(PROGRAMS), lambda: self.pick(DEPENDS), self.restarts]
+        lines = [rule()] + [self.pick([rule, rule, rule, rule] + common)() for _ in range(self.random.randint(0, 3))]
         self.random.shuffle(lines)
-        return [self.pick(HEADERS)] + lines
+        return [self.pick(headers)] + lines
 
     def broken(self, text: str) -> str:
         """One token of the text taken away, put in, replaced, doubled or swapped; one in five is left alone."""

@@ -11,7 +11,7 @@
 namespace grammar = healer::grammar;
 
 TEMPLATE_TEST_CASE("no rule loops without a token", "[grammar]", grammar::set_statement, grammar::include,
-                   grammar::check_program, grammar::service_statement, grammar::if_statement, grammar::alert,
+                   grammar::check, grammar::service_statement, grammar::if_statement, grammar::alert,
                    grammar::no_alert) {
   CHECK(tao::pegtl::analyze<TestType>() == 0);
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 
+#include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
 #include "support/processes.hpp"
 
@@ -232,6 +233,99 @@ TEST_CASE("the timeout binds an adopted action too", "[action]") {
   CHECK(bench.end(1).outcome == Outcome::TimedOut);
   CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=adopted-timeout").empty(); }));
   CHECK(reap_all());
+}
+
+TEST_CASE("an action that is to end gets SIGTERM, with all its processes, and SIGKILL where that does not help",
+          "[action]") {
+  Bench bench;
+  bench.shell(1, "echo begun; sleep 600");
+  bench.environment.push_back("HEALER_TEST=" + bench.directory.path().string());
+  bench.shell(2, "trap '' TERM; setsid -w true; timeout 600 sleep 600 & echo begun; while :; do sleep 0.05; done");
+  REQUIRE(run_until(bench.loop, [&] {
+    return read_file(bench.file("1.out")) == "begun\n" && read_file(bench.file("2.out")) == "begun\n";
+  }));
+  const Duration begin = mono_now();
+  bench.runner->end(ActionId(1));
+  bench.runner->end(ActionId(1));
+  bench.runner->end(ActionId(2));
+  bench.runner->end(ActionId(77));  // of which nobody knows
+  CHECK(bench.end(1).outcome == Outcome::Signalled);
+  CHECK(bench.end(1).status == SIGTERM);
+  CHECK(mono_now() - begin < Duration{2000});
+  CHECK(bench.end(2).status == SIGKILL);
+  CHECK(mono_now() - begin >= Duration{2000});
+  CHECK(test::eventually([&] { return processes_with(bench.environment.back()).empty(); }));
+  bench.runner->end(ActionId(2));  // it is gone
+  CHECK(bench.runner->running() == 0);
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("an action that is to end while its timeout is near has been ended, not timed out", "[action]") {
+  Bench bench;
+  bench.shell(1, "trap '' TERM; echo begun; while :; do sleep 0.05; done", Duration{1000});
+  REQUIRE(run_until(bench.loop, [&] { return read_file(bench.file("1.out")) == "begun\n"; }));
+  bench.runner->end(ActionId(1));
+  CHECK(bench.end(1).outcome == Outcome::Signalled);
+}
+
+TEST_CASE("an adopted action can be ended, also before it is found", "[action]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_TEST=" + bench.directory.path().string());
+  bench.shell(1, "trap '' TERM; echo begun; while :; do sleep 0.05; done");
+  bench.shell(2, "echo begun; sleep 600");
+  REQUIRE(run_until(bench.loop, [&] {
+    return read_file(bench.file("1.out")) == "begun\n" && read_file(bench.file("2.out")) == "begun\n";
+  }));
+  bench.new_daemon();
+  bench.runner->adopt(ActionId(1));
+  run_for(bench.loop, Duration{100});
+  const Duration begin = mono_now();
+  bench.runner->end(ActionId(1));
+  bench.runner->adopt(ActionId(2));
+  bench.runner->end(ActionId(2));
+  CHECK(bench.end(2).unseen);
+  CHECK(bench.end(1).unseen);
+  CHECK(mono_now() - begin >= Duration{2000});
+  CHECK(test::eventually([&] { return processes_with(bench.environment.back()).empty(); }));
+  CHECK(reap_all());
+}
+
+TEST_CASE("an action that is to end while it is being started is not started, or ended when it is", "[action]") {
+  Bench bench;
+  const std::string mark = (bench.directory.path() / "mark").string();
+  for (std::uint64_t id = 1; id <= 20; ++id) {
+    bench.shell(id, "sleep 600; echo x >> " + mark);
+    if (id % 2 == 0) run_for(bench.loop, Duration{static_cast<std::int64_t>(id) / 4});
+    bench.runner->end(ActionId(id));
+  }
+  for (std::uint64_t id = 1; id <= 20; ++id) {
+    const event::ActionEnded& end = bench.end(id);
+    if (end.outcome == Outcome::NotStarted) {
+      CHECK(end.output == "not started: it was to end before");
+      CHECK(bench.started.count(id) == 0);
+    } else {
+      CHECK(end.outcome == Outcome::Signalled);
+      CHECK(bench.started.count(id) == 1);
+    }
+  }
+  CHECK_FALSE(std::filesystem::exists(mark));
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("an action that waits for descriptors and is to end is not started", "[action]") {
+  Bench bench;
+  bench.new_daemon();
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{test::open_descriptors(), before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  bench.shell(1, "true");
+  run_for(bench.loop, Duration{150});
+  bench.runner->end(ActionId(1));
+  run_for(bench.loop, Duration{50});
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(bench.end(1).outcome == Outcome::NotStarted);
+  CHECK(bench.started.empty());
 }
 
 TEST_CASE("output files stay bounded, with head and tail, however much is written", "[action]") {

@@ -58,12 +58,33 @@ TEST_CASE("a batch forgets acts that are over within it", "[store]") {
   CHECK(batch.last_id() == 2000);
 }
 
-TEST_CASE("trimming drops the oldest records first, then the oldest acts, never a service", "[store]") {
+TEST_CASE("a batch holds the newest state of a job, and none of one that has ended", "[store]") {
+  Batch batch;
+  engine::effect::Commit next = commit(1);
+  next.records.clear();
+  next.jobs = {full_job(8), full_job(9)};
+  batch.add(next);
+  const auto bytes = batch.bytes();
+  next.jobs[1].position = 1;
+  batch.add(next);
+  CHECK(batch.bytes() == bytes);
+  CHECK(batch.jobs().at(JobId(9)).position == 1);
+  next.jobs.clear();
+  next.ended_jobs = {JobId(8), JobId(9)};
+  batch.add(next);
+  CHECK(batch.jobs().empty());
+  // What an earlier batch has written of them must go, too.
+  CHECK(batch.ended_jobs() == std::set{JobId(8), JobId(9)});
+  CHECK(batch.last_id() == 9);
+}
+
+TEST_CASE("trimming drops the oldest records first, then the oldest acts, never a service or a job", "[store]") {
   Batch batch;
   for (engine::Sequence sequence = 1; sequence <= 10; ++sequence) {
     auto next = commit(sequence);
     next.services.emplace_back("web" + std::to_string(sequence), full_service());
     next.pending = {full_exec(2 * sequence), full_alert(2 * sequence + 1)};
+    next.jobs = {full_job(sequence)};
     batch.add(next);
   }
   CHECK_FALSE(batch.trim(batch.bytes()));
@@ -77,6 +98,7 @@ TEST_CASE("trimming drops the oldest records first, then the oldest acts, never 
   CHECK(batch.alerts().empty());
   CHECK(batch.execs().empty());
   CHECK(batch.services().size() == 10);
+  CHECK(batch.jobs().size() == 10);
   CHECK(batch.lost().count == 10);
   CHECK(batch.up_to() == 10);
   CHECK(batch.last_id() == 21);
@@ -108,6 +130,9 @@ TEST_CASE("merging two batches is adding their commits one after the other", "[s
     CHECK(exec.started == whole.execs().at(id).started);
   }
   CHECK(first.alerts().size() == whole.alerts().size());
+  CHECK(first.ended_jobs() == whole.ended_jobs());
+  REQUIRE(first.jobs().size() == whole.jobs().size());
+  for (const auto& [id, job] : first.jobs()) CHECK(describe(job) == describe(whole.jobs().at(id)));
 }
 
 TEST_CASE("merging a batch that lost records loses the older ones too", "[store]") {

@@ -81,6 +81,7 @@ TEST_CASE("a store that nobody wrote to gives nothing", "[store]") {
   CHECK(state.services.empty());
   CHECK(state.execs.empty());
   CHECK(state.alerts.empty());
+  CHECK(state.jobs.empty());
   CHECK(bench.sequences({}).empty());
   CHECK(bench.store().load_sources().value().empty());
   bench.store().flush();
@@ -94,9 +95,17 @@ TEST_CASE("every field of a service survives", "[store]") {
   SavedService remembers;
   remembers.memory = ProgramMemory{};
   first.services.emplace_back("remembers", remembers);
+  SavedService process;
+  process.memory = ProcessMemory{4'194'304, 1};
+  process.pause = Pause{};
+  first.services.emplace_back("process", process);
+  process.memory = ProcessMemory{};
+  process.pause.reset();
+  process.starts.last = wall(0);
+  first.services.emplace_back("unseen process", process);
   bench.submit(first);
   const auto state = bench.loaded();
-  REQUIRE(state.services.size() == 3);
+  REQUIRE(state.services.size() == 5);
   for (const auto& [name, service] : first.services) {
     INFO(name);
     CHECK(describe(state.services.at(name)) == describe(service));
@@ -126,20 +135,80 @@ TEST_CASE("every field of a pending exec and alert survives", "[store]") {
   bare.cause = nullptr;
   bare.command = {};
   bare.recovery = false;
+  bare.job = {};
   auto lonely = full_alert(13);
   lonely.recipients.clear();
   lonely.cause = nullptr;
-  first.pending = {full_exec(10), full_alert(11), bare, lonely};
+  auto of_program = full_exec(14);
+  engine::effect::Cause cause = *full_cause();
+  cause.process.reset();
+  of_program.cause = std::make_shared<const engine::effect::Cause>(cause);
+  first.pending = {full_exec(10), full_alert(11), bare, lonely, of_program};
   bench.submit(first);
   const auto state = bench.loaded();
-  REQUIRE(state.execs.size() == 2);
+  REQUIRE(state.execs.size() == 3);
   REQUIRE(state.alerts.size() == 2);
   CHECK(describe(state.execs[0].exec) == describe(full_exec(10)));
   CHECK(describe(state.execs[1].exec) == describe(bare));
+  CHECK(describe(state.execs[2].exec) == describe(of_program));
   CHECK_FALSE(state.execs[0].started);
   CHECK(describe(state.alerts[0]) == describe(full_alert(11)));
   CHECK(describe(state.alerts[1]) == describe(lonely));
-  CHECK(state.last_id >= 13);
+  CHECK(state.last_id >= 14);
+}
+
+TEST_CASE("every field of a job survives, of every kind", "[store]") {
+  Bench bench(GENERATE(false, true));
+  auto first = commit(1);
+  auto bare = full_job(2);
+  bare.steps.clear();
+  bare.cause = nullptr;
+  bare.action = {};
+  bare.unmonitor = false;
+  first.jobs = {full_job(1), bare};
+  for (const auto kind : {ActionKind::Alert, ActionKind::Exec, ActionKind::Unmonitor, ActionKind::Start,
+                          ActionKind::Stop, ActionKind::Restart}) {
+    first.jobs.push_back(full_job(3 + static_cast<std::uint64_t>(kind)));
+    first.jobs.back().kind = kind;
+  }
+  bench.submit(first);
+  const auto state = bench.loaded();
+  REQUIRE(state.jobs.size() == first.jobs.size());
+  for (std::size_t i = 0; i < first.jobs.size(); ++i) CHECK(describe(state.jobs[i]) == describe(first.jobs[i]));
+  CHECK(state.last_id >= 8);
+}
+
+TEST_CASE("a job is the one that was saved last, until it has ended", "[store]") {
+  const bool apart = GENERATE(false, true);
+  Bench bench(GENERATE(false, true));
+  const auto submit = [&](engine::effect::Commit next) {
+    bench.submit(std::move(next));
+    if (apart) bench.store().flush();
+  };
+  auto first = commit(1);
+  first.jobs = {full_job(1), full_job(2), full_job(3)};
+  submit(first);
+  auto second = commit(2);
+  auto shorter = full_job(1);
+  shorter.steps.resize(1);
+  shorter.position = 0;
+  second.jobs = {shorter, full_job(2)};
+  submit(second);
+  auto third = commit(3);
+  third.ended_jobs = {JobId(2), JobId(77)};
+  submit(third);
+  auto state = bench.loaded();
+  REQUIRE(state.jobs.size() == 2);
+  CHECK(describe(state.jobs[0]) == describe(shorter));
+  CHECK(describe(state.jobs[1]) == describe(full_job(3)));
+  CHECK(state.last_id >= 77);
+  // Nothing is left of the steps of one that has ended.
+  auto fourth = commit(4);
+  fourth.jobs = {full_job(2)};
+  fourth.jobs[0].steps.clear();
+  submit(fourth);
+  state = bench.loaded();
+  CHECK(describe(state.jobs[1]) == describe(fourth.jobs[0]));
 }
 
 TEST_CASE("every kind of event and state of a cause survives", "[store]") {

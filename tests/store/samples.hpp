@@ -53,7 +53,11 @@ inline std::string describe(const effect::Cause* cause) {
   return cause->service + "|" + std::string(to_string(cause->event)) + "|" +
          std::to_string(static_cast<int>(cause->state)) + "|" + cause->event_text + "|" + cause->action_text + "|" +
          cause->description + "|" + cause->rule + "|" + format_iso(cause->when) + "|" +
-         std::to_string(cause->program_status);
+         std::to_string(cause->program_status) +
+         (cause->process
+              ? " process " + std::to_string(cause->process->pid) + " " + std::to_string(cause->process->memory_kb) +
+                    " " + std::to_string(cause->process->children) + " " + std::to_string(cause->process->cpu_percent)
+              : "");
 }
 
 inline std::string describe(const effect::Exec& exec) {
@@ -63,7 +67,8 @@ inline std::string describe(const effect::Exec& exec) {
   const Identity& identity = exec.command.identity;
   text += "] uid " + (identity.uid ? std::to_string(*identity.uid) : "-") + " gid " +
           (identity.gid ? std::to_string(*identity.gid) : "-") + " user " + identity.user + " home " + identity.home;
-  return text + " timeout " + std::to_string(exec.command.timeout.count()) + " cause " + describe(exec.cause.get());
+  return text + " timeout " + std::to_string(exec.command.timeout.count()) + " job " +
+         std::to_string(exec.job.number()) + " cause " + describe(exec.cause.get());
 }
 
 inline std::string describe(const effect::Alert& alert) {
@@ -78,6 +83,15 @@ inline std::string describe(const effect::Alert& alert) {
   return text + " cause " + describe(alert.cause.get());
 }
 
+inline std::string describe(const effect::SavedJob& job) {
+  std::string text =
+      std::to_string(job.job.number()) + " " + std::string(to_string(job.kind)) + " " + job.service + " [";
+  for (const auto& step : job.steps) text += std::to_string(static_cast<int>(step.kind)) + " " + step.service + ",";
+  return text + "] at " + std::to_string(job.position) + " action " + std::to_string(job.action.number()) +
+         (job.unmonitor ? " unmonitor" : "") + " by " + job.by + " begun " + format_iso(job.begun) + " cause " +
+         describe(job.cause.get());
+}
+
 inline std::string describe(const SavedService& service) {
   const auto maybe = [](const auto& value) {
     return value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string("-");
@@ -87,12 +101,21 @@ inline std::string describe(const SavedService& service) {
                      std::to_string(service.boot) + " saved " +
                      std::to_string(service.saved.time_since_epoch().count());
   if (const auto* program = std::get_if<ProgramMemory>(&service.memory)) text += " last " + maybe(program->last_status);
+  if (const auto* process = std::get_if<ProcessMemory>(&service.memory))
+    text += " last " + maybe(process->pid) + " of " + maybe(process->parent);
+  const auto when = [](const auto& time) { return time ? format_iso(*time) : std::string("-"); };
+  const StartHistory& starts = service.starts;
+  text += " starts " + std::to_string(starts.quick) + " " + when(starts.last) + " " + when(starts.not_before) +
+          (starts.restarted ? " restarted" : "");
+  if (service.pause)
+    text += " paused until " + when(service.pause->until) + " " + service.pause->reason + " by " + service.pause->by;
   for (const auto& [key, rule] : service.rules) {
     text += "\n  " + to_string(key) + " " + std::to_string(rule.window.bits) + " " +
             std::to_string(static_cast<int>(rule.status)) + " " + std::to_string(rule.since_fired) + " " +
             (rule.failing_since ? std::to_string(rule.failing_since->count()) : "-") + " " +
             (rule.clear_since ? std::to_string(rule.clear_since->count()) : "-") + " " +
-            (rule.changed ? format_iso(*rule.changed) : "-") + (rule.accepted ? " accepted" : "");
+            (rule.changed ? format_iso(*rule.changed) : "-") + " " + std::to_string(rule.again.bits) +
+            (rule.accepted ? " accepted" : "");
   }
   return text;
 }
@@ -106,6 +129,7 @@ inline std::string describe(const SavedState& state) {
   for (const auto& pending : state.execs)
     text += (pending.started ? "started " : "waiting ") + describe(pending.exec) + "\n";
   for (const auto& alert : state.alerts) text += "alert " + describe(alert) + "\n";
+  for (const auto& job : state.jobs) text += "job " + describe(job) + "\n";
   return text;
 }
 
@@ -120,6 +144,8 @@ inline std::shared_ptr<const effect::Cause> full_cause() {
   cause.rule = "if content = 'x' then exec";
   cause.when = wall(1'795'000'123'456);
   cause.program_status = std::numeric_limits<std::int64_t>::min();
+  cause.process = {
+      .pid = std::numeric_limits<std::int64_t>::max(), .memory_kb = 7, .children = -1, .cpu_percent = 99.9};
   return std::make_shared<const effect::Cause>(cause);
 }
 
@@ -133,6 +159,7 @@ inline effect::Exec full_exec(std::uint64_t id) {
   exec.command.identity = {0, std::numeric_limits<std::uint32_t>::max(), "www-data", "/var/www"};
   exec.command.timeout = minutes{10};
   exec.cause = full_cause();
+  exec.job = JobId(std::numeric_limits<std::uint64_t>::max());
   return exec;
 }
 
@@ -149,6 +176,22 @@ inline effect::Alert full_alert(std::uint64_t id) {
   return alert;
 }
 
+inline effect::SavedJob full_job(std::uint64_t id) {
+  using Kind = effect::SavedStep::Kind;
+  effect::SavedJob job;
+  job.job = JobId(id);
+  job.kind = ActionKind::Stop;
+  job.service = "web \xc3\xbc";
+  job.steps = {{"app", Kind::Stop}, {"web \xc3\xbc", Kind::Restart}, {"app", Kind::Start}};
+  job.position = 2;
+  job.action = ActionId(std::numeric_limits<std::uint64_t>::max());
+  job.unmonitor = true;
+  job.by = "uid 1000";
+  job.cause = full_cause();
+  job.begun = wall(1'795'000'777'001);
+  return job;
+}
+
 inline SavedService full_service() {
   SavedService service;
   service.monitored = false;
@@ -156,6 +199,11 @@ inline SavedService full_service() {
   service.cron_minute = 29'916'666;
   service.boot = std::numeric_limits<std::uint64_t>::max() - 1;
   service.saved = wall(1'795'000'999'001);
+  service.starts = {.quick = std::numeric_limits<std::uint32_t>::max(),
+                    .last = wall(1'795'000'111'001),
+                    .not_before = wall(1'795'000'222'001),
+                    .restarted = true};
+  service.pause = Pause{wall(1'795'000'333'001), "the disk's \xff", "root"};
   RuleState failed;
   failed.window.bits = 0x8000000000000001;
   failed.status = RuleStatus::Failed;
@@ -163,6 +211,7 @@ inline SavedService full_service() {
   failed.failing_since = Duration{12};
   failed.clear_since = Duration{0};
   failed.changed = wall(-5);
+  failed.again.bits = 0xc000000000000003;
   failed.accepted = true;
   // In an order that is not that of the keys.
   service.rules = {{{9, 1}, failed}, {{1, 9}, RuleState{}}, {{5, 5}, RuleState{}}};
@@ -199,6 +248,14 @@ class RandomCommits {
     }
     while (!running_.empty() && pick(2) == 0) commit.ended.emplace_back(take(running_));
     while (!alerts_.empty() && pick(2) == 0) commit.handed_over.emplace_back(take(alerts_));
+    if (pick(4) == 0) jobs_.push_back(++id_);
+    for (const std::uint64_t id : jobs_) {
+      if (pick(2) == 0) continue;
+      commit.jobs.push_back(full_job(id));
+      commit.jobs.back().steps.resize(static_cast<std::size_t>(1 + pick(3)));
+      commit.jobs.back().position = static_cast<std::uint32_t>(pick(3));
+    }
+    while (!jobs_.empty() && pick(3) == 0) commit.ended_jobs.emplace_back(take(jobs_));
     return commit;
   }
 
@@ -215,6 +272,9 @@ class RandomCommits {
     SavedService service = full_service();
     service.monitored = pick(2) == 0;
     if (pick(2) == 0) service.memory = std::monostate{};
+    if (pick(3) == 0) service.memory = ProcessMemory{pick(9), pick(9)};
+    if (pick(2) == 0) service.pause.reset();
+    if (pick(2) == 0) service.starts.quick = static_cast<std::uint32_t>(pick(9));
     if (pick(2) == 0) service.cron_minute.reset();
     service.rules.resize(static_cast<std::size_t>(pick(4)));
     for (auto& [key, rule] : service.rules) rule.window.push(pick(2) == 0, 64);
@@ -224,7 +284,7 @@ class RandomCommits {
   std::mt19937 random_;
   Sequence sequence_ = 0;
   std::uint64_t id_ = 0;
-  std::vector<std::uint64_t> waiting_, running_, alerts_;
+  std::vector<std::uint64_t> waiting_, running_, alerts_, jobs_;
 };
 
 }  // namespace healer::store::test

@@ -78,7 +78,7 @@ TEST_CASE("the state is a database that says whose it is", "[store]") {
   fill(in(directory, "state"));
   Raw raw(in(directory, "state"));
   CHECK(raw("PRAGMA application_id") == "1751474540");
-  CHECK(raw("PRAGMA user_version") == "1");
+  CHECK(raw("PRAGMA user_version") == "2");
   CHECK(raw("PRAGMA journal_mode") == "wal");
   CHECK(raw("PRAGMA integrity_check") == "ok");
 }
@@ -172,6 +172,7 @@ TEST_CASE("damage beside the states moves the file aside and keeps the states", 
       auto next = commit(sequence);
       if (sequence == 1) next.services = {{"web", full_service()}, {"db", SavedService{}}};
       if (sequence == 2) next.pending = {full_exec(5), full_alert(6)};
+      if (sequence == 2) next.jobs = {full_job(7)};
       store->submit(next);
     }
     store->save_sources({{"/etc/healerrc", "text"}});
@@ -197,6 +198,7 @@ TEST_CASE("damage beside the states moves the file aside and keeps the states", 
   CHECK(state.services.size() == 2);
   CHECK(state.execs.empty());  // one of them may be over
   CHECK(state.alerts.empty());
+  CHECK(state.jobs.empty());
   CHECK(store->load_sources().value() == std::vector<SavedSource>{{"/etc/healerrc", "text"}});
   CHECK(store->history({}).value().size() == 500);
   store->submit(commit(501));
@@ -263,7 +265,7 @@ TEST_CASE("damage that only writing finds is moved aside, too", "[store]") {
   file << bytes;
   file.close();
   // What the writer has in its cache is good: a change from elsewhere makes it look again.
-  raw("PRAGMA user_version = 1");
+  raw("PRAGMA user_version = 2");
   auto next = commit(301);
   next.services.emplace_back("web", full_service());
   store->submit(next);

@@ -318,6 +318,7 @@ TEST_CASE("acts in a file that could not be read at the start are not taken up l
     auto first = commit(1);
     first.services.emplace_back("web", full_service());
     first.pending = {full_exec(5), full_alert(6)};
+    first.jobs = {full_job(7)};
     store->submit(first);
   }
   Told told;
@@ -343,6 +344,7 @@ TEST_CASE("acts in a file that could not be read at the start are not taken up l
   const auto state = store->load().value();
   CHECK(state.last_sequence == sequence + 1);
   CHECK(state.execs.empty());
+  CHECK(state.jobs.empty());
   REQUIRE(state.alerts.size() == 1);
   CHECK(state.alerts[0].alert == AlertId(9));
   CHECK(state.services.contains("web"));

@@ -92,6 +92,7 @@ class Child {
       waitpid(pid_, nullptr, 0);
     }
   }
+  [[nodiscard]] pid_t pid() const { return pid_; }
   void send(int signal) const { kill(pid_, signal); }
   /// Waits for its end; its wait status.
   int wait() {

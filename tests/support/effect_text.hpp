@@ -26,8 +26,20 @@ struct EffectText {
                        cause.rule, cause.when.time_since_epoch().count(), cause.program_status);
   }
   std::string operator()(const effect::Exec& exec) const {
-    return fmt::format("exec {} {} {} {} {} {}", exec.action.number(), exec.service.number(), to_string(exec.rule),
-                       exec.recovery, fmt::join(exec.command.arguments, " "), (*this)(*exec.cause));
+    return fmt::format("exec {} {} {} {} {} {} {}", exec.action.number(), exec.job.number(), exec.service.number(),
+                       to_string(exec.rule), exec.recovery, fmt::join(exec.command.arguments, " "),
+                       (*this)(*exec.cause));
+  }
+  std::string operator()(const effect::EndAction& end) const { return fmt::format("end {}", end.action.number()); }
+  std::string operator()(const effect::Signal& signal) const {
+    return fmt::format("signal {} {} {}", signal.pid, signal.start_ticks, signal.number);
+  }
+  std::string operator()(const effect::SavedJob& job) const {
+    std::string text = fmt::format("job {} {} {} {}/{} {}", job.job.number(), to_string(job.kind), job.service,
+                                   job.position, job.steps.size(), job.action.number());
+    for (const effect::SavedStep& step : job.steps)
+      text += fmt::format(" {}:{}", static_cast<int>(step.kind), step.service);
+    return text;
   }
   std::string operator()(const effect::Adopt& adopt) const {
     return fmt::format("adopt {} {}", adopt.action.number(), adopt.service.number());
@@ -43,9 +55,10 @@ struct EffectText {
   }
   std::string operator()(const RuleState& state) const {
     const auto ms = [](const auto& time) { return time ? time->count() : -1; };
-    return fmt::format("{:x}/{}/{}/{}/{}/{}/{}", state.window.bits, static_cast<int>(state.status), state.since_fired,
-                       ms(state.failing_since), ms(state.clear_since),
-                       state.changed ? state.changed->time_since_epoch().count() : -1, state.accepted);
+    return fmt::format("{:x}/{:x}/{}/{}/{}/{}/{}/{}", state.window.bits, state.again.bits,
+                       static_cast<int>(state.status), state.since_fired, ms(state.failing_since),
+                       ms(state.clear_since), state.changed ? state.changed->time_since_epoch().count() : -1,
+                       state.accepted);
   }
   std::string operator()(const effect::Commit& commit) const {
     std::string text = fmt::format("commit {}", commit.sequence);
@@ -64,6 +77,8 @@ struct EffectText {
     for (const auto& act : commit.pending) text += "\n  pending " + std::visit(*this, act);
     for (const ActionId id : commit.started) text += fmt::format("\n  started {}", id.number());
     for (const ActionId id : commit.ended) text += fmt::format("\n  ended {}", id.number());
+    for (const effect::SavedJob& job : commit.jobs) text += "\n  " + (*this)(job);
+    for (const JobId id : commit.ended_jobs) text += fmt::format("\n  job ended {}", id.number());
     for (const AlertId id : commit.handed_over) text += fmt::format("\n  handed over {}", id.number());
     return text;
   }

@@ -6,7 +6,8 @@
 
 namespace healer::store::test {
 
-/// Execs live for five commits, alerts for four; seven services change in turn, and one is forgotten now and then.
+/// Execs live for five commits, alerts for four, jobs for three, in which they are saved twice; seven services change
+/// in turn, and one is forgotten now and then.
 inline effect::Commit numbered_commit(Sequence number) {
   effect::Commit commit;
   commit.sequence = number;
@@ -23,6 +24,9 @@ inline effect::Commit numbered_commit(Sequence number) {
   commit.pending = {full_exec(2 * number), full_alert(2 * number + 1)};
   if (number > 3) commit.started.emplace_back(2 * (number - 3));
   if (number > 4) commit.handed_over.emplace_back(2 * (number - 4) + 1);
+  commit.jobs = {full_job(3 * number)};
+  if (number > 1) commit.jobs.push_back(full_job(3 * (number - 1)));
+  if (number > 3) commit.ended_jobs.emplace_back(3 * (number - 3));
   if (number > 5) commit.ended.emplace_back(2 * (number - 5));
   return commit;
 }

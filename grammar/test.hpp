@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// The tests of all services that are supported. Which service has which the validator says.
+#pragma once
+
+#include "grammar/common.hpp"
+
+namespace healer::grammar {
+
+/// A token that a test begins with.
+template <Kind... Kinds>
+struct test_word : token<Kinds...> {
+  static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'";
+};
+
+// clang-format off
+
+// status != 0
+// Monit takes `changed` for an operator, and the number after it for nothing: status changed 1.
+struct any_operator   : token<Kind::Operator, Kind::Equal, Kind::Changed> { static constexpr std::string_view kExpected = "an operator such as '!='"; };
+struct comparison     : token<Kind::Operator, Kind::Equal> { static constexpr std::string_view kExpected = "an operator such as '!='"; };
+struct status_word    : test_word<Kind::Status> {};
+struct status_value   : number {};
+struct tight_status   : tight<is_tight_status> {};
+struct tight_status_operator : tight<is_tight_status_operator> {};
+struct tight_operand  : tight<is_tight_operand> {};
+struct status_test    : sor<seq<status_word, sor<status_value, seq<any_operator, status_value>,
+                                extension<"an operator without blanks around it", tight_operand>>>,
+                            extension<"an operator without blanks around it", sor<tight_status, seq<tight_status_operator, status_value>>>> {};
+
+// changed status
+struct changed_word   : test_word<Kind::Changed> {};
+struct changed_status : seq<changed_word, token<Kind::Status>> {};
+
+// content = "regular expression"
+struct pattern        : sor<string_word, extension<"a pattern that begins with '/'", token<Kind::Path>>> {};
+struct content_word   : test_word<Kind::Content> {};
+struct content_test   : seq<content_word, comparison, pattern> {};
+
+// A quantity, an operator and a number: cpu > 80%, disk read 10 MB/s
+struct tight_measured : tight<is_tight_measured> {};
+struct tight_measured_operator : tight<is_tight_measured_operator> {};
+struct tight_measured_operand : tight<is_tight_measured_operand> {};
+template <typename Subject, typename... Before>
+struct measured       : sor<seq<Subject, sor<quantity, seq<any_operator, quantity>,
+                                extension<"an operator without blanks around it", tight_measured_operand, opt<unit_of_quantity>>>>,
+                            seq<Before..., extension<"an operator without blanks around it",
+                                sor<seq<tight_measured, opt<unit_of_quantity>>, seq<tight_measured_operator, quantity>>>>> {};
+
+// These stand side by side in Monit, though only the last of them counts there.
+struct resource_word  : test_word<Kind::Cpu, Kind::CpuPart, Kind::TotalCpu, Kind::Memory, Kind::TotalMemory, Kind::Swap, Kind::Children, Kind::Threads> {};
+struct load_word      : test_word<Kind::LoadAverage> {};
+struct disk_word      : test_word<Kind::Disk> {};
+struct access_word    : test_word<Kind::Read, Kind::Write> {};
+struct access_after_disk : token<Kind::Read, Kind::Write> {};
+struct resource       : sor<resource_word, seq<load_word, opt<token<Kind::Core>>>, seq<disk_word, access_after_disk>, access_word> {};
+struct resource_test  : measured<resource, opt<disk_word>> {};
+
+// These stand alone.
+struct descriptors_word : test_word<Kind::FileDescriptors> {};
+struct total_word     : test_word<Kind::Total> {};
+struct uptime_word    : test_word<Kind::Uptime> {};
+struct lone_quantity  : sor<descriptors_word, seq<total_word, token<Kind::FileDescriptors>>, uptime_word> {};
+struct lone_test      : measured<lone_quantity, opt<total_word>> {};
+
+// exist, not exist
+struct exist_test     : sor<test_word<Kind::Exist>, seq<test_word<Kind::Not>, token<Kind::Exist>>> {};
+
+// failed uid root, failed security attribute "S"
+struct failed_word    : test_word<Kind::Failed> {};
+struct owner_test     : seq<failed_word, token<Kind::Uid, Kind::Euid, Kind::Gid>, owner_name> {};
+struct attribute_value: sor<string_word, path_word> {};
+struct attribute_test : seq<failed_word, token<Kind::Security>, token<Kind::Attribute>, attribute_value> {};
+
+// changed pid, changed ppid
+struct changed_pid    : seq<changed_word, token<Kind::Pid, Kind::Ppid>> {};
+
+// 3 restarts within 5 cycles
+struct restart_count  : test_word<Kind::Number> {};
+struct restart_window : seq<number, cycle_word> {};
+struct tight_window   : tight<is_tight_cycles> {};
+struct restarts_test  : seq<restart_count, token<Kind::Restart>, sor<restart_window,
+                            extension<"a count of cycles without a blank before 'cycles'", tight_window>>> {};
+// clang-format on
+
+}  // namespace healer::grammar

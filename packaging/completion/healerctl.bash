@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+# Completion of healerctl for bash: commands, options, and the services, groups and jobs that the daemon knows.
+
+# Adds those of the lines of standard input that begin with the word at hand, quoted for the shell.
+_healerctl_offer() {
+  local line
+  while IFS= read -r line; do
+    [[ -n $line && $line == "$1"* ]] && COMPREPLY+=("$(printf '%q' "$line")")
+  done
+}
+
+# Asks the daemon; one that does not answer at once is none.
+_healerctl_ask() {
+  timeout 2 "${_healerctl_words[@]}" "$@" 2>/dev/null
+}
+
+_healerctl() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local everywhere="--help --socket --json --color --no-color"
+  local -a _healerctl_words=("${COMP_WORDS[0]}")
+  local command="" second="" index options=""
+  COMPREPLY=()
+
+  for ((index = 1; index < COMP_CWORD; ++index)); do
+    case ${COMP_WORDS[index]} in
+      --socket)
+        ((++index))
+        [[ ${COMP_WORDS[index]} == "=" ]] && ((++index))  # bash makes three words of --socket=PATH
+        _healerctl_words+=(--socket "${COMP_WORDS[index]}")
+        ;;
+      -*) ;;
+      *)
+        if [[ -z $command ]]; then
+          command=${COMP_WORDS[index]}
+        elif [[ -z $second ]]; then
+          second=${COMP_WORDS[index]}
+        fi
+        ;;
+    esac
+  done
+
+  case $previous in
+    -g | --group)
+      _healerctl_offer "$current" < <(_healerctl_ask names --groups)
+      return
+      ;;
+    --socket | --state | --script)
+      compopt -o default 2>/dev/null
+      return
+      ;;
+    -n | --lines | --since | --reason) return ;;
+  esac
+
+  case $command in
+    "")
+      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history jobs report graph names ping start \
+        stop restart monitor unmonitor validate pause resume accept reload quit procmatch simulate)
+      options="--version"
+      ;;
+    summary | status) options="--failed --exit-code --group" ;;
+    graph) options="--dot --svg --group" ;;
+    pause) options="--reason --group" ;;
+    explain | start | stop | restart | monitor | unmonitor | validate | resume | accept) options="--group" ;;
+    history) options="--since --lines --follow --state" ;;
+    names) options="--groups" ;;
+    simulate) options="--script" ;;
+  esac
+  if [[ $current == -* ]]; then
+    _healerctl_offer "$current" < <(printf '%s\n' $options $everywhere)
+    return
+  fi
+
+  case $command in
+    history) [[ -z $second ]] && _healerctl_offer "$current" < <(_healerctl_ask names) ;;
+    summary | status | explain | graph | start | stop | restart | monitor | unmonitor | validate | pause | resume | accept)
+      _healerctl_offer "$current" < <(_healerctl_ask names)
+      [[ $command == @(explain|graph|summary|status) ]] || _healerctl_offer "$current" <<<all
+      [[ $command == pause ]] && _healerctl_offer "$current" <<<for
+      ;;
+    report)
+      [[ -z $second ]] &&
+        _healerctl_offer "$current" < <(printf '%s\n' up down initialising unmonitored total)
+      ;;
+    jobs)
+      if [[ -z $second ]]; then
+        _healerctl_offer "$current" < <(printf '%s\n' follow cancel)
+      elif [[ $second == @(follow|cancel) ]]; then
+        _healerctl_offer "$current" < <(_healerctl_ask jobs | sed -n 's/^\([0-9][0-9]*\) .*/\1/p')
+      fi
+      ;;
+    simulate) compopt -o default 2>/dev/null ;;
+  esac
+  return 0
+}
+
+complete -F _healerctl healerctl

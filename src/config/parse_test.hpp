@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The tokens of a test to its tree, where there is more to it than taking a word.
+#pragma once
+
+#include <string_view>
+
+#include "config/parse_build.hpp"
+#include "config/syntax.hpp"
+
+namespace healer::config::parsing {
+
+/// What an operator says; Equal for `changed` and for what is none.
+[[nodiscard]] ComparisonWord comparison_of(std::string_view word);
+
+/// `status != 0` in its tokens: with or without an operator, with or without blanks.
+[[nodiscard]] StatusSyntax status_of(const Build& build, TokenRange at);
+
+/// `disk read > 10 MB/s` in its tokens, the same. What Monit would not take in this place is noted.
+[[nodiscard]] ResourceSyntax resource_of(Build& build, TokenRange at);
+
+}  // namespace healer::config::parsing

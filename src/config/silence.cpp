@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "config/silence.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include <spdlog/fmt/fmt.h>
+
+namespace healer::config {
+namespace {
+
+using Act = ActionSyntax::Kind;
+
+/// Whether the rule's own action finds a process to end: not where it is gone, nor where it keeps dying.
+bool may_find_process(const IfSyntax& rule) {
+  return std::ranges::none_of(rule.condition, [](const TermSyntax& term) {
+    const auto* exist = std::get_if<ExistSyntax>(&term.test);
+    return (exist != nullptr && exist->negated) || std::holds_alternative<RestartsSyntax>(term.test);
+  });
+}
+
+bool is_quoted(const ServiceProgramSyntax* program) {
+  return program != nullptr && program->command.single_quoted_with_arguments;
+}
+
+class Silences {
+ public:
+  Silences(CheckSyntax::Kind kind, const ServicePrograms& programs) : kind_(kind), programs_(programs) {}
+
+  std::vector<Silence> of(const IfSyntax& rule) {
+    condition(rule);
+    action(rule.action, may_find_process(rule));
+    if (rule.recovery) action(rule.recovery->action, true);
+    return std::move(found_);
+  }
+
+ private:
+  void condition(const IfSyntax& rule) {
+    if (rule.condition.size() > 1 && stands_in_row(rule))
+      add({rule.condition.front().range.file, rule.condition.front().range.begin, rule.condition.back().range.end},
+          "Monit forgets all but the last of these conditions");
+    if (kind_ != CheckSyntax::Kind::Process) return;
+    for (const TermSyntax& term : rule.condition)
+      if (const auto* resource = std::get_if<ResourceSyntax>(&term.test);
+          resource != nullptr && resource->name.value.starts_with("loadavg"))
+        add(term.range, "Monit takes this test of a process but never makes it", "'check system' has it, too");
+  }
+
+  void action(const ActionSyntax& action, bool finds_process) {
+    if (action.command.single_quoted_with_arguments)
+      add(action.command.range, "to Monit all of this is the name of a program: there nothing is run",
+          "in double quotes it is a command to both", true);
+    const auto& [start, stop, restart] = programs_;
+    const bool ends = action.kind == Act::Stop || (action.kind == Act::Restart && restart == nullptr);
+    if (kind_ == CheckSyntax::Kind::Process && ends && stop == nullptr && finds_process)
+      add(action.range, "without a stop program Monit does nothing here while the process runs",
+          "healer ends it by a signal");
+    const bool starts = action.kind == Act::Start || (action.kind == Act::Restart && restart == nullptr);
+    if ((action.kind == Act::Restart && is_quoted(restart)) || (ends && is_quoted(stop)) ||
+        (starts && is_quoted(start)))
+      add(action.range, "to Monit there is no program for this: its arguments are in single quotes",
+          "in double quotes it is a command to both", true);
+  }
+
+  void add(const SourceRange& range, std::string message, std::string remedy = {}, bool is_by_quotes = false) {
+    found_.push_back({range, std::move(message), std::move(remedy), is_by_quotes});
+  }
+
+  CheckSyntax::Kind kind_;
+  const ServicePrograms& programs_;
+  std::vector<Silence> found_;
+};
+
+}  // namespace
+
+bool stands_in_row(const IfSyntax& rule) {
+  return std::ranges::all_of(rule.condition, [](const TermSyntax& term) {
+    const auto* resource = std::get_if<ResourceSyntax>(&term.test);
+    return resource != nullptr && resource->name.value != "uptime" &&
+           !resource->name.value.ends_with("filedescriptors");
+  });
+}
+
+std::vector<Silence> silences(CheckSyntax::Kind kind, const ServicePrograms& programs, const IfSyntax& rule) {
+  return Silences(kind, programs).of(rule);
+}
+
+ServicePrograms programs_of(const CheckSyntax& check) {
+  ServicePrograms programs;
+  for (const ServiceStatement& statement : check.statements) {
+    const auto* program = std::get_if<ServiceProgramSyntax>(&statement);
+    if (program == nullptr) continue;
+    switch (program->kind) {
+      case ServiceProgramSyntax::Kind::Start: programs.start = program; break;
+      case ServiceProgramSyntax::Kind::Stop: programs.stop = program; break;
+      case ServiceProgramSyntax::Kind::Restart: programs.restart = program; break;
+    }
+  }
+  return programs;
+}
+
+bool tests_existence(const CheckSyntax& check) {
+  const auto is_exist = [](const TermSyntax& term) { return std::holds_alternative<ExistSyntax>(term.test); };
+  return std::ranges::any_of(check.statements, [&](const ServiceStatement& statement) {
+    const auto* rule = std::get_if<IfSyntax>(&statement);
+    return rule != nullptr && std::ranges::any_of(rule->condition, is_exist);
+  });
+}
+
+}  // namespace healer::config

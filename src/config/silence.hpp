@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Where Monit accepts a rule and silently does less than it says. Such a rule comes alive in healer, so it is dormant
+// at first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/syntax.hpp"
+
+namespace healer::config {
+
+/// The programs of a service that count: the last of each kind. Null where there is none.
+struct ServicePrograms {
+  const ServiceProgramSyntax* start = nullptr;
+  const ServiceProgramSyntax* stop = nullptr;
+  const ServiceProgramSyntax* restart = nullptr;
+};
+[[nodiscard]] ServicePrograms programs_of(const CheckSyntax& check);
+
+/// Why a rule does nothing, or less, in Monit.
+struct Silence {
+  SourceRange range;
+  std::string message;
+  std::string remedy;         ///< what else there is to say; may be empty
+  bool is_by_quotes = false;  ///< other quotes would wake it
+};
+[[nodiscard]] std::vector<Silence> silences(CheckSyntax::Kind kind, const ServicePrograms& programs,
+                                            const IfSyntax& rule);
+
+/// Conditions are lists: an error, but a warning where Monit takes the rule.
+inline constexpr const char* kNoGroups = "parentheses do not group conditions";
+inline constexpr const char* kNoGroupsRemedy = "'and' binds tighter than 'or'; write it out";
+
+/// Whether Monit takes the tests of a condition side by side: tests of resources, of which the last counts there.
+[[nodiscard]] bool stands_in_row(const IfSyntax& rule);
+
+/// Whether a rule of the service says what to do when its process is there, or is not.
+[[nodiscard]] bool tests_existence(const CheckSyntax& check);
+
+}  // namespace healer::config

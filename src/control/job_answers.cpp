@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "control/job_answers.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "control/views.hpp"
+
+namespace healer::control {
+namespace {
+
+std::string header(const DaemonHooks& daemon, Verb verb) {
+  return header_line(verb, view_daemon(daemon.engine, daemon.version, daemon.now()));
+}
+
+class JobsAnswer : public Answer {
+ public:
+  explicit JobsAnswer(const DaemonHooks& daemon)
+      : header_(header(daemon, Verb::Jobs)), jobs_(view_jobs(daemon.engine, daemon.now())) {}
+
+  Next pull(std::string& out, std::size_t budget) override {
+    out += std::exchange(header_, {});
+    for (; next_ < jobs_.size(); ++next_) {
+      if (out.size() >= budget) return Next::More;
+      out += item_line(jobs_[next_]);
+    }
+    out += end_line(Done{true, ""});
+    return Next::Done;
+  }
+
+ private:
+  std::string header_;
+  std::vector<JobView> jobs_;
+  std::size_t next_ = 0;
+};
+
+/// Reads page after page; between two of them it looks at the engine whether the program still runs.
+class FollowAnswer : public Answer {
+ public:
+  FollowAnswer(const DaemonHooks& daemon, OutputReader& reader, std::uint64_t id, std::shared_ptr<void> place,
+               Wake wake)
+      : daemon_(daemon), reader_(reader), id_(id), held_(std::move(place)), wake_(std::move(wake)) {}
+
+  Next pull(std::string& out, std::size_t budget) override {
+    if (!std::exchange(begun_, true)) out += header(daemon_, Verb::Follow);
+    while (out.size() < budget) {
+      if (page_) {
+        const auto text = page_->take();
+        if (!text) return Next::Waiting;
+        place_ = std::move(page_->place());
+        page_.reset();
+        if (!text->empty()) {
+          told_.text = *text;
+          out += item_line(told_);
+        } else if (last_) {
+          told_.action = 0;
+        }
+      }
+      if (!ask()) {
+        out += end_line(Done{true, ""});
+        return Next::Done;
+      }
+    }
+    return Next::More;
+  }
+
+ private:
+  /// Asks for what comes next; false where nothing will come any more.
+  bool ask() {
+    const auto job = view_job(daemon_.engine, id_, daemon_.now());
+    if (told_.action == 0) {
+      if (!job) return false;
+      // Between two programs there is nothing to read: an empty page is time that passes.
+      place_ = {};
+      if (job->action != 0) place_.path = daemon_.output_path(engine::ActionId{job->action});
+      told_ = {.action = job->action, .service = job->service, .doing = job->doing, .text = {}};
+    }
+    last_ = told_.action != 0 && (!job || job->action != told_.action);
+    page_ = reader_.ask(std::move(place_), last_, wake_);
+    return true;
+  }
+
+  const DaemonHooks& daemon_;
+  OutputReader& reader_;
+  std::uint64_t id_;
+  std::shared_ptr<void> held_;
+  Wake wake_;
+  OutputView told_;  ///< whose program is read; action 0: none
+  OutputReader::Place place_;
+  std::shared_ptr<OutputReader::Page> page_;
+  bool last_ = false;  ///< the program had ended when the page was asked for
+  bool begun_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Answer> answer_jobs(const DaemonHooks& daemon) { return std::make_unique<JobsAnswer>(daemon); }
+
+std::unique_ptr<Answer> answer_follow(const DaemonHooks& daemon, OutputReader& reader, std::uint64_t id,
+                                      std::shared_ptr<void> place, Wake wake) {
+  return std::make_unique<FollowAnswer>(daemon, reader, id, std::move(place), std::move(wake));
+}
+
+}  // namespace healer::control

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "control/output_reader.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+constexpr std::string_view kLeftOut = "\n[... output left out ...]\n";
+constexpr std::size_t kShown = 256;  // of what was told: enough to know the place again
+
+class File {
+ public:
+  explicit File(const std::string& path)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  /// Bytes of a regular file; nothing where it is none, or not there.
+  [[nodiscard]] std::optional<std::uint64_t> size() const {
+    struct stat facts {};
+    if (descriptor_ < 0 || ::fstat(descriptor_, &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+    return static_cast<std::uint64_t>(facts.st_size);
+  }
+  /// Where the first bytes from `offset` on are that are no hole.
+  [[nodiscard]] std::uint64_t data_from(std::uint64_t offset) const {
+    const off_t found = ::lseek(descriptor_, static_cast<off_t>(offset), SEEK_DATA);
+    return found < 0 ? offset : static_cast<std::uint64_t>(found);
+  }
+  [[nodiscard]] std::string read(std::uint64_t offset, std::size_t most) const {
+    std::string text(most, '\0');
+    const ssize_t count = ::pread(descriptor_, text.data(), text.size(), static_cast<off_t>(offset));
+    text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return text;
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// How many bytes at the end of `text` may be the beginning of a character.
+std::size_t unfinished(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0U) == 0x80U) continue;  // in the middle of one
+    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+/// The file has become smaller than it was: its middle was taken out at the program's end. Goes on behind what was told
+/// last, or, where that was taken out too, behind the gap. Returns what is said in place of that.
+std::string_view find_again(OutputReader::Place& place, const File& file, std::uint64_t size) {
+  const std::string text = file.read(0, static_cast<std::size_t>(size));
+  const std::size_t gap = text.find(kLeftOut);
+  place.size = size;
+  if (gap != std::string::npos && place.offset <= gap) return {};  // what comes before it is as it was
+  const std::size_t told = text.rfind(place.shown);
+  if (told != std::string::npos) {
+    place.offset = told + place.shown.size();
+    return {};
+  }
+  place.offset = gap == std::string::npos ? size : gap + kLeftOut.size();
+  return kLeftOut;
+}
+
+}  // namespace
+
+std::string OutputReader::read(Place& place, bool last) {
+  const File file(place.path);
+  const std::optional<std::uint64_t> size = file.size();
+  std::string text;
+  if (size && *size < place.size) text += find_again(place, file, *size);
+  if (size && *size > place.offset) {
+    place.size = *size;
+    const std::uint64_t data = file.data_from(place.offset);
+    std::string bytes = file.read(data, kPage);
+    const bool hole = data > place.offset || bytes.starts_with('\0');
+    place.offset = data + bytes.size();
+    if (hole) {
+      // Of its last block the first part was only wiped.
+      text += kLeftOut;
+      bytes.erase(0, std::min(bytes.find_first_not_of('\0'), bytes.size()));
+    }
+    place.shown += bytes;
+    place.shown.erase(0, place.shown.size() - std::min(place.shown.size(), kShown));
+    place.rest += bytes;
+  }
+  const std::size_t held = last ? 0 : unfinished(place.rest);
+  text.append(place.rest, 0, place.rest.size() - held);
+  place.rest.erase(0, place.rest.size() - held);
+  return text;
+}
+
+std::optional<std::string> OutputReader::Page::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(text_, std::nullopt);
+}
+
+OutputReader::~OutputReader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::shared_ptr<OutputReader::Page> OutputReader::ask(Place place, bool last, Wake wake) {
+  auto page = std::make_shared<Page>();
+  page->place_ = std::move(place);
+  page->last_ = last;
+  page->until_ = std::chrono::steady_clock::now() + kPatience;
+  page->wake_ = std::move(wake);
+  {
+    const std::lock_guard lock(mutex_);
+    pages_.push_back(page);
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  changed_.notify_all();
+  return page;
+}
+
+void OutputReader::run() {
+  for (;;) {
+    std::list<std::weak_ptr<Page>> round;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || !pages_.empty(); });
+      if (stopping_) return;
+      round.swap(pages_);
+    }
+    std::list<std::weak_ptr<Page>> waiting;
+    for (const auto& asked : round) {
+      const std::shared_ptr<Page> page = asked.lock();
+      if (!page) continue;
+      std::string text = read(page->place_, page->last_);
+      if (text.empty() && !page->last_ && std::chrono::steady_clock::now() < page->until_) {
+        waiting.push_back(asked);
+        continue;
+      }
+      {
+        const std::lock_guard lock(page->mutex_);
+        page->text_ = std::move(text);
+      }
+      page->wake_();
+    }
+    if (waiting.empty()) continue;
+    std::unique_lock lock(mutex_);
+    // A page that is asked for meanwhile is looked at now; the others are a little early then.
+    if (pages_.empty()) changed_.wait_for(lock, kLook, [this] { return stopping_ || !pages_.empty(); });
+    pages_.splice(pages_.end(), waiting);
+  }
+}
+
+}  // namespace healer::control

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Services, dependencies and rules as a graph for graphviz.
+#include <map>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "control/render.hpp"
+#include "control/render_parts.hpp"
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+constexpr std::size_t kLabelWidth = 40;  // of a rule's text: longer lines are broken
+
+/// A quoted string of the language, in which a label's backslashes stand for themselves.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (c == '\n') {
+      result += "\\n";
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+/// Text that came from elsewhere, without what a viewer might obey.
+std::string plain(std::string_view text) { return printable(text); }
+
+std::string broken(std::string_view text) {
+  std::string result;
+  std::size_t column = 0;
+  for (const char c : text) {
+    const bool end = c == ' ' && column >= kLabelWidth;
+    result += end ? '\n' : c;
+    column = end ? 0 : column + 1;
+  }
+  return result;
+}
+
+std::string service_label(const ServiceStatus& service) {
+  std::string label = plain(service.name) + "\n" + plain(service.kind) + ", " + plain(service.state);
+  if (service.job) label += "\n" + plain(service.job->kind) + ": " + plain(service.job->doing);
+  if (service.pause) label += "\npaused";
+  return label;
+}
+
+}  // namespace
+
+std::string render_dot(std::span<const ServiceStatus> services) {
+  std::string text =
+      "digraph healer {\n"
+      "  rankdir=LR;\n"
+      "  node [shape=box, style=filled, fontname=\"sans-serif\", fontsize=11];\n"
+      "  edge [fontname=\"sans-serif\", fontsize=9];\n";
+  std::map<std::string, std::string> nodes;  // by name in lower case
+  for (const ServiceStatus& service : services)
+    nodes.emplace(to_lower(service.name), fmt::format("s{}", nodes.size() + 1));
+  std::string edges;
+  for (const ServiceStatus& service : services) {
+    const std::string node = nodes.at(to_lower(service.name));
+    text += fmt::format("  {} [label={}, fillcolor={}];\n", node, quoted(service_label(service)),
+                        quoted(fill_of(service.state)));
+    int number = 0;
+    for (const RuleView& rule : service.rules) {
+      const std::string own = fmt::format("{}r{}", node, ++number);
+      text += fmt::format("  {} [label={}, shape=note, fontsize=9, fillcolor={}];\n", own,
+                          quoted(broken(plain(rule.text))), quoted(fill_of(rule.state)));
+      edges += fmt::format("  {} -> {} [style=dotted, arrowhead=none];\n", node, own);
+    }
+    for (const std::string& name : service.depends) {
+      // One that was not chosen is drawn without its state.
+      const auto [needed, added] = nodes.emplace(to_lower(name), fmt::format("s{}", nodes.size() + 1));
+      if (added) text += fmt::format("  {} [label={}, style=dashed];\n", needed->second, quoted(plain(name)));
+      edges += fmt::format("  {} -> {} [label=\"needs\"];\n", node, needed->second);
+    }
+  }
+  return text + edges + "}\n";
+}
+
+}  // namespace healer::control

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "control/render_parts.hpp"
+
+#include <algorithm>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "control/render_text.hpp"
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+constexpr std::size_t kRoom = 18;  // of the last column of a table, before spare ones are left out for it
+
+}  // namespace
+
+std::string_view ellipsis(const Style& style) { return style.unicode ? "\u2026" : "..."; }
+
+std::string_view colour_of(std::string_view word) {
+  if (word == "failed" || word == "error") return "1;31";
+  if (word == "failing" || word == "warning") return "33";
+  if (word == "running" || word == "ok") return "32";
+  if (word == "unmonitored" || word == "debug") return "2";
+  if (word == "initialising") return "36";
+  return "";
+}
+
+std::string_view fill_of(std::string_view state) {
+  if (state == "failed") return "#f4a6a0";
+  if (state == "failing") return "#f7dc8b";
+  if (state == "running" || state == "ok") return "#b7e1b0";
+  if (state == "initialising") return "#b5dbe8";
+  return "#dddddd";
+}
+
+std::string paint(std::string text, std::string_view code, const Style& style) {
+  if (!style.colour || code.empty() || text.empty()) return text;
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+std::string clock_time(WallTime when, const Style& style) { return format_civil(style.civil(when)); }
+
+std::string ago(WallTime when, const Style& style) {
+  const Duration age = style.now - when;
+  // The daemon's clock and ours are one; what is a moment ahead happened just now.
+  return age < seconds{1} ? "just now" : format_duration(std::chrono::floor<seconds>(age)) + " ago";
+}
+
+std::string lasting(WallTime since, const Style& style) {
+  return format_duration(std::chrono::floor<seconds>(std::max(style.now - since, Duration{0})));
+}
+
+std::string whole_seconds(Duration duration) {
+  return format_duration(std::chrono::ceil<seconds>(std::max(duration, Duration{0})));
+}
+
+std::string hanging(std::string_view first, std::string_view text, const Style& style) {
+  const std::size_t indent = display_width(first);
+  const std::size_t room = style.width == 0 ? 0 : style.width > indent + 8 ? style.width - indent : 8;
+  std::string result;
+  for (const std::string& line : wrap(text, room)) {
+    result += result.empty() ? std::string(first) : std::string(indent, ' ');
+    result += line;
+    result += '\n';
+  }
+  return result;
+}
+
+std::string field(std::string_view label, std::string_view text, const Style& style) {
+  return hanging(fmt::format("  {:<{}}", label, kLabel), printable(text), style);
+}
+
+std::string job_text(const JobView& job) {
+  std::string text = fmt::format("step {} of {}, {}, waits for {}", job.step, job.steps, job.doing, job.waits_for);
+  if (job.pid != 0) text += fmt::format(" (pid {})", job.pid);
+  text += fmt::format(", for {}", format_duration(std::chrono::floor<seconds>(job.age)));
+  return text + fmt::format(", by {}", job.by == "rule" ? "a rule" : job.by);
+}
+
+std::string table(std::vector<Column> columns, const Style& style) {
+  if (style.width != 0 && style.width < kNarrow) std::erase_if(columns, [](const Column& one) { return one.spare; });
+  for (Column& column : columns) {
+    column.width = display_width(column.title);
+    for (const std::string& cell : column.cells) column.width = std::max(column.width, display_width(cell));
+    if (column.most != 0) column.width = std::min(column.width, column.most);
+  }
+  const std::size_t rows = columns.empty() ? 0 : columns.front().cells.size();
+  const auto used = [&columns] {
+    std::size_t sum = 0;
+    for (const Column& column : columns) sum += &column == &columns.back() ? 0 : column.width + 2;
+    return sum;
+  };
+  if (style.width != 0 && !columns.empty()) {
+    // The last column says most.
+    while (used() + std::min(kRoom, columns.back().width) > style.width) {
+      const auto spare = std::find_if(columns.rbegin(), columns.rend(), [](const Column& one) { return one.spare; });
+      if (spare == columns.rend()) break;
+      columns.erase(spare.base() - 1);
+    }
+    if (used() + 8 > style.width) {
+      columns.pop_back();
+    } else {
+      columns.back().width = std::min(columns.back().width, style.width - used());
+    }
+  }
+  const std::string next_line = "\n" + std::string(used(), ' ');
+  const auto add = [&](std::string& line, const Column& column, std::string_view text, std::string_view colour) {
+    const bool last = &column == &columns.back();
+    if (last && column.whole && style.width != 0) {
+      std::string_view separator = "";
+      for (std::string& part : wrap(text, column.width)) {
+        line += separator;
+        line += paint(std::move(part), colour, style);
+        separator = next_line;
+      }
+      return;
+    }
+    std::string cell = cut(text, column.width, ellipsis(style));
+    const std::size_t blanks = last ? 0 : column.width - display_width(cell) + 2;
+    line += paint(std::move(cell), colour, style);
+    line.append(blanks, ' ');
+  };
+  std::string text;
+  for (std::size_t row = 0; row <= rows; ++row) {
+    std::string line;
+    for (const Column& column : columns)
+      add(line, column, row == 0 ? column.title : column.cells[row - 1],
+          row == 0 ? std::string_view{} : column.colours[row - 1]);
+    while (line.ends_with(' ')) line.pop_back();
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace healer::control

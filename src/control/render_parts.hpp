@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// What all renderings are made of: colours, times for people, labelled lines, tables. Pure.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "control/render.hpp"
+
+namespace healer::control {
+
+inline constexpr std::size_t kLabel = 11;   ///< columns of the labels of a block
+inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what matters
+
+[[nodiscard]] std::string_view ellipsis(const Style& style);
+/// The escape of a state or a severity; empty where it needs none.
+[[nodiscard]] std::string_view colour_of(std::string_view word);
+/// The colour of a state in a picture.
+[[nodiscard]] std::string_view fill_of(std::string_view state);
+[[nodiscard]] std::string paint(std::string text, std::string_view code, const Style& style);
+
+[[nodiscard]] std::string clock_time(WallTime when, const Style& style);
+/// "3 s ago".
+[[nodiscard]] std::string ago(WallTime when, const Style& style);
+/// For how long since then, in whole seconds.
+[[nodiscard]] std::string lasting(WallTime since, const Style& style);
+[[nodiscard]] std::string whole_seconds(Duration duration);
+
+/// `text` broken to the style's width, each line after `first` or, from the second on, after as many blanks.
+[[nodiscard]] std::string hanging(std::string_view first, std::string_view text, const Style& style);
+/// A labelled line of a block.
+[[nodiscard]] std::string field(std::string_view label, std::string_view text, const Style& style);
+/// What a look has measured, a line for each topic, one quantity in two units told once: "memory 12.5 MB (0.3%)".
+[[nodiscard]] std::string measured_field(std::span<const MeasureView> measured, const Style& style);
+/// "step 2 of 5, start db, waits for its program to end (pid 4242), for 3 s, by root".
+[[nodiscard]] std::string job_text(const JobView& job);
+
+struct Column {
+  std::string_view title;
+  std::size_t most = 0;  ///< columns; what is wider is cut; 0: no limit
+  bool spare = false;    ///< left out where there is no room
+  bool whole = false;    ///< of the last column: broken into lines, not cut
+  std::vector<std::string> cells{};
+  std::vector<std::string_view> colours{};
+  std::size_t width = 0;
+
+  /// Requires: printable text.
+  void add(std::string cell, std::string_view colour = {}) {
+    cells.push_back(std::move(cell));
+    colours.push_back(colour);
+  }
+};
+
+/// The columns side by side under their titles. Spare ones are left out where the last would get too little; the last
+/// one is cut to the terminal, or left out where there is still no room for it.
+[[nodiscard]] std::string table(std::vector<Column> columns, const Style& style);
+
+}  // namespace healer::control

@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: MIT
+// Starts, stops and restarts: how a job goes from step to step (the model is in job.hpp), and the commands of people
+// for them.
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/cause.hpp"
+#include "engine/evaluate.hpp"
+#include "engine/turn.hpp"
+
+namespace healer::engine {
+namespace {
+
+using StepKind = effect::SavedStep::Kind;
+
+constexpr Duration kFirstPause{20};  // between the looks of a job; doubles
+constexpr Duration kLongestPause{500};
+constexpr Duration kKillGrace{2000};
+constexpr Duration kClearPause{100};
+constexpr std::size_t kMostTold = 20;
+constexpr std::string_view kRule = "rule";
+
+const std::optional<Command>& program_of(const ServiceBlock& block, StepKind kind) {
+  switch (kind) {
+    case StepKind::Stop: return block.stop;
+    case StepKind::Start: return block.start;
+    case StepKind::Restart: break;
+  }
+  return block.restart;
+}
+
+Duration timeout_of(const ServiceBlock& block, StepKind kind, const Limits& limits) {
+  const std::optional<Command>& program = program_of(block, kind);
+  if (program && program->timeout > Duration{0}) return program->timeout;
+  return kind == StepKind::Stop    ? limits.stop_timeout
+         : kind == StepKind::Start ? limits.start_timeout
+                                   : limits.restart_timeout;
+}
+
+std::string_view verb(StepKind kind) {
+  return kind == StepKind::Stop ? "stop" : kind == StepKind::Start ? "start" : "restart";
+}
+
+}  // namespace
+
+// ---- begin and end ------------------------------------------------------------------------------------------------
+
+/// A rule wants its service started, stopped or restarted: now, if nothing is in the way; else this is recorded, and
+/// tried again when that has gone (`again`; actions on a recovery or a change come once).
+void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, bool again,
+                      Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (state.job) return;
+  if (kind != ActionKind::Stop) {
+    state.starts.restarted = true;
+    turn.save(id);
+  }
+  std::string why = obstacle(id, kind, turn.now);
+  if (why.empty())
+    return begin_job({.kind = kind, .services = {id}, .by = std::string(kRule), .cause = std::move(cause)}, turn);
+  if (!again) {
+    turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
+                fmt::format("{} not done: {}", to_string(kind), why));
+    return;
+  }
+  if (const auto wait = backing_off(id, turn.now); wait && kind != ActionKind::Stop)
+    look_later(id, Reason::Again, turn.now.mono + *wait);
+  if (why == state.waits) return;
+  turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
+              fmt::format("{} waits: {}", to_string(kind), why));
+  state.waits = std::move(why);
+}
+
+/// Why a rule's start, stop or restart of a service cannot begin now; empty: it can.
+std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
+  const auto busy = [this](ServiceId other) {
+    const Job& job = jobs_.at(services_[other.index()].job->number());
+    return fmt::format("the {} of {} is under way", to_string(job.kind), graph_->at(job.service).name);
+  };
+  for (const ServiceId dependent : dependents_of(*graph_, id))
+    if (kind != ActionKind::Start && services_[dependent.index()].job) return busy(dependent);
+  if (kind == ActionKind::Stop) return {};
+  for (const ServiceId needed : requirements_of(*graph_, id)) {
+    const ServiceState& state = services_[needed.index()];
+    const ServiceBlock& block = graph_->at(needed);
+    if (state.job) return busy(needed);
+    if (block.kind != ServiceKind::Process || !state.monitored) continue;
+    if (!state.last) return fmt::format("it depends on {}, which has not been looked at yet", block.name);
+    if (state.died || process_of(*state.last) == nullptr)
+      return fmt::format("it depends on {}, which is not running", block.name);
+  }
+  if (!graph_->at(id).can_start()) return "it has no start program";
+  const StartHistory& starts = services_[id.index()].starts;
+  if (backing_off(id, now))
+    return fmt::format("{} start{} in a row did not last", starts.quick, starts.quick == 1 ? "" : "s");
+  return {};
+}
+
+void Engine::begin_job(Order order, Turn& turn) {
+  std::vector<bool> takes_part(services_.size());
+  for (const ServiceId id : graph_->order) {
+    const ServiceBlock& block = graph_->at(id);
+    const bool left_alone = block.activity == ServiceBlock::Activity::Passive || paused(id, turn.now);
+    // What could not be started again is not stopped for the sake of another.
+    takes_part[id.index()] =
+        order.kind == ActionKind::Stop || (services_[id.index()].monitored && !left_alone && block.can_start());
+  }
+  std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, takes_part);
+  // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
+  // as long as it is monitored.
+  std::erase_if(steps, [&](const JobStep& step) {
+    if (order.kind != ActionKind::Start || std::ranges::find(order.services, step.service) != order.services.end())
+      return false;
+    return order.by == kRule ||
+           (graph_->at(step.service).kind != ServiceKind::Process && services_[step.service.index()].monitored);
+  });
+
+  const JobId id{next_id_++};
+  Job& job = jobs_[id.number()];
+  job = {.id = id,
+         .kind = order.kind,
+         .service = order.services.front(),
+         .steps = std::move(steps),
+         .named = std::move(order.services),
+         .begun = turn.now.mono,
+         .unmonitor = order.kind == ActionKind::Stop,
+         .by = std::move(order.by),
+         .cause = std::move(order.cause)};
+  if (order.asked_by) job.asked_by.push_back(*order.asked_by);
+  std::vector<std::string> told;
+  for (const JobStep& step : job.steps) {
+    ServiceState& state = services_[step.service.index()];
+    state.job = id;
+    state.waits.clear();
+    cancel_flight(step.service, turn);
+    finish_validate(step.service, false, turn);
+    if (order.kind == ActionKind::Start && job.by != kRule) monitor(step.service, job.by, turn);
+    if (told.size() < kMostTold) told.push_back(describe_step(*graph_, step));
+  }
+  if (told.size() < job.steps.size()) told.emplace_back("...");
+  turn.record(RecordKind::JobStarted, Severity::Info, graph_->at(job.service).name,
+              fmt::format("{} by {}: {}", to_string(job.kind), job.by, fmt::join(told, ", ")))
+      .subject = id.number();
+  save_job(job, turn);
+  go_on(job, begin_step(job, turn), turn);
+}
+
+/// From step to step, as far as nothing has to be waited for.
+void Engine::go_on(Job& job, Progress progress, Turn& turn) {
+  while (progress == Progress::Done) {
+    if (++job.position >= job.steps.size()) return end_job(job, true, turn);
+    job.action = {};
+    save_job(job, turn);  // where it is: a step that is done is not done again by the next daemon
+    progress = begin_step(job, turn);
+  }
+  if (progress == Progress::Failed) end_job(job, false, turn);
+}
+
+void Engine::end_job(Job& living, bool good, Turn& turn) {
+  set_due(living, std::nullopt);
+  const Job job = std::move(living);
+  jobs_.erase(job.id.number());
+  if (job.look) turn.sink.emit(effect::CancelRun{job.step().service, *job.look});
+  turn.commit.ended_jobs.push_back(job.id);
+  for (std::size_t i = 0; i < job.steps.size(); ++i) {
+    const ServiceId id = job.steps[i].service;
+    services_[id.index()].job.reset();
+    // What has recovered is known at once, not a cycle later; nor is a death meanwhile.
+    if (services_[id.index()].died)
+      look_later(id, Reason::Death, turn.now.mono);
+    else if (i < job.position && job.steps[i].kind != StepKind::Stop)
+      look_later(id, Reason::Again, turn.now.mono);
+    wake_waiting(id, turn.now);
+    turn.save(id);
+  }
+  const ServiceBlock& block = graph_->at(job.service);
+  const Duration took = turn.now.mono - job.begun;
+  if (good || job.cancelled) {
+    // After a completed job the count of the rules that asked for it begins again.
+    ServiceState& state = services_[job.service.index()];
+    for (std::uint32_t i = 0; i < state.rule_count; ++i) {
+      if (!block.rules[i].action.is_job()) continue;
+      rule_states_[state.first_rule + i].again = {};
+      rule_states_[state.first_rule + i].failing_since.reset();
+    }
+  }
+  if (good) {
+    turn.record(RecordKind::JobEnded, Severity::Info, block.name,
+                fmt::format("{} done after {}", to_string(job.kind), format_duration(took)))
+        .subject = job.id.number();
+    if (job.unmonitor)
+      for (const JobStep& step : job.steps) unmonitor(step.service, job.by, turn);
+    if (job.by != kRule)
+      tell_job(job, EventKind::Action, effect::Cause::State::Succeeded,
+               fmt::format("{} action done", to_string(job.kind)), turn);
+  } else {
+    const JobStep& failed = job.step();
+    if (failed.kind != StepKind::Stop && !job.cancelled) note_start(failed.service, false, turn.now);
+    turn.record(RecordKind::JobFailed, Severity::Error, block.name,
+                fmt::format("{} failed: {}", to_string(job.kind), job.failure))
+        .subject = job.id.number();
+    for (std::size_t i = job.position + 1; i < job.steps.size(); ++i)
+      if (job.steps[i].kind == StepKind::Start)
+        turn.record(
+            RecordKind::JobHeld, Severity::Warning, graph_->at(job.steps[i].service).name,
+            fmt::format("not started: {}{}", failed.service == job.service ? block.name + " " : "", job.failure));
+    tell_job(job, EventKind::Exec, effect::Cause::State::Failed, job.failure, turn);
+  }
+  for (const CommandId command : job.asked_by)
+    finish_command(command, job.service, good ? std::string{} : fmt::format("{}: {}", block.name, job.failure), turn);
+}
+
+// ---- steps --------------------------------------------------------------------------------------------------------
+
+Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
+  const ServiceId id = job.step().service;
+  const ServiceBlock& block = graph_->at(id);
+  job.phase = Job::Phase::Looking;
+  job.action = {};
+  job.action_ended = job.signalled = job.killed = job.seen = false;
+  job.program_failure.clear();
+  job.pause = kFirstPause;
+  job.deadline = turn.now.mono + timeout_of(block, job.step().kind, graph_->settings.limits);
+  if (block.kind != ServiceKind::Process) return act(job, nullptr, turn);
+  const ServiceState& state = services_[id.index()];
+  if (state.looked == turn.now.mono && state.last && !state.died) {
+    job.seen = true;
+    return judge_step(job, process_of(*state.last), turn);
+  }
+  look(job, turn);
+  return Progress::Waiting;
+}
+
+void Engine::look(Job& job, Turn& turn) {
+  if (job.look) return;
+  job.look = RunId{next_run_++};
+  set_due(job, job.deadline);  // a look may hang as well
+  turn.sink.emit(effect::StartRun{job.step().service, *job.look});
+}
+
+void Engine::looked(Job& job, const Observation& seen, Turn& turn) {
+  job.look.reset();
+  if (seen.outcome == Outcome::TimedOut) return set_due(job, std::min(turn.now.mono + kLongestPause, job.deadline));
+  job.seen = true;
+  go_on(job, judge_step(job, process_of(seen), turn), turn);
+}
+
+/// Where the step of a process service stands, by the process that was just seen (null: there is none).
+Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn& turn) {
+  const JobStep step = job.step();
+  const bool up = process != nullptr;
+  const bool acting = job.phase == Job::Phase::Acting;
+  if (step.kind == StepKind::Restart ? acting && up && job.action_ended && job.program_failure.empty()
+                                     : up == (step.kind == StepKind::Start)) {
+    // A stop program may still clear up, for instance the pid file that the next start is about to write.
+    if (acting && step.kind == StepKind::Stop && job.action.number() != 0 && !job.action_ended) {
+      set_due(job, job.deadline);
+      return Progress::Waiting;
+    }
+    if (acting && up) note_start(step.service, true, turn.now);
+    if (acting)
+      turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
+                  up ? fmt::format("{}ed with pid {}", verb(step.kind), process->pid) : std::string("stopped"))
+          .subject = job.id.number();
+    return Progress::Done;
+  }
+  // Where another process has taken the place of the one that was signalled, that one is asked kindly first, too.
+  const bool other = job.signalled && process != nullptr &&
+                     (process->pid != job.signalled_pid || process->start_ticks != job.signalled_ticks);
+  if (!acting || other) return act(job, process, turn);
+  if (!job.program_failure.empty() && step.kind != StepKind::Stop) {
+    blame(job, job.program_failure);
+    return Progress::Failed;
+  }
+  set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
+  job.pause = std::min(job.pause * 2, kLongestPause);
+  return Progress::Waiting;
+}
+
+/// The step under way has failed: why, and whose it was where that is not the job's own service.
+void Engine::blame(Job& job, const std::string& why) const {
+  const ServiceId id = job.step().service;
+  job.failure = id == job.service ? why : fmt::format("{} {}", graph_->at(id).name, why);
+}
+
+/// Does what the step is there for.
+Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) {
+  const JobStep step = job.step();
+  const ServiceBlock& block = graph_->at(step.service);
+  job.phase = Job::Phase::Acting;
+  job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
+  if (const std::optional<Command>& program = program_of(block, step.kind)) {
+    if (!clear_way(job, *program, turn)) return Progress::Waiting;
+    run_program(job, *program, turn);
+    set_due(job, block.kind == ServiceKind::Process ? std::min(turn.now.mono + job.pause, job.deadline) : job.deadline);
+    return Progress::Waiting;
+  }
+  // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal.
+  if (block.kind != ServiceKind::Process) return Progress::Done;
+  if (step.kind == StepKind::Stop && std::ranges::find(job.named, step.service) == job.named.end())
+    return Progress::Done;
+  if (step.kind == StepKind::Start) {
+    blame(job, "failed to start: it has no start program");
+    return Progress::Failed;
+  }
+  job.signalled = true;
+  job.killed = false;
+  job.signalled_pid = process->pid;
+  job.signalled_ticks = process->start_ticks;
+  turn.acts.emplace_back(effect::Signal{process->pid, process->start_ticks, SIGTERM});
+  turn.record(RecordKind::JobStep, Severity::Info, block.name,
+              fmt::format("it has no stop program: SIGTERM to process {}", process->pid))
+      .subject = job.id.number();
+  set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
+  save_job(job, turn);
+  return Progress::Waiting;
+}
+
+void Engine::run_program(Job& job, const Command& command, Turn& turn) {
+  const ServiceId id = job.step().service;
+  auto cause = std::make_shared<effect::Cause>(*job.cause);
+  cause->service = graph_->at(id).name;
+  if (graph_->at(id).kind == ServiceKind::Process && services_[id.index()].last)
+    cause->process = figures_of(*services_[id.index()].last);
+  effect::Exec exec{.action = ActionId{next_id_++},
+                    .service = id,
+                    .rule = {},
+                    .recovery = false,
+                    .command = command,
+                    .cause = std::move(cause),
+                    .job = job.id};
+  exec.command.timeout = Duration{0};  // the step's own deadline counts: what was started may be the program itself
+  job.action = exec.action;
+  save_job(job, turn);
+  turn.commit.pending.emplace_back(exec);
+  add_action(exec, turn.now);
+  turn.acts.emplace_back(std::move(exec));
+}
+
+void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn) {
+  const auto found = jobs_.find(exec.job.number());
+  if (found == jobs_.end() || found->second.action != exec.action || found->second.action_ended) return;
+  Job& job = found->second;
+  const ServiceBlock& block = graph_->at(job.step().service);
+  job.action_ended = true;
+  if (!end.unseen && (end.outcome != Outcome::Exited || end.status != 0))
+    job.program_failure = describe_not_done(verb(job.step().kind), exec.command, end.outcome, end.status, end.output);
+  if (block.kind == ServiceKind::Process) return look(job, turn);
+  if (job.program_failure.empty() && job.step().kind != StepKind::Stop) note_start(job.step().service, true, turn.now);
+  if (!job.program_failure.empty()) {
+    blame(job, job.program_failure);
+    return go_on(job, Progress::Failed, turn);
+  }
+  go_on(job, Progress::Done, turn);
+}
+
+/// The step's time is over.
+void Engine::overdue(Job& job, Turn& turn) {
+  const JobStep step = job.step();
+  const ServiceBlock& block = graph_->at(step.service);
+  if (job.look) turn.sink.emit(effect::CancelRun{step.service, *std::exchange(job.look, std::nullopt)});
+  const ServiceState& state = services_[step.service.index()];
+  const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr;
+  if (job.signalled && !job.killed && process != nullptr && process->pid == job.signalled_pid &&
+      process->start_ticks == job.signalled_ticks) {
+    job.killed = true;
+    turn.acts.emplace_back(effect::Signal{process->pid, process->start_ticks, SIGKILL});
+    turn.record(RecordKind::JobStep, Severity::Warning, block.name,
+                fmt::format("it did not stop: SIGKILL to process {}", process->pid))
+        .subject = job.id.number();
+    job.deadline = turn.now.mono + kKillGrace;
+    job.pause = kFirstPause;
+    return set_due(job, turn.now.mono + job.pause);
+  }
+  if (!job.action_ended) end_program(job.action, turn);
+  if (block.kind == ServiceKind::Process && !job.seen) {
+    blame(job, fmt::format("failed to {}: it could not be looked at", verb(step.kind)));
+    return go_on(job, Progress::Failed, turn);
+  }
+  if (step.kind == StepKind::Stop && block.kind == ServiceKind::Process && process == nullptr)
+    return go_on(job, Progress::Done, turn);  // only its stop program hung
+  const std::optional<Command>& program = program_of(block, step.kind);
+  if (!job.program_failure.empty()) {
+    blame(job, job.program_failure);
+    return go_on(job, Progress::Failed, turn);
+  }
+  blame(job, program && !job.action_ended
+                 ? describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {})
+                 : fmt::format("failed to {} within {}", verb(step.kind),
+                               format_duration(timeout_of(block, step.kind, graph_->settings.limits))));
+  go_on(job, Progress::Failed, turn);
+}
+
+// ---- time, state --------------------------------------------------------------------------------------------------
+
+void Engine::set_due(Job& job, std::optional<Duration> due) {
+  if (job.due) job_due_.erase({*job.due, job.id.number()});
+  job.due = due;
+  if (due) job_due_.emplace(*due, job.id.number());
+}
+
+void Engine::wake_jobs(Turn& turn) {
+  while (!job_due_.empty() && job_due_.begin()->first <= turn.now.mono) {
+    Job& job = jobs_.at(job_due_.begin()->second);
+    set_due(job, std::nullopt);
+    if (turn.now.mono >= job.deadline)
+      overdue(job, turn);
+    else if (graph_->at(job.step().service).kind == ServiceKind::Process)
+      look(job, turn);
+    else if (job.action == ActionId{})  // it waits for an earlier program to end
+      go_on(job, act(job, nullptr, turn), turn);
+    else
+      set_due(job, job.deadline);
+  }
+}
+
+void Engine::save_job(const Job& job, Turn& turn) {
+  effect::SavedJob saved{.job = job.id,
+                         .kind = job.kind,
+                         .service = graph_->at(job.service).name,
+                         .steps = {},
+                         .position = job.position,
+                         .action = job.action,
+                         .unmonitor = job.unmonitor,
+                         .by = job.by,
+                         .cause = job.cause,
+                         .begun = turn.now.wall - (turn.now.mono - job.begun)};
+  for (const JobStep& step : job.steps) saved.steps.push_back({graph_->at(step.service).name, step.kind});
+  std::erase_if(turn.commit.jobs, [&](const effect::SavedJob& other) { return other.job == job.id; });
+  turn.commit.jobs.push_back(std::move(saved));
+}
+
+/// Jobs of an earlier daemon go on where they were: at the program of their step where that is known, else by a look.
+void Engine::restore_jobs(Turn& turn) {
+  for (effect::SavedJob& saved : found_.jobs) {
+    Job job{.id = saved.job,
+            .kind = saved.kind,
+            .service = graph_->find(saved.service).value_or(ServiceId{}),
+            .action = saved.action,
+            .unmonitor = saved.unmonitor,
+            .by = saved.by,
+            .cause = saved.cause};
+    for (const effect::SavedStep& step : saved.steps)
+      if (const auto id = graph_->find(step.service)) job.steps.push_back({*id, step.kind});
+    const bool whole = taken_up(saved) && std::ranges::none_of(job.steps, [this](const JobStep& step) {
+                         return services_[step.service.index()].job.has_value();
+                       });
+    if (!whole) {
+      turn.commit.ended_jobs.push_back(saved.job);
+      turn.record(RecordKind::JobFailed, Severity::Warning, saved.service,
+                  fmt::format("{} is not taken up again: its services are gone, or healer only watches",
+                              to_string(saved.kind)));
+      continue;
+    }
+    job.position = saved.position;
+    job.named = {job.service};
+    job.begun = turn.now.mono - std::max(turn.now.wall - saved.begun, Duration{0});
+    for (const JobStep& step : job.steps) services_[step.service.index()].job = job.id;
+    Job& living = jobs_[saved.job.number()] = std::move(job);
+    turn.record(RecordKind::JobStarted, Severity::Info, saved.service,
+                fmt::format("{} goes on: {}", to_string(living.kind), describe_step(*graph_, living.step())))
+        .subject = living.id.number();
+    if (living.action == ActionId{}) {
+      go_on(living, begin_step(living, turn), turn);
+      continue;
+    }
+    // Its program runs, or has ended while nobody looked: what it was to bring about is waited for.
+    const ServiceBlock& block = graph_->at(living.step().service);
+    living.phase = Job::Phase::Acting;
+    living.pause = kFirstPause;
+    living.deadline = turn.now.mono + timeout_of(block, living.step().kind, graph_->settings.limits);
+    living.action_ended = !actions_.contains(living.action.number());
+    if (block.kind == ServiceKind::Process)
+      set_due(living, turn.now.mono + living.pause);
+    else if (living.action_ended)
+      go_on(living, Progress::Done, turn);
+    else
+      set_due(living, living.deadline);
+  }
+}
+
+/// Whether a job of an earlier daemon goes on in this one.
+bool Engine::taken_up(const effect::SavedJob& job) const {
+  const Settings& settings = graph_->settings;
+  return !settings.shadow && !settings.dry_run && job.cause != nullptr && job.position < job.steps.size() &&
+         graph_->find(job.service) && std::ranges::all_of(job.steps, [this](const effect::SavedStep& step) {
+           return graph_->find(step.service).has_value();
+         });
+}
+
+// ---- ends
+// ------------------------------------------------------------------------------------------------------------
+
+/// Ends a job where it is, with the program that it waits for.
+void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {
+  const auto found = jobs_.find(id.number());
+  if (found == jobs_.end()) return;
+  Job& job = found->second;
+  if (!job.action_ended) end_program(job.action, turn);
+  job.failure = why;
+  go_on(job, Progress::Failed, turn);
+}
+
+/// Tells the program of a step to end, once and after what was committed before: it may not have begun yet.
+void Engine::end_program(ActionId action, Turn& turn) {
+  if (!actions_.contains(action.number()) || !ending_.insert(action.number()).second) return;
+  turn.acts.emplace_back(effect::EndAction{action});
+}
+
+/// Whether nothing that an earlier job has left is in the way of `command`: a start program that has not brought the
+/// service up, or the same program once more. Such a one is ended first: two would be one too many.
+bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
+  const auto left = actions_of_.find(graph_->at(job.step().service).name);
+  if (left == actions_of_.end()) return true;
+  bool clear = true;
+  for (const ActionId id : left->second) {
+    const effect::Exec& exec = actions_.at(id.number()).exec;
+    if (exec.job == JobId{} || id == job.action) continue;
+    if (job.step().kind == StepKind::Stop && exec.command.arguments != command.arguments) continue;
+    clear = false;
+    end_program(id, turn);
+  }
+  if (clear) return true;
+  job.phase = Job::Phase::Looking;
+  save_job(job, turn);
+  set_due(job, std::min(turn.now.mono + kClearPause, job.deadline));
+  return false;
+}
+
+// ---- alerts -------------------------------------------------------------------------------------------------------
+
+void Engine::tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text,
+                      Turn& turn) {
+  const ServiceBlock& block = graph_->at(job.service);
+  if (graph_->settings.shadow) return;
+  std::vector<Recipient> recipients;
+  for (const Recipient& recipient : block.recipients)
+    if (recipient.events.test(static_cast<std::size_t>(event)) && (recipient.listed || event != EventKind::Exec))
+      recipients.push_back(recipient);
+  auto cause = std::make_shared<effect::Cause>(*job.cause);
+  cause->service = block.name;
+  cause->event = event;
+  cause->state = state;
+  cause->event_text = event_text(event, state);
+  cause->action_text = "alert";
+  cause->description = text;
+  cause->when = turn.now.wall;
+  alert(std::move(recipients), std::move(cause), turn);
+}
+
+}  // namespace healer::engine

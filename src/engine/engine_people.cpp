@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// The commands of people that become jobs: start, stop, restart, and the cancelling of one.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/turn.hpp"
+
+namespace healer::engine {
+namespace {
+
+constexpr std::size_t kMostTold = 20;
+
+ActionKind kind_of(event::Command::Kind kind) {
+  using Kind = event::Command::Kind;
+  return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
+}
+
+std::string_view done(ActionKind kind) {
+  return kind == ActionKind::Stop ? "stopped" : kind == ActionKind::Start ? "started" : "restarted";
+}
+
+}  // namespace
+
+/// start, stop, restart: services that depend on each other go as one job, the others side by side.
+void Engine::command_jobs(const event::Command& command, Turn& turn) {
+  const ActionKind kind = kind_of(command.kind);
+  if (graph_->settings.shadow || graph_->settings.dry_run) {
+    turn.replies.push_back({command.id, false,
+                            graph_->settings.shadow ? "healer only watches (shadow): nothing is started or stopped"
+                                                    : "this is a dry run: nothing is started or stopped"});
+    return;
+  }
+  const std::vector<std::uint32_t> clusters = clusters_of(*graph_);
+  std::map<std::uint32_t, std::vector<ServiceId>> orders;
+  for (const ServiceId id : command.services)
+    if (id.index() < services_.size() && graph_->slots[id.index()]) orders[clusters[id.index()]].push_back(id);
+  PendingCommand pending{.command = command};
+  pending.outstanding = static_cast<std::uint32_t>(orders.size());
+  if (orders.empty()) {
+    turn.replies.push_back({command.id, true, fmt::format("no service {}", done(kind))});
+    return;
+  }
+  commands_.emplace(command.id.number(), std::move(pending));
+  for (auto& [cluster, services] : orders) {
+    if (const std::string why = busy_with(kind, services); !why.empty()) {
+      finish_command(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
+      continue;
+    }
+    for (const ServiceId id : services) {
+      services_[id.index()].starts = {};  // a person's word begins afresh
+      if (kind == ActionKind::Restart) monitor(id, command.by, turn);
+    }
+    auto cause = std::make_shared<effect::Cause>();
+    cause->service = graph_->at(services.front()).name;
+    cause->event = EventKind::Action;
+    cause->state = effect::Cause::State::Succeeded;
+    cause->event_text = kind == ActionKind::Stop ? "Stopped" : kind == ActionKind::Start ? "Started" : "Restarted";
+    cause->action_text = to_string(kind);
+    cause->description = fmt::format("{} by {}", cause->event_text, command.by);
+    cause->when = turn.now.wall;
+    begin_job({.kind = kind,
+               .services = std::move(services),
+               .by = command.by,
+               .cause = std::move(cause),
+               .asked_by = command.id},
+              turn);
+  }
+}
+
+/// Why a person's job for these services cannot begin; empty: it can.
+std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& services) const {
+  if (kind != ActionKind::Stop)
+    for (const ServiceId id : services)
+      if (!graph_->at(id).can_start()) return "it has no start program";
+  for (const JobStep& step : plan_steps(*graph_, kind, services, std::vector<bool>(services_.size(), true)))
+    if (const auto& job = services_[step.service.index()].job)
+      return fmt::format("the {} of {} is under way (job {})", to_string(jobs_.at(job->number()).kind),
+                         graph_->at(jobs_.at(job->number()).service).name, job->number());
+  return {};
+}
+
+/// One of a command's jobs has ended, or could not begin: `failure` says why, or is empty.
+void Engine::finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn) {
+  const auto found = commands_.find(id.number());
+  if (found == commands_.end()) return;
+  PendingCommand& pending = found->second;
+  if (!failure.empty()) pending.failed.emplace(service, failure);
+  if (--pending.outstanding > 0) return;
+  std::string text;
+  if (pending.failed.empty()) {
+    const std::size_t count = pending.command.services.size();
+    text = fmt::format("{} {} {}", count, count == 1 ? "service" : "services", done(kind_of(pending.command.kind)));
+  } else {
+    std::size_t left = kMostTold;
+    for (const auto& [failed, why] : pending.failed) {
+      if (left-- == 0) break;
+      text += (text.empty() ? "" : "\n") + why;
+    }
+    if (pending.failed.size() > kMostTold) text += fmt::format("\nand {} more", pending.failed.size() - kMostTold);
+  }
+  turn.replies.push_back({id, pending.failed.empty(), text});
+  commands_.erase(found);
+}
+
+void Engine::cancel_job(const event::Command& command, Turn& turn) {
+  const auto found = jobs_.find(command.job.number());
+  if (found == jobs_.end()) {
+    turn.replies.push_back({command.id, false, fmt::format("there is no job {} (any more)", command.job.number())});
+    return;
+  }
+  found->second.cancelled = true;
+  fail_job(command.job, fmt::format("cancelled by {}", command.by), turn);
+  turn.replies.push_back({command.id, true, fmt::format("job {} cancelled", command.job.number())});
+}
+
+}  // namespace healer::engine

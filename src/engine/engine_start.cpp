@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// What becomes of a service that was started: its death, the backoff between starts that do not last, looks beside the
+// schedule, and the pauses that people set.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/evaluate.hpp"
+#include "engine/turn.hpp"
+#include "util/hash.hpp"
+
+namespace healer::engine {
+namespace {
+
+constexpr Duration kQuickDeath{10'000};
+constexpr Duration kFirstBackoff{1000};
+constexpr Duration kBusyPause{100};
+
+/// The wait after `quick` starts in a row that did not last: 1 s, doubling to at most a cycle, with a jitter of a tenth
+/// that is the same wherever and whenever it is computed.
+Duration backoff(std::string_view name, std::uint32_t quick, Duration cycle) {
+  const Duration longest = std::max(cycle, kFirstBackoff);
+  const Duration wait = quick > 20 ? longest : std::min(kFirstBackoff * (std::int64_t{1} << (quick - 1)), longest);
+  const auto lot = static_cast<std::int64_t>(hash128(fmt::format("{} {}", name, quick)).low % 201);  // 0..200
+  return wait + wait * (lot - 100) / 1000;
+}
+
+}  // namespace
+
+/// Whether the process of a service is looked after at any time: not outside a schedule of its own.
+bool Engine::in_schedule(ServiceId id, Instant now) const {
+  const Schedule& schedule = graph_->at(id).schedule;
+  if (schedule.kind == Schedule::Kind::NotCron) return !schedule.cron.matches(civil_(now.wall));
+  return schedule.kind == Schedule::Kind::Cycles && schedule.cycles == 1;
+}
+
+void Engine::on(const event::ProcessDied& event, Turn& turn) {
+  const ServiceId id = event.service;
+  if (!running_ || id.index() >= services_.size() || !graph_->slots[id.index()]) return;
+  ServiceState& state = services_[id.index()];
+  const ServiceBlock& block = graph_->at(id);
+  const ProcessFacts* known = state.last ? process_of(*state.last) : nullptr;
+  if (known == nullptr || known->pid != event.pid || known->start_ticks != event.start_ticks) return;
+  state.died = true;
+  if (state.job) {
+    Job& job = jobs_.at(state.job->number());
+    if (job.step().service == id) return look(job, turn);
+  }
+  turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, fmt::format("process {} has died", event.pid));
+  const bool left_alone = block.activity == ServiceBlock::Activity::Passive || paused(id, turn.now);
+  if (!state.monitored || left_alone || !in_schedule(id, turn.now) || state.job) return;
+  cancel_flight(id, turn);  // it may have looked before
+  finish_validate(id, false, turn);
+  // Where an administrator restarts it by hand, the pid file names another one when the dust has settled.
+  const Duration settle = graph_->settings.settle;
+  if (settle == Duration{0}) return look_now(id, Reason::Death, turn);
+  state.settling = turn.now.mono + settle;
+  look_later(id, Reason::Death, *state.settling);
+}
+
+/// A look has found no process. `was_up`: the look before had found one.
+void Engine::note_missing(ServiceId id, bool was_up, Turn& turn) {
+  StartHistory& starts = services_[id.index()].starts;
+  if (!was_up || !starts.last) return;
+  if (turn.now.wall - *starts.last >= kQuickDeath) {
+    starts.quick = 0;
+    starts.not_before.reset();
+  } else {
+    ++starts.quick;
+    starts.not_before = turn.now.wall + backoff(graph_->at(id).name, starts.quick, graph_->settings.cycle_length());
+  }
+  turn.save(id);
+}
+
+/// How a start of the service went.
+void Engine::note_start(ServiceId id, bool good, Instant now) {
+  StartHistory& starts = services_[id.index()].starts;
+  starts.last = now.wall;
+  if (good) {
+    starts.not_before.reset();
+    return;
+  }
+  ++starts.quick;
+  const Duration wait = backoff(graph_->at(id).name, starts.quick, graph_->settings.cycle_length());
+  starts.not_before = now.wall + wait;
+  look_later(id, Reason::Again, now.mono + wait);
+}
+
+// ---- looks beside the schedule ------------------------------------------------------------------------------------
+
+void Engine::look_later(ServiceId id, Reason reason, Duration when) { extra_looks_.emplace(when, id, reason); }
+
+void Engine::look_now(ServiceId id, Reason reason, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (!running_ || !graph_->slots[id.index()] || !state.monitored || state.job) return;
+  if (is_settling(state, turn.now)) return;  // a look comes at the end of that
+  if (state.flight) {                        // begun before: it may not have seen what happened since
+    extra_looks_.erase({turn.now.mono + kBusyPause, id, reason});
+    return look_later(id, reason, turn.now.mono + kBusyPause);
+  }
+  // A death is the first of N; the next run that counts comes at least a cycle later.
+  const bool counted = reason == Reason::Death && !counted_death(state, turn.now);
+  if (counted) state.death_count = turn.now.mono;
+  start_run(id, counted, reason, turn);
+}
+
+/// Whether a death of it waits for the end of the settle time.
+bool Engine::is_settling(const ServiceState& state, Instant now) const {
+  return state.settling && now.mono < *state.settling;
+}
+
+/// How long its rules do not start it yet; none: they may. A time further off than any backoff is one of a clock that
+/// was wrong.
+std::optional<Duration> Engine::backing_off(ServiceId id, Instant now) const {
+  const std::optional<WallTime>& until = services_[id.index()].starts.not_before;
+  const Duration longest = std::max(graph_->settings.cycle_length(), kFirstBackoff) * 11 / 10;
+  if (!until || *until <= now.wall || *until - now.wall > longest) return std::nullopt;
+  return *until - now.wall;
+}
+
+/// Whether a death was counted less than a cycle ago.
+bool Engine::counted_death(const ServiceState& state, Instant now) const {
+  return state.death_count && now.mono - *state.death_count < state.period;
+}
+
+void Engine::wake_looks(Turn& turn) {
+  while (!extra_looks_.empty() && std::get<Duration>(*extra_looks_.begin()) <= turn.now.mono) {
+    const auto [when, id, reason] = *extra_looks_.begin();
+    extra_looks_.erase(extra_looks_.begin());
+    if (id.index() < services_.size()) look_now(id, reason, turn);
+  }
+}
+
+/// A service has come up: what waits for it is looked at again.
+void Engine::wake_dependents(ServiceId id, Instant now) {
+  if (graph_->dependents[id.index()].empty()) return;
+  for (const ServiceId dependent : dependents_of(*graph_, id))
+    if (!services_[dependent.index()].waits.empty()) look_later(dependent, Reason::Again, now.mono);
+}
+
+/// A job of the service has ended: so is what waited for that.
+void Engine::wake_waiting(ServiceId id, Instant now) {
+  wake_dependents(id, now);
+  for (const std::string& name : graph_->at(id).depends)
+    if (const auto needed = graph_->find(name); needed && !services_[needed->index()].waits.empty())
+      look_later(*needed, Reason::Again, now.mono);
+}
+
+// ---- pauses -------------------------------------------------------------------------------------------------------
+
+bool Engine::paused(ServiceId id, Instant now) const {
+  const std::optional<Pause>& pause = services_[id.index()].pause;
+  return pause && (!pause->until || *pause->until > now.wall);
+}
+
+void Engine::pause(ServiceId id, const event::Command& command, Turn& turn) {
+  services_[id.index()].pause = Pause{.until = command.until, .reason = command.reason, .by = command.by};
+  turn.save(id);
+  std::string text = fmt::format("paused by {}", command.by);
+  if (command.until)
+    text += fmt::format(" for {}", format_duration(std::max(*command.until - turn.now.wall, Duration{0})));
+  if (!command.reason.empty()) text += fmt::format(": {}", command.reason);
+  turn.record(RecordKind::Paused, Severity::Info, graph_->at(id).name, text);
+}
+
+void Engine::resume(ServiceId id, const std::string& by, Turn& turn) {
+  std::optional<Pause>& pause = services_[id.index()].pause;
+  if (!pause) return;
+  pause.reset();
+  turn.save(id);
+  turn.record(RecordKind::Resumed, Severity::Info, graph_->at(id).name, fmt::format("resumed by {}", by));
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Whether the condition of a rule holds in a run, and what a run leaves for the next one to compare with. Pure.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/graph.hpp"
+#include "engine/state.hpp"
+
+namespace healer::engine {
+
+/// One run as its tests see it.
+struct Seen {
+  const Observation& run;
+  const Memory& memory;    ///< of the service, as it was before the run
+  bool restarted = false;  ///< StartHistory::restarted
+};
+
+template <typename Value>
+[[nodiscard]] constexpr bool compare(Comparison comparison, Value left, Value right) {
+  switch (comparison) {
+    case Comparison::Equal: return left == right;
+    case Comparison::NotEqual: return left != right;
+    case Comparison::Less: return left < right;
+    case Comparison::LessEqual: return left <= right;
+    case Comparison::Greater: return left > right;
+    case Comparison::GreaterEqual: return left >= right;
+  }
+  return false;
+}
+
+/// The process that a look has found; null where there is none. A zombie is none.
+[[nodiscard]] const ProcessFacts* process_of(const Observation& run);
+
+/// A quantity as the tests compare it, if it is known: of a process that is there, an uptime in whole seconds.
+[[nodiscard]] std::optional<double> value_of(const Observation& run, Metric metric);
+
+/// Whether a test holds; nothing where it cannot be told.
+[[nodiscard]] std::optional<bool> holds(const Test& test, const Seen& seen);
+
+/// Whether a condition holds; nothing where it cannot be told (the process is not there, or a rate is not known yet):
+/// such a run leaves the rule alone. Whether a process exists is always told. A test that cannot be told leaves the
+/// condition open only where the other tests do not decide it.
+[[nodiscard]] std::optional<bool> holds(const std::vector<Term>& condition, const Seen& seen);
+
+/// What a service remembers that has not run yet: only what a rule of it asks for.
+[[nodiscard]] Memory fresh_memory(const ServiceBlock& block);
+
+/// Takes a counted run into the memory; true where that has changed it. A process that is not there leaves the one
+/// that was seen last.
+bool remember(Memory& memory, const Observation& run);
+
+}  // namespace healer::engine

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "engine/job.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+namespace healer::engine {
+namespace {
+
+std::vector<ServiceId> needed_by(const Graph& graph, ServiceId id) {
+  std::vector<ServiceId> needed;
+  for (const std::string& name : graph.at(id).depends)
+    if (const auto found = graph.find(name)) needed.push_back(*found);
+  return needed;
+}
+
+/// From `services` along `next`, depth first: each comes after all that `next` leads to from it. Without recursion, for
+/// a chain of dependencies may be as long as the rules.
+template <typename Next>
+std::vector<ServiceId> reach(const Graph& graph, const std::vector<ServiceId>& services, const Next& next) {
+  std::vector<bool> seen(graph.slots.size());
+  std::vector<ServiceId> out;
+  std::vector<std::pair<ServiceId, std::vector<ServiceId>>> open;
+  const auto enter = [&](ServiceId id) {
+    if (seen[id.index()]) return;
+    seen[id.index()] = true;
+    open.emplace_back(id, next(id));
+    std::ranges::reverse(open.back().second);  // taken from the end
+  };
+  for (const ServiceId service : services) {
+    enter(service);
+    while (!open.empty()) {
+      auto& [id, left] = open.back();
+      if (left.empty()) {
+        out.push_back(id);
+        open.pop_back();
+        continue;
+      }
+      const ServiceId following = left.back();
+      left.pop_back();
+      enter(following);
+    }
+  }
+  return out;
+}
+
+std::vector<ServiceId> with_requirements(const Graph& graph, const std::vector<ServiceId>& services) {
+  return reach(graph, services, [&graph](ServiceId id) { return needed_by(graph, id); });
+}
+
+std::vector<ServiceId> with_dependents(const Graph& graph, const std::vector<ServiceId>& services) {
+  return reach(graph, services, [&graph](ServiceId id) { return graph.dependents[id.index()]; });
+}
+
+}  // namespace
+
+std::vector<ServiceId> requirements_of(const Graph& graph, ServiceId service) {
+  std::vector<ServiceId> found = with_requirements(graph, {service});
+  found.pop_back();
+  return found;
+}
+
+std::vector<ServiceId> dependents_of(const Graph& graph, ServiceId service) {
+  std::vector<ServiceId> found = with_dependents(graph, {service});
+  found.pop_back();
+  return found;
+}
+
+std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::vector<ServiceId>& services,
+                                const std::vector<bool>& takes_part) {
+  using Kind = effect::SavedStep::Kind;
+  std::vector<JobStep> steps;
+  if (kind == ActionKind::Start) {
+    for (const ServiceId id : with_requirements(graph, services)) steps.push_back({id, Kind::Start});
+    return steps;
+  }
+  std::vector<bool> named(graph.slots.size());
+  for (const ServiceId id : services) named[id.index()] = true;
+  std::vector<ServiceId> down = with_dependents(graph, services);
+  std::erase_if(down, [&](ServiceId id) { return !named[id.index()] && !takes_part[id.index()]; });
+  const auto at_once = [&](ServiceId id) {
+    return kind == ActionKind::Restart && named[id.index()] && graph.at(id).restart.has_value();
+  };
+  for (const ServiceId id : down) steps.push_back({id, at_once(id) ? Kind::Restart : Kind::Stop});
+  if (kind == ActionKind::Stop) return steps;
+  std::ranges::reverse(down);
+  for (const ServiceId id : down)
+    if (!at_once(id)) steps.push_back({id, Kind::Start});
+  return steps;
+}
+
+std::vector<std::uint32_t> clusters_of(const Graph& graph) {
+  constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> cluster(graph.slots.size(), kNone);
+  std::vector<ServiceId> open;
+  for (const ServiceId first : graph.order) {
+    if (cluster[first.index()] != kNone) continue;
+    cluster[first.index()] = first.number();
+    open.push_back(first);
+    while (!open.empty()) {
+      const ServiceId id = open.back();
+      open.pop_back();
+      std::vector<ServiceId> neighbours = needed_by(graph, id);
+      const auto& dependents = graph.dependents[id.index()];
+      neighbours.insert(neighbours.end(), dependents.begin(), dependents.end());
+      for (const ServiceId neighbour : neighbours) {
+        if (cluster[neighbour.index()] != kNone) continue;
+        cluster[neighbour.index()] = first.number();
+        open.push_back(neighbour);
+      }
+    }
+  }
+  return cluster;
+}
+
+std::string describe_step(const Graph& graph, const JobStep& step) {
+  using Kind = effect::SavedStep::Kind;
+  const std::string_view verb = step.kind == Kind::Stop ? "stop" : step.kind == Kind::Start ? "start" : "restart";
+  return fmt::format("{} {}", verb, graph.at(step.service).name);
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Jobs: whatever takes steps and waits. A start, stop or restart of a service, with the services that depend on it or
+// that it depends on, is one job; a service has at most one. The steps go one after the other; each looks first, does
+// what is to be done, and waits until the service is as it should be:
+//
+//   Looking ---it is so already--------------------------------------------> next step
+//      | starts or stops it (committed before it acts)                          ^
+//      v                                                                        |
+//   Acting  ---the process is there / gone, or the program of a service without process has exited with 0
+//      |
+//      '------ the program failed, or its time is over ----> the job has failed; the steps that follow are not done
+//
+// A job is saved before each of its acts, so it outlives the daemon: the next one adopts the program of the step under
+// way, or looks again. A step is safe to repeat, for it only starts what is not there and stops what is there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/effect.hpp"
+#include "engine/graph.hpp"
+
+namespace healer::engine {
+
+struct JobStep {
+  ServiceId service;
+  effect::SavedStep::Kind kind = effect::SavedStep::Kind::Start;
+
+  bool operator==(const JobStep&) const = default;
+};
+
+/// A job under way, for the engine, status and explain.
+struct Job {
+  JobId id;
+  ActionKind kind = ActionKind::Restart;  ///< Start, Stop or Restart
+  ServiceId service;                      ///< whom it is for (the first, where a person named several)
+  std::vector<JobStep> steps;
+  std::uint32_t position = 0;  ///< of the step under way
+  enum class Phase : std::uint8_t { Looking, Acting } phase = Phase::Looking;
+  ActionId action;  ///< the step's program; 0: none (yet)
+  bool action_ended = false;
+  std::string program_failure;     ///< why the step's program did no good; empty: it did, or has not ended
+  bool signalled = false;          ///< the step stops by signal: SIGTERM was sent
+  bool killed = false;             ///< and SIGKILL
+  std::int64_t signalled_pid = 0;  ///< to whom
+  std::uint64_t signalled_ticks = 0;
+  bool seen = false;             ///< a look of this step had an answer
+  std::vector<ServiceId> named;  ///< whom the rule or person named; others take part for their sake
+  bool cancelled = false;
+  std::optional<RunId> look;    ///< in flight
+  std::optional<Duration> due;  ///< mono: of the next look
+  Duration pause{0};            ///< between looks; doubles
+  Duration deadline{0};         ///< mono: when the step has failed
+  Duration begun{0};            ///< mono
+  std::string failure;          ///< why it has failed
+  bool unmonitor = false;       ///< SavedJob::unmonitor
+  std::string by;               ///< "rule", or the person
+  std::shared_ptr<const effect::Cause> cause;
+  std::vector<CommandId> asked_by;  ///< who waits for its end
+
+  [[nodiscard]] const JobStep& step() const { return steps[position]; }
+};
+
+/// Everything that must be up before `service`, directly or not: first what the others need. Not itself.
+[[nodiscard]] std::vector<ServiceId> requirements_of(const Graph& graph, ServiceId service);
+/// Everything that depends on `service`, directly or not: first what nothing else of them needs. Not itself.
+[[nodiscard]] std::vector<ServiceId> dependents_of(const Graph& graph, ServiceId service);
+
+/// The steps of a job, in Monit's order (measured): a restart stops the dependents, then the service, and starts them
+/// in the reverse order; a stop stops them; a start starts the requirements first. Several `services` are taken
+/// together. `takes_part` says of a dependent whether it is restarted too (it is monitored).
+[[nodiscard]] std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind,
+                                              const std::vector<ServiceId>& services,
+                                              const std::vector<bool>& takes_part);
+/// A number for each slot: services with the same one depend on each other, directly or through others.
+[[nodiscard]] std::vector<std::uint32_t> clusters_of(const Graph& graph);
+
+/// "stop web", "start db".
+[[nodiscard]] std::string describe_step(const Graph& graph, const JobStep& step);
+
+}  // namespace healer::engine

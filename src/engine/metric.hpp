@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The quantities that tests compare with a number, and one look's values of them.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace healer::engine {
+
+/// A measured quantity. Percentages are Monit's; rates are means since the look before. The names with Total are of a
+/// process with all its descendants.
+enum class Metric : std::uint8_t {
+  // check process
+  Cpu,          ///< percent of the cores that its threads can use: one thread, one core; at most all cores
+  TotalCpu,     ///< the same, and the same of its descendants taken together
+  Memory,       ///< percent of the machine's
+  MemoryBytes,  ///< resident
+  TotalMemory,
+  TotalMemoryBytes,
+  Children,  ///< all descendants
+  Threads,
+  FileDescriptors,
+  FileDescriptorsPercent,  ///< of its soft limit
+  TotalFileDescriptors,
+  ReadRate,   ///< by read calls, whether the disk was needed or not
+  WriteRate,  ///< the same by write calls
+  DiskReadRate,
+  DiskWriteRate,
+  ReadOperations,
+  WriteOperations,
+  // check process and check system
+  Uptime,
+  // check system
+  Load1,
+  Load5,
+  Load15,
+  Load1PerCore,
+  Load5PerCore,
+  Load15PerCore,
+  SystemCpu,  ///< all but idle and wait
+  CpuUser,
+  CpuSystem,
+  CpuNice,
+  CpuWait,
+  CpuHardIrq,
+  CpuSoftIrq,
+  CpuSteal,
+  CpuGuest,
+  CpuGuestNice,
+  SystemMemory,
+  SystemMemoryBytes,
+  Swap,
+  SwapBytes,
+  SystemFileDescriptors,
+  SystemFileDescriptorsPercent,
+  Count_
+};
+inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::Count_);
+
+enum class Unit : std::uint8_t { Percent, Bytes, Number, BytesPerSecond, OperationsPerSecond, Seconds, Load };
+
+[[nodiscard]] Unit unit_of(Metric metric);
+/// The words of the language for it, as canonical text and messages write them: "cpu", "total memory", "loadavg(5min)",
+/// "cpu(wait)", "disk read".
+[[nodiscard]] std::string_view to_string(Metric metric);
+/// A value with its unit, as Monit writes it: "85.0%", "10.5 MB", "3", "2.0 MB/s", "12.0 operations/s", "90 s", "0.52".
+[[nodiscard]] std::string format_metric(Unit unit, double value);
+
+/// What one look has measured. What could not be measured (yet: rates need two looks) is not known.
+class Metrics {
+ public:
+  void set(Metric metric, double value) {
+    known_.set(static_cast<std::size_t>(metric));
+    values_[static_cast<std::size_t>(metric)] = value;
+  }
+  [[nodiscard]] std::optional<double> get(Metric metric) const {
+    const auto index = static_cast<std::size_t>(metric);
+    return known_.test(index) ? std::optional(values_[index]) : std::nullopt;
+  }
+
+  bool operator==(const Metrics&) const = default;
+
+ private:
+  std::bitset<kMetrics> known_;
+  std::array<double, kMetrics> values_{};
+};
+
+}  // namespace healer::engine

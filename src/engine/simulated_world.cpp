@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "engine/simulated_world.hpp"
+
+#include <regex.h>
+
+#include <algorithm>
+#include <list>
+#include <string>
+
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+/// The place of a script's list at which run `place` (from 0) is: the last stays, or the first comes again.
+std::size_t place_in(std::size_t size, bool repeated, std::uint64_t place) {
+  return static_cast<std::size_t>(repeated ? place % size : std::min<std::uint64_t>(place, size - 1));
+}
+
+double seconds_of(Duration span) { return static_cast<double>(span.count()) / 1000; }
+
+/// A process whose owner and security attribute are what the rules ask for.
+ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
+  ProcessFacts process{.pid = pid, .parent = 1, .start_ticks = static_cast<std::uint64_t>(pid)};
+  for (const Rule& rule : block.rules) {
+    for (const Term& term : rule.condition) {
+      if (const auto* owner = std::get_if<OwnerTest>(&term.test)) {
+        switch (owner->which) {
+          case OwnerTest::Which::Uid: process.uid = owner->id; break;
+          case OwnerTest::Which::Euid: process.euid = owner->id; break;
+          case OwnerTest::Which::Gid: process.gid = owner->id; break;
+        }
+      }
+      if (const auto* test = std::get_if<AttributeTest>(&term.test)) process.attribute = test->attribute;
+    }
+  }
+  return process;
+}
+
+}  // namespace
+
+/// The patterns of a service, compiled (POSIX extended, as the daemon's).
+class SimulatedWorld::Patterns {
+ public:
+  explicit Patterns(const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      compiled_.emplace_back();
+      good_.push_back(::regcomp(&compiled_.back(), text.c_str(), REG_EXTENDED | REG_NOSUB) == 0);
+    }
+  }
+  ~Patterns() {
+    auto good = good_.begin();
+    for (regex_t& pattern : compiled_)
+      if (*good++) ::regfree(&pattern);
+  }
+  Patterns(const Patterns&) = delete;
+  Patterns& operator=(const Patterns&) = delete;
+
+  /// Bit i: pattern i matches.
+  [[nodiscard]] std::uint64_t match(const std::string& text) const {
+    std::uint64_t bits = 0;
+    std::size_t i = 0;
+    for (const regex_t& pattern : compiled_) {
+      if (good_[i] && ::regexec(&pattern, text.c_str(), 0, nullptr, 0) == 0) bits |= std::uint64_t{1} << i;
+      ++i;
+    }
+    return bits;
+  }
+
+ private:
+  std::list<regex_t> compiled_;
+  std::vector<bool> good_;
+};
+
+SimulatedWorld::SimulatedWorld(const Graph& graph, const Script& script, Duration now)
+    : graph_(graph), played_(graph.slots.size()), booted_(now) {
+  for (const ServiceId id : graph_.order) {
+    Played& played = played_[id.index()];
+    const ServiceBlock& block = graph_.at(id);
+    const auto found = script.services.find(to_lower(block.name));
+    if (found != script.services.end()) played.script = &found->second;
+    scripted_ = scripted_ || !used_up(id);
+    if (!block.program.patterns.empty()) played.patterns = std::make_shared<const Patterns>(block.program.patterns);
+    if (block.kind == ServiceKind::Process && (played.script == nullptr || !played.script->down)) bring_up(id, now);
+  }
+}
+
+SimulatedWorld::~SimulatedWorld() = default;
+
+// ---- runs ---------------------------------------------------------------------------------------------------------
+
+Observation SimulatedWorld::run(ServiceId id, Duration now) { return seen(id, played_[id.index()].begun++, now); }
+
+Observation SimulatedWorld::seen(ServiceId id, std::uint64_t place, Duration now) const {
+  const Played& played = played_[id.index()];
+  const ServiceBlock& block = graph_.at(id);
+  if (block.kind == ServiceKind::Program) return answer(played, block, place);
+  Observation seen{.elapsed = played.script == nullptr ? Duration{0} : played.script->takes};
+  seen.facts = std::make_shared<const Facts>(facts(played, block, place, now));
+  const bool missing = block.kind == ServiceKind::Process && !played.pid;
+  seen.output = std::make_shared<const std::string>(missing ? "process is not running" : "");
+  return seen;
+}
+
+/// What a check program answers.
+Observation SimulatedWorld::answer(const Played& played, const ServiceBlock& block, std::uint64_t place) const {
+  static const ScriptedRun kGood;
+  const ScriptedRun* run = &kGood;
+  Duration takes{0};
+  if (played.script != nullptr) {
+    const auto& runs = played.script->runs;
+    if (!runs.empty()) run = &runs[place_in(runs.size(), played.script->repeated, place)];
+    takes = run->takes.value_or(played.script->takes);
+  }
+  Observation seen{.outcome = run->outcome,
+                   .status = run->status,
+                   .matches = 0,
+                   .elapsed = takes,
+                   .output = std::make_shared<const std::string>(run->output)};
+  const Duration timeout = block.program.command.timeout;
+  if (timeout > Duration{0} && (takes >= timeout || seen.outcome == Outcome::TimedOut)) {
+    seen.outcome = Outcome::TimedOut;
+    seen.status = 9;
+    seen.elapsed = timeout;
+  }
+  if (played.patterns) seen.matches = played.patterns->match(*seen.output);
+  return seen;
+}
+
+/// What a look at a process or the machine finds. Of a process that is not there nothing is measured.
+Facts SimulatedWorld::facts(const Played& played, const ServiceBlock& block, std::uint64_t place, Duration now) const {
+  Facts facts;
+  const bool process = block.kind == ServiceKind::Process;
+  if (process && !played.pid) return facts;
+  if (process) facts.process = process_for(block, *played.pid);
+  if (played.script == nullptr || !played.script->measured.contains(Metric::Uptime))
+    facts.metrics.set(Metric::Uptime, seconds_of(now - (process ? played.up_since : booted_)));
+  if (played.script == nullptr) return facts;
+  for (const auto& [metric, series] : played.script->measured)
+    if (const auto value = series.values[place_in(series.values.size(), series.repeated, place)])
+      facts.metrics.set(metric, *value);
+  return facts;
+}
+
+void SimulatedWorld::drop_all_runs() {
+  for (Played& played : played_) played.ended = played.begun;
+}
+
+bool SimulatedWorld::used_up(ServiceId id) const {
+  const Played& played = played_[id.index()];
+  if (played.script == nullptr) return true;
+  std::size_t most = played.script->runs.size();
+  for (const auto& [metric, series] : played.script->measured) most = std::max(most, series.values.size());
+  return played.ended >= most;
+}
+
+// ---- processes ----------------------------------------------------------------------------------------------------
+
+std::optional<ServiceId> SimulatedWorld::owner(std::int64_t pid) const {
+  const auto found = std::ranges::find_if(graph_.order, [&](ServiceId id) { return played_[id.index()].pid == pid; });
+  return found == graph_.order.end() ? std::nullopt : std::optional(*found);
+}
+
+std::int64_t SimulatedWorld::bring_up(ServiceId id, Duration now) {
+  Played& played = played_[id.index()];
+  played.up_since = now;
+  return played.pid.emplace(next_pid_++);
+}
+
+void SimulatedWorld::reboot(Duration now) {
+  booted_ = now;
+  for (Played& played : played_) played.pid.reset();
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/inspector.hpp"
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "runtime/clock.hpp"
+#include "util/text.hpp"
+
+namespace healer::runtime {
+namespace {
+
+using engine::Metric;
+using engine::ServiceKind;
+
+constexpr Duration kFreshForTotals{500};
+constexpr Duration kFreshForPatterns{100};
+constexpr Duration kGoodEnough{1000};
+constexpr std::size_t kMostReaders = 4;
+constexpr std::size_t kMostOfPidFile = 64;
+
+bool asks_for_descendants(Metric metric) {
+  return metric == Metric::TotalCpu || metric == Metric::TotalMemory || metric == Metric::TotalMemoryBytes ||
+         metric == Metric::Children || metric == Metric::TotalFileDescriptors;
+}
+
+std::size_t half_of_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::size_t{0};
+  return static_cast<std::size_t>(limit.rlim_cur) / 2;
+}
+
+/// Calls `use` with every test of the block's rules.
+template <typename Use>
+void for_each_test(const engine::ServiceBlock& block, Use use) {
+  for (const engine::Rule& rule : block.rules) {
+    for (const engine::Term& term : rule.condition) use(term.test);
+  }
+}
+
+}  // namespace
+
+Result<pid_t> read_pid_file(const std::string& path) {
+  const std::string name = printable(path);
+  const auto names_nobody = [&](std::string_view why) {
+    return Error{ESRCH, fmt::format("the pid file {} {}", name, why)};
+  };
+  const auto unreadable = [&](int error) {
+    return system_error(error, fmt::format("cannot read the pid file {}", name));
+  };
+  struct ::stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) {
+    return errno == ENOENT || errno == ENOTDIR ? names_nobody("does not exist") : unreadable(errno);
+  }
+  if (!S_ISREG(facts.st_mode)) return names_nobody("is not a regular file");
+  const auto text = read_head(AT_FDCWD, path.c_str(), kMostOfPidFile);
+  if (!text) return text.error().code == ENOENT ? names_nobody("does not exist") : unreadable(text.error().code);
+  if (trim(*text).empty()) return names_nobody("is empty");
+  const long number = std::strtol(text->c_str(), nullptr, 10);
+  constexpr long kHighest = 1L << 22;  // the kernel's own
+  if (number <= 0 || number > kHighest) return names_nobody("holds no pid");
+  return static_cast<pid_t>(number);
+}
+
+struct Inspector::Look {
+  engine::ServiceId service;
+  std::uint64_t run = 0;
+  std::shared_ptr<const engine::ServiceBlock> block;
+  Duration begun{0};
+  ProcessWish wish;
+  Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
+  Loop::Timer patience;
+  std::shared_ptr<const ProcCommands> commands;  // where a pattern is looked for
+
+  [[nodiscard]] bool by_pattern() const { return !block->process.pattern.empty(); }
+};
+
+/// What is kept of a service between looks.
+struct Inspector::Memory {
+  std::optional<Duration> last_look;
+  ProcessIdentity identity;  // whose samples they are
+  Means<ProcessSample> process;
+  Means<SystemSample> system;
+};
+
+/// A reading of all command lines.
+struct Inspector::Reader {
+  std::atomic<pid_t> at{0};
+  bool hangs = false;
+};
+
+/// What a thread needs to know for a look at a process.
+struct Inspector::Request {
+  std::uint64_t run = 0;
+  std::shared_ptr<const engine::ServiceBlock> block;
+  ProcessWish wish;
+  std::shared_ptr<const ProcCommands> commands;
+  ProcessIdentity watched;
+  bool may_watch = false;
+  Duration mount_patience{0};
+};
+
+/// What a look at a process has found.
+struct Inspector::Found {
+  std::optional<ProcessLook> look;
+  bool unknown = false;  // it could not be looked for
+  std::string output;
+  Descriptor pidfd;
+};
+
+Inspector::Inspector(Loop& loop, Options options, Sink sink)
+    : loop_(loop),
+      options_(options),
+      sink_(std::move(sink)),
+      watch_(loop, options.most_watched != 0 ? options.most_watched : half_of_descriptors(),
+             [this](engine::event::ProcessDied died) { sink_(died); }),
+      reader_patience_(loop.timer([this] {
+        if (!readers_.empty()) readers_.back()->hangs = true;
+        if (!for_commands_.empty()) read_commands();
+      })),
+      pool_(loop, {"healer-inspect", options.workers, options.max_lost, options.stuck}) {}
+
+Inspector::~Inspector() = default;
+
+// ---- what is asked
+
+void Inspector::look(engine::ServiceId service, engine::RunId run, std::shared_ptr<const engine::ServiceBlock> block) {
+  auto look = std::make_unique<Look>();
+  look->service = service;
+  look->run = run.number();
+  look->begun = mono_now();
+  if (block->kind == ServiceKind::Process) {
+    auto& kept = memories_[service.number()];
+    if (kept == nullptr) kept = std::make_unique<Memory>();
+    Memory& memory = *kept;
+    bool totals = !memory.last_look || look->begun - *memory.last_look >= kFreshForTotals;
+    for_each_test(*block, [&](const engine::Test& test) {
+      const auto* resource = std::get_if<engine::ResourceTest>(&test);
+      totals = totals || (resource != nullptr && asks_for_descendants(resource->metric));
+      look->wish.total_descriptors |= resource != nullptr && resource->metric == Metric::TotalFileDescriptors;
+      look->wish.attribute |= std::holds_alternative<engine::AttributeTest>(test);
+    });
+    memory.last_look = look->begun;
+    if (totals) look->walk_age = kFreshForTotals;
+    if (!block->process.pattern.empty()) look->walk_age = kFreshForPatterns;
+  }
+  look->block = std::move(block);
+  look->patience = loop_.timer([this, id = run.number()] {
+    fail(id, fmt::format("there was no answer within {}", format_duration(options_.patience)));
+  });
+  look->patience.set_deadline(look->begun + options_.patience);
+  looks_.insert_or_assign(run.number(), std::move(look));
+  fresh_.push_back(run.number());
+  if (std::exchange(flushing_, true)) return;
+  loop_.post([this, alive = std::weak_ptr<char>(alive_)] {
+    if (!alive.expired()) flush();
+  });
+}
+
+void Inspector::cancel(engine::RunId run) { looks_.erase(run.number()); }
+
+void Inspector::forget(engine::ServiceId service) {
+  watch_.forget(service);
+  memories_.erase(service.number());
+}
+
+void Inspector::signal(const engine::effect::Signal& signal) {
+  pool_.submit(
+      [signal]() -> Loop::Callback {
+        // Where it is gone there is nobody to signal.
+        static_cast<void>(signal_process(static_cast<pid_t>(signal.pid), signal.start_ticks, signal.number));
+        return {};
+      },
+      [](const Error&) {});
+}
+
+// ---- all of /proc, where it is needed
+
+void Inspector::flush() {
+  flushing_ = false;
+  const Duration now = mono_now();
+  bool old = false;
+  for (const std::uint64_t run : std::exchange(fresh_, {})) {
+    const auto entry = looks_.find(run);
+    if (entry == looks_.end()) continue;
+    Look& look = *entry->second;
+    const bool walk_will_do = table_.snapshot != nullptr && now - table_.taken <= look.walk_age;
+    if (look.walk_age > Duration{0} && !walk_will_do) {
+      for_walk_.push_back(run);
+      old = true;
+    } else if (look.by_pattern()) {
+      for_commands_.push_back(run);
+    } else {
+      submit(look);
+    }
+  }
+  if (old && !walking_) walk();
+  if (!for_commands_.empty()) read_commands();
+}
+
+void Inspector::walk() {
+  walking_ = true;
+  ++walks_;
+  pool_.submit([this]() -> Loop::Callback { return [this, snapshot = ProcSnapshot::take()] { walked(snapshot); }; },
+               [this](const Error& error) {
+                 walking_ = false;
+                 fail_all(for_walk_, error.what);
+               });
+}
+
+void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapshot) {
+  walking_ = false;
+  if (!snapshot) return fail_all(for_walk_, snapshot.error().what);
+  table_.add(*snapshot);
+  for (const std::uint64_t run : std::exchange(for_walk_, {})) {
+    const auto entry = looks_.find(run);
+    if (entry == looks_.end()) continue;
+    if (entry->second->by_pattern()) {
+      for_commands_.push_back(run);
+    } else {
+      submit(*entry->second);
+    }
+  }
+  if (!for_commands_.empty()) read_commands();
+}
+
+/// For the looks that wait for them; at once where they are at hand.
+void Inspector::read_commands() {
+  for (const std::uint64_t run : std::exchange(for_commands_, {})) {
+    const auto entry = looks_.find(run);
+    if (entry == looks_.end()) continue;
+    Look& look = *entry->second;
+    if (commands_ == nullptr || commands_->snapshot->taken() + kFreshForPatterns < look.begun) {
+      for_commands_.push_back(run);
+      continue;
+    }
+    look.commands = commands_;
+    submit(look);
+  }
+  if (for_commands_.empty()) return;
+  // One reading at a time; but one that hangs is left behind, and the next passes by what it hangs at.
+  std::vector<pid_t> hanging;
+  for (const auto& reader : readers_) {
+    if (!reader->hangs) return;
+    hanging.push_back(reader->at);
+  }
+  if (readers_.size() >= kMostReaders) return fail_all(for_commands_, "command lines of processes cannot be read");
+  auto reader = std::make_shared<Reader>();
+  readers_.push_back(reader);
+  reader_patience_.set_deadline(mono_now() + options_.stuck);
+  pool_.submit(
+      [this, snapshot = table_.snapshot, hanging = std::move(hanging), reader]() -> Loop::Callback {
+        return [this, commands = runtime::read_commands(snapshot, hanging, reader->at), reader] {
+          commands_read(reader, commands);
+        };
+      },
+      [this, reader](const Error& error) { commands_read(reader, error); });
+}
+
+void Inspector::commands_read(const std::shared_ptr<Reader>& reader,
+                              const Result<std::shared_ptr<const ProcCommands>>& commands) {
+  if (!reader->hangs) reader_patience_.set_deadline(std::nullopt);
+  std::erase(readers_, reader);
+  if (!commands) {
+    if (!reader->hangs) fail_all(for_commands_, commands.error().what);
+  } else if (commands_ == nullptr || commands_->snapshot->taken() < (*commands)->snapshot->taken()) {
+    commands_ = *commands;
+  }
+  read_commands();
+}
+
+// ---- one process, one machine
+
+void Inspector::submit(Look& look) {
+  const auto refused = [this, run = look.run](const Error& error) { fail(run, error.what); };
+  if (look.block->kind == ServiceKind::System) {
+    pool_.submit(
+        [this, run = look.run]() -> Loop::Callback {
+          return [this, run, seen = look_at_system()]() mutable { found_system(run, seen); };
+        },
+        refused);
+    return;
+  }
+  const ProcessIdentity watched = watch_.watched(look.service);
+  const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
+  Request request{look.run, look.block, look.wish, std::move(look.commands), watched, may_watch, options_.stuck};
+  pool_.submit(
+      [this, request = std::move(request), guard = guard_]() -> Loop::Callback {
+        auto seen = std::make_shared<Found>(find(request, *guard));
+        return [this, run = request.run, seen] { found(run, *seen); };
+      },
+      refused);
+}
+
+/// On a worker.
+Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
+  Found found;
+  const engine::ProcessSpec& spec = request.block->process;
+  const auto not_running = [](const std::string& why) { return fmt::format("process is not running ({})", why); };
+  pid_t pid = 0;
+  if (request.commands != nullptr) {
+    const auto match = find_match(*request.commands, spec.pattern);
+    found.unknown = !match;
+    found.output =
+        match ? not_running(fmt::format("no process matches \"{}\"", printable(spec.pattern))) : match.error().what;
+    pid = match ? *match : 0;
+  } else if (const std::string mount = guard.hanging(spec.pid_file, request.mount_patience); !mount.empty()) {
+    found.unknown = true;
+    found.output =
+        fmt::format("cannot read the pid file {} ({} does not answer)", printable(spec.pid_file), printable(mount));
+  } else {
+    guard.enter(request.run, spec.pid_file);
+    const auto number = read_pid_file(spec.pid_file);
+    guard.leave(request.run);
+    if (!number) {
+      found.unknown = number.error().code != ESRCH;
+      found.output = found.unknown ? number.error().what : not_running(number.error().what);
+    }
+    pid = number ? *number : 0;
+  }
+  if (pid == 0) return found;
+
+  // First the handle, then the look: who dies in between is heard of.
+  if (request.watched.pid != pid && request.may_watch) found.pidfd = open_pidfd(pid);
+  auto look = look_at_process(pid, request.wish);
+  if (!look) {
+    found.unknown = look.error().code != ESRCH;
+    found.output = found.unknown ? look.error().what : not_running(look.error().what);
+    return found;
+  }
+  found.look = std::move(*look);
+  if (found.look->facts.zombie) {
+    found.output = fmt::format("process with pid {} is a zombie", pid);
+  } else {
+    found.output = fmt::format("process is running with pid {}", pid);
+    const bool number_used_again =
+        request.watched.pid == pid && request.watched.start_ticks != found.look->facts.start_ticks;
+    if (number_used_again && request.may_watch) found.pidfd = find_process(pid, found.look->facts.start_ticks);
+  }
+  return found;
+}
+
+void Inspector::found(std::uint64_t run, Found& found) {
+  const auto entry = looks_.find(run);
+  if (entry == looks_.end()) return;  // cancelled, or it came too late
+  if (found.unknown) return fail(run, found.output);
+  const Look& look = *entry->second;
+  auto facts = std::make_shared<engine::Facts>();
+  if (found.look) {
+    facts->process = std::move(found.look->facts);
+    facts->metrics = found.look->metrics;
+    const ProcessIdentity identity{found.look->sample.pid, found.look->sample.start_ticks};
+    const auto kept = memories_.find(look.service.number());
+    if (kept != memories_.end() && !facts->process->zombie) {
+      if (kept->second->identity != identity) kept->second->process = {};
+      kept->second->identity = identity;
+      if (const auto& former = kept->second->process.add(found.look->sample)) {
+        add_means(facts->metrics, *former, found.look->sample);
+      }
+      if (table_.snapshot != nullptr && mono_now() - table_.taken <= kGoodEnough) {
+        add_totals(facts->metrics, table_, found.look->sample, look.wish);
+      }
+      watch_.watch(look.service, identity, std::move(found.pidfd));
+    }
+  }
+  answer(run, std::move(facts), std::move(found.output), engine::Outcome::Exited);
+}
+
+void Inspector::found_system(std::uint64_t run, SystemLook& look) {
+  const auto entry = looks_.find(run);
+  if (entry == looks_.end()) return;
+  auto& kept = memories_[entry->second->service.number()];
+  if (kept == nullptr) kept = std::make_unique<Memory>();
+  auto facts = std::make_shared<engine::Facts>();
+  facts->metrics = look.metrics;
+  if (const auto& former = kept->system.add(look.sample)) add_means(facts->metrics, *former, look.sample);
+  answer(run, std::move(facts), {}, engine::Outcome::Exited);
+}
+
+// ---- answers
+
+void Inspector::fail(std::uint64_t run, const std::string& why) {
+  answer(run, std::make_shared<engine::Facts>(), why, engine::Outcome::TimedOut);
+}
+
+void Inspector::fail_all(Looks& looks, const std::string& why) {
+  for (const std::uint64_t run : std::exchange(looks, {})) fail(run, why);
+}
+
+void Inspector::answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output,
+                       engine::Outcome outcome) {
+  const auto entry = looks_.find(run);
+  if (entry == looks_.end()) return;
+  const std::unique_ptr<Look> look = std::move(entry->second);
+  looks_.erase(entry);
+  engine::event::Observed observed{look->service, engine::RunId(run), {}};
+  observed.observation.outcome = outcome;
+  observed.observation.elapsed = mono_now() - look->begun;
+  observed.observation.output = std::make_shared<const std::string>(std::move(output));
+  observed.observation.facts = std::move(facts);
+  sink_(std::move(observed));
+}
+
+}  // namespace healer::runtime

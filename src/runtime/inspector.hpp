@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Looks at processes and at the machine, and hears of deaths. Owned and called by the loop thread; what may wait runs
+// on threads that are replaced when they are stuck (runtime/worker_pool), so that a pid file on a dead mount, or a
+// process that hangs and lets everybody hang who asks after it, delays no other service. A look that has no answer
+// after `patience`, or that lacks descriptors, is observed as TimedOut with facts that know of no process: whether
+// there is one is not known then.
+//
+// A look at a process reads its pid file and then that process, nothing else; this is cheap, and jobs that wait for a
+// process may repeat it every few milliseconds. All of /proc is walked, once for all looks of that moment,
+//  - where the service is found by a pattern (a walk less than 100 ms ago is good enough), or one of its rules asks for
+//    its descendants (500 ms),
+//  - and at the first look and those that come at least 500 ms after the one before, since people and programs are
+//    shown the descendants of every process (500 ms).
+// Other looks take what they say of descendants from the walk at hand, or leave it out where that is older than a
+// second.
+//
+// What is observed of a process: facts.process, as soon as there is one of that number, a zombie too (then without
+// figures); observation.output, Monit's words for it ("process is running with pid 12", "process is not running
+// (...)").
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/effect.hpp"
+#include "engine/event.hpp"
+#include "engine/graph.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/mount_guard.hpp"
+#include "runtime/proc_table.hpp"
+#include "runtime/process_watch.hpp"
+#include "runtime/system_table.hpp"
+#include "runtime/worker_pool.hpp"
+
+namespace healer::runtime {
+
+class Inspector {
+ public:
+  struct Options {
+    unsigned workers = 2;
+    unsigned max_lost = 16;
+    Duration stuck{1000};          ///< after which a thread is replaced
+    Duration patience{10'000};     ///< for an answer; includes the wait for a thread
+    std::size_t most_watched = 0;  ///< processes; 0: half of what RLIMIT_NOFILE has room for
+  };
+  /// Gets event::Observed and event::ProcessDied, on the loop, never from within a call. The death of a process is told
+  /// after the look that found it.
+  using Sink = std::function<void(engine::Event)>;
+
+  Inspector(Loop& loop, Options options, Sink sink);
+  ~Inspector();
+  Inspector(const Inspector&) = delete;
+  Inspector& operator=(const Inspector&) = delete;
+
+  /// Looks at a service of kind Process or System; answered by event::Observed once, unless it is cancelled. The death
+  /// of a process that was found alive is told by event::ProcessDied once, until another takes its place or the service
+  /// is forgotten.
+  void look(engine::ServiceId service, engine::RunId run, std::shared_ptr<const engine::ServiceBlock> block);
+  /// The look is not answered. Unknown ones are ignored.
+  void cancel(engine::RunId run);
+  /// The service is gone, or no longer looked at: what is remembered of it goes too, and no death is told any more.
+  void forget(engine::ServiceId service);
+  /// Signals a process with proof of its identity; nothing happens where it is gone.
+  void signal(const engine::effect::Signal& signal);
+
+  /// Processes whose death will be told.
+  [[nodiscard]] std::size_t watched() const { return watch_.size(); }
+  /// Walks over /proc so far.
+  [[nodiscard]] std::size_t walks() const { return walks_; }
+  /// Threads that hang now.
+  [[nodiscard]] unsigned stuck() const { return pool_.stuck(); }
+
+ private:
+  struct Look;
+  struct Memory;
+  struct Reader;
+  struct Found;
+  struct Request;
+  using Looks = std::vector<std::uint64_t>;
+
+  void flush();
+  void walk();
+  void walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapshot);
+  void read_commands();
+  void commands_read(const std::shared_ptr<Reader>& reader,
+                     const Result<std::shared_ptr<const ProcCommands>>& commands);
+  void submit(Look& look);
+  [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
+  void found(std::uint64_t run, Found& found);
+  void found_system(std::uint64_t run, SystemLook& look);
+  void fail(std::uint64_t run, const std::string& why);
+  void fail_all(Looks& looks, const std::string& why);
+  void answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output,
+              engine::Outcome outcome);
+
+  Loop& loop_;
+  Options options_;
+  Sink sink_;
+  ProcessWatch watch_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Look>> looks_;       ///< by RunId
+  std::unordered_map<std::uint32_t, std::unique_ptr<Memory>> memories_;  ///< by ServiceId
+  Looks fresh_;                                                          ///< of this turn of the loop
+  Looks for_walk_;                                                       ///< wait for the walk that is under way
+  Looks for_commands_;     ///< wait for the command lines that are being read
+  bool flushing_ = false;  ///< posted
+  bool walking_ = false;
+  std::size_t walks_ = 0;
+  ProcTable table_;
+  std::shared_ptr<const ProcCommands> commands_;
+  std::vector<std::shared_ptr<Reader>> readers_;  ///< of command lines: the last may be waited for, others hang
+  Loop::Timer reader_patience_;
+  std::shared_ptr<MountGuard> guard_ = std::make_shared<MountGuard>();
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
+  WorkerPool pool_;
+};
+
+/// The number in a pid file, as Monit takes it: digits after any blanks; what follows them is not looked at. An Error
+/// says what is wrong with the file; its code is ESRCH where it is certain that the file names no process, and another
+/// where the file could not be read. Waits for its disk.
+[[nodiscard]] Result<pid_t> read_pid_file(const std::string& path);
+
+}  // namespace healer::runtime

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Keeps one mount that hangs from using up the threads of a pool: says which files are being waited for now, and
+// whether several of one mount have been for long. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "util/time.hpp"
+
+namespace healer::runtime {
+
+class MountGuard {
+ public:
+  /// So many waits on one mount make it one that hangs.
+  static constexpr unsigned kMostPerMount = 2;
+
+  /// Something on a thread begins to wait for `path`, or has its answer.
+  void enter(std::uint64_t key, const std::string& path);
+  void leave(std::uint64_t key);
+
+  /// The mount of `path` where at least kMostPerMount waits have lasted for `patience`; else nothing. The root file
+  /// system is exempt: where it hangs, refusing helps nobody.
+  [[nodiscard]] std::string hanging(const std::string& path, Duration patience) const;
+
+ private:
+  struct Entry {
+    std::string path;
+    Duration since;
+  };
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Entry> entries_;
+};
+
+/// The mount point that `path` lies on, by the kernel's table (the path itself is not touched); "/" where unknown.
+[[nodiscard]] std::string mount_of(const std::string& path);
+
+}  // namespace healer::runtime

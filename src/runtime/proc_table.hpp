@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// All processes of the machine at one moment, and what can be said of them: who descends from whom, who matches a
+// pattern, what a process and its descendants use. Percentages and rates are Monit's.
+//
+// A snapshot is one walk over /proc that reads /proc/PID/stat of each process and nothing else, since that never waits
+// for the process. Command lines may: a process that hangs while it reads its own memory lets everybody hang who asks
+// for its command line. So these are read apart, and a process that is known to hang is left out (read_commands).
+//
+// What a mean is taken over is decided here too (Means): at least kShortestMean, so that looks in quick succession do
+// not make figures of a few clock ticks.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/state.hpp"
+#include "runtime/proc_stat.hpp"
+#include "util/result.hpp"
+#include "util/time.hpp"
+
+namespace healer::runtime {
+
+inline constexpr Duration kShortestMean{500};
+
+/// What a mean is taken from: the latest sample that is at least kShortestMean older than the present one. A Sample has
+/// a time `taken`.
+template <typename Sample>
+class Means {
+ public:
+  /// Adds the present sample. What it is compared with: nothing at first.
+  const std::optional<Sample>& add(const Sample& present) {
+    if (!base_) {
+      base_ = present;
+    } else if (present.taken - base_->taken >= kShortestMean) {
+      former_ = std::exchange(base_, present);
+    }
+    return former_;
+  }
+  [[nodiscard]] const std::optional<Sample>& former() const { return former_; }
+
+ private:
+  std::optional<Sample> former_;
+  std::optional<Sample> base_;
+};
+
+/// Every process there was.
+class ProcSnapshot {
+ public:
+  /// Walks /proc. Blocks for as long as that takes: not for the loop thread. An Error where not all can be seen, for
+  /// want of descriptors or memory.
+  [[nodiscard]] static Result<std::shared_ptr<const ProcSnapshot>> take();
+  /// What a walk at that time has found.
+  ProcSnapshot(Duration taken, std::vector<ProcStat> processes);
+
+  [[nodiscard]] Duration taken() const { return taken_; }
+  [[nodiscard]] const std::vector<ProcStat>& processes() const { return processes_; }  ///< by pid
+  /// The process of that number, or null.
+  [[nodiscard]] const ProcStat* find(pid_t pid) const;
+  /// Children, their children and so on.
+  [[nodiscard]] std::vector<const ProcStat*> descendants(pid_t pid) const;
+
+ private:
+  Duration taken_;
+  std::vector<ProcStat> processes_;
+  std::vector<std::pair<pid_t, std::uint32_t>> by_parent_;  // parent, index of the child
+};
+
+/// A snapshot and the one that its means are taken from.
+struct ProcTable {
+  Duration taken{0};
+  std::shared_ptr<const ProcSnapshot> snapshot;
+  std::shared_ptr<const ProcSnapshot> former;  ///< null at first
+
+  /// The next snapshot has come.
+  void add(std::shared_ptr<const ProcSnapshot> next);
+
+ private:
+  struct Sample {
+    Duration taken{0};
+    std::shared_ptr<const ProcSnapshot> snapshot;
+  };
+  Means<Sample> means_;
+};
+
+/// The command lines of a snapshot's processes, in its order: arguments joined by blanks, as Monit sees them; the
+/// executable's name where there are none (kernel threads, zombies).
+struct ProcCommands {
+  std::shared_ptr<const ProcSnapshot> snapshot;
+  std::vector<std::string> lines;
+};
+/// Reads them. `at` says whose is being read, 0 at the end; of the processes in `skipped` the name is taken. Errors as
+/// ProcSnapshot::take.
+[[nodiscard]] Result<std::shared_ptr<const ProcCommands>> read_commands(std::shared_ptr<const ProcSnapshot> snapshot,
+                                                                        const std::vector<pid_t>& skipped,
+                                                                        std::atomic<pid_t>& at);
+/// Of the processes that match the pattern the topmost parent with the longest uptime, as Monit; living ones before
+/// zombies. 0: there is none. An Error where the pattern is invalid. Slow with some patterns: not for the loop thread.
+[[nodiscard]] Result<pid_t> find_match(const ProcCommands& commands, const std::string& pattern);
+
+/// What a process has used up to a moment.
+struct ProcessSample {
+  Duration taken{0};
+  pid_t pid = -1;
+  std::uint64_t start_ticks = 0;
+  std::uint64_t cpu_ticks = 0;
+  struct Io {
+    std::uint64_t read_bytes = 0;
+    std::uint64_t written_bytes = 0;
+    std::uint64_t disk_read_bytes = 0;
+    std::uint64_t disk_written_bytes = 0;
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+  };
+  std::optional<Io> io;  ///< none where we may not know
+};
+
+/// What is wanted of one process.
+struct ProcessWish {
+  bool attribute = false;          ///< its security attribute
+  bool total_descriptors = false;  ///< those of its descendants too
+};
+
+/// What /proc says of one process.
+struct ProcessLook {
+  engine::ProcessFacts facts;
+  engine::Metrics metrics;  ///< what needs no former sample; nothing of a zombie
+  ProcessSample sample;
+};
+/// Looks at the process of that number. An Error with code ESRCH where there is none, or where it is a thread of
+/// another process; with another code where that is not known. May wait for that process: not for the loop thread.
+[[nodiscard]] Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish);
+
+/// Adds the figures that are means since `former`, where that was the same process.
+void add_means(engine::Metrics& metrics, const ProcessSample& former, const ProcessSample& present);
+/// Adds the figures of a process with its descendants, by a table. Those of its own must be there already.
+void add_totals(engine::Metrics& metrics, const ProcTable& table, const ProcessSample& process,
+                const ProcessWish& wish);
+
+}  // namespace healer::runtime

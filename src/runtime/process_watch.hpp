@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Hears of the death of processes that are not our children at once, by the kernel's word: one pidfd a service, watched
+// on the loop. Where there are no descriptors for it, nothing is lost but time: the next look finds the death.
+//
+// Owned and called by the loop thread; never blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+
+#include "engine/event.hpp"
+#include "runtime/descriptor.hpp"
+#include "runtime/loop.hpp"
+
+namespace healer::runtime {
+
+/// A process for ever: numbers are used again, a number with its start time is not.
+struct ProcessIdentity {
+  pid_t pid = 0;
+  std::uint64_t start_ticks = 0;
+
+  bool operator==(const ProcessIdentity&) const = default;
+};
+
+class ProcessWatch {
+ public:
+  /// Gets event::ProcessDied, on the loop, never from within a call.
+  using Sink = std::function<void(engine::event::ProcessDied)>;
+
+  /// At most `most` processes are watched at a time.
+  ProcessWatch(Loop& loop, std::size_t most, Sink sink);
+  ProcessWatch(const ProcessWatch&) = delete;
+  ProcessWatch& operator=(const ProcessWatch&) = delete;
+
+  /// Watches this process for the service from now on, instead of another one. `pidfd` holds it. Its death is told
+  /// once, also where it is dead already.
+  void watch(engine::ServiceId service, ProcessIdentity process, Descriptor pidfd);
+  /// Whom it watches for the service; pid 0: nobody.
+  [[nodiscard]] ProcessIdentity watched(engine::ServiceId service) const;
+  void forget(engine::ServiceId service);
+
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] bool full() const { return entries_.size() >= most_; }
+
+ private:
+  struct Entry {
+    ProcessIdentity process;
+    Descriptor pidfd;
+    Loop::Watch watch;  // goes before the descriptor
+  };
+  void died(engine::ServiceId service);
+
+  Loop& loop_;
+  std::size_t most_;
+  Sink sink_;
+  std::unordered_map<std::uint32_t, Entry> entries_;
+};
+
+}  // namespace healer::runtime

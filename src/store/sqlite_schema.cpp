@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "store/sqlite_schema.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <array>
+#include <string>
+
+namespace healer::store {
+namespace {
+
+// migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
+constexpr std::array<const char*, 2> kMigrations{
+    R"sql(
+CREATE TABLE meta(
+  name TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE services(
+  name TEXT PRIMARY KEY,
+  monitored INTEGER NOT NULL,
+  memory TEXT NOT NULL,
+  last_status INTEGER,
+  cron_minute INTEGER,
+  boot INTEGER NOT NULL,
+  saved_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE rules(
+  service TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  window_bits INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  since_fired INTEGER NOT NULL,
+  failing_since_ms INTEGER,
+  clear_since_ms INTEGER,
+  changed_ms INTEGER,
+  accepted INTEGER NOT NULL,
+  PRIMARY KEY(service, position)
+) WITHOUT ROWID;
+
+CREATE TABLE records(
+  id INTEGER PRIMARY KEY,
+  sequence INTEGER NOT NULL,
+  when_ms INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  severity TEXT NOT NULL,
+  service TEXT NOT NULL COLLATE NOCASE,
+  rule TEXT NOT NULL,
+  subject INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  output TEXT NOT NULL
+);
+CREATE INDEX records_by_sequence ON records(sequence);
+CREATE INDEX records_by_service ON records(service, sequence);
+CREATE INDEX records_by_time ON records(when_ms);
+
+CREATE TABLE execs(
+  action INTEGER PRIMARY KEY,
+  started INTEGER NOT NULL,
+  slot INTEGER NOT NULL,
+  rule TEXT NOT NULL,
+  recovery INTEGER NOT NULL,
+  uid INTEGER,
+  gid INTEGER,
+  user TEXT NOT NULL,
+  home TEXT NOT NULL,
+  timeout_ms INTEGER NOT NULL,
+  cause_service TEXT,
+  cause_event TEXT,
+  cause_state TEXT,
+  cause_event_text TEXT,
+  cause_action_text TEXT,
+  cause_description TEXT,
+  cause_rule TEXT,
+  cause_when_ms INTEGER,
+  cause_program_status INTEGER
+);
+CREATE TABLE exec_arguments(
+  action INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY(action, position)
+) WITHOUT ROWID;
+
+CREATE TABLE alerts(
+  alert INTEGER PRIMARY KEY,
+  cause_service TEXT,
+  cause_event TEXT,
+  cause_state TEXT,
+  cause_event_text TEXT,
+  cause_action_text TEXT,
+  cause_description TEXT,
+  cause_rule TEXT,
+  cause_when_ms INTEGER,
+  cause_program_status INTEGER
+);
+CREATE TABLE alert_recipients(
+  alert INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  address TEXT NOT NULL,
+  events TEXT NOT NULL,
+  listed INTEGER NOT NULL,
+  reminder INTEGER NOT NULL,
+  format_from TEXT,
+  format_reply_to TEXT,
+  format_subject TEXT,
+  format_message TEXT,
+  PRIMARY KEY(alert, position)
+) WITHOUT ROWID;
+
+CREATE TABLE sources(
+  position INTEGER PRIMARY KEY,
+  path TEXT NOT NULL,
+  text TEXT NOT NULL
+);
+)sql",
+    // Version 2: processes, starts and stops.
+    R"sql(
+ALTER TABLE services ADD COLUMN last_pid INTEGER;
+ALTER TABLE services ADD COLUMN last_parent INTEGER;
+ALTER TABLE services ADD COLUMN quick_starts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN last_start_ms INTEGER;
+ALTER TABLE services ADD COLUMN not_before_ms INTEGER;
+ALTER TABLE services ADD COLUMN restarted INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN paused_until_ms INTEGER;
+ALTER TABLE services ADD COLUMN pause_reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE services ADD COLUMN paused_by TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE rules ADD COLUMN again_bits INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE execs ADD COLUMN job INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE execs ADD COLUMN cause_pid INTEGER;
+ALTER TABLE execs ADD COLUMN cause_memory_kb INTEGER;
+ALTER TABLE execs ADD COLUMN cause_children INTEGER;
+ALTER TABLE execs ADD COLUMN cause_cpu_percent REAL;
+
+ALTER TABLE alerts ADD COLUMN cause_pid INTEGER;
+ALTER TABLE alerts ADD COLUMN cause_memory_kb INTEGER;
+ALTER TABLE alerts ADD COLUMN cause_children INTEGER;
+ALTER TABLE alerts ADD COLUMN cause_cpu_percent REAL;
+
+CREATE TABLE jobs(
+  job INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  service TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  action INTEGER NOT NULL,
+  unmonitor INTEGER NOT NULL,
+  asked_by TEXT NOT NULL,
+  begun_ms INTEGER NOT NULL,
+  cause_service TEXT,
+  cause_event TEXT,
+  cause_state TEXT,
+  cause_event_text TEXT,
+  cause_action_text TEXT,
+  cause_description TEXT,
+  cause_rule TEXT,
+  cause_when_ms INTEGER,
+  cause_program_status INTEGER,
+  cause_pid INTEGER,
+  cause_memory_kb INTEGER,
+  cause_children INTEGER,
+  cause_cpu_percent REAL
+);
+CREATE TABLE job_steps(
+  job INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  service TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  PRIMARY KEY(job, position)
+) WITHOUT ROWID;
+)sql"};
+
+}  // namespace
+
+std::int32_t schema_version() { return static_cast<std::int32_t>(kMigrations.size()); }
+
+bool migrate(Database& database) {
+  const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));
+  if (!database.ok() || version >= kMigrations.size()) return database.ok();
+  database.execute("BEGIN IMMEDIATE");
+  for (std::size_t i = version; i < kMigrations.size(); ++i) database.execute(kMigrations[i]);
+  database.execute(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
+  database.execute(fmt::format("PRAGMA user_version = {}", kMigrations.size()).c_str());
+  return database.execute("COMMIT");
+}
+
+bool has_schema(Database& database) {
+  auto pattern = Database::open(":memory:", Database::Mode::Write, Duration{0});
+  if (!pattern || !migrate(**pattern)) return false;
+  bool all = true;
+  Statement look = database.prepare("SELECT count(*) FROM sqlite_schema WHERE type = ? AND name = ? AND sql = ?");
+  (*pattern)->prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").rows([&](Statement& row) {
+    std::string type, name, sql;
+    row.read(type, name, sql);
+    int count = 0;
+    look.rows([&count](Statement& found) { found.read(count); }, type, name, sql);
+    all = all && count == 1;
+  });
+  return all && database.ok();
+}
+
+}  // namespace healer::store

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// What becomes of services, their programs and their tests in the rules that the engine reads.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "config/check.hpp"
+#include "config/load.hpp"
+#include "support/fake_environment.hpp"
+
+using namespace healer;
+using namespace healer::config;
+using engine::EventKind;
+using engine::Metric;
+using engine::Mode;
+
+namespace {
+
+const std::string kMain = "/etc/main";
+const std::string kProcess =
+    "check process x with pidfile /tmp/x start program \"/bin/true\" stop program \"/bin/true\"\n";
+const std::string kSystem = "check system x start program \"/bin/true\"\n";
+const std::string kProgram = "check program x with path \"/bin/true\" start program \"/bin/true\"\n";
+
+LoadResult load_text(const std::string& text, bool online = true) {
+  test::FakeEnvironment machine;
+  machine.online = online;
+  machine.files[kMain] = text;
+  return load(kMain, {}, machine);
+}
+
+std::vector<std::shared_ptr<const engine::ServiceBlock>> services(const std::string& text) {
+  LoadResult result = load_text(text);
+  INFO(format_all(result.diagnostics, result.sources, false));
+  REQUIRE(result.ok());
+  return std::move(result.rules->services);
+}
+
+/// The first rule of a text with one service.
+engine::Rule rule(const std::string& header, const std::string& text) {
+  INFO(text);
+  const auto all = services(header + text);
+  REQUIRE_FALSE(all.at(0)->rules.empty());
+  return all.at(0)->rules.front();
+}
+
+}  // namespace
+
+TEST_CASE("each quantity is measured in the metric's own unit", "[services]") {
+  struct Row {
+    std::string header;
+    std::string text;
+    Metric metric;
+    double value;
+  };
+  constexpr double kMega = 1024 * 1024;
+  const std::vector<Row> rows{
+      {kProcess, "cpu > 50.5%", Metric::Cpu, 50.5},
+      {kProcess, "total cpu > 50 percent", Metric::TotalCpu, 50},
+      {kProcess, "memory > 10%", Metric::Memory, 10},
+      {kProcess, "memory > 10.5 MB", Metric::MemoryBytes, 10.5 * kMega},
+      {kProcess, "memory > 10", Metric::MemoryBytes, 10},
+      {kProcess, "memory > 2 kilobytes", Metric::MemoryBytes, 2048},
+      {kProcess, "total memory > 10%", Metric::TotalMemory, 10},
+      {kProcess, "total memory > 2 GB", Metric::TotalMemoryBytes, 2048 * kMega},
+      {kProcess, "children > 3", Metric::Children, 3},
+      {kProcess, "threads > 4", Metric::Threads, 4},
+      {kProcess, "filedescriptors > 5", Metric::FileDescriptors, 5},
+      {kProcess, "filedescriptors > 5%", Metric::FileDescriptorsPercent, 5},
+      {kProcess, "total filedescriptors > 6", Metric::TotalFileDescriptors, 6},
+      {kProcess, "read > 1 MB/s", Metric::ReadRate, kMega},
+      {kProcess, "write > 1 kB", Metric::WriteRate, 1024},
+      {kProcess, "disk read > 1 kB/s", Metric::DiskReadRate, 1024},
+      {kProcess, "disk write > 1 kB", Metric::DiskWriteRate, 1024},
+      {kProcess, "disk read > 7 operations/s", Metric::ReadOperations, 7},
+      {kProcess, "disk write > 8 operations", Metric::WriteOperations, 8},
+      {kProcess, "uptime > 9", Metric::Uptime, 9},
+      {kProcess, "uptime > 2 minutes", Metric::Uptime, 120},
+      {kProcess, "uptime > 2 h", Metric::Uptime, 7200},
+      {kProcess, "uptime > 2 days", Metric::Uptime, 2 * 86400},
+      {kProcess, "uptime > 2 weeks", Metric::Uptime, 14 * 86400},
+      {kProcess, "uptime > 1 month", Metric::Uptime, 31 * 86400},
+      {kProcess, "loadavg > 1.5", Metric::Load1, 1.5},
+      {kSystem, "loadavg > 1.5", Metric::Load1, 1.5},
+      {kSystem, "loadavg(5min) > 1", Metric::Load5, 1},
+      {kSystem, "loadavg(15min) > 1", Metric::Load15, 1},
+      {kSystem, "loadavg per core > 1", Metric::Load1PerCore, 1},
+      {kSystem, "loadavg(5min) per core > 1", Metric::Load5PerCore, 1},
+      {kSystem, "loadavg(15min) per core > 1", Metric::Load15PerCore, 1},
+      {kSystem, "cpu > 1%", Metric::SystemCpu, 1},
+      {kSystem, "cpu(user) > 1%", Metric::CpuUser, 1},
+      {kSystem, "cpu(system) > 1%", Metric::CpuSystem, 1},
+      {kSystem, "cpu(nice) > 1%", Metric::CpuNice, 1},
+      {kSystem, "cpu(wait) > 1%", Metric::CpuWait, 1},
+      {kSystem, "cpu(hardirq) > 1%", Metric::CpuHardIrq, 1},
+      {kSystem, "cpu(softirq) > 1%", Metric::CpuSoftIrq, 1},
+      {kSystem, "cpu(steal) > 1%", Metric::CpuSteal, 1},
+      {kSystem, "cpu(guest) > 1%", Metric::CpuGuest, 1},
+      {kSystem, "cpu(guestnice) > 1%", Metric::CpuGuestNice, 1},
+      {kSystem, "memory > 1%", Metric::SystemMemory, 1},
+      {kSystem, "memory > 1 MB", Metric::SystemMemoryBytes, kMega},
+      {kSystem, "swap > 1%", Metric::Swap, 1},
+      {kSystem, "swap > 1 MB", Metric::SwapBytes, kMega},
+      {kSystem, "uptime > 1 day", Metric::Uptime, 86400},
+      {kSystem, "filedescriptors > 1", Metric::SystemFileDescriptors, 1},
+      {kSystem, "filedescriptors > 1%", Metric::SystemFileDescriptorsPercent, 1},
+  };
+  for (const Row& row : rows) {
+    const auto test =
+        std::get<engine::ResourceTest>(rule(row.header, "if " + row.text + " then alert").condition.at(0).test);
+    CAPTURE(row.text);
+    CHECK(test.metric == row.metric);
+    CHECK(test.value == Approx(row.value));
+    CHECK(test.comparison == engine::Comparison::Greater);
+  }
+}
+
+TEST_CASE("each test raises Monit's event and acts as Monit's", "[services]") {
+  struct Row {
+    std::string header;
+    std::string text;
+    EventKind event;
+    Mode mode;
+  };
+  const std::vector<Row> rows{
+      {kProcess, "not exist", EventKind::NonExist, Mode::Latched},
+      {kProcess, "exist", EventKind::Exist, Mode::Latched},
+      {kProcess, "cpu > 5%", EventKind::Resource, Mode::Latched},
+      {kProcess, "total filedescriptors > 5", EventKind::Resource, Mode::Latched},
+      {kProcess, "failed uid root", EventKind::Uid, Mode::Latched},
+      {kProcess, "failed euid root", EventKind::Uid, Mode::Latched},
+      {kProcess, "failed gid root", EventKind::Gid, Mode::Latched},
+      {kProcess, "changed pid", EventKind::Pid, Mode::EachChange},
+      {kProcess, "changed ppid", EventKind::Ppid, Mode::EachChange},
+      {kProcess, "uptime > 5", EventKind::Uptime, Mode::Latched},
+      {kProcess, "failed security attribute \"x\"", EventKind::Invalid, Mode::Latched},
+      {kProcess, "3 restarts within 5 cycles", EventKind::Timeout, Mode::Latched},
+      {kSystem, "loadavg > 5", EventKind::Resource, Mode::Latched},
+      {kSystem, "uptime > 5", EventKind::Uptime, Mode::Latched},
+      {kProgram, "status != 0 and content = \"x\"", EventKind::Status, Mode::Latched},
+      {kProgram, "content = \"x\" and status != 0", EventKind::Status, Mode::Latched},
+      {kProgram, "content = \"x\"", EventKind::Content, Mode::EachMatch},
+  };
+  for (const Row& row : rows) {
+    const engine::Rule one = rule(row.header, "if " + row.text + " then alert");
+    CAPTURE(row.text);
+    CHECK(one.event == row.event);
+    CHECK(one.mode == row.mode);
+  }
+}
+
+TEST_CASE("tests of processes keep what they ask for", "[services]") {
+  CHECK_FALSE(std::get<engine::ExistTest>(rule(kProcess, "if not exist then alert").condition[0].test).exists);
+  CHECK(std::get<engine::ExistTest>(rule(kProcess, "if does exist then alert").condition[0].test).exists);
+  CHECK(std::get<engine::PidChanged>(rule(kProcess, "if changed ppid then alert").condition[0].test).parent);
+  CHECK_FALSE(std::get<engine::PidChanged>(rule(kProcess, "if changed pid then alert").condition[0].test).parent);
+  CHECK(std::get<engine::AttributeTest>(
+            rule(kProcess, "if failed security attribute \"a b\" then alert").condition[0].test)
+            .attribute == "a b");
+  const auto owner = [](const std::string& text) {
+    return std::get<engine::OwnerTest>(rule(kProcess, "if failed " + text + " then alert").condition[0].test);
+  };
+  CHECK(owner("uid www").which == engine::OwnerTest::Which::Uid);
+  CHECK(owner("uid www").id == 33);
+  CHECK(owner("euid 33").which == engine::OwnerTest::Which::Euid);
+  CHECK(owner("euid 33").id == 33);
+  CHECK(owner("gid www").which == engine::OwnerTest::Which::Gid);
+  CHECK(owner("gid www").id == 33);
+  CHECK(rule(kProcess, "if 3 restarts within 5 cycles then alert").tolerance ==
+        engine::Tolerance{.count = 3, .window = 5});
+  CHECK(rule(kProcess, "if 99 restarts within 1000 cycles then alert").tolerance ==
+        engine::Tolerance{.count = 64, .window = 64});
+  CHECK(rule(kProcess, "if 3 restarts within 5 cycles then timeout").action.kind == engine::ActionKind::Unmonitor);
+}
+
+TEST_CASE("without looking up an owner is taken as it is written", "[services]") {
+  const LoadResult result =
+      load_text(kProcess + "if failed uid 1234 then alert if failed gid nobody then alert", false);
+  REQUIRE(result.ok());
+  CHECK(std::get<engine::OwnerTest>(result.rules->services[0]->rules[0].condition[0].test).id == 1234);
+}
+
+TEST_CASE("services, their programs and dependencies are compiled whole", "[services]") {
+  const auto all = services(
+      "set limits { startTimeout: 7 s }\n"
+      "check process web with pidfile \"/run/web pid\"\n"
+      "  start program \"/bin/true\" start program = \"/bin/x 'a b'\" as uid www and gid root\n"
+      "  stop program \"/bin/x\" with timeout 9 seconds\n"
+      "  depends on DB, db depends on $host\n"
+      "  if cpu > 5% then restart else start\n"
+      "  if cpu > 6% then stop\n"
+      "check process db matching \"x y\"\n"
+      "  restart program \"/bin/x\"\n"
+      "check system $host\n"
+      "check system a$HOST.b$HOST\n");
+  REQUIRE(all.size() == 4);
+  const engine::ServiceBlock& web = *all[0];
+  CHECK(web.kind == engine::ServiceKind::Process);
+  CHECK(web.process == engine::ProcessSpec{.pid_file = "/run/web pid", .pattern = ""});
+  REQUIRE(web.start);
+  CHECK(web.start->arguments == std::vector<std::string>{"/bin/x", "a b"});
+  CHECK(web.start->identity == engine::Identity{.uid = 33, .gid = 0, .user = "www", .home = "/var/www"});
+  CHECK(web.start->timeout == seconds{7});
+  CHECK(web.stop.value().timeout == seconds{9});
+  CHECK_FALSE(web.restart);
+  CHECK(web.depends == std::vector<std::string>{"db", "$host"});
+  CHECK(web.rules.at(0).action.kind == engine::ActionKind::Restart);
+  CHECK(web.rules.at(0).recovery.action.kind == engine::ActionKind::Start);
+  CHECK_FALSE(web.rules.at(0).recovery.action.implied);
+  CHECK(web.rules.at(1).action.kind == engine::ActionKind::Stop);
+  CHECK(all[1]->process == engine::ProcessSpec{.pid_file = "", .pattern = "x y"});
+  CHECK(all[1]->restart.value().timeout == seconds{30});
+  CHECK(all[2]->kind == engine::ServiceKind::System);
+  CHECK(all[2]->name == "$host");
+  CHECK(all[3]->name == "atesthost.btesthost");
+}
+
+TEST_CASE("a process that nothing is said about is started again", "[services]") {
+  const auto implied = [](const std::string& text) {
+    const auto all = services(kProcess + text);
+    for (const engine::Rule& one : all.at(0)->rules)
+      if (one.text == "if does not exist then restart") return true;
+    return false;
+  };
+  CHECK(implied(""));
+  CHECK(implied("if cpu > 5% then alert"));
+  CHECK_FALSE(implied("if not exist then alert"));
+  CHECK_FALSE(implied("if exist then alert"));
+  CHECK(services(kSystem).at(0)->rules.empty());
+  const engine::Rule one = rule(kProcess, "");
+  CHECK(one.action.kind == engine::ActionKind::Restart);
+  CHECK(one.recovery.action.implied);
+  CHECK_FALSE(one.dormant);
+  CHECK(one.key == rule(kProcess, "if does not exist then restart").key);
+}
+
+TEST_CASE("rules that do less in Monit are dormant", "[services]") {
+  const std::string bare = "check process x with pidfile /tmp/x start program \"/bin/true\"\n";
+  const auto dormant = [](const std::string& header, const std::string& text) { return rule(header, text).dormant; };
+  CHECK(dormant(kProcess, "if cpu > 5% and memory > 5% then alert"));
+  CHECK(dormant(kProcess, "if cpu > 5% memory > 5% then alert"));
+  CHECK_FALSE(dormant(kProcess, "if cpu > 5% then alert"));
+  CHECK_FALSE(dormant(kProcess, "if cpu > 5% and uptime > 5 then alert"));  // Monit refuses it
+  CHECK(dormant(kProcess, "if loadavg > 5 then alert"));
+  CHECK_FALSE(dormant(kSystem, "if loadavg > 5 then alert"));
+  CHECK(dormant(bare, "if cpu > 5% then restart"));
+  CHECK(dormant(bare, "if cpu > 5% then stop"));
+  CHECK(dormant(bare, "if cpu > 5% then alert else restart"));
+  CHECK_FALSE(dormant(bare, "if cpu > 5% then start"));
+  CHECK_FALSE(dormant(bare, "if not exist then restart"));
+  CHECK_FALSE(dormant(bare, "if 3 restarts within 5 cycles then stop"));
+  CHECK_FALSE(dormant(kProcess, "if cpu > 5% then restart"));
+  CHECK_FALSE(dormant(bare + "restart program \"/bin/true\"", "if cpu > 5% then restart"));
+  CHECK_FALSE(dormant(kSystem, "if cpu > 5% then restart"));
+  CHECK(dormant("check process x pidfile /x start program '/bin/true a'\n", "if not exist then restart"));
+  CHECK(dormant("check process x pidfile /x start program '/bin/true a'\n", ""));
+  CHECK_FALSE(dormant("check process x pidfile /x start program = '/bin/true a'\n", ""));  // Monit refuses it
+}
+
+TEST_CASE("only who lists an event asks for it by name", "[services]") {
+  const auto all =
+      services("set mailserver localhost\nset alert all@x set alert some@x { exec } set alert but@x not on { exec }\n" +
+               kProcess + "alert own@x on { exec, timeout }");
+  std::vector<std::string> listed;
+  for (const engine::Recipient& recipient : all.at(0)->recipients)
+    if (recipient.listed) listed.push_back(recipient.address);
+  CHECK(listed == std::vector<std::string>{"own@x", "some@x"});
+}
+
+TEST_CASE("a very long chain of dependencies is walked, and a circle in it is found", "[services]") {
+  std::string text;
+  constexpr int kServices = 20000;
+  for (int i = 0; i < kServices; ++i)
+    text += "check system s" + std::to_string(i) + (i + 1 < kServices ? " depends on s" + std::to_string(i + 1) : "") +
+            "\n";
+  CHECK(load_text(text).ok());
+  const LoadResult circle = load_text(text + "depends on s0\n");
+  REQUIRE(circle.diagnostics.size() == 1);
+  CHECK(circle.diagnostics[0].message.starts_with("a circle of dependencies: 's0' on 's1' on "));
+  CHECK(circle.diagnostics[0].message.ends_with("'s11' on 19988 more, on 's0'"));
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// The completions for shells: that of bash is asked as bash asks it, with a healerctl in its PATH that answers from
+// files.
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "control/server_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+
+namespace {
+
+const std::string kFolder = std::string(HEALER_SOURCE_DIR) + "/packaging/completion";
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Ran {
+  int status = -1;
+  std::string out;
+};
+
+Ran run(const std::string& command) {
+  const TemporaryFolder folder;
+  const int status = std::system(("{ " + command + "\n} >" + folder.path() + "/out 2>&1").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_whole(folder.path() + "/out")};
+}
+
+/// What bash offers for these words, the last of them being completed: one a line.
+std::string offered(const std::vector<std::string>& words) {
+  const TemporaryFolder folder;
+  const std::string program = folder.path() + "/healerctl";
+  std::ofstream(program) << "#!/bin/sh\n"
+                            "echo \"$*\" >>" +
+                                folder.path() +
+                                "/asked\n"
+                                "case \"$*\" in\n"
+                                "*'names --groups') printf 'web boxes\\ndatabases\\n' ;;\n"
+                                "*names) printf 'web\\nweb2\\ndb\\n' ;;\n"
+                                "*jobs) printf 'ID  KIND\\n70  restart\\n71  exec\\n' ;;\n"
+                                "esac\n";
+  chmod(program.c_str(), 0755);
+  std::string script = "PATH=" + folder.path() + ":$PATH\n. " + kFolder + "/healerctl.bash\nCOMP_WORDS=(";
+  for (const std::string& word : words) script += "'" + word + "' ";
+  script += ")\nCOMP_CWORD=" + std::to_string(words.size() - 1) +
+            "\n_healerctl\nprintf '%s\\n' \"${COMPREPLY[@]}\"\ncat " + folder.path() + "/asked 2>/dev/null\n";
+  std::ofstream(folder.path() + "/script") << script;
+  return run("bash --norc " + folder.path() + "/script").out;
+}
+
+std::set<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+/// The commands of `healerctl --help`.
+std::set<std::string> commands() {
+  const std::string help = run(std::string(HEALERCTL) + " --help").out;
+  std::set<std::string> names;
+  const std::regex line(R"(^  ([a-z]+)  )", std::regex::multiline);
+  const std::string list = help.substr(help.find("Subcommands:"));
+  for (std::sregex_iterator match(list.begin(), list.end(), line), end; match != end; ++match)
+    names.insert((*match)[1]);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("bash completes commands and options", "[control][completion]") {
+  CHECK(words_of(offered({"healerctl", ""})) == commands());
+  CHECK(commands().size() > 15);
+  CHECK(offered({"healerctl", "st"}) == "status\nstart\nstop\n");
+  CHECK(offered({"healerctl", "--json", "su"}) == "summary\n");
+  CHECK(offered({"healerctl", "summary", "--f"}) == "--failed\n");
+  CHECK(offered({"healerctl", "--no"}) == "--no-color\n");
+  CHECK(offered({"healerctl", "report", "u"}) == "up\nunmonitored\n");
+  CHECK(offered({"healerctl", "quit", ""}) == "\n");
+  CHECK(offered({"healerctl", "history", "--since", ""}) == "\n");
+}
+
+TEST_CASE("bash completes what the daemon knows", "[control][completion]") {
+  CHECK(offered({"healerctl", "status", "we"}) == "web\nweb2\nnames\n");
+  CHECK(offered({"healerctl", "restart", ""}) == "web\nweb2\ndb\nall\nnames\n");
+  CHECK(offered({"healerctl", "pause", "web", "f"}) == "for\nnames\n");
+  CHECK(offered({"healerctl", "--socket", "/x y", "stop", "d"}) == "db\n--socket /x y names\n");
+  CHECK(offered({"healerctl", "--socket", "=", "/x", "stop", "d"}) == "db\n--socket /x names\n");
+  CHECK(offered({"healerctl", "start", "-g", ""}) == "web\\ boxes\ndatabases\nnames --groups\n");
+  CHECK(offered({"healerctl", "jobs", ""}) == "follow\ncancel\n");
+  CHECK(offered({"healerctl", "jobs", "cancel", "7"}) == "70\n71\njobs\n");
+  CHECK(offered({"healerctl", "history", "web", ""}) == "\n");
+}
+
+TEST_CASE("the options that are completed are those that there are", "[control][completion]") {
+  const std::regex option(R"(--[a-z]+(-[a-z]+)*)");
+  for (const std::string& command : commands()) {
+    const std::string help = run(std::string(HEALERCTL) + " " + command + " --help").out;
+    for (const std::string& one : words_of(offered({"healerctl", command, "--"}))) {
+      INFO(command << " " << one);
+      CHECK((help + run(std::string(HEALERCTL) + " --help").out).find(one) != std::string::npos);
+    }
+    std::set<std::string> own;
+    for (std::sregex_iterator match(help.begin(), help.end(), option), end; match != end; ++match)
+      own.insert(match->str());
+    const std::string known = offered({"healerctl", command, "--"});
+    for (const std::string& one : own) {
+      INFO(command << " " << one << " of: " << known);
+      CHECK(known.find(one) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("zsh knows the same commands", "[control][completion]") {
+  const std::string script = read_whole(kFolder + "/_healerctl");
+  std::set<std::string> names;
+  const std::regex line(R"(^    '([a-z]+):)", std::regex::multiline);
+  for (std::sregex_iterator match(script.begin(), script.end(), line), end; match != end; ++match)
+    names.insert((*match)[1]);
+  CHECK(names == commands());
+  if (run("command -v zsh").status != 0) {
+    WARN("SKIPPED: there is no zsh to read its completion with");
+    return;
+  }
+  const Ran read = run("zsh -n " + kFolder + "/_healerctl");
+  INFO(read.out);
+  CHECK(read.status == 0);
+}

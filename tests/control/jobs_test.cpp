@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+// What is under way, and the commands that begin and end it, over the socket. Jobs are put into the engine as they are.
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "control/client.hpp"
+#include "control/daemon_world.hpp"
+
+using namespace healer;
+using namespace healer::control;
+using namespace healer::test;
+
+namespace {
+
+struct Heard {
+  std::vector<Json> items;
+  Reply reply;
+
+  [[nodiscard]] std::string failure() const {
+    return reply.failure ? reply.failure->code + ": " + reply.failure->message + " | " + reply.failure->remedy : "none";
+  }
+};
+
+Heard ask(DaemonWorld& world, const Request& request) {
+  auto client = Client::connect(world.path(), kPatience);
+  if (auto* failure = std::get_if<Failure>(&client)) throw std::runtime_error(failure->message);
+  Heard heard;
+  heard.reply = std::get<Client>(client).call(request, [&](const Json& item) { heard.items.push_back(item); });
+  return heard;
+}
+
+/// The program of the rule of "db" runs as pid 4242.
+ActionId running_action(DaemonWorld& world) {
+  ActionId action;
+  world.cycle(1);
+  world.act([&](World& engine) {
+    action = engine.execs.back().action;
+    engine.handle(event::ActionStarted{action, 4242});
+    engine.advance(milliseconds{500});
+  });
+  return action;
+}
+
+RuleSet kinds() {
+  auto process = service("nginx", {});
+  process->kind = ServiceKind::Process;
+  process->process.pattern = "nginx";
+  process->depends = {"web"};
+  auto system = service("host", {});
+  system->kind = ServiceKind::System;
+  return rule_set({service("web", {status_rule(Comparison::NotEqual, 0)}), process, system});
+}
+
+void look(World& world, std::string_view name, const std::shared_ptr<const Facts>& facts, const std::string& output) {
+  ServiceState& state = state_of(world, name);
+  state.last =
+      Observation{.elapsed = milliseconds{2}, .output = std::make_shared<const std::string>(output), .facts = facts};
+  state.last_when = world.now.wall;
+  state.initialising = false;
+}
+
+}  // namespace
+
+TEST_CASE("nothing under way is an empty list", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const Heard heard = ask(world, {.verb = Verb::Jobs});
+  CHECK(heard.failure() == "none");
+  CHECK(heard.items.empty());
+}
+
+TEST_CASE("the jobs and the programs of rules are what is under way", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const ActionId action = running_action(world);
+  world.act([](World& engine) { add_restart(engine); });
+  const Heard heard = ask(world, {.verb = Verb::Jobs});
+  REQUIRE(heard.items.size() == 2);
+  CHECK(heard.items[0].dump(1) == R"({
+ "id": 70,
+ "kind": "restart",
+ "service": "web",
+ "step": 2,
+ "steps": 3,
+ "doing": "start db",
+ "waits_for": "its program to end",
+ "age_ms": 3000,
+ "left_ms": 30000,
+ "by": "root",
+ "rule": "",
+ "action": 71,
+ "pid": 0
+})");
+  const std::string id = std::to_string(action.number());
+  CHECK(heard.items[1].dump() == R"({"id":)" + id +
+                                     R"(,"kind":"exec","service":"db","step":1,"steps":1,"doing":"exec /bin/heal",)"
+                                     R"("waits_for":"its program to end","age_ms":500,"left_ms":null,"by":"rule",)"
+                                     R"("rule":"if status != 0 then exec \"/bin/heal\"","action":)" +
+                                     id + R"(,"pid":4242})");
+}
+
+TEST_CASE("a job says what its step waits for", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const auto waits = [&](const std::function<void(Job&)>& change) {
+    world.act([&](World& engine) {
+      Job& job = add_restart(engine);
+      change(job);
+    });
+    return ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for").get<std::string>();
+  };
+  CHECK(waits([](Job&) {}) == "its program to end");
+  CHECK(waits([](Job& job) { job.phase = Job::Phase::Looking; }) == "a look at db");
+  CHECK(waits([](Job& job) { job.action_ended = true; }) == "the process of db to appear");
+  const auto stops = [](Job& job) {
+    job.position = 0;
+    job.action = {};
+  };
+  CHECK(waits(stops) == "the process of web to end");
+  CHECK(waits([&](Job& job) {
+          stops(job);
+          job.signalled = true;
+        }) == "the process of web to end (SIGTERM was sent)");
+  CHECK(waits([&](Job& job) {
+          stops(job);
+          job.signalled = job.killed = true;
+        }) == "the process of web to end (SIGKILL was sent)");
+}
+
+TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  world.cycle(0);
+  world.act([](World& engine) {
+    ServiceState& db = state_of(engine, "db");
+    db.pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = "root"};
+    db.waits = "web is being restarted";
+    db.starts = {.quick = 3, .last = engine.now.wall - minutes{1}, .not_before = engine.now.wall + seconds{40}};
+  });
+  const auto text = [&](const std::string& name) {
+    return ask(world, {.verb = Verb::Summary, .names = {name}}).items.at(0).at("text").get<std::string>();
+  };
+  CHECK(text("db") == "exit status 0 in 5 ms (paused)");
+  Json status = ask(world, {.verb = Verb::Status, .names = {"db"}}).items.at(0);
+  CHECK(status.at("job").is_null());
+  CHECK(status.at("waits") == "web is being restarted");
+  CHECK(status.at("pause").dump() == R"({"until":"2026-11-21T06:24:00.000Z","by":"root","reason":"new disks"})");
+  CHECK(status.at("starts").dump() ==
+        R"({"quick":3,"last":"2026-11-21T04:23:00.000Z","not_before":"2026-11-21T04:24:40.000Z"})");
+  Json notes = ask(world, {.verb = Verb::Explain, .names = {"db"}}).items.at(0).at("notes");
+  CHECK(notes.at(0) == "A start or restart that its rules want is not done now: web is being restarted.");
+  CHECK(
+      notes.at(1) ==
+      "It is paused for 2 h more by root (new disks): checks and alerts go on, nothing else is done; `healerctl resume "
+      "db` ends it.");
+  CHECK(notes.at(2) ==
+        "Rules start it again in 40 s at the earliest: its last 3 starts failed, or it died soon after.");
+
+  world.act([](World& engine) { add_restart(engine); });
+  CHECK(text("db") == "restart web: step 2 of 3, start db, for 3 s");
+  CHECK(text("web") == "restart web: step 2 of 3, start db, for 3 s");
+  status = ask(world, {.verb = Verb::Status, .names = {"db"}}).items.at(0);
+  CHECK(status.at("job").at("id") == 70);
+  notes = ask(world, {.verb = Verb::Explain, .names = {"web"}}).items.at(0).at("notes");
+  CHECK(
+      notes.at(0) ==
+      "Under way: restart web: step 2 of 3, start db, for 3 s; it waits for its program to end. root asked for it; no "
+      "run is counted meanwhile.");
+}
+
+TEST_CASE("processes and the system are told in their own words", "[control][jobs]") {
+  DaemonWorld world(kinds());
+  const auto told = [&](const std::string& name) {
+    const Json summary = ask(world, {.verb = Verb::Summary, .names = {name}}).items.at(0);
+    return summary.at("kind").get<std::string>() + ": " + summary.at("text").get<std::string>();
+  };
+  CHECK(told("web") == "program: ");
+  CHECK(told("nginx") == "process: ");
+  world.act([](World& engine) {
+    Facts facts;
+    facts.process = ProcessFacts{.pid = 4242, .parent = 1, .uid = 33, .euid = 34, .gid = 35};
+    facts.metrics.set(Metric::Uptime, 10'920);
+    facts.metrics.set(Metric::Cpu, 1.25);
+    facts.metrics.set(Metric::MemoryBytes, 12.5 * 1024 * 1024);
+    facts.metrics.set(Metric::Threads, 4);
+    look(engine, "nginx", std::make_shared<const Facts>(facts), "");
+    Facts machine;
+    machine.metrics.set(Metric::Load1, 0.5);
+    machine.metrics.set(Metric::SystemCpu, 12);
+    machine.metrics.set(Metric::SystemMemory, 40);
+    look(engine, "host", std::make_shared<const Facts>(machine), "");
+  });
+  CHECK(told("nginx") == "process: pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.5 MB");
+  CHECK(told("host") == "system: loadavg(1min) 0.50, cpu 12.0%, memory 40.0%");
+  const Json status = ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0);
+  CHECK(status.at("depends").dump() == R"(["web"])");
+  CHECK(status.at("last").at("outcome") == "looked");
+  CHECK(status.at("process").dump() == R"({"pid":4242,"parent":1,"uid":33,"euid":34,"gid":35,"zombie":false})");
+  CHECK(status.at("measured").dump() == R"([{"name":"cpu","unit":"percent","value":1.25,"text":"1.2%"},)"
+                                        R"({"name":"memory","unit":"bytes","value":13107200.0,"text":"12.5 MB"},)"
+                                        R"({"name":"threads","unit":"number","value":4.0,"text":"4"},)"
+                                        R"({"name":"uptime","unit":"seconds","value":10920.0,"text":"3 h 2 m"}])");
+  CHECK(ask(world, {.verb = Verb::Explain, .names = {"nginx"}})
+            .items.at(0)
+            .at("notes")
+            .dump()
+            .find("The last look: pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.5 MB.") != std::string::npos);
+  world.act([](World& engine) { look(engine, "nginx", std::make_shared<const Facts>(), "no process matches nginx"); });
+  CHECK(told("nginx") == "process: no process matches nginx");
+  CHECK(ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0).at("process").is_null());
+}
+
+TEST_CASE("what people ask of services reaches the engine whole", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  std::vector<event::Command> taken;
+  world.server().thread().run([&] {
+    world.on_submit = [&](const event::Command& command) {
+      taken.push_back(command);
+      const bool fails = command.kind == event::Command::Kind::Restart;
+      world.reply({command.id, !fails, fails ? "web: the stop program exited with status 1" : "done"});
+      return true;
+    };
+  });
+  using Kind = event::Command::Kind;
+  const auto given = [&](const Request& request) {
+    const Heard heard = ask(world, request);
+    CHECK(heard.failure() == "none");
+    CHECK(heard.reply.end.at("text") ==
+          (request.verb == Verb::Restart ? "web: the stop program exited with status 1" : "done"));
+    CHECK(heard.reply.end.at("ok") == (request.verb != Verb::Restart));
+    return taken.back();
+  };
+  const std::string who = geteuid() == 0 ? "root" : "uid " + std::to_string(geteuid());
+  event::Command command = given({.verb = Verb::Start, .names = {"db", "web"}});
+  CHECK(command.kind == Kind::Start);
+  CHECK(command.services.size() == 2);
+  CHECK(command.by == who);
+  CHECK(given({.verb = Verb::Stop, .all = true}).kind == Kind::Stop);
+  command = given({.verb = Verb::Restart, .groups = {"databases"}});
+  CHECK(command.kind == Kind::Restart);
+  CHECK(command.services.size() == 1);
+  command = given({.verb = Verb::Pause, .all = true, .span = hours{2}, .reason = "new disks"});
+  CHECK(command.kind == Kind::Pause);
+  CHECK(command.until == World::kStart.wall + hours{2});
+  CHECK(command.reason == "new disks");
+  CHECK_FALSE(given({.verb = Verb::Pause, .all = true}).until);
+  CHECK(given({.verb = Verb::Pause, .all = true, .span = hours{900'000'000'000}}).until ==
+        World::kStart.wall + days{36'500});
+  CHECK(given({.verb = Verb::Resume, .names = {"db"}}).kind == Kind::Resume);
+  world.act([](World& engine) { add_restart(engine); });
+  command = given({.verb = Verb::Cancel, .id = 70});
+  CHECK(command.kind == Kind::Cancel);
+  CHECK(command.job == JobId{70});
+  CHECK(command.services.empty());
+
+  const std::size_t count = taken.size();
+  CHECK(ask(world, {.verb = Verb::Start}).failure() ==
+        "nothing-selected: start which services? | name services or groups, or say \"all\"");
+  CHECK(ask(world, {.verb = Verb::Stop, .names = {"dbb"}}).failure() ==
+        "unknown-service: there is no service \"dbb\" | did you mean \"db\"?");
+  CHECK(ask(world, {.verb = Verb::Pause, .all = true, .reason = std::string(501, 'x')}).failure() ==
+        "bad-request: a reason has at most 500 bytes | ");
+  CHECK(ask(world, {.verb = Verb::Cancel, .id = 7}).failure() ==
+        "unknown-job: nothing with the number 7 is under way | `healerctl jobs` lists them");
+  CHECK(taken.size() == count);
+}
+
+TEST_CASE("the program of a rule's action is not cancelled", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const std::string id = std::to_string(running_action(world).number());
+  CHECK(ask(world, {.verb = Verb::Cancel, .id = std::stoull(id)}).failure() ==
+        "no-job: " + id +
+            " is the program of a rule's action, which is not cancelled | end its process, if it must end");
+}
+
+TEST_CASE("the output of a program is followed to its end", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  CHECK(ask(world, {.verb = Verb::Follow, .id = 7}).failure() ==
+        "unknown-job: nothing with the number 7 is under way | `healerctl jobs` lists them");
+  const ActionId action = running_action(world);
+  RawClient client(world.path());
+  client.send(to_line(Request{.verb = Verb::Follow, .id = action.number()}) + "\n");
+  CHECK(client.lines(1).starts_with("{\"version\":1,\"command\":\"follow\",\"daemon\":{"));
+  const auto write = [&](const std::string& text) { std::ofstream(world.output_path(action), std::ios::app) << text; };
+  write("one\n");
+  CHECK(client.lines(1) == item_line(OutputView{action.number(), "db", "exec /bin/heal", "one\n"}));
+  write("two\n");
+  CHECK(Json::parse(client.lines(1)).at("item").at("text") == "two\n");
+  // What it writes before its end is told, however long it is.
+  std::string all;
+  for (int i = 0; i < 20'000; ++i) all += std::to_string(i) + "\n";
+  write(all);
+  world.act(
+      [&](World& engine) { engine.handle(event::ActionEnded{.action = action, .elapsed = seconds{1}, .output = {}}); });
+  std::string told;
+  for (std::string line; (line = client.lines(1)).starts_with("{\"item\"");)
+    told += Json::parse(line).at("item").at("text").get<std::string>();
+  CHECK(told == all);
+  CHECK(world.server().wait_for_clients(1));
+  CHECK(ask(world, {.verb = Verb::Jobs}).items.empty());
+}
+
+TEST_CASE("a followed job is followed from program to program", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  world.act([](World& engine) { add_restart(engine).phase = Job::Phase::Looking; });
+  world.act([](World& engine) { add_restart(engine).action = ActionId{0}; });
+  RawClient client(world.path());
+  client.send(to_line(Request{.verb = Verb::Follow, .id = 70}) + "\n");
+  CHECK(client.lines(1).find("\"follow\"") != std::string::npos);
+  std::ofstream(world.output_path(ActionId{71})) << "db comes up\n";
+  world.act([](World& engine) { add_restart(engine); });
+  CHECK(client.lines(1) == item_line(OutputView{71, "web", "start db", "db comes up\n"}));
+  std::ofstream(world.output_path(ActionId{72})) << "web comes up\n";
+  world.act([](World& engine) {
+    Job& job = add_restart(engine);
+    job.position = 2;
+    job.action = ActionId{72};
+  });
+  CHECK(client.lines(1) == item_line(OutputView{72, "web", "start web", "web comes up\n"}));
+  world.act([](World& engine) { const_cast<std::map<std::uint64_t, Job>&>(engine.engine.jobs()).clear(); });
+  CHECK(client.lines(1) == "{\"end\":{\"ok\":true,\"text\":\"\"}}\n");
+}
+
+TEST_CASE("whoever follows a program and leaves holds nothing", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const ActionId action = running_action(world);
+  const std::string follow = to_line(Request{.verb = Verb::Follow, .id = action.number()}) + "\n";
+  for (int round = 0; round < 2; ++round) {
+    std::vector<RawClient> followers;
+    for (int i = 0; i < 16; ++i) {
+      followers.emplace_back(world.path());
+      followers.back().send(follow);
+      CHECK(followers.back().lines(1).starts_with("{\"version\":1,\"command\""));
+    }
+    RawClient late(world.path());
+    late.send(follow);
+    CHECK(late.lines(1).find("16 clients follow the history or a program already") != std::string::npos);
+    followers.clear();
+    REQUIRE(world.server().wait_for_clients(1));
+  }
+}
+
+TEST_CASE("a report counts, and names are cheap", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  world.cycle(1);
+  Heard heard = ask(world, {.verb = Verb::Report});
+  CHECK(heard.items.empty());
+  CHECK(to_line(heard.reply.end) ==
+        R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unmonitored":0})");
+  heard = ask(world, {.verb = Verb::Names});
+  REQUIRE(heard.items.size() == 2);
+  CHECK(heard.items[0].dump() == R"({"name":"web","groups":[]})");
+  CHECK(heard.items[1].dump() == R"({"name":"db","groups":["databases"]})");
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// Jobs where something goes wrong around them: each of these was a fault once.
+#include <algorithm>
+#include <ranges>
+
+#include <catch2/catch.hpp>
+
+#include "support/process_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+using Kind = event::Command::Kind;
+using Programs = std::vector<std::string>;
+
+namespace {
+
+bool said(const World& world, RecordKind kind, const std::string& text) {
+  return std::ranges::any_of(world.records, [&](const Record& record) {
+    return record.kind == kind && record.text.find(text) != std::string::npos;
+  });
+}
+
+/// A rule that holds as long as the process runs.
+Rule running_rule(ActionKind action, Tolerance tolerance = {}) {
+  Rule rule = missing_rule(action, tolerance);
+  rule.condition = {{ExistTest{true}, false}};
+  rule.text = "if exist then " + std::string(to_string(action));
+  return rule;
+}
+
+void settle_up(ProcessWorld& world, const std::vector<std::string>& names) {
+  for (const std::string& name : names) world.bring_up(name);
+  world.start();
+  world.run(seconds{6});
+  REQUIRE(world.programs.empty());
+}
+
+}  // namespace
+
+TEST_CASE("a stop that failed is tried again at each run") {
+  ProcessWorld world(rule_set({process("web", {running_rule(ActionKind::Stop)})}, seconds{10}));
+  world.bring_up("web");
+  world.doings["stop web"] = {.status = 1, .works = false};
+  world.start();
+  world.run(seconds{35});
+  CHECK(world.programs == Programs{"stop web"});  // it waits for its end
+  world.doings.clear();
+  world.run(seconds{20});
+  CHECK(world.programs == Programs{"stop web", "stop web"});
+  CHECK_FALSE(world.is_up("web"));
+  CHECK_FALSE(world.engine.service(world.id("web")).monitored);
+}
+
+TEST_CASE("a new daemon waits for the process of a start program that has ended") {
+  const RuleSet rules = rule_set({process("web")}, seconds{5});
+  ProcessWorld first(rules);
+  first.doings["start web"] = {.later = seconds{5}};
+  first.start();
+  first.run(seconds{1});
+  REQUIRE(first.programs == Programs{"start web"});
+  REQUIRE(first.saved.execs.empty());
+  REQUIRE(first.saved.jobs.size() == 1);
+  ProcessWorld second(rules, first.saved);
+  second.now = {first.now.boot, first.now.mono + seconds{1}, first.now.wall + seconds{1}};
+  second.start();
+  second.run(seconds{3});
+  second.bring_up("web");
+  second.run(seconds{10});
+  CHECK(second.programs.empty());
+  CHECK(second.saved.jobs.empty());
+}
+
+TEST_CASE("a step that is done is not done again by the next daemon") {
+  auto first_program = service("db", {});
+  first_program->start = Command{.arguments = {"/start", "db"}, .timeout = seconds{30}};
+  auto web = process("web");
+  web->depends = {"db"};
+  first_program->program = {};
+  const RuleSet rules = rule_set({first_program, web}, seconds{5});
+  ProcessWorld first(rules);
+  first.start();
+  first.run(seconds{1});
+  first.command(Kind::Stop, {"db"});
+  first.run(seconds{1});
+  first.doings["start web"] = {.hangs = true};
+  first.command(Kind::Start, {"web"});
+  first.run(seconds{1});
+  const auto started = std::ranges::count(first.programs, "start db");
+  ProcessWorld second(rules, first.saved);
+  second.now = {first.now.boot, first.now.mono + seconds{1}, first.now.wall + seconds{1}};
+  second.start();
+  second.run(seconds{1});
+  CHECK(started == 1);
+  CHECK(std::ranges::count(second.programs, "start db") == 0);
+}
+
+TEST_CASE("the settle time holds the scheduled run too, and a death counts once") {
+  SECTION("an administrator at 9.5 s, a cycle at 10 s") {
+    ProcessWorld world(rule_set({process("web")}, seconds{10}));
+    settle_up(world, {"web"});
+    world.run(milliseconds{3500});  // 9.5 s
+    world.die("web");
+    world.run(milliseconds{800});
+    CHECK(world.programs.empty());
+    world.bring_up("web");
+    world.run(minutes{1});
+    CHECK(world.programs.empty());
+  }
+  SECTION("for 2 cycles") {
+    ProcessWorld world(
+        rule_set({process("web", {missing_rule(ActionKind::Restart, {.count = 2, .window = 2})})}, seconds{10}));
+    settle_up(world, {"web"});
+    world.run(milliseconds{3500});
+    world.die("web");
+    world.run(seconds{10});  // 19.5 s: one counted at 10.5 s
+    CHECK(world.programs.empty());
+    world.run(seconds{12});  // 31.5 s
+    CHECK(world.programs == Programs{"start web"});
+  }
+}
+
+TEST_CASE("a program is not told to end before it is told to begin") {
+  ProcessWorld world(rule_set({process("web", {})}, seconds{5}));
+  settle_up(world, {"web"});
+  world.commits = false;
+  world.command(Kind::Stop, {"web"});
+  const std::uint64_t job = world.engine.jobs().begin()->first;
+  event::Command cancel{.id = CommandId{7}, .kind = Kind::Cancel, .services = {}, .by = "root"};
+  cancel.job = JobId{job};
+  world.handle(cancel);
+  world.settle();
+  CHECK(world.ended.empty());
+  CHECK(world.programs.empty());
+  world.commits = true;
+  world.handle(event::Committed{.up_to = 1'000'000});
+  world.settle();
+  REQUIRE(world.programs.size() == 1);
+  CHECK(world.ended.size() == 1);
+}
+
+TEST_CASE("a program of a job that is not taken up again is not started") {
+  const RuleSet rules = rule_set({process("a", {missing_rule()}, {"d"}), process("d")}, seconds{5});
+  ProcessWorld first(rules);
+  settle_up(first, {"a", "d"});
+  first.commits = false;
+  first.command(Kind::Restart, {"d"});
+  REQUIRE(first.saved.execs.size() == 1);
+  ProcessWorld second(rule_set({process("a")}, seconds{5}), first.saved);
+  second.now = {first.now.boot, first.now.mono + seconds{1}, first.now.wall + seconds{1}};
+  second.bring_up("a");
+  second.start();
+  second.run(seconds{10});
+  CHECK(second.programs.empty());
+  CHECK(second.saved.execs.empty());
+  CHECK(second.saved.jobs.empty());
+}
+
+TEST_CASE("every service that a person names is stopped, not the first alone") {
+  auto d = process("d", {});
+  d->stop.reset();
+  ProcessWorld world(rule_set({process("a", {}, {"d"}), d}, seconds{5}));
+  settle_up(world, {"a", "d"});
+  world.command(Kind::Stop, {"a", "d"});
+  world.run(seconds{2});
+  CHECK_FALSE(world.is_up("a"));
+  CHECK_FALSE(world.is_up("d"));
+  CHECK(world.signals.size() == 1);
+}
+
+TEST_CASE("what cannot be looked at is neither stopped nor missing") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.bring_up("web");
+  world.blind = {"web"};
+  world.start();
+  world.run(seconds{20});
+  CHECK(world.programs.empty());
+  CHECK(world.count(RecordKind::RunTimedOut) == 1);  // told once
+  world.command(Kind::Stop, {"web"});
+  world.run(seconds{40});
+  REQUIRE(world.replies.size() == 1);
+  CHECK_FALSE(world.replies[0].ok);
+  CHECK(world.engine.service(world.id("web")).monitored);
+  CHECK(world.programs.empty());
+}
+
+TEST_CASE("the next start waits until the one that took too long has ended") {
+  ProcessWorld world(rule_set({process("web")}, seconds{60}));
+  world.stubborn = true;
+  world.doings["start web"] = {.hangs = true};
+  world.start();
+  world.run(milliseconds{30'100});
+  REQUIRE(world.ended.size() == 1);
+  world.run(milliseconds{1500});
+  CHECK(world.programs.size() == 1);  // its backoff is over, it is not
+  world.run(seconds{2});
+  CHECK(world.programs.size() == 2);
+  CHECK(world.ended.size() == 1);
+}
+
+TEST_CASE("what could not be started again is not stopped by a restart") {
+  auto web = process("web", {running_rule(ActionKind::Restart)});
+  web->start.reset();
+  ProcessWorld world(rule_set({web}, seconds{5}));
+  world.bring_up("web");
+  world.start();
+  world.run(seconds{20});
+  world.command(Kind::Restart, {"web"});
+  world.run(seconds{5});
+  CHECK(world.is_up("web"));
+  CHECK(world.programs.empty());
+  CHECK(world.signals.empty());
+  CHECK(said(world, RecordKind::JobHeld, "it has no start program"));
+  CHECK_FALSE(world.replies.back().ok);
+}
+
+TEST_CASE("only who was asked kindly is killed") {
+  auto web = process("web", {});
+  web->stop.reset();
+  ProcessWorld world(rule_set({web}, seconds{5}));
+  settle_up(world, {"web"});
+  world.doings["signal web"] = {};  // SIGTERM does nothing
+  world.command(Kind::Restart, {"web"});
+  world.run(seconds{29});
+  world.deaf = true;
+  world.die("web");
+  world.bring_up("web");  // somebody else's new one
+  world.run(seconds{5});
+  REQUIRE(world.signals.size() >= 2);
+  CHECK(world.signals[0].second == 15);
+  CHECK((world.signals[1].second == 15 || world.is_up("web")));
+  CHECK(std::ranges::none_of(world.signals | std::views::take(2), [](const auto& one) { return one.second == 9; }));
+}
+
+TEST_CASE("a wall clock that was wrong holds no service back") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.doings["start web"] = {.status = 1};
+  world.start();
+  world.run(milliseconds{500});
+  REQUIRE(world.programs.size() == 1);
+  world.now.wall -= days{1000};
+  world.doings.clear();
+  world.run(seconds{12});
+  CHECK(world.is_up("web"));
+}
+
+TEST_CASE("of simultaneous deaths the needed one comes up first, and at once") {
+  RuleSet rules = rule_set({process("a", {missing_rule()}, {"d"}), process("d")}, seconds{60});
+  rules.settings.settle = Duration{0};
+  ProcessWorld world(std::move(rules));
+  settle_up(world, {"a", "d"});
+  world.run(seconds{30});
+  // The kernel tells of both before anybody looks.
+  const auto a = world.id("a");
+  const auto d = world.id("d");
+  const std::int64_t pid_a = world.pid("a");
+  const std::int64_t pid_d = world.pid("d");
+  world.deaf = true;
+  world.die("a");
+  world.die("d");
+  world.deaf = false;
+  world.handle(event::ProcessDied{a, pid_a, static_cast<std::uint64_t>(pid_a)});
+  world.handle(event::ProcessDied{d, pid_d, static_cast<std::uint64_t>(pid_d)});
+  world.settle();
+  world.run(seconds{3});
+  CHECK(world.programs == Programs{"start d", "start a"});
+}
+
+TEST_CASE("a death during a job is not forgotten") {
+  ProcessWorld world(rule_set({process("a", {}, {"b"}), process("b", {}, {"d"}), process("d")}, seconds{60}));
+  settle_up(world, {"a", "b", "d"});
+  world.doings["start b"] = {.takes = seconds{20}};
+  world.command(Kind::Restart, {"b"});  // stop a, stop b, start b, start a; d is not in it
+  world.command(Kind::Stop, {"a"});     // refused: it is under way
+  world.run(seconds{5});
+  world.die("d");
+  CHECK(world.count(RecordKind::ProcessDied) >= 1);
+  world.run(seconds{60});
+  CHECK(world.is_up("d"));
+  CHECK(world.is_up("a"));
+}
+
+TEST_CASE("a stop that is held silences no restart") {
+  Rule sleeping = missing_rule(ActionKind::Stop);
+  sleeping.text = "if does not exist then stop (dormant)";
+  sleeping.dormant = true;
+  ProcessWorld world(rule_set({process("web", {sleeping, missing_rule()})}, seconds{5}));
+  world.start();
+  world.run(seconds{3});
+  CHECK(world.is_up("web"));
+}
+
+TEST_CASE("a reload into shadow ends what is under way") {
+  RuleSet rules = rule_set({process("web", {})}, seconds{5});
+  ProcessWorld world(rules);
+  settle_up(world, {"web"});
+  world.doings["stop web"] = {.takes = seconds{10}};
+  world.command(Kind::Restart, {"web"});
+  world.run(seconds{1});
+  rules.settings.shadow = true;
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), rules)});
+  world.settle();
+  CHECK(world.engine.jobs().empty());
+  world.run(seconds{30});
+  CHECK(world.programs == Programs{"stop web"});
+}
+
+TEST_CASE("what a person has cancelled is not begun again at once") {
+  ProcessWorld world(
+      rule_set({process("web", {running_rule(ActionKind::Restart, {.count = 3, .window = 3})})}, seconds{10}));
+  world.bring_up("web");
+  world.doings["stop web"] = {.hangs = true};
+  world.start();
+  world.run(seconds{22});
+  REQUIRE(world.programs == Programs{"stop web"});
+  event::Command cancel{.id = CommandId{7}, .kind = Kind::Cancel, .services = {}, .by = "root"};
+  cancel.job = JobId{world.engine.jobs().begin()->first};
+  world.handle(cancel);
+  world.settle();
+  world.run(seconds{20});
+  CHECK(world.programs.size() == 1);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// A loop with an inspector, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "runtime/inspector.hpp"
+#include "support/processes.hpp"
+
+namespace healer::test {
+
+struct InspectorBench {
+  explicit InspectorBench(runtime::Inspector::Options options = {})
+      : inspector(loop, options, [this](engine::Event event) {
+          if (const auto* observed = std::get_if<engine::event::Observed>(&event)) {
+            ++answers[observed->run.number()];
+            seen[observed->run.number()] = *observed;
+          } else if (const auto* death = std::get_if<engine::event::ProcessDied>(&event)) {
+            deaths.push_back(*death);
+          }
+        }) {}
+
+  static std::shared_ptr<engine::ServiceBlock> block(engine::ServiceKind kind) {
+    auto made = std::make_shared<engine::ServiceBlock>();
+    made->kind = kind;
+    return made;
+  }
+  static std::shared_ptr<engine::ServiceBlock> by_file(const std::string& path) {
+    auto made = block(engine::ServiceKind::Process);
+    made->process.pid_file = path;
+    return made;
+  }
+  static std::shared_ptr<engine::ServiceBlock> by_pattern(const std::string& pattern) {
+    auto made = block(engine::ServiceKind::Process);
+    made->process.pattern = pattern;
+    return made;
+  }
+  static std::shared_ptr<engine::ServiceBlock> asking(std::shared_ptr<engine::ServiceBlock> block, engine::Test test) {
+    block->rules.emplace_back().condition = {{std::move(test), false}};
+    return block;
+  }
+
+  std::string path(const std::string& name) const { return (directory.path() / name).string(); }
+  /// A pid file that holds that text.
+  std::string pid_file(const std::string& name, const std::string& text) const {
+    write_file(path(name), text);
+    return path(name);
+  }
+
+  /// Begins a look and returns its number.
+  std::uint64_t look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1) {
+    inspector.look(engine::ServiceId(service), engine::RunId(++last), std::move(block));
+    return last;
+  }
+  const engine::Observation& result(std::uint64_t run) {
+    REQUIRE(run_until(loop, [&] { return seen.count(run) != 0; }));
+    return seen.at(run).observation;
+  }
+  /// Looks and waits for what is found.
+  const engine::Observation& see(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1) {
+    return result(look(std::move(block), service));
+  }
+
+  TemporaryDirectory directory;
+  runtime::Loop loop;
+  std::map<std::uint64_t, int> answers;
+  std::map<std::uint64_t, engine::event::Observed> seen;
+  std::vector<engine::event::ProcessDied> deaths;
+  std::uint64_t last = 0;
+  runtime::Inspector inspector;
+};
+
+}  // namespace healer::test

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/inspector.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+#include <string_view>
+
+#include "runtime/clock.hpp"
+#include "runtime/inspector_bench.hpp"
+#include "runtime/proc_stat.hpp"
+#include "support/hung_mount.hpp"
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::runtime;
+using healer::test::Child;
+using healer::test::InspectorBench;
+using healer::test::run_for;
+using healer::test::run_until;
+
+namespace {
+
+Child sleeper() { return Child({"sleep", "600"}); }
+
+std::string number(const Child& child) { return std::to_string(child.pid()) + "\n"; }
+
+}  // namespace
+
+TEST_CASE("a process is found by its pid file, and seen", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const auto block = InspectorBench::by_file(bench.pid_file("a.pid", number(child)));
+  const Observation& first = bench.see(block);
+  CHECK(first.outcome == Outcome::Exited);
+  CHECK(*first.output == "process is running with pid " + std::to_string(child.pid()));
+  REQUIRE(first.facts->process);
+  CHECK(first.facts->process->pid == child.pid());
+  CHECK(first.facts->process->parent == ::getpid());
+  CHECK(first.facts->process->start_ticks == read_proc_stat(child.pid())->start_ticks);
+  CHECK_FALSE(first.facts->process->zombie);
+  CHECK(first.facts->metrics.get(Metric::Children) == 0.0);
+  CHECK(first.facts->metrics.get(Metric::FileDescriptors) > 2.0);
+  CHECK_FALSE(first.facts->metrics.get(Metric::Cpu));
+  run_for(bench.loop, kShortestMean + Duration{20});
+  const Observation& second = bench.see(block);
+  CHECK(second.facts->metrics.get(Metric::Cpu).value_or(-1) == Approx(0).margin(2));
+  CHECK(second.facts->metrics.get(Metric::TotalCpu).value_or(-1) == Approx(0).margin(2));
+  CHECK(second.facts->metrics.get(Metric::ReadRate).value_or(-1) >= 0);  // it may have been at its start
+  for (const auto& [run, count] : bench.answers) CHECK(count == 1);
+}
+
+TEST_CASE("what a process uses is seen", "[inspector]") {
+  InspectorBench bench;
+  const Child child({"/usr/bin/python3", "-c", "while True: pass"});
+  const auto block = InspectorBench::by_file(bench.pid_file("a.pid", number(child)));
+  bench.see(block);
+  const auto used = [&] { return static_cast<double>(read_proc_stat(child.pid())->cpu_ticks); };
+  const double before = used();
+  const Duration begin = mono_now();
+  run_for(bench.loop, Duration{1500});
+  const double cpu = bench.see(block).facts->metrics.get(Metric::Cpu).value_or(-1);
+  const auto time = static_cast<double>((mono_now() - begin).count()) / 1000;
+  const double expected = 100 * (used() - before) / static_cast<double>(ticks_per_second()) / time;
+  CHECK(cpu == Approx(expected).margin(10));
+  CHECK(cpu > 1);
+}
+
+TEST_CASE("a pid file that names no process says why", "[inspector]") {
+  InspectorBench bench;
+  const auto why = [&](const std::string& path) {
+    const Observation& observation = bench.see(InspectorBench::by_file(path));
+    CHECK(observation.outcome == Outcome::Exited);
+    CHECK(observation.facts);
+    CHECK_FALSE(observation.facts->process);
+    return *observation.output;
+  };
+  const auto reason = [&](const std::string& text) { return why(bench.pid_file("x", text)); };
+  const std::string file = bench.path("x");
+  CHECK(why(bench.path("none")) == "process is not running (the pid file " + bench.path("none") + " does not exist)");
+  CHECK(reason("") == "process is not running (the pid file " + file + " is empty)");
+  CHECK(reason(" \n") == "process is not running (the pid file " + file + " is empty)");
+  for (const char* text : {"hello", "-5", "0", "x12", "99999999999999999999", "4194305"}) {
+    CHECK(reason(text) == "process is not running (the pid file " + file + " holds no pid)");
+  }
+  CHECK(reason("4194304") == "process is not running (there is no process 4194304)");
+  CHECK(why(bench.directory.path()) ==
+        "process is not running (the pid file " + bench.directory.path().string() + " is not a regular file)");
+  REQUIRE(::mkfifo(bench.path("fifo").c_str(), 0600) == 0);
+  CHECK(why(bench.path("fifo")) ==
+        "process is not running (the pid file " + bench.path("fifo") + " is not a regular file)");
+  CHECK(why(bench.path("x") + "/y") == "process is not running (the pid file " + file + "/y does not exist)");
+  CHECK(bench.inspector.watched() == 0);
+}
+
+TEST_CASE("a pid file is read as Monit reads it", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const std::string pid = std::to_string(child.pid());
+  for (const std::string& text : {pid, pid + "\n", "\n\n  " + pid, pid + "abc", pid + " 1\n", "+" + pid}) {
+    const Observation& observation = bench.see(InspectorBench::by_file(bench.pid_file("x", text)));
+    REQUIRE(observation.facts->process);
+    CHECK(observation.facts->process->pid == child.pid());
+  }
+}
+
+TEST_CASE("a zombie is found as one, and is not watched", "[inspector]") {
+  InspectorBench bench;
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(0);
+  REQUIRE(test::eventually([&] { return read_proc_stat(pid)->zombie(); }));
+  const Observation& observation = bench.see(InspectorBench::by_file(bench.pid_file("x", std::to_string(pid))));
+  REQUIRE(observation.facts->process);
+  CHECK(observation.facts->process->zombie);
+  CHECK(observation.facts->metrics == Metrics{});
+  CHECK(*observation.output == "process with pid " + std::to_string(pid) + " is a zombie");
+  CHECK(bench.inspector.watched() == 0);
+  ::waitpid(pid, nullptr, 0);
+  CHECK_FALSE(bench.see(InspectorBench::by_file(bench.path("x"))).facts->process);
+}
+
+TEST_CASE("a pid file that comes late, and another process in it, are noticed at the next look", "[inspector]") {
+  InspectorBench bench;
+  const auto block = InspectorBench::by_file(bench.path("late"));
+  CHECK_FALSE(bench.see(block).facts->process);
+  const Child first = sleeper();
+  bench.pid_file("late", number(first));
+  CHECK(bench.see(block).facts->process->pid == first.pid());
+  const Child second = sleeper();
+  bench.pid_file("late", number(second));
+  run_for(bench.loop, kShortestMean);
+  const Observation& other = bench.see(block);
+  CHECK(other.facts->process->pid == second.pid());
+  CHECK_FALSE(other.facts->metrics.get(Metric::Cpu));  // of which nothing was known before
+}
+
+TEST_CASE("a process is found by its command line", "[inspector]") {
+  InspectorBench bench;
+  const std::string word = "w" + bench.directory.path().filename().string();
+  const auto block = InspectorBench::by_pattern(word + " [0-9]+$");
+  const Observation& none = bench.see(block);
+  CHECK_FALSE(none.facts->process);
+  CHECK(*none.output == "process is not running (no process matches \"" + word + " [0-9]+$\")");
+  run_for(bench.loop, Duration{110});
+  const Child child({"/bin/sh", "-c", "sleep 600 & wait", word, "42"});
+  REQUIRE(run_until(bench.loop, [&] { return ProcSnapshot::take().value()->descendants(child.pid()).size() == 1; }));
+  run_for(bench.loop, Duration{110});
+  const Observation& found = bench.see(block);
+  REQUIRE(found.facts->process);
+  CHECK(found.facts->process->pid == child.pid());  // not its child, which has the same words for a moment
+  CHECK(found.facts->metrics.get(Metric::Children) == 1.0);
+  CHECK(bench.inspector.watched() == 1);
+  const Observation& invalid = bench.see(InspectorBench::by_pattern("a("), 2);
+  CHECK(invalid.outcome == Outcome::TimedOut);
+  CHECK_FALSE(invalid.facts->process);
+}
+
+TEST_CASE("the security attribute is looked up where a rule asks for it", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const auto block = InspectorBench::by_file(bench.pid_file("x", number(child)));
+  CHECK(bench.see(block).facts->process->attribute.empty());
+  const auto asking = InspectorBench::asking(InspectorBench::by_file(bench.path("x")), AttributeTest{"none"});
+  // The machine may know of none: reading it is an error then.
+  const auto text = read_head(AT_FDCWD, ("/proc/" + std::to_string(child.pid()) + "/attr/current").c_str(), 4096);
+  const std::string expected = text ? text->substr(0, text->find_first_of(std::string_view("\n\0", 2))) : "";
+  CHECK(bench.see(asking).facts->process->attribute == expected);
+}
+
+TEST_CASE("the machine is looked at", "[inspector]") {
+  InspectorBench bench;
+  const auto block = InspectorBench::block(ServiceKind::System);
+  const Observation& first = bench.see(block);
+  CHECK_FALSE(first.facts->process);
+  CHECK(first.output->empty());
+  CHECK(first.facts->metrics.get(Metric::Load1));
+  CHECK(first.facts->metrics.get(Metric::SystemMemory) > 0.0);
+  CHECK_FALSE(first.facts->metrics.get(Metric::SystemCpu));
+  run_for(bench.loop, kShortestMean + Duration{20});
+  const Observation& second = bench.see(block);
+  REQUIRE(second.facts->metrics.get(Metric::SystemCpu));
+  CHECK(*second.facts->metrics.get(Metric::SystemCpu) <= 100.0);
+  CHECK(second.facts->metrics.get(Metric::CpuWait));
+  CHECK(bench.inspector.walks() == 0);
+}
+
+TEST_CASE("looks of one moment share a walk, and looks in quick succession need none", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const std::string file = bench.pid_file("x", number(child));
+  const std::string pattern = "^sleep 600$";
+  std::vector<std::uint64_t> runs;
+  for (std::uint32_t service = 1; service <= 20; ++service) {
+    runs.push_back(
+        bench.look(service % 2 != 0 ? InspectorBench::by_file(file) : InspectorBench::by_pattern(pattern), service));
+  }
+  for (const auto run : runs) CHECK(bench.result(run).facts->metrics.get(Metric::Children));
+  CHECK(bench.inspector.walks() == 1);
+  const Duration end = mono_now() + Duration{1500};
+  while (mono_now() < end) bench.see(InspectorBench::by_file(file));
+  CHECK(bench.inspector.walks() == 1);
+  CHECK(bench.last > 100);
+  run_for(bench.loop, Duration{510});
+  bench.see(InspectorBench::by_file(file));
+  CHECK(bench.inspector.walks() == 2);
+
+  // Where a rule asks for descendants they are known each time, from a walk that is not old.
+  const auto asking = InspectorBench::asking(InspectorBench::by_file(file), ResourceTest{Metric::Children});
+  const Duration stop = mono_now() + Duration{1100};
+  while (mono_now() < stop) CHECK(bench.see(asking, 3).facts->metrics.get(Metric::Children) == 0.0);
+  CHECK(bench.inspector.walks() >= 3);
+  CHECK(bench.inspector.walks() <= 6);
+}
+
+TEST_CASE("a look that is cancelled is not answered, others are answered once", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const std::string file = bench.pid_file("x", number(child));
+  std::vector<std::uint64_t> cancelled;
+  for (std::uint32_t service = 1; service <= 60; ++service) {
+    auto block = service % 3 == 0 ? InspectorBench::by_pattern("sleep") : InspectorBench::by_file(file);
+    const auto run = bench.look(service % 5 == 0 ? InspectorBench::block(ServiceKind::System) : block, service);
+    if (service % 2 == 0) cancelled.push_back(run);
+    if (service == 30) run_for(bench.loop, Duration{1});
+  }
+  for (const auto run : cancelled) {
+    if (bench.seen.count(run) == 0) bench.inspector.cancel(RunId(run));
+  }
+  const auto seen_before = bench.seen;
+  bench.inspector.cancel(RunId(999));
+  run_for(bench.loop, Duration{500});
+  for (std::uint64_t run = 1; run <= bench.last; ++run) {
+    const bool unwanted = std::ranges::find(cancelled, run) != cancelled.end() && seen_before.count(run) == 0;
+    CHECK(bench.answers[run] == (unwanted ? 0 : 1));
+  }
+  CHECK(bench.inspector.watched() > 0);
+}
+
+TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
+  test::HungMount mount;
+  if (!mount.works()) {
+    WARN("SKIPPED: no FUSE mounts here");
+    return;
+  }
+  Inspector::Options options;
+  options.stuck = Duration{100};
+  options.patience = Duration{1500};
+  InspectorBench bench(options);
+  const Child child = sleeper();
+  std::vector<std::uint64_t> hanging;
+  for (std::uint32_t service = 100; service < 130; ++service) {
+    hanging.push_back(bench.look(InspectorBench::by_file(mount.path() + "/x.pid"), service));
+  }
+  const Duration begin = mono_now();
+  CHECK(bench.see(InspectorBench::by_file(bench.pid_file("x", number(child)))).facts->process);
+  CHECK(mono_now() - begin < options.patience);
+  for (const auto run : hanging) {
+    CHECK(bench.result(run).outcome == Outcome::TimedOut);
+    CHECK_FALSE(bench.result(run).facts->process);
+  }
+  CHECK(*bench.result(hanging.front()).output == "there was no answer within 1.5 s");
+  CHECK(*bench.result(hanging.back()).output ==
+        "cannot read the pid file " + mount.path() + "/x.pid (" + mount.path() + " does not answer)");
+  CHECK(bench.inspector.stuck() <= 4);  // most of them never took a thread
+  CHECK(bench.see(InspectorBench::by_pattern("^sleep 600$"), 2).facts->process);
+  mount.end();
+  CHECK(run_until(bench.loop, [&] { return bench.inspector.stuck() == 0; }));
+  for (const auto& [run, count] : bench.answers) CHECK(count == 1);
+  CHECK(*bench.see(InspectorBench::by_file(mount.path() + "/x.pid"), 100).output ==
+        "process is not running (the pid file " + mount.path() + "/x.pid does not exist)");
+}
+
+TEST_CASE("looks leave no descriptor behind", "[inspector]") {
+  const std::size_t before = test::open_descriptors();
+  {
+    InspectorBench bench;
+    const Child child = sleeper();
+    const std::string file = bench.pid_file("x", number(child));
+    for (int i = 0; i < 20; ++i) {
+      bench.see(InspectorBench::by_file(file));
+      bench.see(InspectorBench::by_file(bench.path("none")), 2);
+      bench.see(InspectorBench::by_pattern("sleep"), 3);
+      bench.see(InspectorBench::block(ServiceKind::System), 4);
+    }
+    const std::size_t open = test::open_descriptors();
+    for (int i = 0; i < 20; ++i) bench.see(InspectorBench::by_file(file));
+    CHECK(test::open_descriptors() == open);
+  }
+  CHECK(test::open_descriptors() == before);
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// A state file that an older healer has left becomes one of this healer, with all that is in it.
+#include <catch2/catch.hpp>
+
+#include "store/sqlite_store.hpp"
+#include "tests/store/raw.hpp"
+#include "tests/store/samples.hpp"
+#include "tests/support/child.hpp"
+
+using namespace healer;
+using namespace healer::store;
+using namespace healer::store::test;
+
+namespace {
+
+/// The schema of version 1, as it was published: it never changes.
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE meta(
+  name TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE services(
+  name TEXT PRIMARY KEY,
+  monitored INTEGER NOT NULL,
+  memory TEXT NOT NULL,
+  last_status INTEGER,
+  cron_minute INTEGER,
+  boot INTEGER NOT NULL,
+  saved_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE rules(
+  service TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  window_bits INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  since_fired INTEGER NOT NULL,
+  failing_since_ms INTEGER,
+  clear_since_ms INTEGER,
+  changed_ms INTEGER,
+  accepted INTEGER NOT NULL,
+  PRIMARY KEY(service, position)
+) WITHOUT ROWID;
+
+CREATE TABLE records(
+  id INTEGER PRIMARY KEY,
+  sequence INTEGER NOT NULL,
+  when_ms INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  severity TEXT NOT NULL,
+  service TEXT NOT NULL COLLATE NOCASE,
+  rule TEXT NOT NULL,
+  subject INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  output TEXT NOT NULL
+);
+CREATE INDEX records_by_sequence ON records(sequence);
+CREATE INDEX records_by_service ON records(service, sequence);
+CREATE INDEX records_by_time ON records(when_ms);
+
+CREATE TABLE execs(
+  action INTEGER PRIMARY KEY,
+  started INTEGER NOT NULL,
+  slot INTEGER NOT NULL,
+  rule TEXT NOT NULL,
+  recovery INTEGER NOT NULL,
+  uid INTEGER,
+  gid INTEGER,
+  user TEXT NOT NULL,
+  home TEXT NOT NULL,
+  timeout_ms INTEGER NOT NULL,
+  cause_service TEXT,
+  cause_event TEXT,
+  cause_state TEXT,
+  cause_event_text TEXT,
+  cause_action_text TEXT,
+  cause_description TEXT,
+  cause_rule TEXT,
+  cause_when_ms INTEGER,
+  cause_program_status INTEGER
+);
+CREATE TABLE exec_arguments(
+  action INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY(action, position)
+) WITHOUT ROWID;
+
+CREATE TABLE alerts(
+  alert INTEGER PRIMARY KEY,
+  cause_service TEXT,
+  cause_event TEXT,
+  cause_state TEXT,
+  cause_event_text TEXT,
+  cause_action_text TEXT,
+  cause_description TEXT,
+  cause_rule TEXT,
+  cause_when_ms INTEGER,
+  cause_program_status INTEGER
+);
+CREATE TABLE alert_recipients(
+  alert INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  address TEXT NOT NULL,
+  events TEXT NOT NULL,
+  listed INTEGER NOT NULL,
+  reminder INTEGER NOT NULL,
+  format_from TEXT,
+  format_reply_to TEXT,
+  format_subject TEXT,
+  format_message TEXT,
+  PRIMARY KEY(alert, position)
+) WITHOUT ROWID;
+
+CREATE TABLE sources(
+  position INTEGER PRIMARY KEY,
+  path TEXT NOT NULL,
+  text TEXT NOT NULL
+);
+)sql";
+
+/// What a healer of version 1 has left: a service with all it had, an act of each kind, some history.
+constexpr const char* kLeft = R"sql(
+INSERT INTO meta VALUES('last_sequence', 41), ('last_id', 1795000000013);
+INSERT INTO services VALUES('web', 0, 'program', -3, 29916666, 7, 1795000999001), ('db', 1, 'none', NULL, NULL, 7, 5);
+INSERT INTO rules VALUES('web', 0, '00000000000000090000000000000001', 3, 'failed', 4, 12, 0, -5, 1),
+                        ('web', 1, '00000000000000010000000000000009', 0, 'ok', 0, NULL, NULL, NULL, 0);
+INSERT INTO records VALUES(1, 41, 1795000041000, 'rule-failed', 'error', 'web', '00000000000000090000000000000001', 13,
+                           'status failed (1) -- x', 'x');
+INSERT INTO execs VALUES(12, 1, 3, '00000000000000090000000000000001', 0, 33, NULL, 'www-data', '/var/www', 600000,
+                         'web', 'status', 'failed', 'Status failed', 'exec', 'status failed (1) -- x', 'if status',
+                         1795000041000, 1);
+INSERT INTO exec_arguments VALUES(12, 0, '/bin/heal'), (12, 1, 'web');
+INSERT INTO alerts VALUES(13, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO alert_recipients VALUES(13, 0, 'root@localhost', 'all', 0, 3, NULL, NULL, 'down', NULL);
+INSERT INTO sources VALUES(0, '/etc/healerrc', 'set daemon 5');
+)sql";
+
+void leave(const std::string& path) {
+  Raw raw(path);
+  raw("PRAGMA journal_mode = WAL");
+  raw(kVersion1);
+  raw(kLeft);
+  raw("PRAGMA application_id = 1751474540; PRAGMA user_version = 1");
+}
+
+std::unique_ptr<SqliteStore> open(const std::string& path) {
+  auto opened = SqliteStore::open(path, {});
+  REQUIRE(opened);
+  return std::move(*opened);
+}
+
+/// Everything that is to be found after kLeft.
+engine::SavedState left() {
+  engine::SavedState state;
+  state.last_sequence = 41;
+  SavedService web;
+  web.monitored = false;
+  web.memory = ProgramMemory{-3};
+  web.cron_minute = 29'916'666;
+  web.boot = 7;
+  web.saved = wall(1'795'000'999'001);
+  RuleState failed;
+  failed.window.bits = 3;
+  failed.status = RuleStatus::Failed;
+  failed.since_fired = 4;
+  failed.failing_since = Duration{12};
+  failed.clear_since = Duration{0};
+  failed.changed = wall(-5);
+  failed.accepted = true;
+  web.rules = {{{9, 1}, failed}, {{1, 9}, RuleState{}}};
+  SavedService db;
+  db.boot = 7;
+  db.saved = wall(5);
+  state.services = {{"web", web}, {"db", db}};
+  effect::Cause cause{"web",
+                      EventKind::Status,
+                      effect::Cause::State::Failed,
+                      "Status failed",
+                      "exec",
+                      "status failed (1) -- x",
+                      "if status",
+                      wall(1'795'000'041'000),
+                      1};
+  effect::Exec exec;
+  exec.action = ActionId(12);
+  exec.service = ServiceId(3);
+  exec.rule = {9, 1};
+  exec.command = {{"/bin/heal", "web"}, {33, std::nullopt, "www-data", "/var/www"}, minutes{10}};
+  exec.cause = std::make_shared<const effect::Cause>(cause);
+  state.execs = {{exec, true}};
+  Recipient recipient{"root@localhost", EventMask{}.set(), false, 3, {}};
+  recipient.format.subject = "down";
+  state.alerts = {{AlertId(13), {recipient}, nullptr}};
+  return state;
+}
+
+}  // namespace
+
+TEST_CASE("a state of version 1 is brought up to date, and nothing in it is lost", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  leave(path);
+  for (int times = 0; times < 2; ++times) {
+    const auto store = open(path);
+    CHECK(store->notes().empty());
+    const auto state = store->load().value();
+    CHECK(describe(state) == describe(left()));
+    CHECK(state.services == left().services);
+    CHECK(state.last_id >= 1'795'000'000'013);
+    CHECK(store->load_sources().value() == std::vector<SavedSource>{{"/etc/healerrc", "set daemon 5"}});
+    CHECK(store->history({}).value().back().text == "status failed (1) -- x");
+  }
+}
+
+TEST_CASE("a state that was brought up to date is written like a new one", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  leave(in(directory, "old"));
+  engine::SavedState expected = left();
+  auto next = commit(42);
+  next.services = {{"web", full_service()}, {"new", full_service()}};
+  next.pending = {full_exec(14), full_alert(15)};
+  next.ended = {ActionId(12)};
+  next.jobs = {full_job(16)};
+  engine::keep(expected, next);
+  open(in(directory, "old"))->submit(next);
+  CHECK(describe(open(in(directory, "old"))->load().value()) == describe(expected));
+
+  // Its schema is that of a file that never was of version 1, to the letter.
+  open(in(directory, "new"))->submit(commit(1));
+  const auto schema = [&](const char* name) {
+    return Raw(in(directory, name))(
+        "SELECT group_concat(type || name || sql) FROM (SELECT * FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY "
+        "type, name)");
+  };
+  CHECK(schema("old") == schema("new"));
+}
+
+TEST_CASE("a state of version 1 cannot be read before it is brought up to date", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  leave(path);
+  const auto reader = open_read_only(path);
+  REQUIRE_FALSE(reader);
+  CHECK(reader.error().what.find("start healerd once") != std::string::npos);
+  open(path);
+  CHECK(describe(open_read_only(path).value()->load().value()) == describe(left()));
+}
+
+TEST_CASE("damage to a state of version 1 leaves its states", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  leave(path);
+  std::size_t page = 0;
+  {
+    Raw raw(path);
+    raw("PRAGMA wal_checkpoint(TRUNCATE)");
+    page = std::stoul(raw("SELECT rootpage FROM sqlite_schema WHERE name = 'records_by_time'"));
+  }
+  auto bytes = healer::test::read_file(path);
+  bytes.replace((page - 1) * 4096, 4096, std::string(4096, '\x55'));
+  healer::test::write_file(path, bytes);
+  const auto store = open(path);
+  CHECK_FALSE(store->notes().empty());
+  CHECK(store->load().value().services == left().services);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+// A world of processes for the engine in virtual time: start programs bring them up, stop programs take them down,
+// looks see them, and their deaths are told at once or not at all.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/engine_world.hpp"
+
+namespace healer::test {
+
+/// `if does not exist ... then ACTION`.
+inline Rule missing_rule(ActionKind action = ActionKind::Restart, Tolerance tolerance = {}) {
+  Rule rule;
+  rule.condition = {{ExistTest{false}, false}};
+  rule.tolerance = tolerance;
+  rule.action = {.kind = action, .command = {}};
+  rule.event = EventKind::NonExist;
+  rule.text = "if does not exist " + std::to_string(tolerance.count) + " then " + std::string(to_string(action));
+  return rule;
+}
+
+inline Rule restarts_rule(std::uint8_t count, std::uint8_t window, ActionKind action = ActionKind::Unmonitor) {
+  Rule rule;
+  rule.condition = {{RestartsTest{}, false}};
+  rule.tolerance = {.count = count, .window = window};
+  rule.action = {.kind = action, .command = {}};
+  rule.event = EventKind::Timeout;
+  rule.text = "if restarts then " + std::string(to_string(action));
+  return rule;
+}
+
+/// A process service with start and stop programs "/start NAME" and "/stop NAME".
+inline std::shared_ptr<ServiceBlock> process(std::string name, std::vector<Rule> rules = {missing_rule()},
+                                             std::vector<std::string> depends = {}) {
+  auto block = service(std::move(name), std::move(rules));
+  block->kind = ServiceKind::Process;
+  block->program = {};
+  block->process.pid_file = "/run/" + block->name + ".pid";
+  block->start = Command{.arguments = {"/start", block->name}, .timeout = seconds{30}};
+  block->stop = Command{.arguments = {"/stop", block->name}, .timeout = seconds{30}};
+  block->depends = std::move(depends);
+  return block;
+}
+
+/// What a program of a job does in this world.
+struct Doing {
+  Duration takes{100};      ///< until the program ends, and the process is up or gone
+  std::int64_t status = 0;  ///< of the program; else than 0: nothing comes of it
+  bool works = true;        ///< whether the process comes up or goes
+  bool hangs = false;       ///< the program does not end
+  Duration later{0};        ///< how long after the program the process comes up
+};
+
+class ProcessWorld : public World {
+ public:
+  using World::World;
+
+  std::map<std::string, Doing> doings;  ///< by "start NAME", "stop NAME"
+  std::vector<std::string> programs;    ///< "start NAME", as they were started
+  std::vector<std::pair<std::string, int>> signals;
+  std::vector<std::uint64_t> ended;  ///< EndAction
+  std::set<std::string> blind;       ///< looks at these have no answer
+  bool stubborn = false;             ///< a program that is told to end takes its time
+  bool deaf = false;                 ///< deaths are not told
+
+  /// A process of that name runs.
+  void bring_up(const std::string& name) { up_[name] = next_pid_++; }
+  [[nodiscard]] bool is_up(const std::string& name) const { return up_.contains(name); }
+  [[nodiscard]] std::int64_t pid(const std::string& name) const { return up_.at(name); }
+
+  /// It dies, by another hand.
+  void die(const std::string& name) {
+    const std::int64_t pid = std::exchange(up_.at(name), 0);
+    up_.erase(name);
+    const auto known = engine.graph()->find(name);
+    if (!deaf && known) handle(event::ProcessDied{*known, pid, static_cast<std::uint64_t>(pid)});
+    settle();
+  }
+
+  /// As advance(), with the programs and processes of this world.
+  void run(Duration span) {
+    const Duration end = now.mono + span;
+    settle();
+    while (true) {
+      std::optional<Duration> next = engine.next_deadline();
+      for (const auto& [when, what] : later_)
+        if (!next || when < *next) next = when;
+      if (!next || *next > end) break;
+      advance_to(std::max(*next, now.mono));
+      while (!later_.empty() && later_.begin()->first <= now.mono) {
+        const auto what = later_.begin()->second;
+        later_.erase(later_.begin());
+        what();
+        settle();
+      }
+      handle(event::Wake{});
+      settle();
+    }
+    advance_to(end);
+  }
+
+  void command(event::Command::Kind kind, const std::vector<std::string>& names) {
+    event::Command told{.id = CommandId{next_command_++}, .kind = kind, .services = {}, .by = "root"};
+    for (const std::string& name : names) told.services.push_back(id(name));
+    handle(told);
+    settle();
+  }
+
+  /// Answers all looks and starts all programs that the engine has asked for.
+  void settle() {
+    for (bool more = true; more;) {
+      more = false;
+      while (!open.empty()) {
+        const effect::StartRun run = open.front();
+        open.erase(open.begin());
+        answer_look(run);
+        more = true;
+      }
+      for (; taken_ < effects.size(); ++taken_) {
+        if (const auto* exec = std::get_if<effect::Exec>(&effects[taken_])) start_program(effect::Exec(*exec));
+        if (const auto* signal = std::get_if<effect::Signal>(&effects[taken_])) take_signal(*signal);
+        if (const auto* end = std::get_if<effect::EndAction>(&effects[taken_])) end_program(end->action);
+        more = true;
+      }
+    }
+  }
+
+ private:
+  void advance_to(Duration mono) {
+    now.wall += mono - now.mono;
+    now.mono = mono;
+  }
+
+  void answer_look(const effect::StartRun& run) {
+    const ServiceBlock& block = engine.graph()->at(run.service);
+    auto facts = std::make_shared<Facts>();
+    if (const auto found = up_.find(block.name); found != up_.end())
+      facts->process =
+          ProcessFacts{.pid = found->second, .parent = 1, .start_ticks = static_cast<std::uint64_t>(found->second)};
+    Observation seen{.output = std::make_shared<const std::string>()};
+    if (block.kind == ServiceKind::Process) seen.facts = facts;
+    if (blind.contains(block.name)) {
+      seen.outcome = Outcome::TimedOut;
+      seen.facts = std::make_shared<Facts>();
+    }
+    handle(event::Observed{run.service, run.run, seen});
+  }
+
+  void start_program(const effect::Exec& exec) {
+    const std::string what = exec.command.arguments.front().substr(1) + " " + exec.command.arguments.back();
+    programs.push_back(what);
+    handle(event::ActionStarted{exec.action, 4000});
+    const Doing doing = doings.contains(what) ? doings.at(what) : Doing{};
+    if (doing.hangs) return;
+    const std::string name = exec.command.arguments.back();
+    const bool starts = exec.command.arguments.front() != "/stop";
+    later_.emplace(now.mono + doing.takes, [this, exec, doing, name, starts] {
+      if (doing.works && doing.status == 0) {
+        if (starts && !up_.contains(name) && doing.later == Duration{0}) bring_up(name);
+        if (starts && doing.later > Duration{0})
+          later_.emplace(now.mono + doing.later, [this, name] { bring_up(name); });
+        if (!starts && up_.contains(name)) die(name);
+      }
+      handle(event::ActionEnded{.action = exec.action, .status = doing.status, .elapsed = doing.takes});
+    });
+  }
+
+  void end_program(ActionId action) {
+    ended.push_back(action.number());
+    later_.emplace(now.mono + (stubborn ? milliseconds{2000} : milliseconds{10}), [this, action] {
+      handle(event::ActionEnded{.action = action, .outcome = Outcome::Signalled, .status = 15});
+    });
+  }
+
+  void take_signal(const effect::Signal& signal) {
+    for (const auto& [name, pid] : up_) {
+      if (pid != signal.pid) continue;
+      signals.emplace_back(name, signal.number);
+      if (!doings.contains("signal " + name) || signal.number == 9) {
+        later_.emplace(now.mono + milliseconds{50}, [this, gone = name] {
+          if (up_.contains(gone)) die(gone);
+        });
+      }
+      return;
+    }
+  }
+
+  std::map<std::string, std::int64_t> up_;
+  std::multimap<Duration, std::function<void()>> later_;
+  std::size_t taken_ = 0;
+  std::int64_t next_pid_ = 100;
+  std::uint64_t next_command_ = 1000;
+};
+
+}  // namespace healer::test
