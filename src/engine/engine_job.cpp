@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Starts, stops and restarts: how a job goes from step to step (the model is in job.hpp), and the commands of people
-// for them.
+// Starts, stops and restarts: how a job goes from step to step (the model is in job.hpp).
 #include <algorithm>
 #include <csignal>
 #include <utility>
