@@ -147,15 +147,16 @@ void Engine::begin_job(Order order, Turn& turn) {
   go_on(job, begin_step(job, turn), turn);
 }
 
-/// From step to step, as far as nothing has to be waited for.
+/// From step to step, as far as nothing has to be waited for. Where it waits is saved: a step that is done is not done
+/// again by the next daemon.
 void Engine::go_on(Job& job, Progress progress, Turn& turn) {
+  const std::uint32_t before = job.position;
   while (progress == Progress::Done) {
     if (++job.position >= job.steps.size()) return end_job(job, true, turn);
-    job.action = {};
-    save_job(job, turn);  // where it is: a step that is done is not done again by the next daemon
     progress = begin_step(job, turn);
   }
-  if (progress == Progress::Failed) end_job(job, false, turn);
+  if (progress == Progress::Failed) return end_job(job, false, turn);
+  if (job.position != before) save_job(job, turn);
 }
 
 void Engine::end_job(Job& living, bool good, Turn& turn) {
