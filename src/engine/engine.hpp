@@ -218,6 +218,8 @@ class Engine {
   void save_job(const Job& job, Turn& turn);
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
+  bool joins(ActionKind kind, const std::vector<ServiceId>& services, CommandId command);
+  void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn);
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
   void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);

@@ -45,6 +45,8 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   }
   commands_.emplace(command.id.number(), std::move(pending));
   for (auto& [cluster, services] : orders) {
+    if (joins(kind, services, command.id)) continue;
+    end_rule_jobs(kind, services, command.by, turn);
     if (const std::string why = busy_with(kind, services); !why.empty()) {
       finish_command(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
       continue;
@@ -67,6 +69,27 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
                .cause = std::move(cause),
                .asked_by = command.id},
               turn);
+  }
+}
+
+/// Where a rule starts these services already, a person who asks for the same waits for that.
+bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, CommandId command) {
+  const std::optional<JobId> job = services_[services.front().index()].job;
+  if (kind != ActionKind::Start || !job) return false;
+  Job& known = jobs_.at(job->number());
+  const bool same = known.by == "rule" && known.kind != ActionKind::Stop &&
+                    std::ranges::all_of(services, [&](ServiceId id) { return services_[id.index()].job == job; });
+  if (same) known.asked_by.push_back(command);
+  return same;
+}
+
+/// A person's word goes before a rule's: its jobs that are in the way are ended.
+void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn) {
+  for (const JobStep& step : plan_steps(*graph_, kind, services, std::vector<bool>(services_.size(), true))) {
+    const std::optional<JobId> job = services_[step.service.index()].job;
+    if (!job || jobs_.at(job->number()).by != "rule") continue;
+    jobs_.at(job->number()).cancelled = true;
+    fail_job(*job, fmt::format("ended for the {} by {}", to_string(kind), by), turn);
   }
 }
 

@@ -319,3 +319,30 @@ TEST_CASE("what a person has cancelled is not begun again at once") {
   world.run(seconds{20});
   CHECK(world.programs.size() == 1);
 }
+
+TEST_CASE("a person's word goes before a rule's") {
+  ProcessWorld world(rule_set({process("a", {missing_rule()}, {"d"}), process("d")}, seconds{5}));
+  settle_up(world, {"a", "d"});
+  world.doings["stop a"] = {.status = 4, .works = false};
+  world.die("d");
+  world.run(seconds{8});
+  REQUIRE(world.engine.jobs().size() == 1);  // the rule's restart of d: a does not stop
+  SECTION("stop") {
+    world.doings["stop a"] = {.status = 4, .works = true};
+    world.doings.clear();
+    world.command(Kind::Stop, {"d"});
+    world.run(seconds{60});
+    REQUIRE(world.replies.size() == 1);
+    CHECK(world.replies[0].ok);
+    CHECK_FALSE(world.engine.service(world.id("d")).monitored);
+    CHECK_FALSE(world.is_up("d"));
+  }
+  SECTION("start: it is under way, so its end is the answer") {
+    const std::size_t before = world.programs.size();
+    world.command(Kind::Start, {"d"});
+    CHECK(world.replies.empty());
+    CHECK(world.programs.size() == before);
+    world.run(seconds{60});
+    REQUIRE(world.replies.size() == 1);
+  }
+}
