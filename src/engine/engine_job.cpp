@@ -463,6 +463,9 @@ void Engine::restore_jobs(Turn& turn) {
     turn.record(RecordKind::JobStarted, Severity::Info, saved.service,
                 fmt::format("{} goes on: {}", to_string(living.kind), describe_step(*graph_, living.step())))
         .subject = living.id.number();
+    // No program outlives a reboot: its step begins anew.
+    const auto known = found_.services.find(saved.service);
+    if (known != found_.services.end() && known->second.boot != turn.now.boot) living.action = {};
     if (living.action == ActionId{}) {
       go_on(living, begin_step(living, turn), turn);
       continue;

@@ -346,3 +346,22 @@ TEST_CASE("a person's word goes before a rule's") {
     REQUIRE(world.replies.size() == 1);
   }
 }
+
+TEST_CASE("after a reboot a job begins its step anew") {
+  const RuleSet rules = rule_set({process("web")}, seconds{30});
+  ProcessWorld first(rules);
+  first.doings["start web"] = {.takes = seconds{20}};
+  first.start();
+  first.run(seconds{1});
+  REQUIRE(first.saved.jobs.size() == 1);
+  ProcessWorld second(rules, first.saved);
+  second.now = {first.now.boot + 1, first.now.mono, first.now.wall + minutes{1}};
+  second.start();
+  for (const auto& effect : std::vector<Effect>(second.effects))
+    if (const auto* adopt = std::get_if<effect::Adopt>(&effect))
+      second.handle(event::ActionEnded{.action = adopt->action, .unseen = true});
+  second.run(seconds{2});
+  CHECK(second.programs == Programs{"start web"});
+  CHECK(second.is_up("web"));
+  CHECK(second.saved.jobs.empty());
+}
