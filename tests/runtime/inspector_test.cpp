@@ -276,6 +276,7 @@ TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
 }
 
 TEST_CASE("looks leave no descriptor behind", "[inspector]") {
+  { const InspectorBench first; }  // libuv keeps a pipe for ever once there was a loop
   const std::size_t before = test::open_descriptors();
   {
     InspectorBench bench;
