@@ -94,10 +94,12 @@ class Bare {
         "INSERT INTO records(sequence, when_ms, kind, severity, service, rule, subject, text, output) "
         "VALUES(?, 0, 'rule-failed', 'info', ?, '00000000000000000000000000000000', 0, "
         "'status failed (1) -- no output', '')");
-    service_ = prepare("INSERT OR REPLACE INTO services VALUES(?, 1, 'none', NULL, NULL, 0, 0)");
+    service_ = prepare(
+        "INSERT OR REPLACE INTO services(name, monitored, memory, boot, saved_ms, quick_starts, restarted, paused, "
+        "pause_reason, paused_by) VALUES(?, 1, 'none', 0, 0, 0, 0, 0, '', '')");
     rule_ = prepare(
-        "INSERT OR REPLACE INTO rules VALUES(?, ?, '00000000000000000000000000000000', 0, 'ok', 0, NULL, NULL, NULL, "
-        "0)");
+        "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, again_bits, accepted) "
+        "VALUES(?, ?, '00000000000000000000000000000000', 0, 'ok', 0, 0, 0)");
     meta_ = prepare("INSERT OR REPLACE INTO meta VALUES('last_sequence', ?)");
   }
   ~Bare() {
