@@ -120,9 +120,21 @@ Matter matter_of(const Engine& engine, ServiceId service) {
   return worst;
 }
 
+/// Why a rule has taken the service out of monitoring; empty where none has.
+std::string given_up(const Engine& engine, ServiceId service) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  const auto states = engine.rules(service);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const engine::ActionKind kind = block.rules[i].action.kind;
+    const bool ends = kind == engine::ActionKind::Unmonitor || kind == engine::ActionKind::Stop;
+    if (ends && states[i].status == engine::RuleStatus::Failed) return fmt::format("given up: {}", block.rules[i].text);
+  }
+  return {};
+}
+
 std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   const ServiceState& state = engine.service(service);
-  if (!state.monitored && !state.job) return {};
+  if (!state.monitored && !state.job) return given_up(engine, service);
   std::string text = describe_last(engine.graph()->at(service), state);
   if (state.job) {
     const auto job = engine.jobs().find(state.job->number());

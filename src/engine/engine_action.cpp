@@ -209,14 +209,20 @@ void Engine::on(const event::Command& event, Turn& turn) {
     PendingCommand pending{.command = event};
     for (const ServiceId id : event.services) {
       if (id.index() >= services_.size() || !graph_->slots[id.index()] || !services_[id.index()].monitored) continue;
-      if (services_[id.index()].job || is_settling(services_[id.index()], turn.now)) continue;
+      ++pending.asked;
+      // What is being started or stopped, or has just died, is not in order, and is not looked at now.
+      if (services_[id.index()].job || is_settling(services_[id.index()], turn.now)) {
+        pending.failed.emplace(id, graph_->at(id).name);
+        continue;
+      }
       if (!services_[id.index()].flight) start_run(id, false, Reason::Asked, turn);
       validating_[id.number()].push_back(event.id);
-      ++pending.asked;
+      ++pending.outstanding;
     }
-    pending.outstanding = pending.asked;
     if (pending.asked == 0)
       turn.replies.push_back({event.id, true, "no monitored service to validate"});
+    else if (pending.outstanding == 0)
+      turn.replies.push_back({event.id, false, failed_text(pending.failed, pending.asked)});
     else
       commands_.emplace(event.id.number(), std::move(pending));
     return;

@@ -120,7 +120,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
           if (bad && !counted && reason != Reason::Asked && now.status == RuleStatus::Failed && rule.action.is_job() &&
               due_again(rule, now, turn.now.mono))
             decisions.push_back({i, Decision::What::Again, now.since_fired});
-          if (bad && counted && !std::holds_alternative<RestartsTest>(rule.condition.front().test))
+          if (bad && counted && !rule.counts_restarts())
             turn.note(Severity::Warning, block.name,
                       fmt::format("{} (tolerance not met yet: {})", describe(block, rule, run, true), rule.text));
           break;
@@ -129,7 +129,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
                        : bad && rule.mode == Mode::EachMatch && rule.tolerance.immediate()) {
       decisions.push_back({i, Decision::What::Fire});
     }
-    failed = failed || bad;
+    failed = failed || (bad && !rule.counts_restarts());  // that it was restarted is no failure now
     if (now != before || (counted && now.counting())) turn.save(id);
   }
   if (counted && remember(state.memory, seen)) turn.save(id);

@@ -180,7 +180,8 @@ std::string_view to_string(Condition condition) { return kConditions[static_cast
 
 Condition condition_of(const Rule& rule, const RuleState& state) {
   if (state.status == RuleStatus::Failed) return Condition::Failed;
-  return last_run_bad(state) && rule.mode != Mode::EachChange ? Condition::Failing : Condition::Running;
+  const bool tells = rule.mode != Mode::EachChange && !rule.counts_restarts();
+  return last_run_bad(state) && tells ? Condition::Failing : Condition::Running;
 }
 
 Condition condition_of(const Engine& engine, ServiceId service) {

@@ -23,7 +23,7 @@ enum class Condition : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Condition condition);
 
 /// How a rule is: Running, Failing or Failed (of the kinds of Mode, only Latched ones stand failed; an EachChange rule
-/// is never more than Running, for a change is no failure).
+/// is never more than Running, for a change is no failure, nor is a restart before there are too many).
 [[nodiscard]] Condition condition_of(const Rule& rule, const RuleState& state);
 [[nodiscard]] Condition condition_of(const Engine& engine, ServiceId service);
 

@@ -239,6 +239,11 @@ struct Rule {
   bool dormant = false;
   std::string text;  ///< canonical, on one line: for people
   SourcePlace place;
+
+  /// `if N restarts within M cycles`: below its tolerance it says nothing of how the service is.
+  [[nodiscard]] bool counts_restarts() const {
+    return !condition.empty() && std::holds_alternative<RestartsTest>(condition.front().test);
+  }
 };
 
 // ---- when ---------------------------------------------------------------------------------------------------------

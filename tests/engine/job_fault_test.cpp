@@ -365,3 +365,23 @@ TEST_CASE("after a reboot a job begins its step anew") {
   CHECK(second.is_up("web"));
   CHECK(second.saved.jobs.empty());
 }
+
+TEST_CASE("validate: what has just died or is being started is not in order, what was restarted is") {
+  ProcessWorld world(rule_set({process("web", {missing_rule(), restarts_rule(5, 10)})}, seconds{30}));
+  settle_up(world, {"web"});
+  world.run(seconds{20});
+  world.doings["start web"] = {.takes = seconds{2}};
+  world.die("web");
+  world.command(Kind::Validate, {"web"});  // settling
+  REQUIRE(world.replies.size() == 1);
+  CHECK_FALSE(world.replies.back().ok);
+  CHECK(world.replies.back().text == "1 of 1 service failed: web");
+  world.run(seconds{2});
+  REQUIRE(world.engine.jobs().size() == 1);
+  world.command(Kind::Validate, {"web"});
+  CHECK_FALSE(world.replies.back().ok);
+  world.run(seconds{3});
+  world.command(Kind::Validate, {"web"});
+  REQUIRE(world.replies.size() == 3);
+  CHECK(world.replies.back().ok);
+}
