@@ -351,3 +351,15 @@ TEST_CASE("a report counts, and names are cheap", "[control][jobs]") {
   CHECK(heard.items[0].dump() == R"({"name":"web","groups":[]})");
   CHECK(heard.items[1].dump() == R"({"name":"db","groups":["databases"]})");
 }
+
+TEST_CASE("a summary says which rule has given a service up", "[control]") {
+  Rule limit = status_rule(Comparison::NotEqual, 0);
+  limit.action = {.kind = ActionKind::Unmonitor, .command = {}};
+  limit.text = "if status != 0 then unmonitor";
+  DaemonWorld world(rule_set({service("web", {limit})}));
+  world.cycle(1);
+  const Heard heard = ask(world, Request{.verb = Verb::Summary});
+  REQUIRE(heard.items.size() == 1);
+  CHECK(heard.items[0]["state"] == "unmonitored");
+  CHECK(heard.items[0]["text"] == "given up: if status != 0 then unmonitor");
+}
