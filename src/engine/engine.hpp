@@ -86,6 +86,7 @@ struct ServiceState {
   bool unknown = false;                 ///< the last look had no answer
   bool died = false;                    ///< by the word of the kernel, and not looked at since
   std::optional<Duration> settling;     ///< mono: until then its death is not acted on, for others may restart it
+  std::optional<Duration> counted_at;   ///< mono: of the last run that counted
   std::optional<Duration> death_count;  ///< mono: of the last run that counted because its process had died
   std::string waits;                    ///< why a start or restart that its rules want is not done now; or empty
 };

@@ -128,6 +128,7 @@ void Engine::start_run(ServiceId id, bool counted, Reason reason, Turn& turn) {
   ServiceState& state = services_[id.index()];
   state.flight = RunId{next_run_++};
   state.counted = counted;
+  if (counted) state.counted_at = turn.now.mono;
   state.reason = reason;
   state.flight_started = turn.now.mono;
   state.overruns = 0;

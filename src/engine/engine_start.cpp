@@ -99,8 +99,11 @@ void Engine::look_now(ServiceId id, Reason reason, Turn& turn) {
     extra_looks_.erase({turn.now.mono + kBusyPause, id, reason});
     return look_later(id, reason, turn.now.mono + kBusyPause);
   }
-  // A death is the first of N; the next run that counts comes at least a cycle later.
-  const bool counted = reason == Reason::Death && !counted_death(state, turn.now);
+  // A death is the first of N. So is what is tried again, where a job has kept a whole cycle from counting. The next
+  // run that counts comes at least a cycle later.
+  const bool missed = reason == Reason::Again && in_schedule(id, turn.now) && state.counted_at &&
+                      turn.now.mono - *state.counted_at >= state.period;
+  const bool counted = (reason == Reason::Death || missed) && !counted_death(state, turn.now);
   if (counted) state.death_count = turn.now.mono;
   start_run(id, counted, reason, turn);
 }

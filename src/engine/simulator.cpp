@@ -187,8 +187,8 @@ class Simulation final : public EffectSink {
   void perform(const effect::StartRun& start) {
     // Else a look of a job, or one beside the schedule.
     const ServiceState& state = engine_->service(start.service);
-    const bool run = state.flight == start.run &&
-                     (state.reason != Reason::Again || graph_->at(start.service).kind == ServiceKind::Program);
+    const bool run = state.flight == start.run && (state.counted || state.reason != Reason::Again ||
+                                                   graph_->at(start.service).kind == ServiceKind::Program);
     Observation seen = run ? world_.run(start.service, now_.mono) : world_.look(start.service, now_.mono);
     tell(now_.mono + seen.elapsed, [this, start, run, seen = std::move(seen)] {
       if (run)

@@ -385,3 +385,13 @@ TEST_CASE("validate: what has just died or is being started is not in order, wha
   REQUIRE(world.replies.size() == 3);
   CHECK(world.replies.back().ok);
 }
+
+TEST_CASE("the limit of restarts counts cycles, also where each start takes as long as one") {
+  ProcessWorld world(rule_set({process("web", {missing_rule(), restarts_rule(5, 10)})}, seconds{30}));
+  world.doings["start web"] = {.hangs = true};
+  world.start();
+  world.run(minutes{30});
+  CHECK_FALSE(world.engine.service(world.id("web")).monitored);
+  CHECK(world.programs.size() <= 6);
+  CHECK(world.programs.size() >= 5);
+}
