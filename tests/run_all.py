@@ -20,7 +20,7 @@ JOBS = os.environ.get("HEALER_JOBS") or str(os.cpu_count() or 1)
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:suppressions={TOP}/tests/support/tsan.supp",
 }
 OUTPUT_KEPT = 200  # lines of a failed test's output that are told again at the end
 

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -252,10 +253,18 @@ TEST_CASE("healerctl commands and says what happened", "[control][healerctl]") {
 
 TEST_CASE("healerctl starts, stops, restarts and pauses", "[control][healerctl]") {
   DaemonWorld world(two_services());
+  std::mutex mutex;
   std::vector<event::Command> taken;
+  const auto last = [&] {
+    const std::lock_guard lock(mutex);
+    return taken.back();
+  };
   world.server().thread().run([&] {
     world.on_submit = [&](const event::Command& command) {
-      taken.push_back(command);
+      {
+        const std::lock_guard lock(mutex);
+        taken.push_back(command);
+      }
       const bool fails = command.kind == event::Command::Kind::Restart;
       world.reply({command.id, !fails, fails ? "db: the start program exited with status 1" : "done"});
       return true;
@@ -264,21 +273,21 @@ TEST_CASE("healerctl starts, stops, restarts and pauses", "[control][healerctl]"
   CHECK(healerctl(world, "start web db").all() == "0|done\n|");
   CHECK(healerctl(world, "stop -g databases").all() == "0|done\n|");
   CHECK(healerctl(world, "restart all").all() == "1|db: the start program exited with status 1\n|");
-  CHECK(taken.back().services.size() == 2);
+  CHECK(last().services.size() == 2);
   CHECK(healerctl(world, "pause web for 2 hours --reason 'new disks'").all() == "0|done\n|");
-  CHECK(taken.back().services.size() == 1);
-  CHECK(taken.back().until == World::kStart.wall + hours{2});
-  CHECK(taken.back().reason == "new disks");
+  CHECK(last().services.size() == 1);
+  CHECK(last().until == World::kStart.wall + hours{2});
+  CHECK(last().reason == "new disks");
   CHECK(healerctl(world, "pause for 90m").all() == "0|done\n|");
-  CHECK(taken.back().services.size() == 2);
-  CHECK(taken.back().until == World::kStart.wall + minutes{90});
+  CHECK(last().services.size() == 2);
+  CHECK(last().until == World::kStart.wall + minutes{90});
   CHECK(healerctl(world, "pause -g databases").all() == "0|done\n|");
-  CHECK_FALSE(taken.back().until);
+  CHECK_FALSE(last().until);
   CHECK(healerctl(world, "resume").all() == "0|done\n|");
-  CHECK(taken.back().services.size() == 2);
+  CHECK(last().services.size() == 2);
   world.act([](World& engine) { add_restart(engine); });
   CHECK(healerctl(world, "jobs cancel 70").all() == "0|done\n|");
-  CHECK(taken.back().job == JobId{70});
+  CHECK(last().job == JobId{70});
   CHECK(healerctl(world, "jobs cancel 7").all() ==
         "1||healerctl: nothing with the number 7 is under way\n  `healerctl jobs` lists them\n");
 }
