@@ -242,7 +242,8 @@ TEST_CASE("an action that is to end gets SIGTERM, with all its processes, and SI
   bench.environment.push_back("HEALER_TEST=" + bench.directory.path().string());
   bench.shell(2, "trap '' TERM; setsid -w true; timeout 600 sleep 600 & echo begun; while :; do sleep 0.05; done");
   REQUIRE(run_until(bench.loop, [&] {
-    return read_file(bench.file("1.out")) == "begun\n" && read_file(bench.file("2.out")) == "begun\n";
+    return bench.started.size() == 2 && read_file(bench.file("1.out")) == "begun\n" &&
+           read_file(bench.file("2.out")) == "begun\n";
   }));
   const Duration begin = mono_now();
   bench.runner->end(ActionId(1));
