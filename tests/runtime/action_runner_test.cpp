@@ -264,7 +264,7 @@ TEST_CASE("an action that is to end gets SIGTERM, with all its processes, and SI
 TEST_CASE("an action that is to end while its timeout is near has been ended, not timed out", "[action]") {
   Bench bench;
   bench.shell(1, "trap '' TERM; echo begun; while :; do sleep 0.05; done", Duration{1000});
-  REQUIRE(run_until(bench.loop, [&] { return read_file(bench.file("1.out")) == "begun\n"; }));
+  REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty() && read_file(bench.file("1.out")) == "begun\n"; }));
   bench.runner->end(ActionId(1));
   CHECK(bench.end(1).outcome == Outcome::Signalled);
 }
@@ -275,7 +275,8 @@ TEST_CASE("an adopted action can be ended, also before it is found", "[action]")
   bench.shell(1, "trap '' TERM; echo begun; while :; do sleep 0.05; done");
   bench.shell(2, "echo begun; sleep 600");
   REQUIRE(run_until(bench.loop, [&] {
-    return read_file(bench.file("1.out")) == "begun\n" && read_file(bench.file("2.out")) == "begun\n";
+    return bench.started.size() == 2 && read_file(bench.file("1.out")) == "begun\n" &&
+           read_file(bench.file("2.out")) == "begun\n";
   }));
   bench.new_daemon();
   bench.runner->adopt(ActionId(1));
