@@ -22,10 +22,13 @@ namespace healer::engine {
 namespace effect {
 
 /// Start a run: of a check program, or a look at a process or the system, by the kind of the service; answer with
-/// event::Observed. After a look at a process its death is told by event::ProcessDied.
+/// event::Observed. After a look at a process its death is told by event::ProcessDied, but for a foreground process,
+/// whose end is told by event::ActionEnded.
 struct StartRun {
   ServiceId service;
   RunId run;
+  std::int64_t pid = 0;  ///< of a foreground process that runs: which one; 0: the service says where to look
+  std::uint64_t start_ticks = 0;
 };
 
 /// End a run that is no longer wanted (its service is gone or unmonitored): SIGTERM, then SIGKILL to its group. No
@@ -68,11 +71,17 @@ struct Exec {
   Command command;
   std::shared_ptr<const Cause> cause;
   JobId job{};  ///< whose step it is; 0: a rule's own action
+  /// It is a foreground process: the service itself, which runs until it dies or is ended. It gets NOTIFY_SOCKET;
+  /// event::ActionReady says when it has told that it is ready. When its main process has gone, what is left of its
+  /// session gets SIGKILL, and only then ActionEnded tells of it.
+  bool foreground = false;
 };
 
-/// End the program of an action: SIGTERM to its session, SIGKILL 2 s later. ActionEnded still comes.
+/// End the program of an action: SIGTERM to its session, SIGKILL 2 s later; of a foreground process these signals to
+/// its main process, one after the other, then SIGKILL to its session. ActionEnded still comes.
 struct EndAction {
   ActionId action;
+  std::vector<StopSignal> signals{};  ///< of a foreground process
 };
 
 /// Signal a process of a service, if it is still the same one.
@@ -87,6 +96,7 @@ struct Signal {
 struct Adopt {
   ActionId action;
   ServiceId service;
+  bool foreground = false;  ///< as Exec::foreground; answered by ActionStarted too, where it still runs
 };
 
 /// Mail these people. The mailer answers with AlertTaken once it has the mail on its own disk (the same AlertId again
@@ -173,6 +183,9 @@ struct SavedState {
   std::vector<PendingExec> execs;
   std::vector<effect::Alert> alerts;
   std::vector<effect::SavedJob> jobs;  ///< by id
+  /// When the daemon before recorded something for the last time, where it did not record that it stopped: it was
+  /// killed, or the machine went down.
+  std::optional<WallTime> died;
 };
 
 /// What a store that holds `state` holds after `commit`, the records apart.

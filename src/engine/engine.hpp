@@ -156,6 +156,7 @@ class Engine {
   void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
   void on(const event::ActionStarted& event, Turn& turn);
+  void on(const event::ActionReady& event, Turn& turn);
   void on(const event::ActionEnded& event, Turn& turn);
   void on(const event::AlertTaken& event, Turn& turn);
   void on(const event::MailOutcome& event, Turn& turn);

@@ -54,6 +54,12 @@ struct Committed {
 struct ActionStarted {
   ActionId action;
   std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;  ///< with the pid, which process it is
+};
+
+/// A foreground process has told that it is ready.
+struct ActionReady {
+  ActionId action;
 };
 
 /// An action has ended. `status` as in Observation.
@@ -117,7 +123,7 @@ struct Stopping {};
 }  // namespace event
 
 using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::Committed,
-                           event::ActionStarted, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
-                           event::ReloadFailed, event::Command, event::Stopping>;
+                           event::ActionStarted, event::ActionReady, event::ActionEnded, event::AlertTaken,
+                           event::MailOutcome, event::Swap, event::ReloadFailed, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

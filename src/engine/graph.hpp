@@ -73,11 +73,35 @@ struct ProgramSpec {
 
 inline constexpr std::size_t kMaxPatterns = 64;
 
-/// What `check process` looks for: the process that a pid file names, or the one whose command line matches (of several
-/// the topmost parent with the longest uptime, as Monit).
+/// One step in ending a foreground process: the signal for its main process, and how long it may take.
+struct StopSignal {
+  int number = 15;
+  Duration within{30'000};
+
+  bool operator==(const StopSignal&) const = default;
+};
+
+/// `check process NAME with program "..."`: a program that healer runs as its own child, in the foreground.
+struct ForegroundSpec {
+  Command command;  ///< without timeout
+  /// `stop signal TERM within 20 seconds`, in the order of writing; never empty (the default is SIGTERM within the stop
+  /// timeout). What is left of its session after the last, or after its main process has gone, gets SIGKILL.
+  std::vector<StopSignal> stop;
+  /// `ready after 5 seconds`: it counts as ready when it says so (READY=1 on NOTIFY_SOCKET), or when it has lived so
+  /// long. With `by_notice` (`ready on notify within 30 seconds`) its word alone counts, and without it the start has
+  /// failed by then.
+  Duration ready_after{1000};
+  bool by_notice = false;
+
+  bool operator==(const ForegroundSpec&) const = default;
+};
+
+/// What `check process` looks for: the process that a pid file names, the one whose command line matches (of several
+/// the topmost parent with the longest uptime, as Monit), or healer's own child.
 struct ProcessSpec {
-  std::string pid_file;  ///< empty where `pattern` is used
+  std::string pid_file;  ///< empty where one of the others is used
   std::string pattern;   ///< POSIX extended regular expression
+  std::optional<ForegroundSpec> foreground{};
 
   bool operator==(const ProcessSpec&) const = default;
 };
@@ -301,6 +325,7 @@ struct Recipient {
   /// The kinds were listed (`{ ... }`, not `not on`). Failed execs are mailed only to those who asked for them so.
   bool listed = false;
   std::uint16_t reminder = 0;  ///< `reminder N`: also on failing runs whose count since the firing is a multiple of N
+  bool digest = false;         ///< `digest`: all alerts of a cycle in one mail
   MailFormat format;
 
   bool operator==(const Recipient&) const = default;
@@ -328,8 +353,10 @@ struct ServiceBlock {
   Hash128 key;  ///< hash of all that the block says (places left out)
   SourcePlace place;
 
+  /// Whether it is healer's own child.
+  [[nodiscard]] bool foreground() const { return process.foreground.has_value(); }
   /// Whether something says how to start it; what is no process needs nothing.
-  [[nodiscard]] bool can_start() const { return kind != ServiceKind::Process || start || restart; }
+  [[nodiscard]] bool can_start() const { return kind != ServiceKind::Process || start || restart || foreground(); }
 };
 
 struct MailServer {
@@ -349,12 +376,24 @@ struct MailServer {
   bool operator==(const MailServer&) const = default;
 };
 
+/// `set mail limit 20 within 1 hour`: how many mails one recipient gets in how long. What is held back is told in one
+/// mail, when there is room again.
+struct MailLimit {
+  std::uint32_t mails = 0;
+  Duration within{0};
+
+  bool operator==(const MailLimit&) const = default;
+};
+
 struct MailSettings {
   std::vector<MailServer> servers;  ///< tried in turn
   Duration timeout{5000};
   std::string hostname;               ///< for EHLO; empty: the machine's
   MailFormat format;                  ///< set mail-format
   std::vector<Recipient> recipients;  ///< set alert
+  std::string queue_directory;        ///< set eventqueue basedir; empty: beside the state file
+  std::uint32_t queue_slots = 0;      ///< set eventqueue ... slots: most mails that wait; 0: healer's own bound
+  std::optional<MailLimit> limit;
 
   bool operator==(const MailSettings&) const = default;
 };
