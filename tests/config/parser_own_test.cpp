@@ -50,9 +50,11 @@ TEST_CASE("what people write from habit is told in the words of the language", "
 TEST_CASE("a program that is not quoted is told of where its argument begins", "[config]") {
   CHECK(rule_errors("start program = /etc/init.d/x start\nstop program = /etc/init.d/x stop\nif status 1 then alrt") ==
         "2:31: unexpected 'start', expected another statement (put a program and its arguments in double quotes: "
-        "\"/etc/init.d/x start\")\n3:30: unexpected 'stop', expected another statement (put a program and its "
-        "arguments in double quotes: \"/etc/init.d/x stop\")\n4:18: unexpected 'alrt', expected 'alert', 'exec', "
-        "'start', 'stop', 'restart' or 'unmonitor' (did you mean 'alert'?)\n");
+        "\"/etc/init.d/x start\")\n"
+        "3:30: unexpected 'stop', expected another statement (put a program and its arguments in double quotes: "
+        "\"/etc/init.d/x stop\")\n"
+        "4:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
+        "'alert'?)\n");
   CHECK(rule_errors("restart program /etc/init.d/x restart") ==
         "2:31: unexpected 'restart', expected another statement (put a program and its arguments in double quotes: "
         "\"/etc/init.d/x restart\")\n");
@@ -65,26 +67,40 @@ TEST_CASE("a foreground process has statements of its own", "[config]") {
   CHECK(tree(program + "\"/bin/x a 'b c'\" as uid u and gid g") ==
         "process 'x' runs [/bin/x][a][b c] uid='u' gid='g'\n");
   CHECK(tree(program + "/bin/x a \"b\" ready after 5 seconds") ==
-        "process 'x' runs [/bin/x][a][b]\n  ready after time=5000ms\n");
+        "process 'x' runs [/bin/x][a][b]\n"
+        "  ready after time=5000ms\n");
   CHECK(tree(program +
              "'/bin/x a'\nstop signal TERM within 5 seconds stop signal 9 stop signal \"INT\" within 2minutes") ==
-        "process 'x' runs [/bin/x][a]\n  stop signal 'TERM' within=5000ms\n  stop signal '9'\n  stop signal 'INT' "
-        "within=120000ms\n");
-  CHECK(tree(program + "\"/bin/x\" ready on notify") == "process 'x' runs [/bin/x]\n  ready on notify\n");
+        "process 'x' runs [/bin/x][a]\n"
+        "  stop signal 'TERM' within=5000ms\n"
+        "  stop signal '9'\n"
+        "  stop signal 'INT' within=120000ms\n");
+  CHECK(tree(program + "\"/bin/x\" ready on notify") ==
+        "process 'x' runs [/bin/x]\n"
+        "  ready on notify\n");
   CHECK(tree(program + "\"/bin/x\" ready on notify within 1 minute") ==
-        "process 'x' runs [/bin/x]\n  ready on notify time=60000ms\n");
+        "process 'x' runs [/bin/x]\n"
+        "  ready on notify time=60000ms\n");
   CHECK(tree(program + "\"/bin/x\" if cpu > 5% then exec \"/a\" c ready on notify") ==
-        "process 'x' runs [/bin/x]\n  if cpu > 5 '%' then exec [/a][c]\n  ready on notify\n");
+        "process 'x' runs [/bin/x]\n"
+        "  if cpu > 5 '%' then exec [/a][c]\n"
+        "  ready on notify\n");
   CHECK(tree(program + "\"/bin/x\" if cpu > 5% then exec \"/a\" ready c \"ready\" after") ==
-        "process 'x' runs [/bin/x]\n  if cpu > 5 '%' then exec [/a][ready][c][ready][after]\n");
+        "process 'x' runs [/bin/x]\n"
+        "  if cpu > 5 '%' then exec [/a][ready][c][ready][after]\n");
   CHECK(tree("check process ready pidfile /x if cpu > 5% then exec \"/a\" ready on notify") ==
-        "process 'ready' pidfile='/x'\n  if cpu > 5 '%' then exec [/a][ready][notify]\n");
+        "process 'ready' pidfile='/x'\n"
+        "  if cpu > 5 '%' then exec [/a][ready][notify]\n");
   CHECK(tree("check process ready pidfile /x stop signal TERM") ==
-        "process 'ready' pidfile='/x'\n  stop [signal][TERM]\n");
+        "process 'ready' pidfile='/x'\n"
+        "  stop [signal][TERM]\n");
   CHECK(tree("check process ready pidfile /x stop signal TERM within 5 seconds") ==
-        "process 'ready' pidfile='/x'\n  stop signal 'TERM' within=5000ms\n");
+        "process 'ready' pidfile='/x'\n"
+        "  stop signal 'TERM' within=5000ms\n");
   CHECK(tree("check process ready pidfile /x if cpu > 5% then exec \"/a\" ready after 5 seconds") ==
-        "process 'ready' pidfile='/x'\n  if cpu > 5 '%' then exec [/a]\n  ready after time=5000ms\n");
+        "process 'ready' pidfile='/x'\n"
+        "  if cpu > 5 '%' then exec [/a]\n"
+        "  ready after time=5000ms\n");
   CHECK(tree("check process program matching program \"a b\"") == "process 'program' matching='a b'\n");
   CHECK(errors("check process x with \"/bin/x\"") ==
         "1:22: unexpected '\"/bin/x\"', expected 'program \"...\"', 'pidfile', 'match' or 'path'\n");
@@ -110,19 +126,26 @@ TEST_CASE("a foreground process has statements of its own", "[config]") {
 TEST_CASE("what only healer understands of a foreground process is marked", "[config]") {
   CHECK(extensions("check process x with program \"/bin/x\" as uid u\nstop signal TERM within 5 seconds\nready after 5 "
                    "seconds\nalert a@b digest") ==
-        "a program in place of a pid file: \"/bin/x\" as uid u\n'stop signal': stop signal TERM within 5 "
-        "seconds\n'ready': ready after 5 seconds\n'digest': digest\n");
+        "a program in place of a pid file: \"/bin/x\" as uid u\n"
+        "'stop signal': stop signal TERM within 5 seconds\n"
+        "'ready': ready after 5 seconds\n"
+        "'digest': digest\n");
   CHECK(extensions("set alert a@b digest { pid }\nset mail limit 5 within 1 hour\nset eventqueue slots 5") ==
-        "'digest': digest\nset mail limit: mail limit 5 within 1 hour\n");
+        "'digest': digest\n"
+        "set mail limit: mail limit 5 within 1 hour\n");
 }
 
 TEST_CASE("the event queue and the limit of mails are settings", "[config]") {
   CHECK(tree("set eventqueue basedir /x set eventqueue with basedir \"/a b\" with slots 5 set eventqueue slot 7") ==
-        "set eventqueue directory='/x'\nset eventqueue directory='/a b' slots=5\nset eventqueue slots=7\n");
+        "set eventqueue directory='/x'\n"
+        "set eventqueue directory='/a b' slots=5\n"
+        "set eventqueue slots=7\n");
   CHECK(tree("set mail limit 20 mails within 1 hour set mail limit 3 within 5minutes") ==
-        "set mail limit 20 within 3600000ms\nset mail limit 3 within 300000ms\n");
+        "set mail limit 20 within 3600000ms\n"
+        "set mail limit 3 within 300000ms\n");
   CHECK(tree("set alert a@b digest with reminder on 3 cycles set alert c@d { pid } digest") ==
-        "set alert 'a@b' reminder=3 digest\nset alert 'c@d' pid digest\n");
+        "set alert 'a@b' reminder=3 digest\n"
+        "set alert 'c@d' pid digest\n");
   CHECK(errors("set eventqueue /x") == "1:16: unexpected '/x', expected 'basedir' or 'slot'\n");
   CHECK(errors("set mail limit many") == "1:16: unexpected 'many', expected a number\n");
   CHECK(errors("set mail limit 5 mails") == "1:23: the file ends here, expected a number\n");
@@ -132,9 +155,18 @@ TEST_CASE("what is understood of a service with a broken header is in the tree",
   CHECK(
       tree("check process x with pidfil /x\n if cpu > 5% then alert\n depends on y\ncheck program path\n group "
            "g\ncheck proces z pidfile /z\n group h\ncheck fil a path /a\n group i\ncheck file b path /b\n group j\n") ==
-      "1:22: unexpected 'pidfil', expected 'program \"...\"', 'pidfile', 'match' or 'path' (did you mean "
-      "'pidfile'?)\n5:2: unexpected 'group', expected 'path'\n6:7: 'proces' is not a kind of check (did you mean "
-      "'process'?)\n8:7: 'fil' is not a kind of check (did you mean 'file'?)\n10:1: 'check file' is not supported by "
-      "this version of healer (leave it to Monit, or take it away)\nprocess 'x' broken\n  if cpu > 5 '%' then alert\n  "
-      "depends 'y'\ncheck 'path' broken\n  group 'g'\nprocess 'z' broken\n  group 'h'\nunknown fil a\nunknown b\n");
+      "1:22: unexpected 'pidfil', expected 'program \"...\"', 'pidfile', 'match' or 'path' (did you mean 'pidfile'?)\n"
+      "5:2: unexpected 'group', expected 'path'\n"
+      "6:7: 'proces' is not a kind of check (did you mean 'process'?)\n"
+      "8:7: 'fil' is not a kind of check (did you mean 'file'?)\n"
+      "10:1: 'check file' is not supported by this version of healer (leave it to Monit, or take it away)\n"
+      "process 'x' broken\n"
+      "  if cpu > 5 '%' then alert\n"
+      "  depends 'y'\n"
+      "check 'path' broken\n"
+      "  group 'g'\n"
+      "process 'z' broken\n"
+      "  group 'h'\n"
+      "unknown fil a\n"
+      "unknown b\n");
 }
