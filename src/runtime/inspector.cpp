@@ -357,7 +357,9 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     found.output = fmt::format("process is running with pid {}", pid);
     const bool number_used_again =
         request.watched.pid == pid && request.watched.start_ticks != found.look->facts.start_ticks;
-    if (number_used_again && request.may_watch) found.pidfd = find_process(pid, found.look->facts.start_ticks);
+    if (number_used_again && request.may_watch) {
+      if (auto pidfd = find_process(pid, found.look->facts.start_ticks)) found.pidfd = std::move(*pidfd);
+    }
   }
   return found;
 }
