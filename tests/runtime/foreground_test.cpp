@@ -208,7 +208,8 @@ TEST_CASE("a foreground process that is to end while it is being started is not 
     bench.runner->end(ActionId(id), {{SIGTERM, Duration{5000}}});
   }
   for (std::uint64_t id = 1; id <= 20; ++id) {
-    CHECK(bench.end(id).outcome == (bench.started.count(id) != 0 ? Outcome::Signalled : Outcome::NotStarted));
+    const Outcome outcome = bench.end(id).outcome;
+    CHECK(outcome == (bench.started.count(id) != 0 ? Outcome::Signalled : Outcome::NotStarted));
   }
   CHECK(bench.alive() == 0);
   CHECK_FALSE(test::has_children());
