@@ -12,7 +12,8 @@
 // The program writes its output straight to the file, so it needs no daemon to live. To keep the file bounded its
 // middle is taken out: a hole while the program runs, a line in its place at the end; the first kHead and the last
 // kTail bytes stay. (A limit of the kernel's would kill the program, and a pipe would end it with the daemon.) Between
-// two looks it may be larger.
+// two looks it may be larger. A program that writes for months would come to the end of what a file can be, holes and
+// all: where the file system can, most of the hole is taken out before.
 #pragma once
 
 #include <sys/types.h>
@@ -36,7 +37,9 @@ class ActionFiles {
  public:
   static constexpr std::size_t kHead = 32 * 1024;
   static constexpr std::size_t kTail = 32 * 1024;
-  static constexpr std::size_t kExcerpt = 4096;  ///< of the output that goes into an event, at most
+  static constexpr std::size_t kLongest = std::size_t{1}
+                                          << 40;  ///< of a file with its hole; then the hole is shortened
+  static constexpr std::size_t kExcerpt = 4096;   ///< of the output that goes into an event, at most
 
   /// How an action ended, as written down by the daemon that saw it.
   struct End {

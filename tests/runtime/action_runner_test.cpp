@@ -309,6 +309,38 @@ TEST_CASE("the output of a program that runs on takes little of the disk meanwhi
   CHECK(kept.substr(kept.size() - 10) == "xthe tail\n");
 }
 
+TEST_CASE("output that has grown for months stays within what a file can be", "[action]") {
+  const test::TemporaryDirectory directory;
+  const ActionFiles files(directory.path().string());
+  auto opened = files.create(ActionId(1), 1, Duration{0}, std::nullopt);
+  REQUIRE(opened);
+  const auto append = [&](const std::string& text) {
+    return ::write(opened->output.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  };
+  const std::string head = "the head\n" + std::string(ActionFiles::kHead, 'h');
+  const std::string tail = std::string(3 * ActionFiles::kTail, 't') + "the tail\n";
+  REQUIRE(append(head));
+  if (::ftruncate(opened->output.get(), static_cast<off_t>(ActionFiles::kLongest)) != 0) {
+    WARN("SKIPPED: no files of that size here");
+    return;
+  }
+  REQUIRE(append(tail));
+  REQUIRE(files.thin(ActionId(1)).thinned);
+  struct stat facts {};
+  REQUIRE(::fstat(opened->output.get(), &facts) == 0);
+  if (static_cast<std::size_t>(facts.st_size) > ActionFiles::kLongest) {
+    WARN("SKIPPED: this file system does not let a hole be taken out");
+    return;
+  }
+  CHECK(append("and more\n"));  // the program that writes notices nothing
+  const std::string kept = read_file(files.output_path(ActionId(1)));
+  CHECK(kept.size() < 20 * (ActionFiles::kHead + ActionFiles::kTail));
+  CHECK(kept.substr(0, ActionFiles::kHead) == head.substr(0, ActionFiles::kHead));
+  CHECK(kept.find('\0') != std::string::npos);
+  const std::string end = tail.substr(tail.size() - ActionFiles::kTail) + "and more\n";
+  CHECK(kept.substr(kept.size() - end.size()) == end);
+}
+
 TEST_CASE("only the files of the newest actions are kept", "[action]") {
   Bench bench;
   bench.options.kept = 5;
