@@ -128,7 +128,9 @@ class Parser {
 
   void include() {
     // Like Monit's, it may stand within a service, whose statements go on after it.
+    const bool is_foreground = is_foreground_;
     begin_file_statement(Service::Possible);
+    is_foreground_ = is_foreground;  // which Monit refuses, whatever the other file begins
     after_include_ = true;
     const auto word = build_.range({at_, at_ + 1});
     ++at_;

@@ -88,6 +88,11 @@ TEST_CASE("a foreground process has statements of its own", "[config]") {
   CHECK(tree(program + "\"/bin/x\" if cpu > 5% then exec \"/a\" ready c \"ready\" after") ==
         "process 'x' runs [/bin/x]\n"
         "  if cpu > 5 '%' then exec [/a][ready][c][ready][after]\n");
+  CHECK(tree(program + "\"/bin/x\"\ninclude /y\nstop signal INT") ==
+        "process 'x' runs [/bin/x]\n"
+        "include '/y'\n"
+        "continued\n"
+        "  stop signal 'INT'\n");
   CHECK(tree("check process ready pidfile /x if cpu > 5% then exec \"/a\" ready on notify") ==
         "process 'ready' pidfile='/x'\n"
         "  if cpu > 5 '%' then exec [/a][ready][notify]\n");
