@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -46,10 +47,13 @@ Screen::Screen(bool colour) : colour_(colour) {
 Screen::~Screen() { endwin(); }
 
 Result<std::unique_ptr<Screen>> Screen::open(bool colour) {
-  if (newterm(nullptr, stdout, stdin) == nullptr) {
-    const char* type = std::getenv("TERM");
-    return Error{0, fmt::format("the type of this terminal is not known (TERM is \"{}\")",
-                                printable(type == nullptr ? "" : type))};
+  const char* type = std::getenv("TERM");
+  const std::string named = fmt::format("(TERM is \"{}\")", printable(type == nullptr ? "" : type));
+  if (newterm(nullptr, stdout, stdin) == nullptr)
+    return Error{0, fmt::format("the type of this terminal is not known {}", named)};
+  if (tigetstr("cup") == nullptr) {
+    endwin();
+    return Error{0, fmt::format("this terminal cannot place its cursor {}", named)};
   }
   return std::unique_ptr<Screen>(new Screen(colour));
 }

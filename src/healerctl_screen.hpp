@@ -15,7 +15,7 @@ namespace healer {
 
 class Screen {
  public:
-  /// Takes the terminal over. Error: it is of a type that is not known.
+  /// Takes the terminal over. Error: it is of a type that is not known, or that cannot draw.
   [[nodiscard]] static Result<std::unique_ptr<Screen>> open(bool colour);
   /// Gives it back.
   ~Screen();

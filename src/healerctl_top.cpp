@@ -316,7 +316,7 @@ int top(const std::string& socket, const TopOptions& options, Output& output) {
   {
     auto screen = Screen::open(output.style().colour);
     if (!screen)
-      return output.fail({"terminal", screen.error().what, "set TERM, or use `healerctl top --batch`, or `watch`"});
+      return output.fail({"terminal", screen.error().what, "set TERM, or print one frame: `healerctl top --batch`"});
     ended_by = View(socket, options.every, output.style(), **screen).run(signals.get());
   }
   if (ended_by != 0) {  // as it would have ended without us

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "control/commands.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -265,6 +267,30 @@ TEST_CASE("a reload is answered with what became of it", "[control]") {
   });
   patient.join();
   CHECK(heard.reply.end.at("text") == "at last");
+}
+
+TEST_CASE("a reply is taken part by part by who has more to wait for", "[control]") {
+  DaemonWorld world(two_services());
+  auto connected = Client::connect(world.path(), kPatience);
+  auto& client = std::get<Client>(connected);
+  std::size_t items = 0;
+  const auto answered = [&](const Request& request) {
+    Reply reply;
+    REQUIRE_FALSE(client.begin(request));
+    pollfd entry{client.descriptor(), POLLIN, 0};
+    do REQUIRE(poll(&entry, 1, 60'000) == 1);
+    while (!client.advance(reply, [&](const Json&) { ++items; }));
+    return reply;
+  };
+  Reply reply;
+  CHECK_FALSE(client.advance(reply));  // nothing has come
+  CHECK(answered({.verb = Verb::Summary}).end.at("services") == 2);
+  CHECK(items == 2);
+  CHECK(answered({.verb = Verb::Names}).header.at("command") == "names");  // on the same connection
+  CHECK(items == 4);
+  CHECK(answered({.verb = Verb::Status, .names = {"dbb"}}).failure->code == "unknown-service");
+  world.server().stop();
+  CHECK(answered({.verb = Verb::Summary}).failure->code == "closed");
 }
 
 TEST_CASE("quit is answered by the end of the connection", "[control]") {

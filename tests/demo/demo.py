@@ -32,7 +32,7 @@ NODES = ("webbox4", "webbox5", "webbox6")
 BROKEN = "webbox5"
 SERVICE = "ping_test_node_5"
 TIME_LIMIT = 170.0  # seconds, after which the demo gives up
-CYCLES = (3, 8)     # the shortest and the longest cycle, in seconds
+CYCLES = (3, 12)    # the shortest and the longest cycle, in seconds
 QUIET_CYCLES = 2    # that pass after the recovery, to see that nothing more is done
 SHOW_LATE = 1.0     # seconds that an event waits to be shown, so that events of several sources come in order
 
@@ -154,7 +154,7 @@ class Demo:
         self.children.update(run.pid for run in runs)
         self.wait(lambda: all(run.poll() is not None for run in runs), "a check of each node")
         took = time.monotonic() - began
-        self.cycle = min(max(math.ceil(1.3 * took), CYCLES[0]), CYCLES[1])
+        self.cycle = min(max(math.ceil(1.4 * took), CYCLES[0]), CYCLES[1])
         say(f"the pings of all nodes take {took:.1f} s here, so a cycle lasts {self.cycle} s")
         self.fill(HERE / "healer.conf", self.folder / "healer.conf", CYCLE=str(self.cycle))
 

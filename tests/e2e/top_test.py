@@ -192,6 +192,18 @@ class Top(support.Case):
             terminal.type("q")
             self.ends(terminal, 0)
 
+    def test_a_terminal_that_cannot_draw_is_refused(self):
+        daemon = self.two()
+        daemon.ctl("unmonitor", "all")
+        terminal = Terminal(self)
+        terminal.shows(r"^[$#]")
+        for kind, complaint in (("dumb", "this terminal cannot place its cursor"), ("nosuch", "the type of this terminal is not")):
+            before = terminal.state()
+            terminal.run(f"clear; TERM={kind} {support.BUILD}/healerctl --socket {daemon.socket} top; echo status=$?")
+            terminal.shows(rf"^healerctl: {complaint}")
+            terminal.shows(r"^status=1$")
+            self.assertEqual(terminal.state(), before)
+
     def test_without_a_terminal_it_prints_one_frame(self):
         daemon = self.two()
         self.may_outlive = True
