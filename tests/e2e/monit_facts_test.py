@@ -143,14 +143,29 @@ class MonitFacts(both.Case):
         self.assertEqual([self.begun(folder) for folder in self.folders()], [2, 2])
 
     def test_what_lasts_over_a_kill_and_what_does_not_in_monit(self):
-        def happens() -> None:
-            self.daemon.kill()
-            self.daemon.launch()
-            self.monit.kill()
-            self.monit.wait()
-            self.launch_monit()
+        self.lasting(self.kill_both, cut=1)
 
-        self.lasting(happens, cut=1)
+    def kill_both(self) -> None:
+        self.daemon.kill()
+        self.daemon.launch()
+        self.monit.kill()
+        self.monit.wait()
+        self.launch_monit()
+
+    def test_a_minute_of_cron_comes_once_and_in_monit_after_each_reload(self):
+        body = "date +%H:%M >> {name}.minutes"
+        self.run_both(lambda folder: [], lambda folder: self.check(folder, "timed", body) +
+                      '  every "* * * * *"\n  if status != 0 then alert\n')
+        minutes = {folder: folder / "timed.minutes" for folder in self.folders()}
+        for folder in self.folders():
+            self.wait_for(minutes[folder].exists, f"the first run by {folder.name}", limit=2 * support.LIMIT)
+        # One of them may fall into the next minute, but not all.
+        for happens in (lambda: self.command("reload"), lambda: self.command("reload"), self.kill_both):
+            happens()
+            self.more_beats(3)
+        by_healer, by_monit = (minutes[folder].read_text().split() for folder in self.folders())
+        self.assertEqual(len(by_healer), len(set(by_healer)), by_healer)
+        self.assertGreater(len(by_monit), len(set(by_monit)), by_monit)
 
     # ---- errors -----------------------------------------------------------------------------------------------
 
