@@ -5,6 +5,7 @@ hung, restarted and upgraded by another hand. Never two, never none.
 import os
 import shutil
 import signal
+import subprocess
 import time
 
 import debian
@@ -35,7 +36,7 @@ class SupervisionDebian(supervised.Case):
         self.folder.chmod(0o755)
         try:
             debian.leave_mounts()
-        except OSError as error:
+        except (OSError, subprocess.CalledProcessError) as error:
             self.skipTest(f"no mounts of its own: {error}")
         self.addCleanup(debian.uncover)
         self.one = kind(self.path(kind.name))

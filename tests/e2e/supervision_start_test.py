@@ -16,16 +16,16 @@ class SupervisionStart(supervised.Case):
         cases = {  # what the start program does, what its process does: the reason
             "fails": ("echo no licence >&2; exit 3", ":", "(exit status 3) -- '{script} start': no licence"),
             "killed": ("kill -9 $$", ":", "(exit status 9) -- no output"),
-            "hangs": ("exec sleep 99999", ":", "(exit status -1) -- Program '{script} start' timed out after 2 s"),
-            "foreground": ("exec {live}", "sleep 99998; write_pid", "Program '{script} start' timed out after 2 s"),
-            "nothing": ("exit 0", ":", "failed to start within 2 s"),
-            "dies": (supervised.LAUNCH, "exit 1", "failed to start within 2 s"),
-            "nameless": (": > {pidfile}", ":", "failed to start within 2 s"),
-            "babbles": ("echo started > {pidfile}", ":", "failed to start within 2 s"),
+            "hangs": ("exec sleep 99999", ":", "(exit status -1) -- Program '{script} start' timed out after 3 s"),
+            "foreground": ("exec {live}", "sleep 99998; write_pid", "Program '{script} start' timed out after 3 s"),
+            "nothing": ("exit 0", ":", "failed to start within 3 s"),
+            "dies": (supervised.LAUNCH, "exit 1", "failed to start within 3 s"),
+            "nameless": (": > {pidfile}", ":", "failed to start within 3 s"),
+            "babbles": ("echo started > {pidfile}", ":", "failed to start within 3 s"),
             "absent": ("", ":", "cannot execute {script}: No such file or directory"),
             "refused": ("", ":", "cannot execute {script}: Permission denied"),
         }
-        services = {name: self.process(name, start=start, live=live, within=2) for name, (start, live, _) in cases.items()}
+        services = {name: self.process(name, start=start, live=live, within=3) for name, (start, live, _) in cases.items()}
         daemon = self.configure(self.rules(*services.values()))
         services["absent"].script.unlink()
         services["refused"].script.chmod(0o644)
@@ -54,7 +54,7 @@ class SupervisionStart(supervised.Case):
 
         # Each comes up when what was wrong has gone.
         for name in cases:
-            services[name] = self.process(name, within=2)
+            services[name] = self.process(name, within=3)
         self.wait_up(daemon, *services.values())
         self.alone()
 
