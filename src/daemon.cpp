@@ -80,6 +80,7 @@ class Daemon : public EffectSink {
   void perform(effect::Commit& effect);
   void perform(effect::Note& effect);
   void perform(effect::Reply& effect);
+  std::string hear_of_ready();
   void committed(Sequence up_to);
   void say(Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
   void sick(const std::string& reason);
@@ -206,7 +207,22 @@ void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, s
 
 void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
 
-void Daemon::perform(effect::Adopt& effect) { actions_->adopt(effect.action, effect.foreground); }
+void Daemon::perform(effect::Adopt& effect) {
+  if (effect.foreground) hear_of_ready();
+  actions_->adopt(effect.action, effect.foreground);
+}
+
+/// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.
+std::string Daemon::hear_of_ready() {
+  if (ready_) return paths_.notify;
+  auto made = runtime::ReadySocket::open(loop_, paths_.notify, [this](pid_t pid) { actions_->told_ready(pid); });
+  if (!made) {
+    say(Severity::Warning, fmt::format("programs cannot say that they are ready: {}", made.error().what));
+    return {};
+  }
+  ready_ = std::move(*made);
+  return paths_.notify;
+}
 
 void Daemon::perform(effect::Alert& effect) { mailer_->submit(std::move(effect)); }
 
@@ -380,12 +396,6 @@ void Daemon::open_shells(const Settings& settings) {
   actions_ = std::make_unique<runtime::ActionRunner>(loop_, *spawner_,
                                                      runtime::ActionRunner::Options{.directory = paths_.action_dir},
                                                      [this](const Event& event) { handle(event); });
-  auto ready = runtime::ReadySocket::open(loop_, paths_.notify, [this](pid_t sender) { actions_->told_ready(sender); });
-  if (ready) {
-    ready_ = std::move(*ready);
-  } else {
-    say(Severity::Warning, fmt::format("programs cannot say that they are ready: {}", ready.error().what));
-  }
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
   mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,

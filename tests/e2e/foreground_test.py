@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""Processes that healer runs in the foreground: they die, are slow to be ready, are stopped, and outlive healerd."""
+import os
+import shutil
+import signal
+import time
+from dataclasses import dataclass
+
+import supervised
+import support
+from support import processes
+
+NOTIFY = "systemd-notify --ready"
+SLEEP = "while :; do sleep 0.05; done"  # of a shell that hears signals meanwhile
+
+
+@dataclass
+class Web(supervised.Process):
+    """A service whose process is healer's own child: its script is all there is of it."""
+
+    words: str = ""  # of its statement
+
+    def statement(self) -> str:
+        depends = f"  depends on {self.depends}\n" if self.depends else ""
+        return f'check process {self.name} with program "{self.live_script}"\n  {self.words}\n{depends}{self.rules}'
+
+
+class Foreground(supervised.Case):
+    def web(self, name: str = "web", **how) -> Web:
+        return Web(self.folder, name, **how).write()
+
+    def state(self, daemon: support.Daemon, service: str = "web") -> str:
+        return next(one["state"] for one in daemon.ask("summary")["services"] if one["name"] == service)
+
+    def wait_gone(self, *services: Web) -> None:
+        for one in services:
+            self.wait_for(lambda: not one.living(), f"the end of {one.name}")
+
+    def needs_notify(self) -> None:
+        if not shutil.which("systemd-notify"):
+            self.skipTest("systemd-notify is not installed")
+
+    # ---- life and death ---------------------------------------------------------------------------------------
+
+    def test_it_is_started_and_seen(self):
+        web = self.web(live="write_pid; echo here; env > environment")
+        daemon = self.start(self.rules(web))
+        self.wait_up(daemon, web)
+        self.assertIn(web.pid(), processes.children(daemon.pid))
+        environment = dict(line.split("=", 1) for line in self.path("environment").read_text().splitlines() if "=" in line)
+        self.assertEqual(environment["MONIT_SERVICE"], "web")
+        self.assertEqual(environment["NOTIFY_SOCKET"], f"{daemon.folder}/healer.pid.notify")
+        self.assertNotIn("MONIT_EVENT", environment)
+        output, = (daemon.folder / "healer.state.actions").glob("*.out")
+        self.assertEqual(output.read_text(), "here\n")
+        self.more_cycles(daemon, 2)
+        self.assertEqual(len(web.copies()), 1)
+        self.alone()
+
+    def test_what_is_killed_runs_again_without_a_poll(self):
+        web = self.web()
+        daemon = self.start(self.rules(web), cycle="3600")
+        self.wait_up(daemon, web)
+        gone = web.kill()
+        self.wait_for(lambda: len(web.copies()) == 2, "another start")
+        self.wait_up(daemon, web)
+        self.assertNotEqual(web.pid(), gone)
+        self.alone()
+
+    def test_what_exits_is_told_with_its_status_and_its_output(self):
+        web = self.web(live='write_pid; [ -e once ] || { touch once; sleep 2; echo "no room" >&2; exit 3; }')
+        daemon = self.start(self.rules(web), cycle="3600")
+        self.wait_for(lambda: len(web.copies()) == 2, "another start", detail=lambda: str(self.told(daemon)))
+        self.wait_up(daemon, web)
+        told = " ".join(text for _, text in self.told(daemon, "web"))
+        self.assertIn("status 3", told)
+        self.assertIn("no room", told)
+        self.alone()
+
+    def test_what_it_leaves_behind_goes_with_it(self):
+        web = self.web(live=f"write_pid; for i in 1 2; do {self.path('left-behind')} 100000 & done")
+        self.path("left-behind").symlink_to(shutil.which("sleep"))
+        daemon = self.start(self.rules(web), cycle="3600")
+        self.wait_up(daemon, web)
+        left = lambda: [pid for pid in processes.descendants()  # noqa: E731
+                        if processes.command_line(pid).startswith(str(self.path("left-behind")))]
+        self.wait_for(lambda: len(left()) == 2, "its children")
+        before = set(left())
+        web.kill()
+        self.wait_for(lambda: len(web.copies()) == 2, "another start")
+        self.assertFalse(before & set(left()))
+        self.wait_up(daemon, web)
+        self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)
+        self.assertEqual(left(), [])
+        self.alone()
+
+    def test_what_cannot_run_is_told(self):
+        broken = self.script("broken", "")
+        broken.write_text("#!/no/such/interpreter\n")
+        daemon = self.start(f'check process web with program "{broken}"\n')
+        self.wait_for(lambda: "its interpreter is missing" in str(self.told(daemon, "web")), "the reason",
+                      detail=lambda: str(self.told(daemon)))
+
+    def test_what_dies_at_once_again_and_again_is_given_up(self):
+        web = self.web(live="exit 1", rules="  if 3 restarts within 5 cycles then unmonitor\n")
+        daemon = self.start(self.rules(web))
+        self.wait_for(lambda: self.state(daemon) == "unmonitored", "the end of it", detail=lambda: str(self.told(daemon)))
+        self.assertLessEqual(len(web.copies()), 12)
+        self.alone()
+
+    # ---- being ready ------------------------------------------------------------------------------------------
+
+    def test_what_needs_it_waits_until_it_is_ready(self):
+        self.needs_notify()
+        base = self.web("base", words="ready on notify within 60 seconds",
+                        live=f"write_pid; while [ ! -e go ]; do sleep 0.05; done; {NOTIFY}; touch told")
+        top = self.web("top", depends="base", live="write_pid; [ -e told ] || [ -e go ] || touch early")
+        daemon = self.start(self.rules(top, base))
+        self.wait_for(base.copies, "the base")
+        self.more_cycles(daemon, 2)
+        self.assertEqual(top.copies(), [])
+        self.path("go").touch()
+        self.wait_up(daemon, base, top)
+        self.assertFalse(self.path("early").exists())
+        self.assertEqual(len(base.copies()), 1)
+        self.alone()
+
+    def test_what_is_never_ready_has_failed_to_start(self):
+        web = self.web(words="ready on notify within 1 seconds")
+        daemon = self.start("set daemon 3600\n" + self.rules(web), cycle="3600")
+        self.wait_for(lambda: web.copies(), "the process")
+        self.wait_for(lambda: any(kind in ("job-failed", "job-ended") for kind in self.kinds(daemon, "web")),
+                      "the end of the start", detail=lambda: str(self.told(daemon)))
+        self.assertNotIn("start done", str(self.told(daemon, "web")))
+        first = web.copies()[0]
+        self.wait_for(lambda: first not in web.living(), "the end of what was not ready")
+        self.alone()
+
+    # ---- stopping ---------------------------------------------------------------------------------------------
+
+    def test_a_stop_goes_through_its_signals(self):
+        web = self.web(words="stop signal INT within 1 seconds  stop signal TERM within 30 seconds",
+                       live=f"write_pid; trap 'echo int >> heard' INT; trap 'echo term >> heard; exit 0' TERM; {SLEEP}")
+        daemon = self.start(self.rules(web))
+        self.wait_for(lambda: web.pidfile.exists(), "the process")
+        self.wait_for(lambda: not daemon.ask("jobs")["jobs"], "the end of the start")
+        pid = int(web.pidfile.read_text())
+        begun = time.monotonic()
+        self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)
+        self.assertGreaterEqual(time.monotonic() - begun, 1.0)
+        self.assertEqual(self.path("heard").read_text(), "int\nterm\n")
+        self.assertEqual(processes.command_line(pid), "")
+        self.assertEqual(self.state(daemon), "unmonitored")
+        self.more_cycles(daemon, 2)
+        self.assertEqual(len(web.copies()), 1)
+        self.assertEqual(self.ctl(daemon, "start", "web").returncode, 0)
+        self.assertEqual(len(web.copies()), 2)
+        self.alone()
+
+    def test_what_does_not_hear_is_killed(self):
+        web = self.web(words="stop signal TERM within 1 seconds", live="write_pid; trap '' TERM")
+        daemon = self.start(self.rules(web))
+        self.wait_up(daemon, web)
+        self.assertEqual(self.ctl(daemon, "restart", "web").returncode, 0)
+        self.assertEqual(len(web.copies()), 2)
+        self.wait_up(daemon, web)
+        self.alone()
+
+    # ---- healerd comes and goes -------------------------------------------------------------------------------
+
+    def outlives(self, end) -> None:
+        services = [self.web("base"), self.web("top", depends="base")]
+        daemon = self.start(self.rules(*services))
+        self.wait_up(daemon, *services)
+        pids = [one.pid() for one in services]
+        for _ in range(3):
+            end(daemon)
+            self.assertEqual([one.pid() for one in services], pids)
+            daemon.launch()
+            self.wait_up(daemon, *services)
+            self.more_cycles(daemon, 1)
+            self.assertEqual([one.copies() for one in services], [[pid] for pid in pids])
+        os.kill(pids[0], signal.SIGKILL)
+        self.wait_for(lambda: all(len(one.copies()) == 2 for one in services), "another start of both",
+                      detail=lambda: str(self.told(daemon)))
+        self.wait_up(daemon, *services)
+        self.alone()
+
+    def test_it_outlives_a_healerd_that_is_killed(self):
+        self.outlives(lambda daemon: daemon.kill())
+
+    def test_it_outlives_a_restart_of_healerd(self):
+        self.outlives(lambda daemon: daemon.stop())
+
+    def test_what_ended_without_healerd_is_started_once(self):
+        web = self.web()
+        daemon = self.start(self.rules(web))
+        self.wait_up(daemon, web)
+        daemon.kill()
+        web.kill()
+        self.wait_gone(web)
+        processes.reap({daemon.pid})
+        daemon.launch()
+        self.wait_for(lambda: len(web.copies()) == 2, "another start", detail=lambda: str(self.told(daemon)))
+        self.wait_up(daemon, web)
+        self.more_cycles(daemon, 2)
+        self.assertEqual(len(web.copies()), 2)
+        self.alone()
+
+    def test_kills_of_healerd_at_any_time_start_nothing_twice(self):
+        services = [self.web("base"), self.web("top", depends="base")]
+        daemon = self.start(self.rules(*services))
+        for pause in (0.0, 0.02, 0.05, 0.1, 0.2, 0.4):
+            self.wait_up(daemon, *services)
+            restart = self.begin_ctl(daemon, "restart", "base")
+            time.sleep(pause)
+            daemon.kill()
+            self.end(restart)
+            daemon.launch()
+        self.wait_up(daemon, *services)
+        self.assertEqual([len(one.living()) for one in services], [1, 1])
+        self.alone()
+
+    def test_it_can_be_stopped_by_the_next_healerd(self):
+        web = self.web()
+        daemon = self.start(self.rules(web))
+        self.wait_up(daemon, web)
+        daemon.kill()
+        daemon.launch()
+        self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)
+        self.assertEqual(web.living(), [])
+        self.alone()
+
+    # ---- reload -----------------------------------------------------------------------------------------------
+
+    def test_a_service_that_is_taken_away_is_stopped(self):
+        keeps, goes = self.web("keeps"), self.web("goes")
+        daemon = self.start(self.rules(keeps, goes))
+        self.wait_up(daemon, keeps, goes)
+        daemon.write_rules(self.settings(daemon) + self.rules(keeps))
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_gone(goes)
+        self.assertEqual(len(keeps.copies()), 1)
+        self.wait_up(daemon, keeps)
+        self.alone()
+
+    def test_a_new_command_is_for_the_next_start(self):
+        web = self.web()
+        daemon = self.start(self.rules(web))
+        self.wait_up(daemon, web)
+        first = web.pid()
+        other = self.script("other", f"touch {self.path('used')}; exec {web.live_script}")
+        daemon.write_rules(self.settings(daemon) + self.rules(web).replace(str(web.live_script), str(other)))
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.more_cycles(daemon, 2)
+        self.assertEqual((web.pid(), web.copies()), (first, [first]))
+        self.assertEqual(self.ctl(daemon, "restart", "web").returncode, 0)
+        self.wait_up(daemon, web)
+        self.assertTrue(self.path("used").exists())
+        self.assertEqual(len(web.copies()), 2)
+        self.alone()
+
+
+if __name__ == "__main__":
+    support.main()
