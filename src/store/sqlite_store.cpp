@@ -65,7 +65,7 @@ class SqliteStore::Writer {
   Result<void> attempt(const Batch& batch);
   Result<void> connect();
   Result<void> find_again();
-  void become_sick(std::string reason);
+  void become_sick(std::string reason, bool Writer::*only_while = nullptr);
   void become_well();
   void work_came();
   bool idle() const { return queue_.empty() && !writing_; }
@@ -253,7 +253,7 @@ void SqliteStore::Writer::watch_loop() {
   while (!watchdog_stops_) {
     if (overflowed_ && !sick_) {
       lock.unlock();
-      become_sick("state file " + path_ + ": more is to be written than the disk takes");
+      become_sick("state file " + path_ + ": more is to be written than the disk takes", &Writer::overflowed_);
       lock.lock();
       continue;
     }
@@ -272,7 +272,8 @@ void SqliteStore::Writer::watch_loop() {
     done_.notify_all();
     lock.unlock();
     become_sick(
-        fmt::format("state file {}: a write has made no progress for over {}", path_, format_duration(options_.stall)));
+        fmt::format("state file {}: a write has made no progress for over {}", path_, format_duration(options_.stall)),
+        &Writer::stalled_);
     lock.lock();
   }
 }
@@ -333,10 +334,13 @@ Result<void> SqliteStore::Writer::connect() {
   return {};
 }
 
-void SqliteStore::Writer::become_sick(std::string reason) {
+/// `only_while`: what the watchdog saw, and what the writer may have mended meanwhile. Told after that, it would stay
+/// sick until there is something to write again.
+void SqliteStore::Writer::become_sick(std::string reason, bool Writer::*only_while) {
   const std::scoped_lock callback_lock(callback_mutex_);
   {
     const std::scoped_lock lock(mutex_);
+    if (only_while != nullptr && !(this->*only_while)) return;
     if (std::exchange(sick_, true)) return;
   }
   if (callbacks_.sick) callbacks_.sick(std::move(reason));

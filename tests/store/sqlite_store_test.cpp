@@ -124,6 +124,25 @@ TEST_CASE("a write that hangs is told by the watchdog, and ends well once it goe
   CHECK(told.all().back() == "well");
 }
 
+TEST_CASE("what the watchdog notices when the write is done already makes nobody sick", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  Told told;
+  auto options = hasty();
+  options.stall = Duration{50};
+  Callbacks slow = told.callbacks();
+  slow.committed = [committed = slow.committed](Sequence up_to) {
+    std::this_thread::sleep_for(4 * Duration{50});  // the writer does not get on, but nothing is left to be written
+    committed(up_to);
+  };
+  auto store = open(in(directory, "state"), slow, options);
+  store->submit(commit(1));
+  REQUIRE(told.wait_committed(1));
+  store->flush();
+  std::this_thread::sleep_for(4 * Duration{50});
+  const auto all = told.all();
+  CHECK((all.back() == "committed 1" || all.back() == "well"));
+}
+
 TEST_CASE("a store can be closed while its writer hangs", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
