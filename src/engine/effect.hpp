@@ -111,6 +111,7 @@ struct Alert {
 struct SavedStep {
   std::string service;
   enum class Kind : std::uint8_t { Stop, Start, Restart } kind = Kind::Start;  ///< Restart: by its restart program
+  bool named = false;  ///< the rule or person named this service; others take part for their sake
 
   bool operator==(const SavedStep&) const = default;
 };

@@ -106,6 +106,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   state.cron_minute = saved.cron_minute;
   state.starts = saved.starts;
   state.pause = saved.pause;
+  state.known = saved.known;
   if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
 
   const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
@@ -184,6 +185,7 @@ SavedService Engine::save(ServiceId id, Instant now) const {
                      .saved = now.wall,
                      .starts = state.starts,
                      .pause = state.pause,
+                     .known = state.known,
                      .rules = {}};
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());

@@ -81,6 +81,7 @@ struct ServiceState {
   std::optional<WallTime> last_when;
   StartHistory starts;
   std::optional<Pause> pause;
+  std::optional<KnownProcess> known;
   std::optional<JobId> job;             ///< that it takes part in: no run is counted meanwhile
   std::optional<Duration> looked;       ///< mono: when `last` was seen
   bool unknown = false;                 ///< the last look had no answer

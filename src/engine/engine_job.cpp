@@ -428,7 +428,10 @@ void Engine::save_job(const Job& job, Turn& turn) {
                          .by = job.by,
                          .cause = job.cause,
                          .begun = turn.now.wall - (turn.now.mono - job.begun)};
-  for (const JobStep& step : job.steps) saved.steps.push_back({graph_->at(step.service).name, step.kind});
+  for (const JobStep& step : job.steps) {
+    const bool named = std::ranges::find(job.named, step.service) != job.named.end();
+    saved.steps.push_back({graph_->at(step.service).name, step.kind, named});
+  }
   std::erase_if(turn.commit.jobs, [&](const effect::SavedJob& other) { return other.job == job.id; });
   turn.commit.jobs.push_back(std::move(saved));
 }
@@ -443,8 +446,12 @@ void Engine::restore_jobs(Turn& turn) {
             .unmonitor = saved.unmonitor,
             .by = saved.by,
             .cause = saved.cause};
-    for (const effect::SavedStep& step : saved.steps)
-      if (const auto id = graph_->find(step.service)) job.steps.push_back({*id, step.kind});
+    for (const effect::SavedStep& step : saved.steps) {
+      const auto id = graph_->find(step.service);
+      if (!id) continue;
+      job.steps.push_back({*id, step.kind});
+      if (step.named && std::ranges::find(job.named, *id) == job.named.end()) job.named.push_back(*id);
+    }
     const bool whole = taken_up(saved) && std::ranges::none_of(job.steps, [this](const JobStep& step) {
                          return services_[step.service.index()].job.has_value();
                        });
@@ -456,7 +463,6 @@ void Engine::restore_jobs(Turn& turn) {
       continue;
     }
     job.position = saved.position;
-    job.named = {job.service};
     job.begun = turn.now.mono - std::max(turn.now.wall - saved.begun, Duration{0});
     for (const JobStep& step : job.steps) services_[step.service.index()].job = job.id;
     Job& living = jobs_[saved.job.number()] = std::move(job);

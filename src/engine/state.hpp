@@ -117,8 +117,22 @@ struct StartHistory {
   std::optional<WallTime> last;          ///< when it was last started
   std::optional<WallTime> not_before{};  ///< until then it is not started again by a rule
   bool restarted = false;                ///< since the last counted run, or held back since then
+  /// The program of the last start, where no process was seen after it: what it has left may yet come up.
+  ActionId left_by{};
 
   bool operator==(const StartHistory&) const = default;
+};
+
+/// The process that the pid file of a service was found to name. A number alone proves nothing: the process may be long
+/// gone, and its number another's.
+struct KnownProcess {
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  std::uint64_t boot = 0;  ///< kernel boot that the start belongs to
+  std::int64_t file = 0;   ///< when its pid file was written: nanoseconds since the epoch
+  bool doubtful = false;   ///< it was started after that, as far as clocks can tell: it may be a stranger
+
+  bool operator==(const KnownProcess&) const = default;
 };
 
 /// A person's pause: checks and alerts go on, no other action.
@@ -139,6 +153,7 @@ struct SavedService {
   WallTime saved{};                         ///< when this was saved
   StartHistory starts;
   std::optional<Pause> pause;
+  std::optional<KnownProcess> known;
   std::vector<std::pair<Hash128, RuleState>> rules;
 
   bool operator==(const SavedService&) const = default;

@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 2> kMigrations{
+constexpr std::array<const char*, 3> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -173,6 +173,22 @@ CREATE TABLE job_steps(
   kind TEXT NOT NULL,
   PRIMARY KEY(job, position)
 ) WITHOUT ROWID;
+)sql",
+    // Version 3: foreground processes, digests; whom a job is for; whose pid file it is.
+    R"sql(
+ALTER TABLE execs ADD COLUMN foreground INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE alert_recipients ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE job_steps ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
+UPDATE job_steps SET named = 1 WHERE service = (SELECT service FROM jobs WHERE jobs.job = job_steps.job);
+
+ALTER TABLE services ADD COLUMN left_by INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_pid INTEGER;
+ALTER TABLE services ADD COLUMN known_start_ticks INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_boot INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_file_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_doubtful INTEGER NOT NULL DEFAULT 0;
 )sql"};
 
 }  // namespace

@@ -196,8 +196,9 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
 
   save_service_ = prepare(
       "INSERT OR REPLACE INTO services(name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, "
-      "saved_ms, quick_starts, last_start_ms, not_before_ms, restarted, paused, paused_until_ms, pause_reason, "
-      "paused_by) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "saved_ms, quick_starts, last_start_ms, not_before_ms, restarted, left_by, paused, paused_until_ms, "
+      "pause_reason, paused_by, known_pid, known_start_ticks, known_boot, known_file_ns, known_doubtful) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   save_rule_ = prepare(
       "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, failing_since_ms, "
       "clear_since_ms, changed_ms, again_bits, accepted) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -206,8 +207,8 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   forget_rules_ = prepare("DELETE FROM rules WHERE service = ?");
 
   add_exec_ = prepare(fmt::format(
-      "INSERT OR REPLACE INTO execs(action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, job, {}) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {})",
+      "INSERT OR REPLACE INTO execs(action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, job, "
+      "foreground, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {})",
       kCauseColumns, kCauseParameters));
   add_argument_ = prepare("INSERT OR REPLACE INTO exec_arguments(action, position, text) VALUES(?, ?, ?)");
   cut_arguments_ = prepare("DELETE FROM exec_arguments WHERE action = ? AND position >= ?");
@@ -219,7 +220,8 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
       prepare(fmt::format("INSERT OR REPLACE INTO alerts(alert, {}) VALUES(?, {})", kCauseColumns, kCauseParameters));
   add_recipient_ = prepare(
       "INSERT OR REPLACE INTO alert_recipients(alert, position, address, events, listed, reminder, "
-      "format_from, format_reply_to, format_subject, format_message) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "digest, format_from, format_reply_to, format_subject, format_message) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   cut_recipients_ = prepare("DELETE FROM alert_recipients WHERE alert = ? AND position >= ?");
   end_alert_ = prepare("DELETE FROM alerts WHERE alert = ?");
   end_recipients_ = prepare("DELETE FROM alert_recipients WHERE alert = ?");
@@ -228,7 +230,7 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
       "INSERT OR REPLACE INTO jobs(job, kind, service, position, action, unmonitor, asked_by, begun_ms, {}) "
       "VALUES(?, ?, ?, ?, ?, ?, ?, ?, {})",
       kCauseColumns, kCauseParameters));
-  save_step_ = prepare("INSERT OR REPLACE INTO job_steps(job, position, service, kind) VALUES(?, ?, ?, ?)");
+  save_step_ = prepare("INSERT OR REPLACE INTO job_steps(job, position, service, kind, named) VALUES(?, ?, ?, ?, ?)");
   cut_steps_ = prepare("DELETE FROM job_steps WHERE job = ? AND position >= ?");
   end_job_ = prepare("DELETE FROM jobs WHERE job = ?");
   end_steps_ = prepare("DELETE FROM job_steps WHERE job = ?");
@@ -295,13 +297,15 @@ void TableWriter::write_services(const Batch& batch) {
     forget_rules_.run(name);
   }
   for (const auto& [name, service] : batch.services()) {
-    const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, rules] = service;
-    const auto& [quick, last_start, not_before, restarted] = starts;
+    const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, rules] = service;
+    const auto& [quick, last_start, not_before, restarted, left_by] = starts;
     const auto& [until, reason, by] = pause.value_or(Pause{});
     const auto [kind, last_status, process] = columns_of(memory);
     const auto& [pid, parent] = process;
+    const auto& [known_pid, ticks, known_boot, file, doubtful] = known.value_or(KnownProcess{});
     save_service_.run(name, monitored, kind, last_status, pid, parent, cron_minute, boot, saved, quick, last_start,
-                      not_before, restarted, pause.has_value(), until, reason, by);
+                      not_before, restarted, left_by.number(), pause.has_value(), until, reason, by,
+                      known ? std::optional(known_pid) : std::nullopt, ticks, known_boot, file, doubtful);
     std::size_t position = 0;
     for (const auto& [key, rule] : rules) {
       const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted] = rule;
@@ -315,10 +319,11 @@ void TableWriter::write_services(const Batch& batch) {
 void TableWriter::write_acts(const Batch& batch) {
   for (const auto& [action, pending] : batch.execs()) {
     const auto& [exec, started] = pending;
-    const auto& [id, service, rule, recovery, command, cause, job] = exec;
+    const auto& [id, service, rule, recovery, command, cause, job, foreground] = exec;
     const auto& [arguments, identity, timeout] = command;
     const auto& [uid, gid, user, home] = identity;
-    add_exec_.bind(id.number(), started, service.number(), rule, recovery, uid, gid, user, home, timeout, job.number());
+    add_exec_.bind(id.number(), started, service.number(), rule, recovery, uid, gid, user, home, timeout, job.number(),
+                   foreground);
     bind_cause(add_exec_, cause.get());
     add_exec_.run_bound();
     std::size_t position = 0;
@@ -336,10 +341,10 @@ void TableWriter::write_acts(const Batch& batch) {
     bind_cause(add_alert_, cause.get());
     add_alert_.run_bound();
     std::size_t position = 0;
-    for (const auto& [address, events, listed, reminder, format] : recipients) {
+    for (const auto& [address, events, listed, reminder, digest, format] : recipients) {
       const auto& [from, reply_to, subject, message] = format;
-      add_recipient_.run(id.number(), position++, address, words(events), listed, reminder, from, reply_to, subject,
-                         message);
+      add_recipient_.run(id.number(), position++, address, words(events), listed, reminder, digest, from, reply_to,
+                         subject, message);
     }
     cut_recipients_.run(id.number(), position);
   }
@@ -356,7 +361,7 @@ void TableWriter::write_jobs(const Batch& batch) {
     bind_cause(save_job_, cause.get());
     save_job_.run_bound();
     std::size_t number = 0;
-    for (const auto& [name, step] : steps) save_step_.run(id.number(), number++, name, word(step));
+    for (const auto& [name, step, named] : steps) save_step_.run(id.number(), number++, name, word(step), named);
     cut_steps_.run(id.number(), number);
   }
   for (const JobId job : batch.ended_jobs()) {
@@ -405,8 +410,8 @@ void read_services(Database& database, SavedState& state) {
   database
       .prepare(
           "SELECT name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, saved_ms, "
-          "quick_starts, last_start_ms, not_before_ms, restarted, paused, paused_until_ms, pause_reason, paused_by "
-          "FROM services")
+          "quick_starts, last_start_ms, not_before_ms, restarted, left_by, paused, paused_until_ms, pause_reason, "
+          "paused_by, known_pid, known_start_ticks, known_boot, known_file_ns, known_doubtful FROM services")
       .rows([&state](Statement& row) {
         std::string name, memory;
         ProgramMemory program;
@@ -415,9 +420,16 @@ void read_services(Database& database, SavedState& state) {
         StartHistory& starts = service.starts;
         bool paused = false;
         Pause pause;
+        std::uint64_t left_by = 0;
+        std::optional<std::int64_t> known_pid;
+        KnownProcess known;
         row.read(name, service.monitored, memory, program.last_status, process.pid, process.parent, service.cron_minute,
-                 service.boot, service.saved, starts.quick, starts.last, starts.not_before, starts.restarted, paused,
-                 pause.until, pause.reason, pause.by);
+                 service.boot, service.saved, starts.quick, starts.last, starts.not_before, starts.restarted, left_by,
+                 paused, pause.until, pause.reason, pause.by, known_pid, known.start_ticks, known.boot, known.file,
+                 known.doubtful);
+        starts.left_by = ActionId(left_by);
+        known.pid = known_pid.value_or(0);
+        if (known_pid) service.known = known;
         if (memory == kProgramMemory) service.memory = program;
         if (memory == kProcessMemory) service.memory = process;
         if (paused) service.pause = std::move(pause);
@@ -451,7 +463,7 @@ void read_execs(Database& database, SavedState& state) {
   });
   database
       .prepare(fmt::format("SELECT action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, "
-                           "job, {} FROM execs ORDER BY action",
+                           "job, foreground, {} FROM execs ORDER BY action",
                            kCauseColumns))
       .rows([&](Statement& row) {
         std::uint64_t action = 0;
@@ -462,7 +474,7 @@ void read_execs(Database& database, SavedState& state) {
         Identity& identity = exec.command.identity;
         CauseColumns cause;
         cause.read(row, action, pending.started, slot, exec.rule, exec.recovery, identity.uid, identity.gid,
-                   identity.user, identity.home, exec.command.timeout, job);
+                   identity.user, identity.home, exec.command.timeout, job, exec.foreground);
         exec.job = JobId(job);
         exec.action = ActionId(action);
         exec.service = ServiceId(slot);
@@ -476,7 +488,7 @@ void read_alerts(Database& database, SavedState& state) {
   std::unordered_map<std::uint64_t, std::vector<Recipient>> recipients;
   database
       .prepare(
-          "SELECT alert, address, events, listed, reminder, format_from, format_reply_to, format_subject, "
+          "SELECT alert, address, events, listed, reminder, digest, format_from, format_reply_to, format_subject, "
           "format_message "
           "FROM alert_recipients ORDER BY alert, position")
       .rows([&](Statement& row) {
@@ -484,8 +496,8 @@ void read_alerts(Database& database, SavedState& state) {
         std::string events;
         Recipient recipient;
         MailFormat& format = recipient.format;
-        row.read(alert, recipient.address, events, recipient.listed, recipient.reminder, format.from, format.reply_to,
-                 format.subject, format.message);
+        row.read(alert, recipient.address, events, recipient.listed, recipient.reminder, recipient.digest, format.from,
+                 format.reply_to, format.subject, format.message);
         recipient.events = mask_of(events);
         recipients[alert].push_back(std::move(recipient));
       });
@@ -499,11 +511,12 @@ void read_alerts(Database& database, SavedState& state) {
 
 void read_jobs(Database& database, SavedState& state) {
   std::unordered_map<std::uint64_t, std::vector<effect::SavedStep>> steps;
-  database.prepare("SELECT job, service, kind FROM job_steps ORDER BY job, position").rows([&](Statement& row) {
+  database.prepare("SELECT job, service, kind, named FROM job_steps ORDER BY job, position").rows([&](Statement& row) {
     std::uint64_t job = 0;
     std::string service, kind;
-    row.read(job, service, kind);
-    steps[job].push_back({std::move(service), step_of(kind)});
+    bool named = false;
+    row.read(job, service, kind, named);
+    steps[job].push_back({std::move(service), step_of(kind), named});
   });
   database
       .prepare(fmt::format("SELECT job, kind, service, position, action, unmonitor, asked_by, begun_ms, {} FROM jobs "

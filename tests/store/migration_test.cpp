@@ -121,6 +121,64 @@ CREATE TABLE sources(
 );
 )sql";
 
+/// What version 2 added.
+constexpr const char* kVersion2 = R"sql(
+ALTER TABLE services ADD COLUMN last_pid INTEGER;
+ALTER TABLE services ADD COLUMN last_parent INTEGER;
+ALTER TABLE services ADD COLUMN quick_starts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN last_start_ms INTEGER;
+ALTER TABLE services ADD COLUMN not_before_ms INTEGER;
+ALTER TABLE services ADD COLUMN restarted INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN paused_until_ms INTEGER;
+ALTER TABLE services ADD COLUMN pause_reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE services ADD COLUMN paused_by TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE rules ADD COLUMN again_bits INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE execs ADD COLUMN job INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE execs ADD COLUMN cause_pid INTEGER;
+ALTER TABLE execs ADD COLUMN cause_memory_kb INTEGER;
+ALTER TABLE execs ADD COLUMN cause_children INTEGER;
+ALTER TABLE execs ADD COLUMN cause_cpu_percent REAL;
+
+ALTER TABLE alerts ADD COLUMN cause_pid INTEGER;
+ALTER TABLE alerts ADD COLUMN cause_memory_kb INTEGER;
+ALTER TABLE alerts ADD COLUMN cause_children INTEGER;
+ALTER TABLE alerts ADD COLUMN cause_cpu_percent REAL;
+
+CREATE TABLE jobs(
+  job INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  service TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  action INTEGER NOT NULL,
+  unmonitor INTEGER NOT NULL,
+  asked_by TEXT NOT NULL,
+  begun_ms INTEGER NOT NULL,
+  cause_service TEXT,
+  cause_event TEXT,
+  cause_state TEXT,
+  cause_event_text TEXT,
+  cause_action_text TEXT,
+  cause_description TEXT,
+  cause_rule TEXT,
+  cause_when_ms INTEGER,
+  cause_program_status INTEGER,
+  cause_pid INTEGER,
+  cause_memory_kb INTEGER,
+  cause_children INTEGER,
+  cause_cpu_percent REAL
+);
+CREATE TABLE job_steps(
+  job INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  service TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  PRIMARY KEY(job, position)
+) WITHOUT ROWID;
+)sql";
+
 /// What a healer of version 1 has left: a service with all it had, an act of each kind, some history.
 constexpr const char* kLeft = R"sql(
 INSERT INTO meta VALUES('last_sequence', 41), ('last_id', 1795000000013);
@@ -138,12 +196,23 @@ INSERT INTO alert_recipients VALUES(13, 0, 'root@localhost', 'all', 0, 3, NULL, 
 INSERT INTO sources VALUES(0, '/etc/healerrc', 'set daemon 5');
 )sql";
 
-void leave(const std::string& path) {
+/// What a healer of version 2 has left besides: a process that was restarted, with what depends on it.
+constexpr const char* kLeftBySecond = R"sql(
+INSERT INTO services VALUES('shop', 1, 'process', NULL, NULL, 7, 6, 4711, 1, 2, 1795000111001, NULL, 1, 0, NULL, '', '');
+INSERT INTO jobs VALUES(14, 'restart', 'shop', 1, 0, 0, 'root', 1795000777001, 'shop', 'action', 'succeeded',
+                        'Restarted', 'restart', 'Restarted by root', '', 1795000777001, 0, NULL, NULL, NULL, NULL);
+INSERT INTO job_steps VALUES(14, 0, 'till', 'stop'), (14, 1, 'shop', 'stop'), (14, 2, 'shop', 'start'),
+                            (14, 3, 'till', 'start');
+)sql";
+
+void leave(const std::string& path, int version = 1) {
   Raw raw(path);
   raw("PRAGMA journal_mode = WAL");
   raw(kVersion1);
   raw(kLeft);
-  raw("PRAGMA application_id = 1751474540; PRAGMA user_version = 1");
+  if (version >= 2) raw(kVersion2);
+  if (version >= 2) raw(kLeftBySecond);
+  raw("PRAGMA application_id = 1751474540; PRAGMA user_version = " + std::to_string(version));
 }
 
 std::unique_ptr<SqliteStore> open(const std::string& path) {
@@ -191,7 +260,7 @@ engine::SavedState left() {
   exec.command = {{"/bin/heal", "web"}, {33, std::nullopt, "www-data", "/var/www"}, minutes{10}};
   exec.cause = std::make_shared<const effect::Cause>(cause);
   state.execs = {{exec, true}};
-  Recipient recipient{"root@localhost", EventMask{}.set(), false, 3, {}};
+  Recipient recipient{"root@localhost", EventMask{}.set(), false, 3, false, {}};
   recipient.format.subject = "down";
   state.alerts = {{AlertId(13), {recipient}, nullptr}};
   return state;
@@ -215,9 +284,38 @@ TEST_CASE("a state of version 1 is brought up to date, and nothing in it is lost
   }
 }
 
+TEST_CASE("a job of version 2 is for the service that it bears the name of", "[store]") {
+  using Kind = effect::SavedStep::Kind;
+  healer::test::TemporaryDirectory directory;
+  leave(in(directory, "state"), 2);
+  engine::SavedState expected = left();
+  SavedService& shop = expected.services["shop"];
+  shop.memory = ProcessMemory{4711, 1};
+  shop.boot = 7;
+  shop.saved = wall(6);
+  shop.starts = {.quick = 2, .last = wall(1'795'000'111'001), .restarted = true};
+  effect::SavedJob job{
+      .job = JobId(14),
+      .service = "shop",
+      .steps = {{"till", Kind::Stop}, {"shop", Kind::Stop, true}, {"shop", Kind::Start, true}, {"till", Kind::Start}},
+      .position = 1,
+      .by = "root",
+      .begun = wall(1'795'000'777'001)};
+  job.cause = std::make_shared<const effect::Cause>(
+      effect::Cause{"shop", EventKind::Action, effect::Cause::State::Succeeded, "Restarted", "restart",
+                    "Restarted by root", "", wall(1'795'000'777'001), 0});
+  expected.jobs = {job};
+  for (int times = 0; times < 2; ++times) {
+    const auto state = open(in(directory, "state"))->load().value();
+    CHECK(describe(state) == describe(expected));
+    CHECK(state.services == expected.services);
+  }
+}
+
 TEST_CASE("a state that was brought up to date is written like a new one", "[store]") {
   healer::test::TemporaryDirectory directory;
   leave(in(directory, "old"));
+  leave(in(directory, "second"), 2);
   engine::SavedState expected = left();
   auto next = commit(42);
   next.services = {{"web", full_service()}, {"new", full_service()}};
@@ -228,7 +326,8 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
   open(in(directory, "old"))->submit(next);
   CHECK(describe(open(in(directory, "old"))->load().value()) == describe(expected));
 
-  // Its schema is that of a file that never was of version 1, to the letter.
+  // Its schema is that of a file that never was of an earlier version, to the letter.
+  open(in(directory, "second"));
   open(in(directory, "new"))->submit(commit(1));
   const auto schema = [&](const char* name) {
     return Raw(in(directory, name))(
@@ -236,6 +335,7 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
         "type, name)");
   };
   CHECK(schema("old") == schema("new"));
+  CHECK(schema("second") == schema("new"));
 }
 
 TEST_CASE("a state of version 1 cannot be read before it is brought up to date", "[store]") {

@@ -68,7 +68,8 @@ inline std::string describe(const effect::Exec& exec) {
   text += "] uid " + (identity.uid ? std::to_string(*identity.uid) : "-") + " gid " +
           (identity.gid ? std::to_string(*identity.gid) : "-") + " user " + identity.user + " home " + identity.home;
   return text + " timeout " + std::to_string(exec.command.timeout.count()) + " job " +
-         std::to_string(exec.job.number()) + " cause " + describe(exec.cause.get());
+         std::to_string(exec.job.number()) + (exec.foreground ? " foreground" : "") + " cause " +
+         describe(exec.cause.get());
 }
 
 inline std::string describe(const effect::Alert& alert) {
@@ -77,8 +78,8 @@ inline std::string describe(const effect::Alert& alert) {
     const auto part = [](const std::optional<std::string>& value) { return value ? "'" + *value + "'" : "-"; };
     const auto& format = recipient.format;
     text += " " + recipient.address + " " + recipient.events.to_string() + (recipient.listed ? " listed " : " ") +
-            std::to_string(recipient.reminder) + part(format.from) + part(format.reply_to) + part(format.subject) +
-            part(format.message);
+            std::to_string(recipient.reminder) + (recipient.digest ? " digest " : " ") + part(format.from) +
+            part(format.reply_to) + part(format.subject) + part(format.message);
   }
   return text + " cause " + describe(alert.cause.get());
 }
@@ -86,7 +87,8 @@ inline std::string describe(const effect::Alert& alert) {
 inline std::string describe(const effect::SavedJob& job) {
   std::string text =
       std::to_string(job.job.number()) + " " + std::string(to_string(job.kind)) + " " + job.service + " [";
-  for (const auto& step : job.steps) text += std::to_string(static_cast<int>(step.kind)) + " " + step.service + ",";
+  for (const auto& step : job.steps)
+    text += std::to_string(static_cast<int>(step.kind)) + " " + step.service + (step.named ? "!," : ",");
   return text + "] at " + std::to_string(job.position) + " action " + std::to_string(job.action.number()) +
          (job.unmonitor ? " unmonitor" : "") + " by " + job.by + " begun " + format_iso(job.begun) + " cause " +
          describe(job.cause.get());
@@ -106,7 +108,10 @@ inline std::string describe(const SavedService& service) {
   const auto when = [](const auto& time) { return time ? format_iso(*time) : std::string("-"); };
   const StartHistory& starts = service.starts;
   text += " starts " + std::to_string(starts.quick) + " " + when(starts.last) + " " + when(starts.not_before) +
-          (starts.restarted ? " restarted" : "");
+          (starts.restarted ? " restarted" : "") + " left by " + std::to_string(starts.left_by.number());
+  if (const auto& known = service.known)
+    text += " known " + std::to_string(known->pid) + " " + std::to_string(known->start_ticks) + " " +
+            std::to_string(known->boot) + " " + std::to_string(known->file) + (known->doubtful ? " doubtful" : "");
   if (service.pause)
     text += " paused until " + when(service.pause->until) + " " + service.pause->reason + " by " + service.pause->by;
   for (const auto& [key, rule] : service.rules) {
@@ -160,17 +165,18 @@ inline effect::Exec full_exec(std::uint64_t id) {
   exec.command.timeout = minutes{10};
   exec.cause = full_cause();
   exec.job = JobId(std::numeric_limits<std::uint64_t>::max());
+  exec.foreground = true;
   return exec;
 }
 
 inline effect::Alert full_alert(std::uint64_t id) {
   effect::Alert alert;
   alert.alert = AlertId(id);
-  Recipient plain{"root@localhost", EventMask{}.set(), false, 0, {}};
-  Recipient full{"ops@example.org", EventMask{}, true, 65535, {}};
+  Recipient plain{"root@localhost", EventMask{}.set(), false, 0, false, {}};
+  Recipient full{"ops@example.org", EventMask{}, true, 65535, true, {}};
   full.events.set(static_cast<std::size_t>(EventKind::Action)).set(static_cast<std::size_t>(EventKind::Uptime));
   full.format = {"from@x", "", "subject $SERVICE", "message\nlines"};
-  Recipient none{"", EventMask{}, false, 0, {}};
+  Recipient none{"", EventMask{}, false, 0, false, {}};
   alert.recipients = {plain, full, none};
   alert.cause = full_cause();
   return alert;
@@ -182,7 +188,7 @@ inline effect::SavedJob full_job(std::uint64_t id) {
   job.job = JobId(id);
   job.kind = ActionKind::Stop;
   job.service = "web \xc3\xbc";
-  job.steps = {{"app", Kind::Stop}, {"web \xc3\xbc", Kind::Restart}, {"app", Kind::Start}};
+  job.steps = {{"app", Kind::Stop}, {"web \xc3\xbc", Kind::Restart, true}, {"app", Kind::Start}};
   job.position = 2;
   job.action = ActionId(std::numeric_limits<std::uint64_t>::max());
   job.unmonitor = true;
@@ -202,7 +208,13 @@ inline SavedService full_service() {
   service.starts = {.quick = std::numeric_limits<std::uint32_t>::max(),
                     .last = wall(1'795'000'111'001),
                     .not_before = wall(1'795'000'222'001),
-                    .restarted = true};
+                    .restarted = true,
+                    .left_by = ActionId(std::numeric_limits<std::uint64_t>::max())};
+  service.known = KnownProcess{.pid = 4'194'304,
+                               .start_ticks = std::numeric_limits<std::uint64_t>::max(),
+                               .boot = std::numeric_limits<std::uint64_t>::max() - 2,
+                               .file = 1'795'000'444'001'002'003,
+                               .doubtful = true};
   service.pause = Pause{wall(1'795'000'333'001), "the disk's \xff", "root"};
   RuleState failed;
   failed.window.bits = 0x8000000000000001;
@@ -274,6 +286,7 @@ class RandomCommits {
     if (pick(2) == 0) service.memory = std::monostate{};
     if (pick(3) == 0) service.memory = ProcessMemory{pick(9), pick(9)};
     if (pick(2) == 0) service.pause.reset();
+    if (pick(2) == 0) service.known.reset();
     if (pick(2) == 0) service.starts.quick = static_cast<std::uint32_t>(pick(9));
     if (pick(2) == 0) service.cron_minute.reset();
     service.rules.resize(static_cast<std::size_t>(pick(4)));
