@@ -168,7 +168,7 @@ void Daemon::handle(const Event& event) {
 
 void Daemon::perform(effect::StartRun& effect) {
   const auto& block = engine_->graph()->slots[effect.service.index()];
-  if (block->kind != ServiceKind::Program) return looks_->look(effect.service, effect.run, block);
+  if (block->kind != ServiceKind::Program) return looks_->look(effect, block);
   runs_->start({.service = effect.service,
                 .run = effect.run,
                 .block = block,
@@ -181,9 +181,12 @@ void Daemon::perform(effect::CancelRun& effect) {  // of one of the two: the oth
 }
 
 void Daemon::perform(effect::Exec& effect) {
-  std::vector<std::string> environment = actions::action_environment(base_, effect.command.identity, *effect.cause,
-                                                                     runtime::local_civil, effect.job != JobId{});
-  actions_->start({.action = effect.action, .command = effect.command, .environment = std::move(environment)});
+  std::vector<std::string> environment = actions::action_environment(
+      base_, effect.command.identity, *effect.cause, runtime::local_civil, effect.job != JobId{}, effect.action);
+  actions_->start({.action = effect.action,
+                   .command = effect.command,
+                   .environment = std::move(environment),
+                   .repeatable = effect.job != JobId{}});
 }
 
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action); }

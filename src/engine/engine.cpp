@@ -105,6 +105,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
   state.cron_minute = saved.cron_minute;
   state.starts = saved.starts;
+  if (saved.boot != now.boot) state.starts.left_by = {};
   state.pause = saved.pause;
   state.known = saved.known;
   if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
@@ -332,7 +333,11 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       if (change.rules_from[i] >= 0)
         rule_states_[state.first_rule + i] = rule_states_[old_first + static_cast<std::uint32_t>(change.rules_from[i])];
     live_rules_ -= old.rules.size();
-    if (old.kind != block.kind || old.process != block.process) state.last.reset();
+    if (old.kind != block.kind || old.process != block.process) {
+      state.last.reset();
+      state.known.reset();
+      state.starts.left_by = {};
+    }
     const bool other = old.kind != block.kind || old.program != block.program || old.process != block.process;
     if (other && state.flight) {
       cut_off = true;

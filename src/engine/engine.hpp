@@ -228,6 +228,7 @@ class Engine {
   void cancel_job(const event::Command& command, Turn& turn);
   void fail_job(JobId id, const std::string& why, Turn& turn);
   [[nodiscard]] bool clear_way(Job& job, const Command& command, Turn& turn);
+  [[nodiscard]] bool waits_for_left(Job& job, Turn& turn);
   void end_program(ActionId action, Turn& turn);
   [[nodiscard]] bool taken_up(const effect::SavedJob& job) const;
   void tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text, Turn& turn);
@@ -239,6 +240,9 @@ class Engine {
   [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
   void note_missing(ServiceId id, bool was_up, Turn& turn);
   void note_start(ServiceId id, bool good, Instant now);
+  [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
+  [[nodiscard]] std::string left_behind(ServiceId id) const;
+  void look_at_needed(ServiceId id, Instant now);
   void look_later(ServiceId id, Reason reason, Duration when);
   void look_now(ServiceId id, Reason reason, Turn& turn);
   void wake_looks(Turn& turn);

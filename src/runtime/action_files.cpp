@@ -60,7 +60,7 @@ std::string ActionFiles::pid_path(engine::ActionId action) const {
 }
 
 Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, std::uint64_t boot, Duration deadline,
-                                                std::optional<std::uint32_t> uid) const {
+                                                std::optional<std::uint32_t> uid, bool durable) const {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
   Opened opened;
   const std::string path = output_path(action);
@@ -81,7 +81,7 @@ Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, std::ui
     return system_error(code, "cannot give away " + path);
   }
   write_all(opened.proof.get(), fmt::format("boot {}\ndeadline {}\n", boot, deadline.count()));
-  if (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0) {
+  if (durable && (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0)) {
     const int code = errno;
     forget(action);
     return system_error(code, "cannot write " + path);

@@ -93,10 +93,11 @@ void ActionRunner::spawn(Action& action) {
   launch.uid = command.identity.uid;
   launch.gid = command.identity.gid;
   auto prepare = [files = files_, id = action.id, made = action.made, timeout = command.timeout,
-                  uid = command.identity.uid](Launch& into) -> Result<void> {
+                  uid = command.identity.uid, durable = !action.request.repeatable](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
-    auto opened = files->create(id, moment.boot, timeout > Duration{0} ? moment.mono + timeout : Duration{0}, uid);
+    auto opened =
+        files->create(id, moment.boot, timeout > Duration{0} ? moment.mono + timeout : Duration{0}, uid, durable);
     if (!opened) return opened.error();
     *made = true;
     into.output = std::move(opened->output);

@@ -30,6 +30,7 @@ struct ActionRequest {
   engine::ActionId action;
   engine::Command command;
   std::vector<std::string> environment;  ///< NAME=value, complete
+  bool repeatable = false;               ///< after a reboot it may be started once more
 };
 
 class ActionRunner {

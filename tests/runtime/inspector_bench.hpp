@@ -56,7 +56,8 @@ struct InspectorBench {
 
   /// Begins a look and returns its number.
   std::uint64_t look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1) {
-    inspector.look(engine::ServiceId(service), engine::RunId(++last), std::move(block));
+    inspector.look({.service = engine::ServiceId(service), .run = engine::RunId(++last), .left_by = left_by},
+                   std::move(block));
     return last;
   }
   const engine::Observation& result(std::uint64_t run) {
@@ -74,6 +75,7 @@ struct InspectorBench {
   std::map<std::uint64_t, engine::event::Observed> seen;
   std::vector<engine::event::ProcessDied> deaths;
   std::uint64_t last = 0;
+  engine::ActionId left_by{};  ///< of the looks that are begun
   runtime::Inspector inspector;
 };
 
