@@ -177,9 +177,7 @@ void Daemon::handle(const Event& event) {
 
 void Daemon::perform(effect::StartRun& effect) {
   const auto& block = engine_->graph()->slots[effect.service.index()];
-  if (block->kind != ServiceKind::Program) {
-    return looks_->look(effect.service, effect.run, block, {static_cast<pid_t>(effect.pid), effect.start_ticks});
-  }
+  if (block->kind != ServiceKind::Program) return looks_->look(effect, block);
   runs_->start({.service = effect.service,
                 .run = effect.run,
                 .block = block,
@@ -199,8 +197,9 @@ void Daemon::perform(effect::Exec& effect) {
                                       ? actions::foreground_environment(base_, identity, effect.cause->service,
                                                                         ready_ ? paths_.notify : "")
                                       : actions::action_environment(base_, identity, *effect.cause,
-                                                                    runtime::local_civil, effect.job != JobId{}),
-                   .foreground = effect.foreground});
+                                                                    runtime::local_civil, effect.job != JobId{}, effect.action),
+                   .foreground = effect.foreground,
+                   .repeatable = effect.job != JobId{}});
 }
 
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }

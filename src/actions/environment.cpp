@@ -61,7 +61,8 @@ std::vector<std::string> foreground_environment(const BaseEnvironment& base, con
 }
 
 std::vector<std::string> action_environment(const BaseEnvironment& base, const engine::Identity& identity,
-                                            const engine::effect::Cause& cause, const CivilClock& civil, bool of_job) {
+                                            const engine::effect::Cause& cause, const CivilClock& civil, bool of_job,
+                                            engine::ActionId action) {
   std::vector<std::string> environment = check_environment(base, identity, cause.service);
   set_both(environment, "EVENT", cause.event_text);
   set_both(environment, "DESCRIPTION", std::string_view(cause.description).substr(0, kMaxDescription));
@@ -72,7 +73,10 @@ std::vector<std::string> action_environment(const BaseEnvironment& base, const e
   } else {
     set_both(environment, "PROGRAM_STATUS", std::to_string(cause.program_status));
   }
+  if (action != engine::ActionId{}) environment.push_back(action_mark(action));
   return environment;
 }
+
+std::string action_mark(engine::ActionId action) { return fmt::format("HEALER_ACTION={}", action.number()); }
 
 }  // namespace healer::actions

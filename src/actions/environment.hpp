@@ -39,10 +39,15 @@ struct BaseEnvironment {
 /// _PROGRAM_STATUS, or of a process service _PROCESS_PID, _MEMORY, _CHILDREN and _CPU_PERCENT. What is not known of the
 /// process, or because it is gone, is not set, so that nobody's `kill $MONIT_PROCESS_PID` means everybody; only the
 /// programs that start and stop a service (`of_job`) are told -1, as Monit does. A description of more than
-/// kMaxDescription bytes is cut, since the kernel refuses longer variables.
+/// kMaxDescription bytes is cut, since the kernel refuses longer variables. All of them but those of no `action` bear
+/// its mark.
 [[nodiscard]] std::vector<std::string> action_environment(const BaseEnvironment& base, const engine::Identity& identity,
                                                           const engine::effect::Cause& cause, const CivilClock& civil,
-                                                          bool of_job = false);
+                                                          bool of_job = false, engine::ActionId action = {});
+
+/// The variable HEALER_ACTION by which the processes that a program leaves behind are known as its own, unless they
+/// write over their environment.
+[[nodiscard]] std::string action_mark(engine::ActionId action);
 
 inline constexpr std::size_t kMaxDescription = 64 * 1024;
 

@@ -29,6 +29,7 @@ struct StartRun {
   RunId run;
   std::int64_t pid = 0;  ///< of a foreground process that runs: which one; 0: the service says where to look
   std::uint64_t start_ticks = 0;
+  ActionId left_by{};  ///< where no process is found: also look for what this program has left (Facts::left)
 };
 
 /// End a run that is no longer wanted (its service is gone or unmonitored): SIGTERM, then SIGKILL to its group. No

@@ -105,6 +105,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
   state.cron_minute = saved.cron_minute;
   state.starts = saved.starts;
+  if (saved.boot != now.boot) state.starts.left_by = {};
   state.pause = saved.pause;
   state.known = saved.known;
   if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
@@ -338,7 +339,11 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
         rule_states_[state.first_rule + i] = rule_states_[old_first + static_cast<std::uint32_t>(change.rules_from[i])];
     live_rules_ -= old.rules.size();
     const bool other_target = !same_target(old, block);
-    if (other_target) state.last.reset();
+    if (other_target) {
+      state.last.reset();
+      state.known.reset();
+      state.starts.left_by = {};
+    }
     if (state.child && other_target) {
       release_child(state.child->action, old.name, &*old.process.foreground, turn);
       state.child.reset();

@@ -242,6 +242,7 @@ class Engine {
   void fail_job(JobId id, const std::string& why, Turn& turn);
   [[nodiscard]] bool clear_way(Job& job, const Command& command, Turn& turn);
   void end_program(ActionId action, Turn& turn, const ForegroundSpec* spec = nullptr);
+  [[nodiscard]] bool waits_for_left(Job& job, Turn& turn);
   [[nodiscard]] bool taken_up(const effect::SavedJob& job) const;
   void tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text, Turn& turn);
 
@@ -270,6 +271,9 @@ class Engine {
   void note_missing(ServiceId id, bool was_up, Turn& turn);
   void note_end(ServiceId id, Duration lived, Turn& turn);
   void note_start(ServiceId id, bool good, Instant now);
+  [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
+  [[nodiscard]] std::string left_behind(ServiceId id) const;
+  void look_at_needed(ServiceId id, Instant now);
   void look_later(ServiceId id, Reason reason, Duration when);
   void look_now(ServiceId id, Reason reason, Turn& turn);
   void wake_looks(Turn& turn);

@@ -55,7 +55,8 @@ bool Engine::is_up(ServiceId id) const {
 /// the answer, and where its number has not been told yet, or it is ending, the look waits for that.
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
-  if (!graph_->at(id).foreground()) return turn.sink.emit(effect::StartRun{id, run});
+  if (!graph_->at(id).foreground())
+    return turn.sink.emit(effect::StartRun{.service = id, .run = run, .left_by = state.starts.left_by});
   if (state.child) {
     if (state.child->pid != 0 && !state.child->ending)
       turn.sink.emit(effect::StartRun{id, run, state.child->pid, state.child->start_ticks});

@@ -60,6 +60,7 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
   std::string why = obstacle(id, kind, turn.now);
   if (why.empty())
     return begin_job({.kind = kind, .services = {id}, .by = std::string(kRule), .cause = std::move(cause)}, turn);
+  if (kind != ActionKind::Stop) look_at_needed(id, turn.now);
   if (!again) {
     turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
                 fmt::format("{} not done: {}", to_string(kind), why));
@@ -86,6 +87,7 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
     if (services_[needed.index()].job) return busy(needed);
   if (std::string missing = missing_requirement(id); !missing.empty()) return missing;
   if (!graph_->at(id).can_start()) return "it has no start program";
+  if (std::string left = left_behind(id); !left.empty()) return left;
   const StartHistory& starts = services_[id.index()].starts;
   if (backing_off(id, now))
     return fmt::format("{} start{} in a row did not last", starts.quick, starts.quick == 1 ? "" : "s");
@@ -193,6 +195,8 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   } else {
     const JobStep& failed = job.step();
     if (failed.kind != StepKind::Stop && !job.cancelled) note_start(failed.service, false, turn.now);
+    if (failed.kind != StepKind::Stop && job.action != ActionId{} && !graph_->at(failed.service).foreground())
+      services_[failed.service.index()].starts.left_by = job.action;
     turn.record(RecordKind::JobFailed, Severity::Error, block.name,
                 fmt::format("{} failed: {}", to_string(job.kind), job.failure))
         .subject = job.id.number();
@@ -233,7 +237,8 @@ void Engine::look(Job& job, Turn& turn) {
   if (job.look) return;
   job.look = RunId{next_run_++};
   set_due(job, job.deadline);  // a look may hang as well
-  turn.sink.emit(effect::StartRun{job.step().service, *job.look});
+  const ServiceId id = job.step().service;
+  ask(id, *job.look, turn);
 }
 
 void Engine::looked(Job& job, const Observation& seen, Turn& turn) {
@@ -291,6 +296,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
   if (const std::optional<Command>& program = program_of(block, step.kind)) {
     if (!clear_way(job, *program, turn)) return Progress::Waiting;
+    if (step.kind != StepKind::Stop && waits_for_left(job, turn)) return Progress::Waiting;
     run_program(job, *program, turn);
     set_due(job, block.kind == ServiceKind::Process ? std::min(turn.now.mono + job.pause, job.deadline) : job.deadline);
     return Progress::Waiting;
@@ -301,6 +307,12 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
     return Progress::Done;
   if (step.kind == StepKind::Start) {
     blame(job, "failed to start: it has no start program");
+    return Progress::Failed;
+  }
+  if (const auto& known = services_[step.service.index()].known; known && known->doubtful) {
+    blame(job, fmt::format("failed to stop: it has no stop program, and process {}, which was started after the pid "
+                           "file was written, may be another's: it is not signalled",
+                           process->pid));
     return Progress::Failed;
   }
   job.signalled = true;

@@ -16,22 +16,23 @@ void Engine::on(const event::Observed& event, Turn& turn) {
   const ServiceId id = event.service;
   if (id.index() >= services_.size()) return;
   ServiceState& state = services_[id.index()];
-  if (state.job) {
-    Job& job = jobs_.at(state.job->number());
-    if (job.look != event.run || job.step().service != id) return;
-    take(id, event.observation, turn);
-    return looked(job, event.observation, turn);
+  Job* const job = state.job ? &jobs_.at(state.job->number()) : nullptr;
+  if (job != nullptr ? job->look != event.run || job->step().service != id : state.flight != event.run) return;
+  const std::optional<Observation> without = disproved(id, event.observation, turn);
+  const Observation& seen = without ? *without : event.observation;
+  if (job != nullptr) {
+    take(id, seen, turn);
+    return looked(*job, seen, turn);
   }
-  if (state.flight != event.run) return;
   const bool counted = state.counted;
   state.flight.reset();
   state.initialising = false;
-  take(id, event.observation, turn);
+  take(id, seen, turn);
   ++state.runs;
-  if (passes(state, event.observation))
+  if (passes(state, seen))
     finish_validate(id, false, turn);
   else
-    judge(id, event.observation, counted, state.reason, turn);
+    judge(id, seen, counted, state.reason, turn);
 }
 
 /// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.
@@ -49,6 +50,7 @@ void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
     state.died = false;
     state.looked = turn.now.mono;
     if (!up && !state.job) note_missing(id, was_up, turn);
+    if (up && std::exchange(state.starts.left_by, ActionId{}) != ActionId{}) turn.save(id);
     if (up && !was_up) wake_dependents(id, turn.now);
   }
   state.last = seen;

@@ -52,7 +52,8 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
       continue;
     }
     for (const ServiceId id : services) {
-      services_[id.index()].starts = {};  // a person's word begins afresh
+      StartHistory& starts = services_[id.index()].starts;
+      starts = {.left_by = starts.left_by};  // a person's word begins afresh
       if (kind == ActionKind::Restart) monitor(id, command.by, turn);
     }
     auto cause = std::make_shared<effect::Cause>();

@@ -2,6 +2,7 @@
 // What becomes of a service that was started: its death, the backoff between starts that do not last, looks beside the
 // schedule, and the pauses that people set.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -16,6 +17,8 @@ namespace {
 constexpr Duration kQuickDeath{10'000};
 constexpr Duration kFirstBackoff{1000};
 constexpr Duration kBusyPause{100};
+constexpr Duration kLeftPause{500};
+constexpr Duration kLeftLook{5000};
 
 /// The wait after `quick` starts in a row that did not last: 1 s, doubling to at most a cycle, with a jitter of a tenth
 /// that is the same wherever and whenever it is computed.
@@ -120,7 +123,78 @@ std::optional<Engine::Progress> Engine::left_out(Job& job, Turn& turn) {
   return Progress::Done;
 }
 
+// ---- proof --------------------------------------------------------------------------------------------------------
+
+/// A process that its pid file names is believed, as by Monit, unless it is proved to be a stranger: the file has not
+/// been written since it named another process, of this number, and numbers are used again. This needs no clock.
+/// (Number 1 is never used again. One thing is taken for a stranger that is none: a process that was thawed from a
+/// checkpoint.) Then `seen` is given back without it. Where clocks alone speak against it, it is believed, but not
+/// signalled: a clock that was stepped after its start tells the same. What was in order when it was seen first stays
+/// so.
+std::optional<Observation> Engine::disproved(ServiceId id, const Observation& seen, Turn& turn) {
+  const ProcessFacts* process = process_of(seen);
+  if (process == nullptr || process->file == 0) return std::nullopt;
+  std::optional<KnownProcess>& known = services_[id.index()].known;
+  const KnownProcess now{
+      .pid = process->pid, .start_ticks = process->start_ticks, .file = process->file, .doubtful = process->younger};
+  if (!known || known->pid != now.pid || known->file != now.file || now.pid == 1) {
+    if (known != now) turn.save(id);
+    known = now;
+    return std::nullopt;
+  }
+  if (known->start_ticks == now.start_ticks) return std::nullopt;
+  Observation without = seen;
+  without.output = std::make_shared<const std::string>(fmt::format(
+      "process is not running (process {} is another one than its pid file was written for)", process->pid));
+  without.facts = std::make_shared<const Facts>();
+  return without;
+}
+
+/// What the last start program of the service has left running, where no pid file names it; empty: nothing. Another
+/// start beside it would make two of what is to be one.
+std::string Engine::left_behind(ServiceId id) const {
+  const ServiceState& state = services_[id.index()];
+  if (!state.last || !state.last->facts || state.last->facts->left == 0) return {};
+  const ActionId by = state.starts.left_by;
+  if (by == ActionId{} || actions_.contains(by.number())) return {};  // one that still runs is ended first
+  return fmt::format("its start program has left process {}, which runs still, and no pid file names it",
+                     state.last->facts->left);
+}
+
+/// Whether the start of this step waits, and says so, until what an earlier one has left is gone, or has written its
+/// pid file; at most as long as a start may take.
+bool Engine::waits_for_left(Job& job, Turn& turn) {
+  const std::string left = left_behind(job.step().service);
+  if (left.empty()) {
+    job.left_until.reset();
+    job.program_failure.clear();
+    return false;
+  }
+  if (!job.left_until) {
+    job.left_until = job.deadline;
+    job.program_failure = "failed to start: " + left;
+    turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(job.step().service).name, "its start waits: " + left)
+        .subject = job.id.number();
+  }
+  job.phase = Job::Phase::Looking;
+  job.deadline = *job.left_until;
+  set_due(job, std::min(turn.now.mono + kLeftPause, job.deadline));
+  return true;
+}
+
 // ---- looks beside the schedule ------------------------------------------------------------------------------------
+
+/// What a start of the service waits for is looked at again: a process that it needs, which may be looked at rarely; or
+/// itself, where an earlier start has left something.
+void Engine::look_at_needed(ServiceId id, Instant now) {
+  for (const ServiceId needed : requirements_of(*graph_, id)) {
+    const ServiceState& state = services_[needed.index()];
+    const bool lately = state.looked && now.mono - *state.looked <= services_[id.index()].period;
+    if (graph_->at(needed).kind == ServiceKind::Process && !is_up(needed) && !lately && !state.flight)
+      look_later(needed, Reason::Again, now.mono);
+  }
+  if (!left_behind(id).empty()) look_later(id, Reason::Again, now.mono + kLeftLook);
+}
 
 void Engine::look_later(ServiceId id, Reason reason, Duration when) { extra_looks_.emplace(when, id, reason); }
 

@@ -46,8 +46,9 @@ struct Job {
   bool killed = false;             ///< and SIGKILL
   std::int64_t signalled_pid = 0;  ///< to whom
   std::uint64_t signalled_ticks = 0;
-  bool seen = false;             ///< a look of this step had an answer
-  std::vector<ServiceId> named;  ///< whom the rule or person named; others take part for their sake
+  bool seen = false;                     ///< a look of this step had an answer
+  std::optional<Duration> left_until{};  ///< mono: how long its start waits for what an earlier one has left
+  std::vector<ServiceId> named;          ///< whom the rule or person named; others take part for their sake
   bool cancelled = false;
   std::optional<RunId> look;    ///< in flight
   std::optional<Duration> due;  ///< mono: of the next look

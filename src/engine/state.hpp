@@ -91,6 +91,8 @@ struct ProcessFacts {
   std::uint64_t start_ticks = 0;  ///< with the pid, which process it is
   bool zombie = false;
   std::string attribute;  ///< its security attribute; looked up only where a rule asks for it
+  std::int64_t file = 0;  ///< when its pid file was written: nanoseconds since the epoch; 0: there is none
+  bool younger = false;   ///< it was started after that, by more than clocks may differ
 
   bool operator==(const ProcessFacts&) const = default;
 };
@@ -99,6 +101,8 @@ struct ProcessFacts {
 struct Facts {
   std::optional<ProcessFacts> process;  ///< none: there is no such process, and Observation::output says why
   Metrics metrics;
+  /// Where there is none: a process that runs still of those that the program StartRun::left_by has left; 0: none.
+  std::int64_t left = 0;
 };
 
 /// What was seen. Output is shared, never copied.
@@ -128,9 +132,8 @@ struct StartHistory {
 struct KnownProcess {
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
-  std::uint64_t boot = 0;  ///< kernel boot that the start belongs to
-  std::int64_t file = 0;   ///< when its pid file was written: nanoseconds since the epoch
-  bool doubtful = false;   ///< it was started after that, as far as clocks can tell: it may be a stranger
+  std::int64_t file = 0;  ///< when its pid file was written: nanoseconds since the epoch
+  bool doubtful = false;  ///< it was started after that, as far as clocks can tell: it may be a stranger
 
   bool operator==(const KnownProcess&) const = default;
 };

@@ -3,8 +3,9 @@
 // they are made on worker threads only.
 //
 //   ID.out   what the program wrote, mode 0600, owned by the user it runs as. That it exists means: started, or about
-//   to
-//            be; it is made once (O_EXCL) and durable before the program is started, so no program is started twice.
+//            to be; it is made once (O_EXCL), and before the program is started it is there for good, also where the
+//            power fails, so no program is started twice. (Unless it may be, as what starts a service may after a
+//            reboot: then nobody waits for the disk.)
 //   ID.pid   lines: "boot N" and "deadline MS" from the daemon; the child's own /proc/self/stat, written by the child
 //            before it becomes the program, so there is no moment at which it runs unrecorded; "ended OUTCOME STATUS
 //            MS" once a daemon has seen its end.

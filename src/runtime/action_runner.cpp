@@ -113,7 +113,7 @@ void ActionRunner::spawn(Action& action) {
   launch.uid = command.identity.uid;
   launch.gid = command.identity.gid;
   auto prepare = [files = files_, id = action.id, made = action.made, timeout = command.timeout,
-                  uid = command.identity.uid, durable = !action.foreground](Launch& into) -> Result<void> {
+                  uid = command.identity.uid, durable = !action.request.repeatable](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
     auto opened =

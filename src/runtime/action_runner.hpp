@@ -40,6 +40,7 @@ struct ActionRequest {
   engine::Command command;
   std::vector<std::string> environment;  ///< NAME=value, complete
   bool foreground = false;               ///< a foreground process: the timeout of its command counts for nothing
+  bool repeatable = false;               ///< after a reboot it may be started once more
 };
 
 class ActionRunner {

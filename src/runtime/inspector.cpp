@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "actions/environment.hpp"
 #include "runtime/clock.hpp"
 #include "util/text.hpp"
 
@@ -26,6 +27,7 @@ using engine::ServiceKind;
 constexpr Duration kFreshForTotals{500};
 constexpr Duration kFreshForPatterns{100};
 constexpr Duration kGoodEnough{1000};
+constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours, without a step
 constexpr std::size_t kMostReaders = 4;
 constexpr std::size_t kMostOfPidFile = 64;
 
@@ -48,9 +50,20 @@ void for_each_test(const engine::ServiceBlock& block, Use use) {
   }
 }
 
+std::int64_t written_at(const struct ::stat& facts) {
+  return std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
+}
+
+/// Whether a process was started after a file was written, as far as the clocks of today can tell.
+bool started_after(std::uint64_t start_ticks, std::int64_t written) {
+  const Instant moment = now();
+  const WallTime started = moment.wall - (moment.mono - start_time(start_ticks));
+  return started - kClocksDiffer > WallTime{Duration{written / 1'000'000}};
+}
+
 }  // namespace
 
-Result<pid_t> read_pid_file(const std::string& path) {
+Result<PidFile> read_pid_file(const std::string& path) {
   const std::string name = printable(path);
   const auto names_nobody = [&](std::string_view why) {
     return Error{ESRCH, fmt::format("the pid file {} {}", name, why)};
@@ -69,7 +82,9 @@ Result<pid_t> read_pid_file(const std::string& path) {
   const long number = std::strtol(text->c_str(), nullptr, 10);
   constexpr long kHighest = 1L << 22;  // the kernel's own
   if (number <= 0 || number > kHighest) return names_nobody("holds no pid");
-  return static_cast<pid_t>(number);
+  // Written when? Asked after the reading: what was read is not newer than that.
+  if (::stat(path.c_str(), &facts) != 0) return unreadable(errno);
+  return PidFile{static_cast<pid_t>(number), written_at(facts)};
 }
 
 struct Inspector::Look {
@@ -80,6 +95,9 @@ struct Inspector::Look {
   Duration begun{0};
   ProcessWish wish;
   Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
+  engine::ActionId left_by;
+  std::shared_ptr<const engine::Facts> meanwhile;  // the answer without what is searched for
+  std::string meanwhile_output;
   Loop::Timer patience;
   std::shared_ptr<const ProcCommands> commands;  // where a pattern is looked for
 
@@ -89,6 +107,7 @@ struct Inspector::Look {
 /// What is kept of a service between looks.
 struct Inspector::Memory {
   std::optional<Duration> last_look;
+  bool died = false;         // since it was found last
   ProcessIdentity identity;  // whose samples they are
   Means<ProcessSample> process;
   Means<SystemSample> system;
@@ -125,30 +144,35 @@ Inspector::Inspector(Loop& loop, Options options, Sink sink)
       options_(std::move(options)),
       sink_(std::move(sink)),
       watch_(loop, options_.most_watched != 0 ? options_.most_watched : half_of_descriptors(),
-             [this](engine::event::ProcessDied died) { sink_(died); }),
+             [this](engine::event::ProcessDied died) {
+               if (const auto kept = memories_.find(died.service.number()); kept != memories_.end())
+                 kept->second->died = true;
+               sink_(died);
+             }),
       reader_patience_(loop.timer([this] {
         if (!readers_.empty()) readers_.back()->hangs = true;
         if (!for_commands_.empty()) read_commands();
       })),
-      pool_(loop, {"healer-inspect", options_.workers, options_.max_lost, options_.stuck}) {}
+      pool_(loop, {"healer-inspect", options_.workers, options_.max_lost, options_.stuck}),
+      searcher_(loop, {"healer-search", 1, 2, options_.stuck}) {}
 
 Inspector::~Inspector() = default;
 
 // ---- what is asked
 
-void Inspector::look(engine::ServiceId service, engine::RunId run, std::shared_ptr<const engine::ServiceBlock> block,
-                     ProcessIdentity own) {
-  if (block->foreground()) watch_.forget(service);  // of what it was before a reload
+void Inspector::look(const engine::effect::StartRun& run, std::shared_ptr<const engine::ServiceBlock> block) {
+  if (block->foreground()) watch_.forget(run.service);  // of what it was before a reload
   auto look = std::make_unique<Look>();
-  look->service = service;
-  look->run = run.number();
-  look->own = own;
+  look->service = run.service;
+  look->run = run.run.number();
+  look->own = {static_cast<pid_t>(run.pid), run.start_ticks};
+  look->left_by = run.left_by;
   look->begun = mono_now();
   if (block->kind == ServiceKind::Process) {
-    auto& kept = memories_[service.number()];
+    auto& kept = memories_[run.service.number()];
     if (kept == nullptr) kept = std::make_unique<Memory>();
     Memory& memory = *kept;
-    bool totals = !memory.last_look || look->begun - *memory.last_look >= kFreshForTotals;
+    bool totals = !memory.died && (!memory.last_look || look->begun - *memory.last_look >= kFreshForTotals);
     for_each_test(*block, [&](const engine::Test& test) {
       const auto* resource = std::get_if<engine::ResourceTest>(&test);
       totals = totals || (resource != nullptr && asks_for_descendants(resource->metric));
@@ -160,12 +184,14 @@ void Inspector::look(engine::ServiceId service, engine::RunId run, std::shared_p
     if (!block->process.pattern.empty()) look->walk_age = kFreshForPatterns;
   }
   look->block = std::move(block);
-  look->patience = loop_.timer([this, id = run.number()] {
+  look->patience = loop_.timer([this, id = look->run] {
+    Look& late = *looks_.at(id);
+    if (late.meanwhile) return answer(id, late.meanwhile, std::move(late.meanwhile_output), engine::Outcome::Exited);
     fail(id, fmt::format("there was no answer within {}", format_duration(options_.patience)));
   });
   look->patience.set_deadline(look->begun + options_.patience);
-  looks_.insert_or_assign(run.number(), std::move(look));
-  fresh_.push_back(run.number());
+  looks_.insert_or_assign(run.run.number(), std::move(look));
+  fresh_.push_back(run.run.number());
   if (std::exchange(flushing_, true)) return;
   loop_.post([this, alive = std::weak_ptr<char>(alive_)] {
     if (!alive.expired()) flush();
@@ -320,6 +346,7 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
   const engine::ProcessSpec& spec = request.block->process;
   const auto not_running = [](const std::string& why) { return fmt::format("process is not running ({})", why); };
   pid_t pid = 0;
+  std::int64_t written = 0;
   if (request.commands != nullptr) {
     const auto match = find_match(*request.commands, spec.pattern);
     found.unknown = !match;
@@ -332,13 +359,15 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
         fmt::format("cannot read the pid file {} ({} does not answer)", printable(spec.pid_file), printable(mount));
   } else {
     guard.enter(request.run, spec.pid_file);
-    const auto number = read_pid_file(spec.pid_file);
+    const auto file = read_pid_file(spec.pid_file);
     guard.leave(request.run);
-    if (!number) {
-      found.unknown = number.error().code != ESRCH;
-      found.output = found.unknown ? number.error().what : not_running(number.error().what);
+    if (file) {
+      pid = file->pid;
+      written = file->written;
+    } else {
+      found.unknown = file.error().code != ESRCH;
+      found.output = found.unknown ? file.error().what : not_running(file.error().what);
     }
-    pid = number ? *number : 0;
   }
   if (pid == 0) return found;
 
@@ -351,6 +380,8 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     return found;
   }
   found.look = std::move(*look);
+  found.look->facts.file = written;
+  found.look->facts.younger = written != 0 && started_after(found.look->facts.start_ticks, written);
   if (found.look->facts.zombie) {
     found.output = fmt::format("process with pid {} is a zombie", pid);
   } else {
@@ -384,7 +415,7 @@ void Inspector::found(std::uint64_t run, Found& found) {
   const auto entry = looks_.find(run);
   if (entry == looks_.end()) return;  // cancelled, or it came too late
   if (found.unknown) return fail(run, found.output);
-  const Look& look = *entry->second;
+  Look& look = *entry->second;
   auto facts = std::make_shared<engine::Facts>();
   if (found.look) {
     facts->process = std::move(found.look->facts);
@@ -392,6 +423,7 @@ void Inspector::found(std::uint64_t run, Found& found) {
     const ProcessIdentity identity{found.look->sample.pid, found.look->sample.start_ticks};
     const auto kept = memories_.find(look.service.number());
     if (kept != memories_.end() && !facts->process->zombie) {
+      kept->second->died = false;
       if (kept->second->identity != identity) kept->second->process = {};
       kept->second->identity = identity;
       if (const auto& former = kept->second->process.add(found.look->sample)) {
@@ -403,7 +435,25 @@ void Inspector::found(std::uint64_t run, Found& found) {
       if (!look.block->foreground()) watch_.watch(look.service, identity, std::move(found.pidfd));
     }
   }
+  const bool running = facts->process && !facts->process->zombie;
+  if (!running && look.left_by != engine::ActionId{}) return search(look, std::move(facts), std::move(found.output));
   answer(run, std::move(facts), std::move(found.output), engine::Outcome::Exited);
+}
+
+/// For what an earlier start program has left. Reading the environment of a process may wait for that process.
+void Inspector::search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output) {
+  look.meanwhile = facts;
+  look.meanwhile_output = output;
+  const auto say = [this, run = look.run, facts, output](pid_t left) {
+    auto all = std::make_shared<engine::Facts>(*facts);
+    all->left = left;
+    answer(run, std::move(all), output, engine::Outcome::Exited);
+  };
+  searcher_.submit(
+      [say, mark = actions::action_mark(look.left_by)]() -> Loop::Callback {
+        return [say, left = find_marked(mark)] { say(left); };
+      },
+      [say](const Error&) { say(0); });
 }
 
 void Inspector::found_system(std::uint64_t run, SystemLook& look) {

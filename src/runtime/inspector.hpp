@@ -12,13 +12,15 @@
 //  - where the service is found by a pattern (a walk less than 100 ms ago is good enough), or one of its rules asks for
 //    its descendants (500 ms),
 //  - and at the first look and those that come at least 500 ms after the one before, since people and programs are
-//    shown the descendants of every process (500 ms).
+//    shown the descendants of every process (500 ms); but not at the look that follows a death, for what died is to be
+//    started again without delay.
 // Other looks take what they say of descendants from the walk at hand, or leave it out where that is older than a
 // second.
 //
 // What is observed of a process: facts.process, as soon as there is one of that number, a zombie too (then without
 // figures); observation.output, Monit's words for it ("process is running with pid 12", "process is not running
-// (...)").
+// (...)"). Where no process is found, and an earlier start program may have left one, all processes are asked for its
+// mark (actions/environment), on a thread of its own: whether one of them hangs, nothing else waits for it.
 #pragma once
 
 #include <cstddef>
@@ -62,9 +64,8 @@ class Inspector {
 
   /// Looks at a service of kind Process or System; answered by event::Observed once, unless it is cancelled. The death
   /// of a process that was found alive is told by event::ProcessDied once, until another takes its place or the service
-  /// is forgotten. `own`: the foreground process that runs for a service of that kind, whose death is not told.
-  void look(engine::ServiceId service, engine::RunId run, std::shared_ptr<const engine::ServiceBlock> block,
-            ProcessIdentity own = {});
+  /// is forgotten; not that of a foreground process, of which the look itself says which one it is.
+  void look(const engine::effect::StartRun& run, std::shared_ptr<const engine::ServiceBlock> block);
   /// The look is not answered. Unknown ones are ignored.
   void cancel(engine::RunId run);
   /// The service is gone, or no longer looked at: what is remembered of it goes too, and no death is told any more.
@@ -97,6 +98,7 @@ class Inspector {
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
   [[nodiscard]] static Found find_own(const Request& request);
   void found(std::uint64_t run, Found& found);
+  void search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output);
   void found_system(std::uint64_t run, SystemLook& look);
   void fail(std::uint64_t run, const std::string& why);
   void fail_all(Looks& looks, const std::string& why);
@@ -122,11 +124,16 @@ class Inspector {
   std::shared_ptr<MountGuard> guard_ = std::make_shared<MountGuard>();
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   WorkerPool pool_;
+  WorkerPool searcher_;
 };
 
+struct PidFile {
+  pid_t pid = 0;
+  std::int64_t written = 0;  ///< nanoseconds since the epoch
+};
 /// The number in a pid file, as Monit takes it: digits after any blanks; what follows them is not looked at. An Error
 /// says what is wrong with the file; its code is ESRCH where it is certain that the file names no process, and another
 /// where the file could not be read. Waits for its disk.
-[[nodiscard]] Result<pid_t> read_pid_file(const std::string& path);
+[[nodiscard]] Result<PidFile> read_pid_file(const std::string& path);
 
 }  // namespace healer::runtime

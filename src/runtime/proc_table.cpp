@@ -28,6 +28,7 @@ constexpr std::size_t kMostOfStat = 4096;
 constexpr std::size_t kMostOfStatus = 16 * 1024;
 constexpr std::size_t kMostOfCommand = 64 * 1024;
 constexpr std::size_t kMostOfAttribute = 4096;
+constexpr std::size_t kMostOfEnvironment = 256 * 1024;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -202,6 +203,20 @@ Result<pid_t> find_match(const ProcCommands& commands, const std::string& patter
     if (best == nullptr || rank(process) < rank(best)) best = process;
   }
   return best == nullptr ? 0 : best->pid;
+}
+
+pid_t find_marked(const std::string& mark) {
+  const Directory directory(::opendir("/proc"));
+  if (!directory) return 0;
+  const std::string wanted = '\0' + mark + '\0';
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const auto pid = as_pid(entry->d_name);
+    if (!pid) continue;
+    // A zombie's is empty, another user's cannot be read.
+    const auto text = read_head(::dirfd(directory.get()), fmt::format("{}/environ", *pid).c_str(), kMostOfEnvironment);
+    if (text && ('\0' + *text + '\0').find(wanted) != std::string::npos) return *pid;
+  }
+  return 0;
 }
 
 // ---- one process

@@ -104,6 +104,10 @@ struct ProcCommands {
 /// zombies. 0: there is none. An Error where the pattern is invalid. Slow with some patterns: not for the loop thread.
 [[nodiscard]] Result<pid_t> find_match(const ProcCommands& commands, const std::string& pattern);
 
+/// A living process whose environment holds `mark` ("NAME=value") in full; 0: none is to be seen. May wait for any
+/// process: not for the loop thread.
+[[nodiscard]] pid_t find_marked(const std::string& mark);
+
 /// What a process has used up to a moment.
 struct ProcessSample {
   Duration taken{0};

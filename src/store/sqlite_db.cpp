@@ -115,6 +115,11 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Mode m
   }
   sqlite3_extended_result_codes(database->handle_, 1);
   sqlite3_busy_timeout(database->handle_, static_cast<int>(busy.count()));
+  const auto note_log = [](void* self, sqlite3*, const char*, int pages) {
+    static_cast<Database*>(self)->log_pages_ = pages;
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(database->handle_, note_log, database.get());  // instead of a checkpoint within a commit
   return database;
 }
 
@@ -159,6 +164,14 @@ std::string Database::header() {
   const auto count = std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(size));
   if (file->pMethods->xRead(file, bytes.data(), static_cast<int>(count), 0) != SQLITE_OK) return {};
   return {bytes.data(), count};
+}
+
+bool Database::checkpoint() {
+  if (!ok()) return false;
+  log_pages_ = 0;  // what readers hold up is seen at the next commit
+  const int code = sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (code != SQLITE_OK && code != SQLITE_BUSY) fail(code);
+  return ok();
 }
 
 bool Database::read_only() const { return sqlite3_db_readonly(handle_, "main") == 1; }

@@ -167,6 +167,12 @@ class Database {
   /// Whether the file was removed, or another one was put in its place, since it was opened.
   [[nodiscard]] bool moved();
 
+  /// How long the log was after the last commit, in pages.
+  [[nodiscard]] int log_pages() const { return log_pages_; }
+  /// Moves the log into the file, as far as readers let it. It waits for the disk, and nothing else does it but the
+  /// closing: whoever writes chooses the moment.
+  bool checkpoint();
+
   [[nodiscard]] bool ok() const { return !error_; }
   /// Requires: !ok().
   [[nodiscard]] const Error& error() const { return *error_; }
@@ -184,6 +190,7 @@ class Database {
 
   std::string path_;
   sqlite3* handle_ = nullptr;
+  int log_pages_ = 0;
   std::optional<Error> error_;
   std::function<void()> progress_;
 };

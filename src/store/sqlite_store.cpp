@@ -30,6 +30,11 @@ constexpr const char* kForgetActs =
     "BEGIN; DELETE FROM execs; DELETE FROM exec_arguments; DELETE FROM alerts; DELETE FROM alert_recipients; "
     "DELETE FROM jobs; DELETE FROM job_steps; COMMIT";
 
+// A long log is moved into the file in a quiet moment, for that waits for the disk, and somebody may wait for a commit.
+constexpr int kLongLog = 1000;     // pages
+constexpr int kLongestLog = 8000;  // then it is, quiet or not
+constexpr Duration kQuiet{50};
+
 std::uint64_t wall_milliseconds() {
   const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.time_since_epoch().count()));
@@ -65,6 +70,7 @@ class SqliteStore::Writer {
   Result<void> attempt(const Batch& batch);
   Result<void> connect();
   Result<void> find_again();
+  bool wait_for_work(std::unique_lock<std::mutex>& lock);
   void become_sick(std::string reason, bool Writer::*only_while = nullptr);
   void become_well();
   void work_came();
@@ -188,8 +194,8 @@ void SqliteStore::Writer::write_loop() {
   while (true) {
     if (retry_at_) {
       writer_wake_.wait_until(lock, *retry_at_, [this] { return stopping_ || retry_now_; });
-    } else {
-      writer_wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    } else if (!wait_for_work(lock)) {
+      continue;
     }
     if (stopping_ && queue_.empty()) break;
     retry_now_ = false;
@@ -246,6 +252,25 @@ void SqliteStore::Writer::write_loop() {
   lock.lock();
   finished_ = true;
   done_.notify_all();
+}
+
+/// False: there was none, and a long log has been moved into the file.
+bool SqliteStore::Writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  const auto work = [this] { return stopping_ || !queue_.empty(); };
+  const int log = database_ ? database_->log_pages() : 0;
+  if (log < kLongLog) {
+    writer_wake_.wait(lock, work);
+    return true;
+  }
+  if (stopping_ || (log < kLongestLog && writer_wake_.wait_for(lock, kQuiet, work))) return true;
+  lock.unlock();
+  touch();
+  if (!database_->checkpoint()) {  // the next write tells what is wrong
+    tables_.reset();
+    database_.reset();
+  }
+  lock.lock();
+  return false;
 }
 
 void SqliteStore::Writer::watch_loop() {

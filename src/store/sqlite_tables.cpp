@@ -197,8 +197,8 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   save_service_ = prepare(
       "INSERT OR REPLACE INTO services(name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, "
       "saved_ms, quick_starts, last_start_ms, not_before_ms, restarted, left_by, paused, paused_until_ms, "
-      "pause_reason, paused_by, known_pid, known_start_ticks, known_boot, known_file_ns, known_doubtful) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubtful) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   save_rule_ = prepare(
       "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, failing_since_ms, "
       "clear_since_ms, changed_ms, again_bits, accepted) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -302,10 +302,10 @@ void TableWriter::write_services(const Batch& batch) {
     const auto& [until, reason, by] = pause.value_or(Pause{});
     const auto [kind, last_status, process] = columns_of(memory);
     const auto& [pid, parent] = process;
-    const auto& [known_pid, ticks, known_boot, file, doubtful] = known.value_or(KnownProcess{});
+    const auto& [known_pid, ticks, file, doubtful] = known.value_or(KnownProcess{});
     save_service_.run(name, monitored, kind, last_status, pid, parent, cron_minute, boot, saved, quick, last_start,
                       not_before, restarted, left_by.number(), pause.has_value(), until, reason, by,
-                      known ? std::optional(known_pid) : std::nullopt, ticks, known_boot, file, doubtful);
+                      known ? std::optional(known_pid) : std::nullopt, ticks, file, doubtful);
     std::size_t position = 0;
     for (const auto& [key, rule] : rules) {
       const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted] = rule;
@@ -411,7 +411,7 @@ void read_services(Database& database, SavedState& state) {
       .prepare(
           "SELECT name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, saved_ms, "
           "quick_starts, last_start_ms, not_before_ms, restarted, left_by, paused, paused_until_ms, pause_reason, "
-          "paused_by, known_pid, known_start_ticks, known_boot, known_file_ns, known_doubtful FROM services")
+          "paused_by, known_pid, known_start_ticks, known_file_ns, known_doubtful FROM services")
       .rows([&state](Statement& row) {
         std::string name, memory;
         ProgramMemory program;
@@ -425,8 +425,7 @@ void read_services(Database& database, SavedState& state) {
         KnownProcess known;
         row.read(name, service.monitored, memory, program.last_status, process.pid, process.parent, service.cron_minute,
                  service.boot, service.saved, starts.quick, starts.last, starts.not_before, starts.restarted, left_by,
-                 paused, pause.until, pause.reason, pause.by, known_pid, known.start_ticks, known.boot, known.file,
-                 known.doubtful);
+                 paused, pause.until, pause.reason, pause.by, known_pid, known.start_ticks, known.file, known.doubtful);
         starts.left_by = ActionId(left_by);
         known.pid = known_pid.value_or(0);
         if (known_pid) service.known = known;

@@ -109,6 +109,13 @@ TEST_CASE("What is not known of a process is not set, but told to the programs t
   CHECK(start.size() == 3 + 18);
 }
 
+TEST_CASE("the programs of actions bear a mark, which what they leave behind inherits") {
+  const Entries environment = action_environment({}, {}, cause(), utc_civil, true, engine::ActionId(12));
+  CHECK(value(environment, "HEALER_ACTION") == "12");
+  CHECK(std::ranges::find(environment, action_mark(engine::ActionId(12))) != environment.end());
+  CHECK(value(environment, "MONIT_ACTION") == "(unset)");
+}
+
 TEST_CASE("What is written in the rules replaces the base but not what healer says") {
   BaseEnvironment base;
   base.host = "vm";

@@ -219,6 +219,25 @@ class Supervision(mails.Receiving, supervised.Case):
         self.assertEqual([len(twice.copies()), len(late.copies())], [1, 1])
         self.alone()
 
+    def test_a_pid_file_that_comes_after_the_timeout_makes_no_second_copy(self):
+        node = self.process("node", within=1, live=HANG + "\nwrite_pid")
+        daemon = self.start(self.rules(node))
+        self.wait_for(lambda: "its start program has left process" in str(self.told(daemon)), "the word of it",
+                      detail=lambda: str(self.told(daemon, "node")))
+        left, = node.copies()
+        self.assertIn(("job-held", f"restart waits: its start program has left process {left}, which runs still, and no "
+                       "pid file names it"), self.told(daemon))
+        daemon.kill()
+        daemon.launch()
+        self.more_cycles(daemon, 3)
+        start = self.begin_ctl(daemon, "start", "node")
+        self.wait_for(lambda: "its start waits" in str(self.told(daemon)), "the word of it to a person")
+        self.path("go").touch()
+        self.assertEqual(self.end(start).returncode, 0)
+        self.wait_up(daemon, node)
+        self.assertEqual((self.log(), node.copies()), (["node start"], [left]))
+        self.alone()
+
     def test_a_pid_file_of_another_process_is_not_what_was_started(self):
         # That of one long gone names nobody.
         node = self.process("node", within=2)
@@ -296,6 +315,20 @@ class Supervision(mails.Receiving, supervised.Case):
         self.assertNotIn("SIGKILL", str(self.told(daemon, "hears")))
         self.assertEqual([len(deaf.copies()), len(hears.copies())], [2, 2])
         self.alone()
+
+    def test_who_was_started_after_the_pid_file_was_written_is_not_signalled(self):
+        node = self.process("node", stop=None)
+        node.by_hand()
+        self.wait_for(node.pid, "its start by hand")
+        daemon = self.start(self.rules(node))
+        self.wait_up(daemon, node)
+        long_ago = time.time() - 3600
+        os.utime(node.pidfile, (long_ago, long_ago))
+        self.more_cycles(daemon, 2)  # it sees that
+        restart = self.ctl(daemon, "restart", "node")
+        self.assertNotEqual(restart.returncode, 0)
+        self.assertIn(f"process {node.pid()}, which was started after the pid file was written", restart.stdout)
+        self.assertEqual((self.log(), len(node.living())), ([], 1))
 
     # ---- commands ---------------------------------------------------------------------------------------------
 

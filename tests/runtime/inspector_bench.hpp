@@ -62,7 +62,12 @@ struct InspectorBench {
   /// Begins a look and returns its number.
   std::uint64_t look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1,
                      runtime::ProcessIdentity own = {}) {
-    inspector.look(engine::ServiceId(service), engine::RunId(++last), std::move(block), own);
+    inspector.look({.service = engine::ServiceId(service),
+                    .run = engine::RunId(++last),
+                    .pid = own.pid,
+                    .start_ticks = own.start_ticks,
+                    .left_by = left_by},
+                   std::move(block));
     return last;
   }
   const engine::Observation& result(std::uint64_t run) {
@@ -80,6 +85,7 @@ struct InspectorBench {
   std::map<std::uint64_t, engine::event::Observed> seen;
   std::vector<engine::event::ProcessDied> deaths;
   std::uint64_t last = 0;
+  engine::ActionId left_by{};  ///< of the looks that are begun
   runtime::Inspector inspector;
 };
 

@@ -31,6 +31,12 @@ Child sleeper() { return Child({"sleep", "600"}); }
 
 std::string number(const Child& child) { return std::to_string(child.pid()) + "\n"; }
 
+/// Where it has exited it may still wait to be reaped.
+bool process_is_gone(const Observation& observation) {
+  REQUIRE(observation.outcome == Outcome::Exited);
+  return !observation.facts->process || observation.facts->process->zombie;
+}
+
 }  // namespace
 
 TEST_CASE("a process is found by its pid file, and seen", "[inspector]") {
@@ -275,6 +281,67 @@ TEST_CASE("what a service watched before it became a foreground process is watch
   CHECK(bench.inspector.watched() == 1);
   bench.see(InspectorBench::foreground());
   CHECK(bench.inspector.watched() == 0);
+}
+
+TEST_CASE("the look that follows a death is made without a walk", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const auto block = InspectorBench::by_file(bench.pid_file("x", number(child)));
+  bench.see(block);
+  run_for(bench.loop, Duration{510});
+  child.send(SIGKILL);
+  REQUIRE(run_until(bench.loop, [&] { return !bench.deaths.empty(); }));
+  CHECK(process_is_gone(bench.see(block)));
+  CHECK(bench.inspector.walks() == 1);
+  const Child next = sleeper();
+  bench.pid_file("x", number(next));
+  CHECK(bench.see(block).facts->process->pid == next.pid());
+  CHECK(bench.inspector.walks() == 1);
+  run_for(bench.loop, Duration{510});
+  CHECK(bench.see(block).facts->metrics.get(Metric::Children) == 0.0);
+  CHECK(bench.inspector.walks() == 2);
+}
+
+TEST_CASE("a process that was started after its pid file was written is seen to be younger", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const std::string file = bench.pid_file("x", number(child));
+  const auto block = InspectorBench::by_file(file);
+  const auto written_ago = [&](Duration ago) {
+    const std::int64_t when = (runtime::now().wall - ago).time_since_epoch().count();
+    const ::timespec time{when / 1000, when % 1000 * 1'000'000 + 7};
+    const ::timespec both[] = {time, time};
+    REQUIRE(::utimensat(AT_FDCWD, file.c_str(), both, 0) == 0);
+    const ProcessFacts process = bench.see(block).facts->process.value();
+    CHECK(process.file == when * 1'000'000 + 7);
+    return process.younger;
+  };
+  CHECK_FALSE(bench.see(block).facts->process->younger);
+  CHECK_FALSE(written_ago(seconds{5}));
+  CHECK_FALSE(written_ago(-hours{1}));  // the clock was ahead then
+  CHECK(written_ago(minutes{1}));
+  CHECK(written_ago(hours{10'000}));
+  CHECK(bench.see(InspectorBench::by_pattern("^sleep 600$"), 2).facts->process->file == 0);
+}
+
+TEST_CASE("what a program has left is found by the mark that it bears", "[inspector]") {
+  InspectorBench bench;
+  const std::uint64_t action = static_cast<std::uint64_t>(::getpid()) << 32U;  // nobody else's
+  const Child marked({"env", "HEALER_ACTION=" + std::to_string(action), "sleep", "600"});
+  const Child other({"env", "HEALER_ACTION=" + std::to_string(action + 1) + "0", "sleep", "600"});
+  const auto missing = InspectorBench::by_file(bench.path("none"));
+  const auto left = [&](std::uint64_t by) {
+    bench.left_by = ActionId(by);
+    const Observation& observation = bench.see(missing);
+    CHECK(process_is_gone(observation));
+    CHECK(*observation.output == "process is not running (the pid file " + bench.path("none") + " does not exist)");
+    return observation.facts->left;
+  };
+  REQUIRE(test::eventually([&] { return left(action) == marked.pid(); }));
+  CHECK(left(action + 1) == 0);
+  CHECK(left(0) == 0);
+  bench.left_by = ActionId(action);
+  CHECK(bench.see(InspectorBench::by_file(bench.pid_file("x", number(marked)))).facts->left == 0);
 }
 
 TEST_CASE("a look that is cancelled is not answered, others are answered once", "[inspector]") {

@@ -111,7 +111,7 @@ inline std::string describe(const SavedService& service) {
           (starts.restarted ? " restarted" : "") + " left by " + std::to_string(starts.left_by.number());
   if (const auto& known = service.known)
     text += " known " + std::to_string(known->pid) + " " + std::to_string(known->start_ticks) + " " +
-            std::to_string(known->boot) + " " + std::to_string(known->file) + (known->doubtful ? " doubtful" : "");
+            std::to_string(known->file) + (known->doubtful ? " doubtful" : "");
   if (service.pause)
     text += " paused until " + when(service.pause->until) + " " + service.pause->reason + " by " + service.pause->by;
   for (const auto& [key, rule] : service.rules) {
@@ -212,7 +212,6 @@ inline SavedService full_service() {
                     .left_by = ActionId(std::numeric_limits<std::uint64_t>::max())};
   service.known = KnownProcess{.pid = 4'194'304,
                                .start_ticks = std::numeric_limits<std::uint64_t>::max(),
-                               .boot = std::numeric_limits<std::uint64_t>::max() - 2,
                                .file = 1'795'000'444'001'002'003,
                                .doubtful = true};
   service.pause = Pause{wall(1'795'000'333'001), "the disk's \xff", "root"};

@@ -98,6 +98,29 @@ TEST_CASE("a store falls sick and well as often as it must", "[store]") {
   }
 }
 
+TEST_CASE("a long log becomes part of the file, in quiet moments and where there are none", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto store = open(path, told.callbacks());
+  Sequence sequence = 0;
+  const auto write = [&](std::size_t bytes) {
+    for (std::size_t written = 0; written < bytes; written += 100'000) {
+      auto large = commit(++sequence);
+      large.records.back().output = std::string(100'000, 'o');
+      store->submit(large);
+    }
+    REQUIRE(told.wait_committed(sequence));
+  };
+  write(1'000'000);
+  std::this_thread::sleep_for(milliseconds{200});
+  CHECK(std::filesystem::file_size(path) < 1'000'000);  // a short one waits
+  write(5'000'000);
+  CHECK(healer::test::eventually([&] { return std::filesystem::file_size(path) > 6'000'000; }));
+  for (int i = 0; i < 40; ++i) write(1'000'000);
+  CHECK(std::filesystem::file_size(path + "-wal") < 38'000'000);
+}
+
 TEST_CASE("a write that hangs is told by the watchdog, and ends well once it goes on", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");

@@ -83,21 +83,29 @@ class ProcessWorld : public World {
   bool deaf = false;                 ///< deaths are not told
   std::vector<std::string> twice;    ///< foreground processes that were started beside themselves
   std::vector<std::string> early;    ///< starts before what the service depends on was up
+  // What looks see besides, by name of the service.
+  std::map<std::string, std::int64_t> files;   ///< when its pid file was written
+  std::map<std::string, std::uint64_t> ticks;  ///< when its process was started
+  std::set<std::string> younger;               ///< its process was started after its pid file was written
+  std::map<std::string, std::int64_t> left;    ///< a process that its start program has left
 
   /// A process of that name runs.
   void bring_up(const std::string& name) { up_[name] = next_pid_++; }
+  /// The same with a number that was used before.
+  void bring_up(const std::string& name, std::int64_t pid) { up_[name] = pid; }
   [[nodiscard]] bool is_up(const std::string& name) const { return up_.contains(name); }
   [[nodiscard]] std::int64_t pid(const std::string& name) const { return up_.at(name); }
 
   /// It dies, by another hand.
   void die(const std::string& name) {
+    const std::uint64_t began = ticks_of(name);
     const std::int64_t pid = std::exchange(up_.at(name), 0);
     up_.erase(name);
     died_[name] = now.mono;
     if (const auto child = children_.find(name); child != children_.end())
       return end_child(child->second, {.outcome = Outcome::Signalled, .status = 9});
     const auto known = engine.graph()->find(name);
-    if (!deaf && known) handle(event::ProcessDied{*known, pid, static_cast<std::uint64_t>(pid)});
+    if (!deaf && known) handle(event::ProcessDied{*known, pid, began});
     settle();
   }
 
@@ -187,13 +195,21 @@ class ProcessWorld : public World {
     now.mono = mono;
   }
 
+  [[nodiscard]] std::uint64_t ticks_of(const std::string& name) const {
+    return ticks.contains(name) ? ticks.at(name) : static_cast<std::uint64_t>(up_.at(name));
+  }
+
   void answer_look(const effect::StartRun& run) {
     const ServiceBlock& block = engine.graph()->at(run.service);
     auto facts = std::make_shared<Facts>();
-    if (const auto found = up_.find(block.name);
-        found != up_.end() && (!block.foreground() || found->second == run.pid))
-      facts->process =
-          ProcessFacts{.pid = found->second, .parent = 1, .start_ticks = static_cast<std::uint64_t>(found->second)};
+    const auto found = up_.find(block.name);
+    if (found != up_.end() && (!block.foreground() || found->second == run.pid)) {
+      facts->process = ProcessFacts{.pid = found->second, .parent = 1, .start_ticks = ticks_of(block.name)};
+      facts->process->file = files.contains(block.name) ? files.at(block.name) : 0;
+      facts->process->younger = younger.contains(block.name);
+    } else if (run.left_by != ActionId{} && left.contains(block.name)) {
+      facts->left = left.at(block.name);
+    }
     Observation seen{.output = std::make_shared<const std::string>()};
     if (block.kind == ServiceKind::Process) seen.facts = facts;
     if (blind.contains(block.name)) {

@@ -17,10 +17,12 @@ using namespace healer::store::test;
 
 namespace {
 
-/// A file system of one megabyte.
+/// A file system of so many megabytes.
 class SmallDisk {
  public:
-  SmallDisk() { works_ = ::mount("healer-test", path().c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m") == 0; }
+  explicit SmallDisk(int megabytes = 1) : size_("size=" + std::to_string(megabytes) + "m") {
+    works_ = ::mount("healer-test", path().c_str(), "tmpfs", MS_NOSUID | MS_NODEV, size_.c_str()) == 0;
+  }
   ~SmallDisk() {
     if (works_) ::umount2(path().c_str(), MNT_DETACH);
   }
@@ -41,11 +43,12 @@ class SmallDisk {
   void free() { REQUIRE(::unlink(file("ballast").c_str()) == 0); }
   void set_read_only(bool on) {
     REQUIRE(::mount(nullptr, path().c_str(), nullptr, MS_REMOUNT | MS_NOSUID | MS_NODEV | (on ? MS_RDONLY : 0),
-                    "size=1m") == 0);
+                    size_.c_str()) == 0);
   }
 
  private:
   healer::test::TemporaryDirectory directory_;
+  std::string size_;
   bool works_ = false;
 };
 
@@ -129,7 +132,7 @@ TEST_CASE("a disk that is full from the start is no reason not to start", "[tort
 }
 
 TEST_CASE("a disk that is read-only gives the state, and takes it again once it is not", "[torture]") {
-  SmallDisk disk;
+  SmallDisk disk(32);  // the child must not fill it, however late it is killed: a full one stays sick
   if (!disk.works()) {
     WARN("SKIPPED: no file system can be mounted here");
     return;
@@ -137,8 +140,10 @@ TEST_CASE("a disk that is read-only gives the state, and takes it again once it 
   const auto path = disk.file("state");
   const bool killed = GENERATE(false, true);  // with the log of a daemon that was killed, or after a clean end
   if (killed) {
-    healer::test::Child child({HEALER_TORTURE_CHILD, path}, disk.file("acknowledged"));
-    REQUIRE(healer::test::eventually([&] { return !healer::test::read_file(disk.file("acknowledged")).empty(); }));
+    healer::test::TemporaryDirectory elsewhere;
+    const auto acknowledged = in(elsewhere, "acknowledged");
+    healer::test::Child child({HEALER_TORTURE_CHILD, path}, acknowledged);
+    REQUIRE(healer::test::eventually([&] { return !healer::test::read_file(acknowledged).empty(); }));
     child.send(SIGKILL);
     child.wait();
   } else {

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// Which process is the service's: numbers in pid files that are another's now, and what start programs leave behind.
+#include <algorithm>
+#include <ranges>
+
+#include <catch2/catch.hpp>
+
+#include "engine/diff.hpp"
+#include "support/process_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+using Kind = event::Command::Kind;
+using Programs = std::vector<std::string>;
+
+namespace {
+
+constexpr std::int64_t kWritten = 1'795'000'000'000'000'000;
+
+bool said(const World& world, RecordKind kind, const std::string& text) {
+  return std::ranges::any_of(world.records, [&](const Record& record) {
+    return record.kind == kind && record.text.find(text) != std::string::npos;
+  });
+}
+
+/// `web` runs as process 50, and was looked at.
+void see_web(ProcessWorld& world) {
+  world.bring_up("web", 50);
+  world.files["web"] = kWritten;
+  world.start();
+  world.run(seconds{6});
+  REQUIRE(world.programs.empty());
+}
+
+std::shared_ptr<ServiceBlock> without_stop(std::string name, std::vector<std::string> depends = {}) {
+  auto block = process(std::move(name), {missing_rule()}, std::move(depends));
+  block->stop.reset();
+  return block;
+}
+
+/// The next daemon, a second later.
+void move_on(ProcessWorld& next, const ProcessWorld& world) {
+  next.now = {world.now.boot, world.now.mono + seconds{1}, world.now.wall + seconds{1}};
+}
+
+}  // namespace
+
+// ---- numbers that are used again ----------------------------------------------------------------------------------
+
+TEST_CASE("a number in a pid file that is another's now is not the service") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  see_web(world);
+  world.doings["start web"] = {.works = false};
+  SECTION("its process has died, and the number is used again") {
+    world.ticks["web"] = 777;
+    world.run(seconds{6});
+    CHECK(world.programs == Programs{"start web"});
+    CHECK(*world.engine.service(world.id("web")).last->output ==
+          "process is not running (process 50 is another one than its pid file was written for)");
+    world.files["web"] = kWritten + 1;  // its pid file is written anew, for a process of that number
+    world.run(seconds{40});
+    CHECK(said(world, RecordKind::RuleRecovered, "process is running with pid 50"));
+  }
+  SECTION("its pid file is written anew, for whom ever") {
+    world.ticks["web"] = 777;
+    world.files["web"] = kWritten + 1;
+    world.run(seconds{6});
+    CHECK(world.programs.empty());
+  }
+  SECTION("it is the same process still, whatever clocks say") {
+    world.younger.insert("web");
+    world.run(seconds{6});
+    CHECK(world.programs.empty());
+  }
+}
+
+TEST_CASE("the first process is not used again: a pid file that names it is believed") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.bring_up("web", 1);
+  world.files["web"] = kWritten;
+  world.start();
+  world.run(seconds{6});
+  world.ticks["web"] = 777;
+  world.run(seconds{6});
+  CHECK(world.programs.empty());
+}
+
+TEST_CASE("a pid file that a reboot has left names nobody, whatever has its number now") {
+  const RuleSet rules = rule_set({process("web")}, seconds{5});
+  ProcessWorld first(rules);
+  see_web(first);
+  ProcessWorld second(make_graph(rules), first.saved,
+                      {first.now.boot + 1, first.now.mono, first.now.wall + minutes{5}});
+  second.bring_up("web", 50);
+  second.ticks["web"] = 777;
+  SECTION("it was not written since") {
+    second.files["web"] = kWritten;
+    second.start();
+    second.run(seconds{3});
+    CHECK(second.programs == Programs{"start web"});
+  }
+  SECTION("it was") {
+    second.files["web"] = kWritten + 1;
+    second.start();
+    second.run(seconds{12});
+    CHECK(second.programs.empty());
+  }
+}
+
+TEST_CASE("who may be a stranger is believed, but not signalled") {
+  ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
+  world.younger.insert("web");
+  see_web(world);
+  world.command(Kind::Restart, {"web"});
+  world.run(seconds{3});
+  CHECK(world.signals.empty());
+  REQUIRE(world.replies.size() == 1);
+  CHECK_FALSE(world.replies.back().ok);
+  CHECK(world.replies.back().text.find("process 50, which was started after the pid file was written") !=
+        std::string::npos);
+  CHECK(world.is_up("web"));
+}
+
+TEST_CASE("what was in order when it was seen first is signalled, though the clock was stepped since") {
+  const RuleSet rules = rule_set({without_stop("web")}, seconds{5});
+  ProcessWorld first(rules);
+  see_web(first);
+  ProcessWorld second(rules, first.saved);
+  move_on(second, first);
+  second.bring_up("web", 50);
+  second.files["web"] = kWritten;
+  second.younger.insert("web");
+  second.start();
+  second.command(Kind::Restart, {"web"});
+  second.run(seconds{3});
+  CHECK(second.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+}
+
+TEST_CASE("another pid file begins afresh") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  see_web(world);
+  auto moved = process("web");
+  moved->process.pid_file = "/run/elsewhere.pid";
+  moved->key = hash128("moved");
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({moved}, seconds{5}))});
+  world.ticks["web"] = 777;
+  world.run(seconds{12});
+  CHECK(world.programs.empty());
+}
+
+// ---- what a start program leaves behind ---------------------------------------------------------------------------
+
+TEST_CASE("what a start has left, and no pid file names, gets no second beside it") {
+  const RuleSet rules = rule_set({process("web")}, seconds{5});
+  ProcessWorld world(rules);
+  world.doings["start web"] = {.works = false};
+  world.start();
+  world.run(seconds{29});
+  REQUIRE(world.programs == Programs{"start web"});
+  world.left["web"] = 321;
+  world.run(minutes{3});
+  CHECK(world.programs == Programs{"start web"});
+  CHECK(said(world, RecordKind::JobHeld, "restart waits: its start program has left process 321"));
+
+  SECTION("it is told once") { CHECK(world.count(RecordKind::JobHeld) == 1); }
+  SECTION("its pid file comes late") {
+    world.bring_up("web");
+    world.run(seconds{10});
+    CHECK(world.programs == Programs{"start web"});
+    CHECK(world.saved.services.at("web").starts.left_by == ActionId{});
+  }
+  SECTION("it has gone: there is another start") {
+    world.left.clear();
+    world.run(seconds{10});
+    CHECK(world.programs == Programs{"start web", "start web"});
+  }
+  SECTION("the next daemon knows") {
+    ProcessWorld next(rules, world.saved);
+    move_on(next, world);
+    next.left["web"] = 321;
+    next.start();
+    next.run(minutes{1});
+    CHECK(next.programs.empty());
+  }
+  SECTION("after a reboot nothing is left") {
+    ProcessWorld next(make_graph(rules), world.saved,
+                      {world.now.boot + 1, world.now.mono, world.now.wall + minutes{5}});
+    next.left["web"] = 321;
+    next.start();
+    next.run(seconds{3});
+    CHECK(next.programs == Programs{"start web"});
+  }
+  SECTION("a person's start waits for it, and says so") {
+    world.command(Kind::Start, {"web"});
+    world.run(seconds{5});
+    CHECK(world.programs == Programs{"start web"});
+    CHECK(said(world, RecordKind::JobStep, "its start waits: its start program has left process 321"));
+    SECTION("and goes on") {
+      world.left.clear();
+      world.run(seconds{2});
+      CHECK(world.programs == Programs{"start web", "start web"});
+    }
+    SECTION("but not for ever") {
+      world.run(seconds{31});
+      REQUIRE(world.replies.size() == 1);
+      CHECK(world.replies.back().text.find("failed to start: its start program has left process 321") !=
+            std::string::npos);
+      CHECK(world.programs == Programs{"start web"});
+    }
+  }
+}
+
+// ---- whom a job names ---------------------------------------------------------------------------------------------
+
+TEST_CASE("the next daemon stops by signal whom a person named, and nobody else") {
+  const RuleSet rules =
+      rule_set({without_stop("db"), without_stop("web", {"db"}), without_stop("log", {"db"})}, seconds{5});
+  ProcessWorld first(rules);
+  for (const char* name : {"db", "web", "log"}) first.bring_up(name);
+  first.start();
+  first.run(seconds{6});
+  first.blind = {"db", "web", "log"};  // so that the job stands still
+  first.command(Kind::Restart, {"db", "web"});
+  REQUIRE(first.saved.jobs.size() == 1);
+  ProcessWorld second(rules, first.saved);
+  move_on(second, first);
+  for (const char* name : {"db", "web", "log"}) second.bring_up(name);
+  second.start();
+  second.run(seconds{10});
+  auto signalled = second.signals;
+  std::ranges::sort(signalled);
+  CHECK(signalled == std::vector<std::pair<std::string, int>>{{"db", 15}, {"web", 15}});
+  CHECK(second.saved.jobs.empty());
+}
+
+// ---- what is looked at rarely -------------------------------------------------------------------------------------
+
+TEST_CASE("what needs a process that is looked at rarely does not wait for its next look") {
+  auto db = process("db", {});
+  db->schedule = {.kind = Schedule::Kind::Cycles, .cycles = 100};
+  ProcessWorld world(rule_set({db, process("web", {missing_rule()}, {"db"})}, seconds{5}));
+  world.start();
+  world.run(seconds{12});
+  CHECK(world.programs.empty());
+  CHECK(said(world, RecordKind::JobHeld, "it depends on db, which is not running"));
+  world.bring_up("db");
+  world.run(seconds{11});
+  CHECK(world.programs == Programs{"start web"});
+}
