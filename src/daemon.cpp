@@ -187,14 +187,14 @@ void Daemon::perform(effect::CancelRun& effect) {  // of one of the two: the oth
 
 void Daemon::perform(effect::Exec& effect) {
   const Identity& identity = effect.command.identity;
-  actions_->start({.action = effect.action,
-                   .command = effect.command,
-                   .environment = effect.foreground
-                                      ? actions::foreground_environment(base_, identity, effect.cause->service,
-                                                                        ready_ ? paths_.notify : "")
-                                      : actions::action_environment(base_, identity, *effect.cause,
-                                                                    runtime::local_civil, effect.job != JobId{}),
-                   .foreground = effect.foreground});
+  actions_->start(
+      {.action = effect.action,
+       .command = effect.command,
+       .environment = effect.foreground
+                          ? actions::foreground_environment(base_, identity, effect.cause->service, hear_of_ready())
+                          : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil,
+                                                        effect.job != JobId{}),
+       .foreground = effect.foreground});
 }
 
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }
