@@ -191,15 +191,16 @@ void Daemon::perform(effect::CancelRun& effect) {  // of one of the two: the oth
 
 void Daemon::perform(effect::Exec& effect) {
   const Identity& identity = effect.command.identity;
-  actions_->start({.action = effect.action,
-                   .command = effect.command,
-                   .environment = effect.foreground
-                                      ? actions::foreground_environment(base_, identity, effect.cause->service,
-                                                                        ready_ ? paths_.notify : "")
-                                      : actions::action_environment(base_, identity, *effect.cause,
-                                                                    runtime::local_civil, effect.job != JobId{}, effect.action),
-                   .foreground = effect.foreground,
-                   .repeatable = effect.job != JobId{}});
+  const bool of_job = effect.job != JobId{};
+  actions_->start(
+      {.action = effect.action,
+       .command = effect.command,
+       .environment = effect.foreground
+                          ? actions::foreground_environment(base_, identity, effect.cause->service, hear_of_ready())
+                          : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job,
+                                                        effect.action),
+       .foreground = effect.foreground,
+       .repeatable = of_job});
 }
 
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }
