@@ -117,7 +117,7 @@ class ServicesAnswer : public Answer {
   Next pull(std::string& out, std::size_t budget) override {
     const Engine& engine = daemon_.engine;
     const Instant now = daemon_.now();
-    if (!begun_) out += header_line(verb_, view_daemon(engine, daemon_.version, now));
+    if (!begun_) out += answer_header(daemon_, verb_);
     begun_ = true;
     const ActionIndex actions = verb_ == Verb::Status ? index_actions(engine) : ActionIndex{};
     // Services that are not shown cost time too.
@@ -157,7 +157,7 @@ class ExplainAnswer : public Answer {
       : daemon_(daemon), reader_(reader), services_(std::move(services)), wake_(std::move(wake)) {}
 
   Next pull(std::string& out, std::size_t budget) override {
-    if (!begun_) out += header_line(Verb::Explain, view_daemon(daemon_.engine, daemon_.version, daemon_.now()));
+    if (!begun_) out += answer_header(daemon_, Verb::Explain);
     begun_ = true;
     while (next_ < services_.size()) {
       if (out.size() >= budget) return Next::More;
@@ -260,7 +260,7 @@ class HistoryAnswer : public Answer {
         query_(reader_.ask(what_, wake_)) {}
 
   Next pull(std::string& out, std::size_t budget) override {
-    if (!begun_) out += header_line(Verb::History, view_daemon(daemon_.engine, daemon_.version, daemon_.now()));
+    if (!begun_) out += answer_header(daemon_, Verb::History);
     begun_ = true;
     for (;;) {
       for (; next_ < records_.size(); ++next_) {
@@ -316,9 +316,7 @@ class HistoryAnswer : public Answer {
 struct Commands::Impl {
   explicit Impl(DaemonHooks hooks) : daemon(std::move(hooks)), reader(daemon.store) {}
 
-  [[nodiscard]] std::string header(Verb verb) const {
-    return header_line(verb, view_daemon(daemon.engine, daemon.version, daemon.now()));
-  }
+  [[nodiscard]] std::string header(Verb verb) const { return answer_header(daemon, verb); }
   /// Whether another may follow, be it the history or a program.
   [[nodiscard]] bool may_follow();
   std::unique_ptr<Answer> history(const Request& request, Wake wake);

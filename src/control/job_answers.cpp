@@ -12,14 +12,10 @@
 namespace healer::control {
 namespace {
 
-std::string header(const DaemonHooks& daemon, Verb verb) {
-  return header_line(verb, view_daemon(daemon.engine, daemon.version, daemon.now()));
-}
-
 class JobsAnswer : public Answer {
  public:
   explicit JobsAnswer(const DaemonHooks& daemon)
-      : header_(header(daemon, Verb::Jobs)), jobs_(view_jobs(daemon.engine, daemon.now())) {}
+      : header_(answer_header(daemon, Verb::Jobs)), jobs_(view_jobs(daemon.engine, daemon.now())) {}
 
   Next pull(std::string& out, std::size_t budget) override {
     out += std::exchange(header_, {});
@@ -45,7 +41,7 @@ class FollowAnswer : public Answer {
       : daemon_(daemon), reader_(reader), id_(id), held_(std::move(place)), wake_(std::move(wake)) {}
 
   Next pull(std::string& out, std::size_t budget) override {
-    if (!std::exchange(begun_, true)) out += header(daemon_, Verb::Follow);
+    if (!std::exchange(begun_, true)) out += answer_header(daemon_, Verb::Follow);
     while (out.size() < budget) {
       if (page_) {
         const auto text = page_->take();
@@ -96,6 +92,12 @@ class FollowAnswer : public Answer {
 };
 
 }  // namespace
+
+std::string answer_header(const DaemonHooks& daemon, Verb verb) {
+  DaemonView view = view_daemon(daemon.engine, daemon.version, daemon.now());
+  if (daemon.mail) view.mail = daemon.mail();
+  return header_line(verb, view);
+}
 
 std::unique_ptr<Answer> answer_jobs(const DaemonHooks& daemon) { return std::make_unique<JobsAnswer>(daemon); }
 

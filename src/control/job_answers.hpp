@@ -4,11 +4,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "control/commands.hpp"
 #include "control/output_reader.hpp"
 
 namespace healer::control {
+
+/// The first line of an answer.
+[[nodiscard]] std::string answer_header(const DaemonHooks& daemon, Verb verb);
 
 /// Everything that is under way now. Requires: `daemon` outlives the answer.
 [[nodiscard]] std::unique_ptr<Answer> answer_jobs(const DaemonHooks& daemon);

@@ -47,6 +47,14 @@ void fields(Walk walk, T& v) {
   walk("remedy", v.remedy);
 }
 
+template <typename Walk, Same<MailView> T>
+void fields(Walk walk, T& v) {
+  walk("waiting", v.waiting);
+  walk("since", v.since);
+  walk("error", v.error);
+  walk("error_since", v.error_since);
+}
+
 template <typename Walk, Same<DaemonView> T>
 void fields(Walk walk, T& v) {
   walk("version", v.version);
@@ -58,6 +66,7 @@ void fields(Walk walk, T& v) {
   walk("files", v.files);
   walk("shadow", v.shadow);
   walk("dry_run", v.dry_run);
+  walk("mail", v.mail);
 }
 
 template <typename Walk, Same<ServiceSummary> T>

@@ -106,6 +106,16 @@ struct Failure {
   bool operator==(const Failure&) const = default;
 };
 
+/// The mails that wait for a server.
+struct MailView {
+  std::uint64_t waiting = 0;
+  std::optional<WallTime> since;        ///< when what the oldest tells of happened
+  std::string error;                    ///< what the server said last, where it took no mail; or empty
+  std::optional<WallTime> error_since;  ///< when that was
+
+  bool operator==(const MailView&) const = default;
+};
+
 /// The daemon that answers: part of every header.
 struct DaemonView {
   std::string version;
@@ -117,6 +127,7 @@ struct DaemonView {
   std::vector<std::string> files;
   bool shadow = false;
   bool dry_run = false;
+  std::optional<MailView> mail;  ///< none: not known
 
   bool operator==(const DaemonView&) const = default;
 };
