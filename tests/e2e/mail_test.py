@@ -36,6 +36,42 @@ class Mail(mails.Receiving, support.Case):
         failed, well = "monit alert --  Status failed node", "monit alert --  Status succeeded node"
         self.assertEqual(self.subjects(), [failed, well, failed, well])
 
+    def test_the_death_of_healer_is_mailed_by_the_next(self):
+        _, port = self.sink()
+        check = self.statuses("check", [0])
+        daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert admin@localhost only on {{ instance }}\n"
+                            f'check program node with path "{check}"\n  if status != 0 then alert\n')
+        told = lambda: [mail.field("Description") for mail in self.mails()]  # noqa: E731
+        self.wait_for(lambda: len(told()) == 1 and self.runs("check") > 1, "the word of the start")
+        daemon.kill()
+        daemon.launch()
+        self.wait_for(lambda: len(told()) == 2, "the word of the death")
+        daemon.stop()
+        daemon.launch()
+        self.wait_for(lambda: len(told()) == 4, "the words of an orderly end and another start")
+        started = r"healer \S+ started"
+        self.assertRegex(told()[0], f"^{started}$")
+        self.assertRegex(told()[1], f"^{started}; the one before it died: its last record is of "
+                                    r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d \([\d.]+ m?s ago\)$")
+        self.assertEqual(told()[2], "healer stopped")
+        self.assertRegex(told()[3], f"^{started}$")
+        self.assertIn("the one before it died", daemon.ctl("history").stdout)
+
+    def test_the_status_says_what_mails_wait_and_why(self):
+        _, port = self.sink()
+        self.mode("refuse")
+        daemon = self.start(self.rules(port, [1, 1, 1, 1, 1, 0]))
+        mail = lambda: daemon.ask("status")["daemon"]["mail"]  # noqa: E731
+        self.assertEqual(mail(), {"waiting": 0, "since": None, "error": "", "error_since": None})
+        self.wait_for(lambda: mail()["waiting"] == 2 and mail()["error"], "mails that wait", detail=lambda: str(mail()))
+        self.assertIn("421", mail()["error"])
+        self.assertRegex(daemon.ctl("status").stdout, rf"\n2 mails wait, for .*; the mail server: 127.0.0.1:{port}: .*421")
+        self.mode("")
+        self.wait_for(lambda: mail() == {"waiting": 0, "since": None, "error": "", "error_since": None}, "them to be sent",
+                      detail=lambda: str(mail()))
+        self.assertNotIn("mails wait", daemon.ctl("status").stdout)
+        self.assertEqual(len(self.subjects()), 2)
+
     def test_a_password_is_nowhere_to_be_read(self):
         secret = "hunter2-not-to-be-seen"
         check = self.statuses("check", [1])
