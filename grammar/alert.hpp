@@ -31,8 +31,9 @@ struct mail_format    : seq<token<Kind::MailFormat>, format_block> {};
 struct reminder_count : number {};
 struct reminder       : seq<token<Kind::Reminder>, reminder_count, opt<cycle_word>> {};
 
-// Monit wants filter, format and reminder in this order.
-struct alert_option   : sor<event_filter, mail_format, reminder> {};
+// Monit wants filter, format and reminder in this order, and has no digest.
+struct digest         : extension<"'digest'", text<"digest">> {};
+struct alert_option   : sor<event_filter, mail_format, reminder, digest> {};
 struct alert          : seq<token<Kind::Alert>, mail_address, star<alert_option>> {};
 struct no_alert       : seq<token<Kind::NoAlert>, mail_address> {};
 // clang-format on

@@ -6,6 +6,19 @@
 
 namespace healer::grammar {
 
+/// Whether `stop signal` is healer's own here: Monit takes `signal` for the name of a stop program, up to a number.
+[[nodiscard]] inline bool is_stop_signal(const TokenInput& in) {
+  if (in.kind(1) != Kind::String || !iequals(in.text(1), "signal")) return false;
+  return in.is_foreground() || in.kind(2) == Kind::Number || in.kind(3) == Kind::Number;
+}
+
+/// Whether what comes is no more argument of a foreground process: it begins a line, or the statement `ready`.
+[[nodiscard]] inline bool ends_foreground_program(const TokenInput& in) {
+  if ((in.flags() & kFirstOfLine) != 0) return true;
+  return in.kind() == Kind::String && iequals(in.text(), "ready") && in.kind(1) == Kind::String &&
+         (iequals(in.text(1), "after") || iequals(in.text(1), "notify"));
+}
+
 // clang-format off
 struct service_name   : token<Kind::Name> { static constexpr std::string_view kExpected = "a name of the service"; };
 struct program_option : sor<uid_owner, gid_owner, timeout> {};
@@ -16,8 +29,14 @@ struct check_program  : seq<token<Kind::CheckProgram>, service_name, token<Kind:
 // check process NAME with pidfile PATH, check process NAME matching "REGEX"
 struct pid_file       : path_word {};
 struct process_pattern: token<Kind::String, Kind::Quoted, Kind::Address, Kind::Path> { static constexpr std::string_view kExpected = "a regular expression"; };
+
+// check process NAME with program "PROGRAM" [as uid U and gid G]: a foreground process
+struct foreground_program  : after_program<Kind::Command, Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = "'program \"...\"'"; };
+struct foreground_argument : seq<pegtl::not_at<ahead<ends_foreground_program>>, argument> {};
+struct foreground     : extension<"a program in place of a pid file", foreground_program, star<foreground_argument>, star<program_option>> {};
 struct check_process  : seq<token<Kind::CheckProcess>, service_name, sor<seq<token<Kind::PidFile, Kind::PathWord>, pid_file>,
-                                                                         seq<token<Kind::Match>, process_pattern>>> {};
+                                                                         seq<token<Kind::Match>, process_pattern>,
+                                                                         foreground>> {};
 
 // check system NAME
 struct check_system   : seq<token<Kind::CheckSystem>, service_name> {};
@@ -28,8 +47,18 @@ struct check          : sor<check_program, check_process, check_system> {};
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };
 struct assigned_other : token<Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = "a program in double quotes"; };
 struct assigned       : sor<assigned_command, extension<"a program after '=' that is not in double quotes", assigned_other>> {};
-struct service_program: seq<token<Kind::Start, Kind::Stop, Kind::Restart>, sor<seq<token<Kind::Equal>, assigned>, program_word>,
+struct service_program: seq<pegtl::not_at<ahead<is_stop_signal>>, token<Kind::Start, Kind::Stop, Kind::Restart>, sor<seq<token<Kind::Equal>, assigned>, program_word>,
                             star<argument>, star<program_option>> {};
+
+// stop signal TERM within 20 seconds, of a foreground process
+struct signal_name    : token<Kind::String, Kind::Quoted, Kind::Number, Kind::Stop> { static constexpr std::string_view kExpected = "a signal such as TERM"; };
+struct stop_within    : duration {};
+struct stop_signal    : extension<"'stop signal'", ahead<is_stop_signal>, token<Kind::Stop>, text<"signal">, signal_name, opt<stop_within>> {};
+
+// ready after 5 seconds, ready on notify within 30 seconds, of a foreground process
+struct ready_time     : duration {};
+struct ready_notify   : text<"notify"> {};
+struct ready          : extension<"'ready'", text<"ready">, sor<seq<text<"after">, ready_time>, seq<ready_notify, opt<ready_time>>>> {};
 
 // depends on A, B
 struct depended_name  : token<Kind::Name> { static constexpr std::string_view kExpected = "a name of a service"; };
@@ -49,7 +78,7 @@ struct mode           : seq<token<Kind::Mode>, mode_value> {};
 struct reboot_policy  : token<Kind::Start, Kind::NoStart, Kind::LastState> {};
 struct on_reboot      : seq<token<Kind::OnReboot>, reboot_policy> {};
 
-struct service_statement : sor<every, not_every, group, mode, on_reboot, service_program, depends> {};
+struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, service_program, depends> {};
 // clang-format on
 
 }  // namespace healer::grammar

@@ -13,6 +13,13 @@ using pegtl::seq;
 using pegtl::sor;
 using pegtl::star;
 
+/// Whether `ready` begins a statement of healer's own here and is no argument: where Monit has a syntax error.
+[[nodiscard]] inline bool is_ready_statement(const TokenInput& in) {
+  if (in.kind() != Kind::String || !iequals(in.text(), "ready") || in.kind(1) != Kind::String) return false;
+  if (iequals(in.text(1), "after")) return in.is_foreground() || in.kind(2) == Kind::Number;
+  return iequals(in.text(1), "notify") && (in.is_foreground() || in.kind(2) == Kind::Number);
+}
+
 // clang-format off
 struct number        : token<Kind::Number> {};
 struct cycle_word    : token<Kind::Cycle> {};
@@ -54,7 +61,8 @@ struct gid_owner     : seq<token<Kind::Gid>, owner_name> {};
 struct program_word  : token<Kind::Command, Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = "a program"; };
 struct argument_word : token<Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = ""; };
 struct argument_url  : token<Kind::Url> { static constexpr std::string_view kExpected = ""; };
-struct argument      : sor<argument_word, extension<"a URL without quotes as an argument", argument_url>> {};
+struct argument_text : sor<argument_word, extension<"a URL without quotes as an argument", argument_url>> {};
+struct argument      : seq<pegtl::not_at<ahead<is_ready_statement>>, argument_text> {};
 
 // for 3 cycles, 2 times within 5 cycles, for 90 seconds
 struct first_count   : number {};

@@ -2,9 +2,12 @@
 #include "grammar/errors.hpp"
 
 #include <algorithm>
+#include <bitset>
+#include <span>
 
 #include <spdlog/fmt/fmt.h>
 
+#include "grammar/tight.hpp"
 #include "util/text.hpp"
 
 namespace healer::grammar {
@@ -46,6 +49,81 @@ std::vector<std::string_view> noise_words() {
   for (const WordEntry& entry : kWords)
     if (entry.kind == Kind::Noise && entry.spelling.size() > 2) words.push_back(entry.spelling);
   return words;
+}
+
+/// Words that are written in other languages, or apart, and what they are here.
+struct Slip {
+  std::string_view written;
+  Kind expected;  ///< it counts only where this would have fitted
+  std::string_view meant;
+};
+constexpr Slip kSlips[] = {{"<>", Kind::Operator, "!="},
+                           {"=>", Kind::Operator, ">="},
+                           {"=<", Kind::Operator, "<="},
+                           {"!==", Kind::Operator, "!="},
+                           {"===", Kind::Operator, "="},
+                           {"load", Kind::LoadAverage, "loadavg"},
+                           {"loadaverage", Kind::LoadAverage, "loadavg"}};
+
+std::string_view slip(std::string_view written, const std::bitset<256>& allowed) {
+  const auto* found = std::ranges::find_if(kSlips, [&](const Slip& one) {
+    return iequals(one.written, written) && allowed.test(static_cast<std::size_t>(one.expected));
+  });
+  return found == std::end(kSlips) ? std::string_view{} : found->meant;
+}
+
+/// Two words that are one: `pid file`.
+std::string_view joined(const TokenStream& tokens, std::size_t first, std::span<const std::string_view> words) {
+  if (first + 1 >= tokens.kinds.size() || tokens.tokens[first + 1].kind == Kind::Quoted) return {};
+  const auto both = fmt::format("{}{}", tokens.text_of(first), tokens.text_of(first + 1));
+  const auto found = std::ranges::find_if(words, [&](std::string_view word) { return iequals(word, both); });
+  return found == words.end() ? std::string_view{} : *found;
+}
+
+/// `cpu(idle)`, `loadavg(10min)`: a part that there is not.
+std::string part(const TokenStream& tokens, std::size_t token) {
+  if (token == 0) return {};
+  const auto& before = tokens.tokens[token - 1];
+  const std::size_t end = before.offset + before.length;
+  if (tokens.text.substr(end, tokens.tokens[token].offset - end).find('(') == std::string_view::npos) return {};
+  if (before.kind == Kind::Cpu)
+    return "the parts are user, system, wait, nice, hardirq, softirq, steal, guest and guestnice; 'cpu' alone is all "
+           "but "
+           "idle and wait";
+  if (before.kind == Kind::LoadAverage) return "there are loadavg(1min), loadavg(5min) and loadavg(15min)";
+  return {};
+}
+
+/// `1 TB`, in one word or two.
+std::string terabytes(const TokenStream& tokens, std::size_t token, const std::bitset<256>& allowed) {
+  const auto parts = decimal_number(tokens.text_of(token));
+  const auto unit = parts ? parts->rest : tokens.text_of(token);
+  if (!iequals(unit, "TB") || !allowed.test(static_cast<std::size_t>(parts ? Kind::Number : Kind::SizeUnit))) return {};
+  return "the largest unit is GB: 1 TB is 1024 GB";
+}
+
+/// What a token is as a whole that people write though the language has it not.
+std::string habit(const TokenStream& tokens, std::size_t token, const Expectation& expectation,
+                  std::span<const std::string_view> candidates) {
+  const auto allowed = expectation.kinds | expectation.near;
+  const auto did_you_mean = [](std::string_view word) { return fmt::format("did you mean '{}'?", spelled(word)); };
+  const auto written = tokens.text_of(token);
+  if (const auto meant = slip(written, allowed); !meant.empty()) return did_you_mean(meant);
+  if (auto told = part(tokens, token); !told.empty()) return told;
+  if (auto told = terabytes(tokens, token, allowed); !told.empty()) return told;
+  if (const auto meant = joined(tokens, token, candidates); !meant.empty()) return did_you_mean(meant);
+  // cpu<>5%: Operator can stand only after a word, so what is before the sign decides.
+  if (const auto parts = tight_comparison(written); parts && !parts->operator_text.empty()) {
+    const auto meant = slip(parts->operator_text, std::bitset<256>{}.set());
+    if (!meant.empty() && (parts->left.empty() || kind_of_word(parts->left) != Kind::String))
+      return did_you_mean(meant);
+  }
+  // `set mail server`: healer's own `set mail` has taken the first word.
+  if (token > 0 && tokens.tokens[token - 1].kind == Kind::String) {
+    const auto both = fmt::format("{}{}", tokens.text_of(token - 1), written);
+    if (kind_of_word(both) != Kind::String) return did_you_mean(both);
+  }
+  return {};
 }
 
 /// What the writer may have meant by a token that does not fit, or nothing.
@@ -146,6 +224,8 @@ Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expecta
   }
 
   if (kind == Kind::End) return complaint;
+  complaint.remedy = habit(tokens, token, expectation, candidates(expectation));
+  if (!complaint.remedy.empty()) return complaint;
   if (const auto near = meant(tokens, token, expectation); !near.empty()) {
     complaint.remedy = fmt::format("did you mean '{}'?", spelled(near));
   } else if (!is_value(kind) && expectation.kinds.none() &&

@@ -141,7 +141,9 @@ class Lexer {
   void push(Kind kind, std::size_t begin, std::size_t end) {
     std::uint8_t flags = 0;
     if (!line_begun_) flags |= kFirstOfLine;
+    if (after_program_) flags |= kAfterProgram;
     line_begun_ = true;
+    after_program_ = false;
     out_.tokens.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint16_t>(end - begin), kind, flags});
     out_.kinds.push_back(static_cast<char>(kind));
   }
@@ -188,7 +190,8 @@ class Lexer {
     broken(begin, begin + 1, "unbalanced quotes: the text that begins here has no end",
            fmt::format("close it with {}", text()[begin]));
     // To find that a quote has no end the whole rest is read: what follows so many of them is no rules file.
-    at_ = ++unclosed_ < kMostUnclosed ? begin + 1 : text().size();
+    out_.is_whole = ++unclosed_ < kMostUnclosed;
+    at_ = out_.is_whole ? begin + 1 : text().size();
   }
 
   std::size_t address_end(std::size_t at) const {
@@ -295,6 +298,7 @@ class Lexer {
     if (entry.kind == Kind::Noise) {
       line_begun_ = true;
       at_ = end;
+      if (is_process_named() && iequals(text().substr(begin, end - begin), "program")) foreground_program();
       return;
     }
     switch (entry.follows) {
@@ -456,6 +460,18 @@ class Lexer {
     unclosed(begin);
   }
 
+  /// Whether a process was named and nothing came after its name: Monit takes no program there.
+  [[nodiscard]] bool is_process_named() const {
+    const auto count = out_.tokens.size();
+    return count >= 2 && out_.tokens[count - 1].kind == Kind::Name && out_.tokens[count - 2].kind == Kind::CheckProcess;
+  }
+
+  /// check process NAME with program "..."
+  void foreground_program() {
+    after_program_ = true;
+    command(skip(at_, is_blank), true);
+  }
+
   void assigned() {
     std::size_t at = skip(at_, is_blank);
     constexpr std::string_view kProgram = "program";
@@ -489,6 +505,7 @@ class Lexer {
   std::size_t at_ = 0;
   bool line_begun_ = false;
   bool in_program_ = false;
+  bool after_program_ = false;
   int unclosed_ = 0;
 };
 
@@ -532,10 +549,10 @@ std::string unquote(std::string_view written) {
   return replace_escapes(written.substr(1, written.size() - 2));
 }
 
-std::vector<std::string> split_command(std::string_view written) {
+std::vector<std::string_view> command_arguments(std::string_view written) {
   if (written.size() >= 2 && written.front() == '"' && written.back() == '"')
     written = written.substr(1, written.size() - 2);
-  std::vector<std::string> arguments;
+  std::vector<std::string_view> arguments;
   std::size_t at = 0;
   while (at < written.size()) {
     if (Lexer::is_argument_space(written[at]) || written[at] == '"') {
@@ -543,11 +560,18 @@ std::vector<std::string> split_command(std::string_view written) {
       continue;
     }
     const std::size_t end = Lexer::argument_end(written, at);
-    const auto argument = written.substr(at, end - at);
+    arguments.push_back(written.substr(at, end - at));
+    at = end;
+  }
+  return arguments;
+}
+
+std::vector<std::string> split_command(std::string_view written) {
+  std::vector<std::string> arguments;
+  for (const std::string_view argument : command_arguments(written)) {
     const bool single = argument.size() >= 2 && argument.front() == '\'' && argument.back() == '\'' &&
                         argument.find('\'', 1) == argument.size() - 1;
     arguments.push_back(single ? replace_escapes(argument.substr(1, argument.size() - 2)) : std::string(argument));
-    at = end;
   }
   return arguments;
 }

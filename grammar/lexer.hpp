@@ -25,9 +25,10 @@ struct Token {
 };
 
 /// Flags of a token.
-inline constexpr std::uint8_t kFirstOfLine = 1;  ///< nothing but white space stands before it on its line
-inline constexpr std::uint8_t kManyLines = 2;    ///< quoted text with a newline in it
-inline constexpr std::uint8_t kGenerous = 4;     ///< a name that Monit would cut otherwise, and so refuse
+inline constexpr std::uint8_t kFirstOfLine = 1;   ///< nothing but white space stands before it on its line
+inline constexpr std::uint8_t kManyLines = 2;     ///< quoted text with a newline in it
+inline constexpr std::uint8_t kGenerous = 4;      ///< a name that Monit would cut otherwise, and so refuse
+inline constexpr std::uint8_t kAfterProgram = 8;  ///< the noise word `program` stands between it and a process's name
 
 /// Why a token is Broken: one per such token, in their order.
 struct Fault {
@@ -43,6 +44,7 @@ struct TokenStream {
   std::vector<Token> tokens;
   std::string kinds;
   std::vector<Fault> faults;
+  bool is_whole = true;  ///< false: after so many faults the rest was not cut
 
   [[nodiscard]] std::string_view text_of(std::size_t token) const {
     return text.substr(tokens[token].offset, tokens[token].length);
@@ -55,8 +57,12 @@ struct TokenStream {
 /// What quoted or bare text says: without its quotes, and with \n, \r, \t, \\ and \0xHH of quoted text replaced.
 [[nodiscard]] std::string unquote(std::string_view written);
 
-/// Splits the text of a Command token, with or without its quotes, as Monit does at run time: blanks and newlines
-/// separate, '...' at the start of an argument is one argument, and nothing else is special.
+/// The arguments in the text of a Command token, with or without its quotes, as they are written. They are found as
+/// Monit does at run time: blanks and newlines separate, '...' at the start of an argument is one argument, and nothing
+/// else is special.
+[[nodiscard]] std::vector<std::string_view> command_arguments(std::string_view written);
+
+/// What these arguments say: without the quotes of '...', and with its escapes replaced.
 [[nodiscard]] std::vector<std::string> split_command(std::string_view written);
 
 /// Whether a character may stand in a bare word.

@@ -26,6 +26,12 @@ struct file_word      : token<Kind::PidFile, Kind::IdFile, Kind::StateFile> {};
 struct file_path      : path_word {};
 struct set_path       : seq<file_word, file_path> {};
 
+// set eventqueue basedir PATH slots 100
+struct queue_directory: path_word {};
+struct queue_slots    : number {};
+struct queue_size     : seq<token<Kind::Slots>, queue_slots> {};
+struct set_eventqueue : seq<token<Kind::EventQueue>, sor<seq<token<Kind::BaseDir>, queue_directory, opt<queue_size>>, queue_size>> {};
+
 // set limits { programOutput: 1 kB, networkTimeout: 5 s }
 struct size_unit      : token<Kind::SizeUnit> {};
 struct size_name      : token<Kind::SizeLimit> { static constexpr std::string_view kExpected = "the name of a limit"; };
@@ -106,6 +112,8 @@ struct count_polls    : text<"polls"> {};
 struct count_runs     : text<"runs"> {};
 struct set_counting   : extension<"set cycles count", token<Kind::Cycle>, token<Kind::Count>, sor<count_polls, count_runs>> {};
 struct set_settle     : extension<"set settle", text<"settle">, duration> {};
+struct mail_count     : number {};
+struct set_mail_limit : extension<"set mail limit", text<"mail">, text<"limit">, mail_count, opt<text<"mails", "mail">>, duration> {};
 struct socket_path    : path_word {};
 struct set_socket     : extension<"set control socket", text<"control">, text<"socket">, socket_path> {};
 // The names of variables may be words of the language (PATH).
@@ -115,7 +123,7 @@ struct set_environment: extension<"set environment", text<"environment">, variab
 
 struct set_statement  : seq<token<Kind::Set>, sor<set_daemon, set_log, set_path, set_limits, set_mailserver, set_mail_format, set_alert, set_onreboot,
                                                   set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_socket,
-                                                  set_environment>> {};
+                                                  set_environment, set_eventqueue, set_mail_limit>> {};
 
 struct include        : seq<token<Kind::Include>, token<Kind::Pattern>> {};
 // clang-format on

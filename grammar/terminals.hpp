@@ -21,17 +21,31 @@ class TokenInput : public pegtl::memory_input<pegtl::tracking_mode::lazy, pegtl:
  public:
   using Base = pegtl::memory_input<pegtl::tracking_mode::lazy, pegtl::eol::lf, const char*>;
 
-  TokenInput(const TokenStream& stream, std::size_t first)
-      : Base(stream.kinds.data() + first, stream.kinds.data() + stream.kinds.size(), ""), stream_(&stream) {}
+  /// `is_foreground`: the statements are of a foreground process, which Monit has not.
+  TokenInput(const TokenStream& stream, std::size_t first, bool is_foreground = false)
+      : Base(stream.kinds.data() + first, stream.kinds.data() + stream.kinds.size(), ""),
+        stream_(&stream),
+        is_foreground_(is_foreground) {}
 
   [[nodiscard]] const TokenStream& stream() const { return *stream_; }
   /// The index of the token that is next.
   [[nodiscard]] std::size_t index() const { return static_cast<std::size_t>(current() - stream_->kinds.data()); }
   [[nodiscard]] Kind kind() const { return empty() ? Kind::End : static_cast<Kind>(*current()); }
   [[nodiscard]] std::string_view text() const { return stream_->text_of(index()); }
+  [[nodiscard]] bool is_foreground() const { return is_foreground_; }
+  /// The token that comes so many after the next one.
+  [[nodiscard]] Kind kind(std::size_t ahead) const { return token(ahead).kind; }
+  [[nodiscard]] std::string_view text(std::size_t ahead) const { return stream_->text_of(place(ahead)); }
+  [[nodiscard]] std::uint8_t flags() const { return token(0).flags; }
 
  private:
+  [[nodiscard]] std::size_t place(std::size_t ahead) const {
+    return std::min(index() + ahead, stream_->tokens.size() - 1);
+  }
+  [[nodiscard]] const Token& token(std::size_t ahead) const { return stream_->tokens[place(ahead)]; }
+
   const TokenStream* stream_;
+  bool is_foreground_;
 };
 
 /// A text as a template parameter.
@@ -76,6 +90,29 @@ struct tight {
     in.bump(1);
     return true;
   }
+};
+
+/// One token of one of these kinds with the noise word `program` before it, right after the name of a process.
+template <Kind... Kinds>
+struct after_program {
+  using rule_t = typename pegtl::one<static_cast<char>(Kinds)...>::rule_t;
+  using subs_t = pegtl::empty_list;
+  static constexpr Kind kKinds[] = {Kinds...};
+
+  static bool match(TokenInput& in) {
+    if ((in.flags() & kAfterProgram) == 0 || ((in.kind() != Kinds) && ...)) return false;
+    in.bump(1);
+    return true;
+  }
+};
+
+/// Looks ahead and takes nothing.
+template <bool (*Test)(const TokenInput&)>
+struct ahead {
+  using rule_t = pegtl::success::rule_t;
+  using subs_t = pegtl::empty_list;
+
+  static bool match(const TokenInput& in) { return Test(in); }
 };
 
 /// What Monit refuses and healer understands: the rules, and what `--dialect monit` calls it.

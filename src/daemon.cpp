@@ -39,6 +39,7 @@
 #include "runtime/notify.hpp"
 #include "runtime/pid_file.hpp"
 #include "runtime/process_runner.hpp"
+#include "runtime/ready_socket.hpp"
 #include "runtime/spawner.hpp"
 #include "store/sqlite_store.hpp"
 
@@ -116,6 +117,7 @@ class Daemon : public EffectSink {
   std::unique_ptr<runtime::ProcessRunner> runs_;
   std::unique_ptr<runtime::Inspector> looks_;
   std::unique_ptr<runtime::ActionRunner> actions_;
+  std::unique_ptr<runtime::ReadySocket> ready_;
   std::unique_ptr<runtime::Mailer> mailer_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
@@ -168,7 +170,9 @@ void Daemon::handle(const Event& event) {
 
 void Daemon::perform(effect::StartRun& effect) {
   const auto& block = engine_->graph()->slots[effect.service.index()];
-  if (block->kind != ServiceKind::Program) return looks_->look(effect.service, effect.run, block);
+  if (block->kind != ServiceKind::Program) {
+    return looks_->look(effect.service, effect.run, block, {static_cast<pid_t>(effect.pid), effect.start_ticks});
+  }
   runs_->start({.service = effect.service,
                 .run = effect.run,
                 .block = block,
@@ -181,16 +185,22 @@ void Daemon::perform(effect::CancelRun& effect) {  // of one of the two: the oth
 }
 
 void Daemon::perform(effect::Exec& effect) {
-  std::vector<std::string> environment = actions::action_environment(base_, effect.command.identity, *effect.cause,
-                                                                     runtime::local_civil, effect.job != JobId{});
-  actions_->start({.action = effect.action, .command = effect.command, .environment = std::move(environment)});
+  const Identity& identity = effect.command.identity;
+  actions_->start({.action = effect.action,
+                   .command = effect.command,
+                   .environment = effect.foreground
+                                      ? actions::foreground_environment(base_, identity, effect.cause->service,
+                                                                        ready_ ? paths_.notify : "")
+                                      : actions::action_environment(base_, identity, *effect.cause,
+                                                                    runtime::local_civil, effect.job != JobId{}),
+                   .foreground = effect.foreground});
 }
 
-void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action); }
+void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }
 
 void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
 
-void Daemon::perform(effect::Adopt& effect) { actions_->adopt(effect.action); }
+void Daemon::perform(effect::Adopt& effect) { actions_->adopt(effect.action, effect.foreground); }
 
 void Daemon::perform(effect::Alert& effect) { mailer_->submit(std::move(effect)); }
 
@@ -364,6 +374,12 @@ void Daemon::open_shells(const Settings& settings) {
   actions_ = std::make_unique<runtime::ActionRunner>(loop_, *spawner_,
                                                      runtime::ActionRunner::Options{.directory = paths_.action_dir},
                                                      [this](const Event& event) { handle(event); });
+  auto ready = runtime::ReadySocket::open(loop_, paths_.notify, [this](pid_t sender) { actions_->told_ready(sender); });
+  if (ready) {
+    ready_ = std::move(*ready);
+  } else {
+    say(Severity::Warning, fmt::format("programs cannot say that they are ready: {}", ready.error().what));
+  }
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
   mailer_ =

@@ -52,6 +52,14 @@ std::vector<std::string> check_environment(const BaseEnvironment& base, const en
   return environment;
 }
 
+std::vector<std::string> foreground_environment(const BaseEnvironment& base, const engine::Identity& identity,
+                                                std::string_view service, std::string_view notify_socket) {
+  std::vector<std::string> environment = check_environment(base, identity, service);
+  set_both(environment, "HOST", base.host);
+  if (!notify_socket.empty()) set(environment, "NOTIFY_SOCKET", notify_socket);
+  return environment;
+}
+
 std::vector<std::string> action_environment(const BaseEnvironment& base, const engine::Identity& identity,
                                             const engine::effect::Cause& cause, const CivilClock& civil, bool of_job) {
   std::vector<std::string> environment = check_environment(base, identity, cause.service);

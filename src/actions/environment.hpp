@@ -30,6 +30,11 @@ struct BaseEnvironment {
 [[nodiscard]] std::vector<std::string> check_environment(const BaseEnvironment& base, const engine::Identity& identity,
                                                          std::string_view service);
 
+/// "NAME=value" texts of a foreground process: those of a check program, _HOST, and NOTIFY_SOCKET where there is one.
+[[nodiscard]] std::vector<std::string> foreground_environment(const BaseEnvironment& base,
+                                                              const engine::Identity& identity,
+                                                              std::string_view service, std::string_view notify_socket);
+
 /// "NAME=value" texts of the program of an action: also _EVENT, _DESCRIPTION, _DATE and _HOST of its cause, and
 /// _PROGRAM_STATUS, or of a process service _PROCESS_PID, _MEMORY, _CHILDREN and _CPU_PERCENT. What is not known of the
 /// process, or because it is gone, is not set, so that nobody's `kill $MONIT_PROCESS_PID` means everybody; only the

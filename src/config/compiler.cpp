@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Syntax to rules: what the engine reads. Nothing is judged here; the passes before have found no error.
 #include <algorithm>
+#include <csignal>
 #include <limits>
 #include <map>
 #include <utility>
@@ -53,6 +54,7 @@ engine::Recipient recipient(const AlertSyntax& alert) {
           .events = alert.negated && !alert.events.empty() ? ~named : named,
           .listed = !alert.negated && !alert.events.empty(),
           .reminder = bounded<std::uint16_t>(alert.reminder ? alert.reminder->value : 0),
+          .digest = alert.digest,
           .format = mail_format(alert.format)};
 }
 
@@ -100,6 +102,13 @@ class SettingsCompiler {
   }
   void operator()(const SetMailFormat& set) { settings_.mail.format = mail_format(set.format); }
   void operator()(const SetAlert& set) { settings_.mail.recipients.push_back(recipient(set.alert)); }
+  void operator()(const SetEventQueue& set) {
+    settings_.mail.queue_directory = set.directory ? set.directory->value : "";
+    settings_.mail.queue_slots = bounded<std::uint32_t>(set.slots ? set.slots->value : 0);
+  }
+  void operator()(const SetMailLimit& set) {
+    settings_.mail.limit = {.mails = bounded<std::uint32_t>(set.mails.value), .within = bounded(set.within.value)};
+  }
   void operator()(const SetEnvironment& set) {
     std::erase_if(settings_.environment, [&](const auto& known) { return known.first == set.name.value; });
     settings_.environment.emplace_back(set.name.value, set.value.value);
@@ -198,6 +207,7 @@ class ServiceCompiler {
         block_.kind = engine::ServiceKind::Process;
         if (check.pid_file) block_.process.pid_file = check.pid_file->value;
         if (check.pattern) block_.process.pattern = check.pattern->value;
+        if (check.foreground) block_.process.foreground = {.command = command(check.command), .stop = {}};
         break;
       case CheckSyntax::Kind::System: block_.kind = engine::ServiceKind::System; break;
     }
@@ -242,7 +252,7 @@ class ServiceCompiler {
       const CronReading reading = read_cron(every.cron->value);
       schedule.kind = every.negated ? engine::Schedule::Kind::NotCron : engine::Schedule::Kind::Cron;
       schedule.cron = reading.spec;
-      comes_alive_ = !every.negated && reading.comes_alive;
+      comes_alive_ = !every.negated && reading.comes_alive && !check_->foreground;
     } else if (every.cycles) {
       schedule.cycles = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(every.cycles->value, 1, kMaxEvery));
     }
@@ -330,7 +340,7 @@ class ServiceCompiler {
     rule.mode = changes ? engine::Mode::EachChange : content_only ? engine::Mode::EachMatch : engine::Mode::Latched;
     rule.tolerance = tolerance(syntax.tolerance);
     rule.action = action(syntax.action);
-    rule.dormant = !silences(check_->kind, programs_, syntax).empty();
+    rule.dormant = !silences(*check_, programs_, syntax).empty();
     if (syntax.recovery) {
       rule.recovery.tolerance = tolerance(syntax.recovery->tolerance);
       rule.recovery.action = action(syntax.recovery->action);
@@ -353,6 +363,14 @@ class ServiceCompiler {
       const std::string& name = names_.at(to_lower(word.value));
       if (std::ranges::find(block_.depends, name) == block_.depends.end()) block_.depends.push_back(name);
     }
+  }
+  void add(const StopSignalSyntax& syntax) {
+    block_.process.foreground->stop.push_back(
+        {.number = signal_number(syntax.signal.value).value_or(SIGTERM), .within = bounded(syntax.within->value)});
+  }
+  void add(const ReadySyntax& syntax) {
+    block_.process.foreground->ready_after = bounded(syntax.time->value);
+    block_.process.foreground->by_notice = syntax.by_notice;
   }
   void add(const EverySyntax&) {}
   void add(const AlertSyntax& alert) {

@@ -52,7 +52,8 @@ class Defaults {
     for (ServiceStatement& statement : check.statements)
       if (auto* program = std::get_if<ServiceProgramSyntax>(&statement))
         set_timeout(program->command, timeout_of(*program));
-    check.statements.reserve(check.statements.size() + 2);
+    check.statements.reserve(check.statements.size() + 4);
+    if (check.foreground) run_in_foreground(check);
     if (check.kind == CheckSyntax::Kind::Process && !tests_existence(check))
       check.statements.emplace_back(existence_rule(check.range));
     // Monit's old `mode manual` is: active, but as it was left.
@@ -62,6 +63,19 @@ class Defaults {
   }
 
  private:
+  /// How a foreground process is ended, and when it counts as ready.
+  void run_in_foreground(CheckSyntax& check) const {
+    if (!has<StopSignalSyntax>(check))
+      check.statements.emplace_back(StopSignalSyntax{.signal = {"TERM", check.range}, .range = check.range});
+    if (!has<ReadySyntax>(check)) check.statements.emplace_back(ReadySyntax{.range = check.range});
+    for (ServiceStatement& statement : check.statements) {
+      if (auto* stop = std::get_if<StopSignalSyntax>(&statement); stop != nullptr && !stop->within)
+        stop->within = {limits_.stop_timeout, stop->range};
+      if (auto* ready = std::get_if<ReadySyntax>(&statement); ready != nullptr && !ready->time)
+        ready->time = {ready->by_notice ? limits_.start_timeout : kReadyAfter, ready->range};
+    }
+  }
+
   /// A timeout of nothing would end every run at once.
   static void set_timeout(CommandSyntax& command, Duration timeout) {
     if (!command.timeout || command.timeout->value <= Duration{0})
@@ -78,6 +92,7 @@ class Defaults {
   }
 
   static constexpr std::uint64_t kSmtpPort = 25;
+  static constexpr Duration kReadyAfter = seconds{1};
 
   std::string on_reboot_ = "start";
   engine::Limits limits_;

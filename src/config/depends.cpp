@@ -2,6 +2,7 @@
 // Dependencies between services: of which nothing may be unknown, and none may come round to itself.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,10 @@ struct Node {
 
 class Dependencies {
  public:
-  Dependencies(const Document& document, Diagnostics& said) : said_(said), is_whole_(!has_errors(said)) {
+  Dependencies(const Document& document, Diagnostics& said) : said_(said), is_whole_(document.is_whole) {
+    for (const std::string& name : document.unknown) unknown_.insert(to_lower(name));
     for_each_check(document, [&](const CheckSyntax& check) {
-      by_name_.emplace(to_lower(check.name.value), nodes_.size());
+      if (!check.name.value.empty()) by_name_.emplace(to_lower(check.name.value), nodes_.size());
       nodes_.push_back({.check = &check, .edges = {}});
     });
   }
@@ -58,7 +60,7 @@ class Dependencies {
                      "take this away");
       return node.edges.push_back({found->second, name.range});
     }
-    if (!is_whole_) return;
+    if (!is_whole_ || unknown_.contains(to_lower(name.value))) return;
     std::vector<std::string_view> known;
     for (const auto& [other, index] : by_name_) known.push_back(other);
     const std::string_view near = nearest_word(name.value, known);
@@ -110,7 +112,8 @@ class Dependencies {
   Diagnostics& said_;
   std::vector<Node> nodes_;
   std::map<std::string, std::size_t> by_name_;
-  bool is_whole_ = true;  ///< no service is missing because it could not be read
+  std::set<std::string> unknown_;  ///< names of services that healer does not know
+  bool is_whole_ = true;           ///< no other service is missing
 };
 
 }  // namespace

@@ -47,7 +47,9 @@ class Gatherer {
   void add(const engine::Identity& identity) { all(identity.uid, identity.gid, identity.user, identity.home); }
   void add(const engine::Command& command) { all(command.arguments, command.identity, command.timeout); }
   void add(const engine::ProgramSpec& spec) { all(spec.command, spec.patterns, spec.output_limit); }
-  void add(const engine::ProcessSpec& spec) { all(spec.pid_file, spec.pattern); }
+  void add(const engine::StopSignal& signal) { all(signal.number, signal.within); }
+  void add(const engine::ForegroundSpec& spec) { all(spec.command, spec.stop, spec.ready_after, spec.by_notice); }
+  void add(const engine::ProcessSpec& spec) { all(spec.pid_file, spec.pattern, spec.foreground); }
   void add(const engine::StatusTest& test) { all('s', test.comparison, test.value); }
   void add(const engine::StatusChanged&) { add('c'); }
   void add(const engine::ContentTest& test) { all('m', test.pattern, test.negated); }
@@ -77,7 +79,8 @@ class Gatherer {
   }
   void add(const engine::MailFormat& format) { all(format.from, format.reply_to, format.subject, format.message); }
   void add(const engine::Recipient& recipient) {
-    all(recipient.address, recipient.events.to_string(), recipient.listed, recipient.reminder, recipient.format);
+    all(recipient.address, recipient.events.to_string(), recipient.listed, recipient.reminder, recipient.digest,
+        recipient.format);
   }
   void add(const engine::ServiceBlock& block) {
     all(block.name, block.kind, block.program, block.process, block.start, block.stop, block.restart, block.depends,

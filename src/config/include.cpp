@@ -54,13 +54,14 @@ class Reader {
              "the files whose names end in .rules are read, in the order of their names");
     for (const std::string& file : files) {
       read_file(file, nullptr);
-      continues_ = false;  // a file of the set begins afresh
+      before_ = Before::Nothing;  // a file of the set begins afresh
     }
   }
 
   /// Reads a file; `from` is the pattern that named it, null for a main file.
   void read_file(const std::string& path, const SourceRange* from) {
     const auto refuse = [&](DiagnosticSeverity severity, const std::string& message) {
+      if (severity == DiagnosticSeverity::Error) document_.is_whole = false;
       if (from != nullptr)
         report(said_, severity, *from, fmt::format("{} {}", in_quotes(path), message));
       else
@@ -83,20 +84,26 @@ class Reader {
     if (from != nullptr) document_.inclusions.push_back({.file = file, .by = *from});
     FileSyntax syntax = parse(file, sources_.at(file).text, said_);
     std::ranges::move(syntax.extensions, std::back_inserter(document_.extensions));
+    document_.is_whole = document_.is_whole && syntax.is_whole;
     for (Statement& statement : syntax.statements) std::visit([this](auto& node) { add(std::move(node)); }, statement);
     open_.pop_back();
   }
 
   void add(SetSyntax set) {
     document_.statements.emplace_back(std::move(set));
-    continues_ = false;
+    before_ = Before::Nothing;
   }
 
   void add(CheckSyntax check) {
     check.statements.shrink_to_fit();
     if (check.kind == CheckSyntax::Kind::System) expand_host(check.name.value);
     document_.statements.emplace_back(std::move(check));
-    continues_ = true;
+    before_ = Before::Service;
+  }
+
+  void add(UnknownCheckSyntax check) {
+    std::ranges::move(check.names, std::back_inserter(document_.unknown));
+    before_ = Before::UnknownService;
   }
 
   /// As in Monit, $HOST stands for the machine's name in names of systems, and in no other names.
@@ -109,9 +116,9 @@ class Reader {
   }
 
   void add(ContinuationSyntax more) {
-    if (!continues_) {
-      // After a broken `check` the parser has said what is wrong already.
-      if (!has_errors(said_))
+    if (before_ != Before::Service) {
+      // The parser has said already what is wrong with the service.
+      if (before_ == Before::Nothing)
         report(said_, DiagnosticSeverity::Error, more.range, "this belongs to a service, but none was begun before it",
                "begin one with 'check program NAME with path \"/path/of/program\"'");
       return;
@@ -124,6 +131,7 @@ class Reader {
     const std::string& pattern = include.pattern.value;
     const SourceRange& range = include.pattern.range;
     if (open_.size() >= kMaxDepth) {
+      document_.is_whole = false;
       report(said_, DiagnosticSeverity::Error, range, fmt::format("includes are nested more than {} deep", kMaxDepth));
       return;
     }
@@ -186,7 +194,7 @@ class Reader {
   Document document_;
   std::vector<std::string> open_;  ///< canonical paths of the files being read, the outermost first
   std::size_t bytes_ = 0;
-  bool continues_ = false;  ///< whether the last statement is a service that may go on
+  enum class Before : std::uint8_t { Nothing, Service, UnknownService } before_ = Before::Nothing;  ///< what may go on
 };
 
 }  // namespace

@@ -9,9 +9,11 @@
 
 #include "config/cron.hpp"
 #include "config/passes.hpp"
+#include "config/quantity.hpp"
 #include "config/rule_text.hpp"
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
+#include "engine/evaluate.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -20,6 +22,7 @@ namespace {
 constexpr std::uint64_t kMaxStatus = 255;
 constexpr std::uint64_t kMaxRepeat = 65535;
 constexpr std::uint64_t kMaxWindow = 64;
+constexpr double kWhole = 100;
 
 class Linter {
  public:
@@ -73,6 +76,11 @@ class Linter {
   void check(const SetSettle& set, const SourceRange& range) {
     only_last(settle_, range, "set settle");
     long_duration(set.settle);
+  }
+  void check(const SetEventQueue&, const SourceRange& range) { only_last(event_queue_, range, "set eventqueue"); }
+  void check(const SetMailLimit& set, const SourceRange& range) {
+    only_last(mail_limit_, range, "set mail limit");
+    long_duration(set.within);
   }
   void check(const SetEnvironment&, const SourceRange&) {}
   void check(const SetSwitch&, const SourceRange&) {}
@@ -132,9 +140,12 @@ class Linter {
     written_ = {};
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
       warn(check.name.range, "the name holds control characters");
+    ready_ = nullptr;
     timeout(check.command);
-    if (check.kind == CheckSyntax::Kind::Process && !tests_existence(check) && programs_.start == nullptr &&
-        programs_.restart == nullptr)
+    shell_signs(check.command);
+    for_each_started(check, [this](const CommandSyntax& command) { shell_signs(command); });
+    if (check.kind == CheckSyntax::Kind::Process && !check.foreground && !check.broken && !tests_existence(check) &&
+        programs_.start == nullptr && programs_.restart == nullptr)
       report(said_, DiagnosticSeverity::Note, check.range,
              fmt::format("{} has no start program: healer can only tell that it is gone", in_quotes(check.name.value)),
              "add one, or say what is to be done, as in 'if does not exist then alert'");
@@ -166,7 +177,7 @@ class Linter {
     if (!reading.never.empty())
       warn(every.cron->range, every.negated ? fmt::format("no {} matches: this leaves no time out", reading.never)
                                             : fmt::format("no {} matches: the service is never run", reading.never));
-    else if (reading.comes_alive && !every.negated)
+    else if (reading.comes_alive && !every.negated && !check_->foreground)
       warn(every.cron->range, "to Monit this schedule never matches: there the service is never run",
            dormant_hint("the rules of the service are"));
   }
@@ -180,10 +191,13 @@ class Linter {
 
   void statement(const IfSyntax& rule) {
     for (const TermSyntax& term : rule.condition)
-      if (const auto* status = std::get_if<StatusSyntax>(&term.test)) this->status(*status);
+      if (const auto* status = std::get_if<StatusSyntax>(&term.test))
+        this->status(*status);
+      else if (const auto* resource = std::get_if<ResourceSyntax>(&term.test))
+        percentage(*resource);
     action(rule.action, false);
     if (rule.recovery) action(rule.recovery->action, true);
-    for (const Silence& silence : silences(check_->kind, programs_, rule))
+    for (const Silence& silence : silences(*check_, programs_, rule))
       warn(silence.range, silence.message,
            silence.remedy + (silence.remedy.empty() ? "" : "; ") +
                dormant_hint(silence.is_by_quotes ? "till then the rule is" : "the rule is"));
@@ -204,6 +218,38 @@ class Linter {
          fmt::format("a status is at most {}: this is {} true", kMaxStatus, always ? "always" : "never"));
   }
 
+  /// A part of a whole that is held against more than all of it.
+  void percentage(const ResourceSyntax& test) {
+    if (check_->kind == CheckSyntax::Kind::Program) return;
+    const QuantityReading reading = read_quantity(check_->kind, test);
+    if (!reading.error.empty() || !is_part(reading.metric)) return;
+    const engine::Comparison op = comparison(test.comparison);
+    const auto of = [&](double measured) { return engine::compare(op, measured, reading.value); };
+    const bool most = of(kWhole);
+    if (of(0) != most || of(std::clamp(reading.value, 0.0, kWhole)) != most) return;
+    const bool is_own = reading.metric == engine::Metric::Cpu;
+    warn(test.number.range,
+         fmt::format("'{}' is between 0% and 100%: this is {} true", test.name.value, most ? "always" : "never"),
+         is_own ? "100% are all the cores that the process has threads for" : "");
+  }
+
+  /// Whether a quantity is a percentage of something that it is never more than.
+  static bool is_part(engine::Metric metric) {
+    using enum engine::Metric;
+    static constexpr std::array kParts{Cpu,        Memory,     SystemCpu, CpuUser,  CpuSystem,    CpuNice,      CpuWait,
+                                       CpuHardIrq, CpuSoftIrq, CpuSteal,  CpuGuest, CpuGuestNice, SystemMemory, Swap};
+    return std::ranges::find(kParts, metric) != kParts.end();
+  }
+
+  /// Monit passes them on like any argument, too; their writer thinks of a shell.
+  void shell_signs(const CommandSyntax& command) {
+    if (!command.shell_sign) return;
+    warn(command.shell_sign->range,
+         fmt::format("no shell reads this command: {} is passed to {} as an argument",
+                     in_quotes(command.shell_sign->value), in_quotes(command.arguments.front())),
+         "write \"/bin/sh -c 'COMMAND'\" for a command of the shell");
+  }
+
   void action(const ActionSyntax& action, bool is_recovery) {
     startable(action);
     if (action.command.timeout) long_duration(*action.command.timeout);
@@ -220,7 +266,7 @@ class Linter {
   void startable(const ActionSyntax& action) {
     const bool starts = action.kind == ActionSyntax::Kind::Start ||
                         (action.kind == ActionSyntax::Kind::Restart && programs_.restart == nullptr);
-    if (starts && programs_.start == nullptr)
+    if (starts && programs_.start == nullptr && !check_->foreground && !check_->broken)
       warn(action.range, fmt::format("{} has no start program: nothing can be started", in_quotes(check_->name.value)),
            "add one, as in start program = \"/path/of/program\"");
   }
@@ -285,6 +331,13 @@ class Linter {
       warn(program.command.range, "to Monit all of this is the name of a program: there nothing is run",
            "in double quotes it is a command to both; " + dormant_hint("till then the rules that need it are"));
   }
+  void statement(const StopSignalSyntax& stop) {
+    if (stop.within) long_duration(*stop.within);
+  }
+  void statement(const ReadySyntax& ready) {
+    only_last(ready_, ready.range, "ready");
+    if (ready.time) long_duration(*ready.time);
+  }
   void statement(const DependsSyntax&) {}
   void statement(const EverySyntax&) {}
   void statement(const GroupSyntax&) {}
@@ -305,6 +358,9 @@ class Linter {
   const SourceRange* log_ = nullptr;
   const SourceRange* mail_format_ = nullptr;
   const SourceRange* settle_ = nullptr;
+  const SourceRange* event_queue_ = nullptr;
+  const SourceRange* mail_limit_ = nullptr;
+  const SourceRange* ready_ = nullptr;  ///< of the service
   std::array<const SourceRange*, 4> paths_{};
   ServicePrograms programs_;
   std::array<const SourceRange*, 3> written_{};  ///< start, stop and restart program of the service

@@ -39,10 +39,10 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   Diagnostics& said = result.diagnostics;
   Document document = read_documents(path.string(), environment, result.sources, said);
   result.named = named_paths(document);
-  check_depends(document, said);
   check_trust(document, path.string(), environment, result.sources, said);
   check_dialect(document, options, said);
   validate(document, result.sources, said);
+  check_depends(document, said);
   lint(document, said);
   apply_defaults(document);
   const Lookups lookups = resolve(document, environment, said);

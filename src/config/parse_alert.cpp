@@ -19,7 +19,11 @@ void check_sender(Build& build, TokenRange at, const Word& sender) {
   const auto next = build.tokens.text.substr(sender.range.end, 1);
   const bool alone =
       !sender.value.empty() && sender.value.find_first_of(" \t") == std::string::npos && (next == "\n" || next == "}");
-  if (sender.value.find_first_of("@<") == std::string::npos && !alone)
+  // In <> it goes without '@', but not without a name right behind the '<'.
+  const std::size_t open = sender.value.find('<');
+  const bool is_named = open != std::string::npos && open + 1 < sender.value.size() &&
+                        std::string_view("> \t").find(sender.value[open + 1]) == std::string_view::npos;
+  if (sender.value.find('@') == std::string::npos && !is_named && !alone)
     build.complain(at, "this names no mail address", "write NAME <user@host> or user@host on the same line");
   if (sender.value.find('{') != std::string::npos)
     build.complain(at, "a mail address has no '{' in it", "write NAME <user@host> or user@host");

@@ -56,6 +56,15 @@ struct action<grammar::reminder> {
 };
 
 template <>
+struct action<grammar::digest> {
+  static void apply(const auto& in, Build& build, AlertScratch& scratch) {
+    note_extension<grammar::digest>(in, build);
+    if (std::exchange(scratch.alert.digest, true))
+      build.complain(matched(in, build), "'digest' is given twice", "keep one of them");
+  }
+};
+
+template <>
 struct action<grammar::mail_format> {
   static void apply(const auto& in, Build& build, AlertScratch& scratch) {
     scratch.alert.format = std::exchange(scratch.format, {});

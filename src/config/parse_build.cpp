@@ -33,22 +33,50 @@ bool has_space(std::string_view text) { return text.find_first_of(" \t\n") != st
 bool is_quoted(std::string_view written) { return written.front() == '"' || written.front() == '\''; }
 
 /// Text in quotes that Monit does not split, split as its writer meant it: "..." and '...' are one argument each.
-std::vector<std::string> split_quoted(std::string_view inside) {
-  std::vector<std::string> arguments;
+struct Argument {
+  std::string_view text;
+  bool is_quoted = false;
+};
+std::vector<Argument> split_quoted(std::string_view inside) {
+  std::vector<Argument> arguments;
   for (std::size_t at = 0; (at = inside.find_first_not_of(" \t\r\n", at)) != std::string_view::npos;) {
     if (inside[at] == '"' || inside[at] == '\'') {
       const std::size_t close = inside.find(inside[at], at + 1);
       if (close != std::string_view::npos) {
-        arguments.emplace_back(inside.substr(at + 1, close - at - 1));
+        arguments.push_back({inside.substr(at + 1, close - at - 1), true});
         at = close + 1;
         continue;
       }
     }
     const std::size_t end = std::min(inside.find_first_of(" \t\r\n", at), inside.size());
-    arguments.emplace_back(inside.substr(at, end - at));
+    arguments.push_back({inside.substr(at, end - at)});
     at = end;
   }
   return arguments;
+}
+
+/// `>`, `2>`, `2>&1`, `>/dev/null`; but not `>5` or `<a@b>`.
+bool is_redirection(std::string_view written) {
+  if (const std::size_t first = written.find_first_not_of("0123456789&"); first <= 1) written.remove_prefix(first);
+  const std::size_t end = std::min(written.find_first_not_of("<>"), written.size());
+  return end > 0 && (end == written.size() || written[end] == '/' || written[end] == '&');
+}
+
+/// Whether an argument is meant for a shell to read.
+bool is_shell_sign(std::string_view written) {
+  static constexpr std::string_view kSigns[] = {"&&", "||", "|", "|&", "&", ";", ";;"};
+  return std::ranges::find(kSigns, written) != std::end(kSigns) || is_redirection(written) ||
+         written.find('`') != std::string_view::npos || written.find("$(") != std::string_view::npos ||
+         (written.ends_with(';') && !written.ends_with("\\;"));
+}
+
+/// Programs that read such signs, or hand them to a shell.
+bool reads_shell_signs(std::string_view argument) {
+  static constexpr std::string_view kPrograms[] = {"sh",   "bash", "dash", "ash",  "zsh",     "ksh",     "mksh",
+                                                   "csh",  "tcsh", "fish", "ssh",  "busybox", "watch",   "su",
+                                                   "expr", "test", "[",    "find", "runuser", "parallel"};
+  const auto name = argument.substr(argument.rfind('/') + 1);
+  return std::ranges::find(kPrograms, name) != std::end(kPrograms);
 }
 
 }  // namespace
@@ -115,13 +143,18 @@ void Build::begin_command(std::size_t token) {
   const auto written = text(token);
   if (kind(token) == Kind::Command) {
     command.arguments = grammar::split_command(written);
+    for (const auto argument : grammar::command_arguments(written))
+      if (!argument.starts_with('\'')) note_shell_sign(argument);
     for (const auto& argument : command.arguments) warn_of_quotes(token, argument, "\"");
     return;
   }
   auto whole = grammar::unquote(written);
   if (is_quoted(written) && has_space(trim(whole))) {
     command.single_quoted_with_arguments = true;
-    command.arguments = split_quoted(std::string_view(written).substr(1, written.size() - 2));
+    for (const Argument& argument : split_quoted(written.substr(1, written.size() - 2))) {
+      command.arguments.emplace_back(argument.text);
+      if (!argument.is_quoted) note_shell_sign(argument.text);
+    }
   } else {
     command.arguments.push_back(std::move(whole));
   }
@@ -129,8 +162,17 @@ void Build::begin_command(std::size_t token) {
 
 void Build::add_argument(std::size_t token) {
   command.arguments.push_back(grammar::unquote(text(token)));
-  if (is_quoted(text(token))) warn_of_quotes(token, command.arguments.back(), "\"'");
+  if (is_quoted(text(token)))
+    warn_of_quotes(token, command.arguments.back(), "\"'");
+  else
+    note_shell_sign(text(token));
   command.range.end = range({token, token + 1}).end;
+}
+
+void Build::note_shell_sign(std::string_view written) {
+  if (command.shell_sign || !is_shell_sign(written)) return;
+  const auto begin = static_cast<std::uint32_t>(written.data() - tokens.text.data());
+  command.shell_sign = Word{std::string(written), {file, begin, begin + static_cast<std::uint32_t>(written.size())}};
 }
 
 void Build::warn_of_quotes(std::size_t token, std::string_view argument, std::string_view quotes) {
@@ -149,6 +191,7 @@ CommandSyntax Build::take_command() {
     complaints.push_back(
         {.range = command.range, .message = "a program is missing here", .remedy = "write its absolute path"});
   command_has_timeout = false;
+  if (std::ranges::any_of(command.arguments, reads_shell_signs)) command.shell_sign.reset();
   return std::exchange(command, {});
 }
 

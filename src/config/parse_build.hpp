@@ -59,6 +59,8 @@ struct Build {
   void begin_command(std::size_t token);
   void add_argument(std::size_t token);
   [[nodiscard]] CommandSyntax take_command();
+  /// Remembers an argument without quotes that is meant for a shell.
+  void note_shell_sign(std::string_view written);
   void warn_of_quotes(std::size_t token, std::string_view argument, std::string_view quotes);
 };
 

@@ -13,6 +13,8 @@ using grammar::Kind;
 struct CheckScratch {
   CheckSyntax check;
   EverySyntax every;
+  StopSignalSyntax stop_signal;
+  ReadySyntax ready;
   ServiceStatement statement;
 };
 
@@ -50,6 +52,61 @@ struct action<grammar::assigned_other> {
   static void apply(const auto& in, Build& build, CheckScratch&) {
     build.begin_command(matched(in, build).begin);
     build.command.single_quoted_with_arguments = false;  // to Monit this is no program at all
+  }
+};
+
+template <>
+struct action<grammar::foreground_program> : action<grammar::assigned_other> {};
+
+template <>
+struct action<grammar::foreground> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    note_extension<grammar::foreground>(in, build);
+    scratch.check.foreground = true;
+  }
+};
+
+template <>
+struct action<grammar::signal_name> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.stop_signal.signal = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::stop_within> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.stop_signal.within = build.duration(matched(in, build));
+  }
+};
+
+template <>
+struct action<grammar::stop_signal> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    note_extension<grammar::stop_signal>(in, build);
+    scratch.stop_signal.range = build.range(matched(in, build));
+    scratch.statement = std::move(scratch.stop_signal);
+  }
+};
+
+template <>
+struct action<grammar::ready_notify> {
+  static void apply(const auto&, Build&, CheckScratch& scratch) { scratch.ready.by_notice = true; }
+};
+
+template <>
+struct action<grammar::ready_time> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.ready.time = build.duration(matched(in, build));
+  }
+};
+
+template <>
+struct action<grammar::ready> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    note_extension<grammar::ready>(in, build);
+    scratch.ready.range = build.range(matched(in, build));
+    scratch.statement = scratch.ready;
   }
 };
 
@@ -154,7 +211,10 @@ bool parse_check(grammar::TokenInput& in, Build& build, CheckSyntax& out) {
   if (!match<grammar::check>(in, build, scratch)) return false;
   out = std::move(scratch.check);
   switch (build.kind(begin)) {
-    case Kind::CheckProcess: out.kind = CheckSyntax::Kind::Process; break;
+    case Kind::CheckProcess:
+      out.kind = CheckSyntax::Kind::Process;
+      if (out.foreground) out.command = build.take_command();
+      break;
     case Kind::CheckSystem: out.kind = CheckSyntax::Kind::System; break;
     default: out.command = build.take_command();
   }

@@ -20,6 +20,8 @@ struct SetScratch : AlertScratch {
   SetDaemon daemon;
   SetLog log;
   SetLimits limits;
+  SetEventQueue queue;
+  Number mail_count;
   TlsSyntax tls;
   std::size_t option_name = 0;  ///< token: of a limit or a TLS option
   SetMailServer mail;
@@ -128,6 +130,44 @@ struct action<grammar::set_socket> {
   static void apply(const auto& in, Build& build, SetScratch& scratch) {
     note_extension<grammar::set_socket>(in, build);
     scratch.statement = SetPath{SetPath::Kind::ControlSocket, build.word(matched(in, build).end - 1)};
+  }
+};
+
+// ---- event queue, mail limit
+
+template <>
+struct action<grammar::queue_directory> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.queue.directory = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::queue_slots> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.queue.slots = build.number(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::set_eventqueue> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = std::move(scratch.queue); }
+};
+
+template <>
+struct action<grammar::mail_count> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.mail_count = build.number(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::set_mail_limit> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_mail_limit>(in, build);
+    const auto at = matched(in, build);
+    const bool tight = grammar::is_tight_duration(build.text(at.end - 1));
+    scratch.statement = SetMailLimit{scratch.mail_count, build.duration({at.end - (tight ? 1 : 2), at.end})};
   }
 };
 

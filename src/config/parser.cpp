@@ -3,6 +3,7 @@
 #include "config/parser.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <ranges>
@@ -70,6 +71,7 @@ class Parser {
       begin_ = at_;
       statement();
     }
+    if (errors_ >= kMostErrors || fresh_starts_ >= kMostFreshStarts || !stream_.is_whole) out_.is_whole = false;
     return std::move(out_);
   }
 
@@ -77,6 +79,12 @@ class Parser {
   [[nodiscard]] Kind kind(std::size_t ahead = 0) const {
     const std::size_t token = at_ + ahead;
     return token < stream_.tokens.size() ? stream_.tokens[token].kind : Kind::End;
+  }
+
+  /// The flags of the token that comes so many after the present one.
+  [[nodiscard]] std::uint8_t flags(std::size_t ahead) const {
+    const std::size_t token = at_ + ahead;
+    return token < stream_.tokens.size() ? stream_.tokens[token].flags : std::uint8_t{0};
   }
 
   void statement() {
@@ -111,7 +119,6 @@ class Parser {
     switch (kind) {
       case Kind::Httpd: return "set httpd";
       case Kind::Mmonit: return "set mmonit";
-      case Kind::EventQueue: return "set eventqueue";
       case Kind::Ssl: return "set ssl";
       case Kind::Fips: return "set fips";
       case Kind::ExpectBuffer: return "set expectbuffer";
@@ -121,7 +128,9 @@ class Parser {
 
   void include() {
     // Like Monit's, it may stand within a service, whose statements go on after it.
+    const bool is_foreground = is_foreground_;
     begin_file_statement(Service::Possible);
+    is_foreground_ = is_foreground;  // which Monit refuses, whatever the other file begins
     after_include_ = true;
     const auto word = build_.range({at_, at_ + 1});
     ++at_;
@@ -143,12 +152,33 @@ class Parser {
   void check() {
     begin_file_statement(Service::Open);
     CheckSyntax syntax;
-    if (!attempt([&](TokenInput& in) { return parsing::parse_check(in, build_, syntax); })) {
-      broken_service_ = true;
-      return failed();
+    const bool names_program = (flags(2) & grammar::kAfterProgram) != 0;
+    const bool is_right = attempt([&](TokenInput& in) { return parsing::parse_check(in, build_, syntax); });
+    if (!is_right) {
+      syntax = broken_check(kind(), at_ + 1);
+      if (syntax.name.value.empty()) out_.is_whole = false;
     }
+    is_foreground_ = is_right ? syntax.foreground : names_program;
+    begin_service(std::move(syntax));
+    if (!is_right) failed();
+  }
+
+  void begin_service(CheckSyntax&& syntax) {
     out_.statements.emplace_back(std::move(syntax));
     target_ = &std::get<CheckSyntax>(out_.statements.back()).statements;
+  }
+
+  /// What can be told of a service whose header has an error, so that its statements are looked at all the same.
+  [[nodiscard]] CheckSyntax broken_check(Kind check, std::size_t name) const {
+    CheckSyntax syntax;
+    syntax.kind = check == Kind::CheckProgram   ? CheckSyntax::Kind::Program
+                  : check == Kind::CheckProcess ? CheckSyntax::Kind::Process
+                                                : CheckSyntax::Kind::System;
+    syntax.broken = true;
+    syntax.range = build_.range({at_, at_ + 1});
+    syntax.name.range = syntax.range;
+    if (check == kind() ? kind(1) == Kind::Name : kind(name - at_) != Kind::End) syntax.name = build_.word(name);
+    return syntax;
   }
 
   void other_check() {
@@ -156,6 +186,7 @@ class Parser {
     const auto written = build_.text(at_);
     const auto type = trim(written.substr(written.find_last_of(" \t")));
     unsupported({at_, at_ + 1}, fmt::format("check {}", to_lower(type)));
+    unknown_check({at_ + 1});
     skip_to_statement();
   }
 
@@ -163,21 +194,43 @@ class Parser {
   [[nodiscard]] bool is_wrong_type() const {
     const Kind after_name = kind(2);
     return iequals(trim(build_.text(at_)), "check") && after_name != Kind::PidFile && after_name != Kind::PathWord &&
-           after_name != Kind::Match;
+           after_name != Kind::Match && (flags(2) & grammar::kAfterProgram) == 0;
   }
 
   void wrong_type() {
     begin_file_statement(Service::None);
-    report_wrong_type();
+    if (kind(1) != Kind::Name) {
+      build_.expectation.reach(at_ + 1);
+      error_at(at_ + 1, {grammar::unexpected(stream_, at_ + 1) + ", expected a kind of check and a name",
+                         "write check program NAME with path \"...\""});
+      out_.is_whole = false;
+      return skip_to_statement();
+    }
+    const auto meant = report_wrong_type();
+    const Kind type = grammar::kind_of_word(fmt::format("check\t{}", meant));
+    if (!meant.empty() && parsed_check(type)) {
+      service_ = Service::Open;
+      begin_service(broken_check(type, at_ + 2));
+      return skip_to_service_statement();
+    }
+    unknown_check({at_ + 1, at_ + 2});
     skip_to_statement();
   }
 
-  void report_wrong_type() {
-    if (kind(1) != Kind::Name) {
-      build_.expectation.reach(at_ + 1);
-      return error_at(at_ + 1, {grammar::unexpected(stream_, at_ + 1) + ", expected a kind of check and a name",
-                                "write check program NAME with path \"...\""});
-    }
+  static bool parsed_check(Kind kind) {
+    return kind == Kind::CheckProgram || kind == Kind::CheckProcess || kind == Kind::CheckSystem;
+  }
+
+  /// A service that is not known has one of these tokens for its name.
+  void unknown_check(std::initializer_list<std::size_t> tokens) {
+    UnknownCheckSyntax check;
+    for (const std::size_t token : tokens)
+      if (token < stream_.tokens.size()) check.names.push_back(build_.word(token).value);
+    out_.statements.emplace_back(std::move(check));
+  }
+
+  /// Returns the kind that was meant, where one is near.
+  std::string_view report_wrong_type() {
     static constexpr std::string_view kTypes[] = {"process", "file",   "directory", "filesystem", "fifo",
                                                   "host",    "system", "program",   "network",    "device"};
     const auto word = build_.text(at_ + 1);
@@ -187,6 +240,7 @@ class Parser {
         {fmt::format("'{}' is not a kind of check", printable(word.substr(0, 40))),
          near.empty() ? "the kinds are process, file, directory, filesystem, fifo, host, system, program and network"
                       : fmt::format("did you mean '{}'?", near)});
+    return near;
   }
 
   // ---- statements of a service
@@ -220,14 +274,19 @@ class Parser {
         if (!attempt([&](TokenInput& in) { return parsing::parse_service_statement(in, build_, syntax); }))
           return failed();
         break;
-      default: return stray();
+      default:
+        if (!is_own_statement()) return stray();
+        if (!attempt([&](TokenInput& in) { return parsing::parse_service_statement(in, build_, syntax); }))
+          return failed();
     }
     add(std::move(syntax));
   }
 
+  /// A statement that begins with a word of healer's own.
+  [[nodiscard]] bool is_own_statement() const { return kind() == Kind::String && iequals(build_.text(at_), "ready"); }
+
   void add(ServiceStatement&& syntax) {
     after_include_ = false;
-    if (broken_service_) return;
     if (target_ == nullptr) {
       const auto range = build_.range({begin_, at_});
       out_.statements.emplace_back(ContinuationSyntax{.statements = {}, .range = range});
@@ -302,6 +361,7 @@ class Parser {
       if (begins_statement(one) || (service_ == Service::Open && begins_service_statement(one)))
         expectation.near.set(k);
     }
+    if (service_ == Service::Open) expectation.add_near_text("ready");
     failed();
   }
 
@@ -310,7 +370,7 @@ class Parser {
     const std::size_t token = std::max(build_.expectation.furthest, at_);
     if (const auto quote = suspicious_quote(token); quote && fresh_starts_ < kMostFreshStarts)
       return fresh_start(*quote);
-    if (swallowed_word(token)) return;
+    if (swallowed_word(token) || unquoted_program()) return;
     if (stream_.tokens[token].kind == Kind::Include) {
       unsupported_include(token);
       at_ = token + (kind(token + 1 - at_) == Kind::Pattern ? 2 : 1);
@@ -339,6 +399,30 @@ class Parser {
     recover();
     return true;
   }
+
+  /// `start program = /x start`: the argument of a program without quotes begins a statement of its own, which fails.
+  bool unquoted_program() {
+    if (begin_ == kNothing || begin_ == 0 || begin_ >= stream_.tokens.size()) return false;
+    const auto starts_line = [this](std::size_t token) {
+      return (stream_.tokens[token].flags & grammar::kFirstOfLine) != 0;
+    };
+    if (starts_line(begin_) || !is_program_word(stream_.tokens[begin_].kind)) return false;
+    std::size_t first = begin_;
+    while (first > 0 && !starts_line(first)) --first;
+    if (!is_program_word(stream_.tokens[first].kind)) return false;
+    const std::size_t program = first + (stream_.tokens[first + 1].kind == Kind::Equal ? 2 : 1);
+    if (program + 1 != begin_ || stream_.tokens[program].kind != Kind::Path) return false;
+    const auto written = stream_.text_of(program);
+    if (written.starts_with('"') || written.starts_with('\'')) return false;
+    error_at(begin_, {grammar::unexpected(stream_, begin_) + ", expected another statement",
+                      fmt::format("put a program and its arguments in double quotes: \"{} {}\"", written,
+                                  build_.text(begin_))});
+    at_ = begin_ + 1;
+    recover();
+    return true;
+  }
+
+  static bool is_program_word(Kind kind) { return kind == Kind::Start || kind == Kind::Stop || kind == Kind::Restart; }
 
   /// Text in quotes that holds the beginning of another statement, shortly before an error: its closing quote is
   /// missing. From there on inside and outside change places, so the first of a chain of such texts is the one.
@@ -436,7 +520,7 @@ class Parser {
   /// Runs a statement group at the current token; takes over what it has noted where it matches.
   template <typename Group>
   bool attempt(Group group) {
-    TokenInput in(stream_, at_);
+    TokenInput in(stream_, at_, is_foreground_);
     if (!group(in)) return false;
     at_ = in.index();
     for (auto token = begin_; token < at_; ++token)
@@ -450,7 +534,7 @@ class Parser {
   void begin_file_statement(Service service) {
     after_include_ = false;
     service_ = service;
-    broken_service_ = false;
+    is_foreground_ = false;
     target_ = nullptr;
   }
 
@@ -463,7 +547,7 @@ class Parser {
   std::size_t begin_ = 0;  ///< token: where the statement under way begins
   Service service_ = Service::Possible;
   bool after_include_ = false;
-  bool broken_service_ = false;                      ///< its header had an error: its statements are only looked at
+  bool is_foreground_ = false;                       ///< the service is a foreground process
   std::vector<ServiceStatement>* target_ = nullptr;  ///< where they go; a new continuation where null
   std::size_t errors_ = 0;
   int fresh_starts_ = 0;

@@ -29,7 +29,9 @@ struct Document {
   std::vector<Statement> statements;
   std::vector<Extension> extensions;
   std::vector<Inclusion> inclusions;
-  std::string directory;  ///< where the rules are a directory's *.rules: its path; else empty
+  std::vector<std::string> unknown;  ///< names of services that healer does not know
+  bool is_whole = true;              ///< false: there may be services that were not found
+  std::string directory;             ///< where the rules are a directory's *.rules: its path; else empty
 };
 
 /// Calls `visit(check)` for every service of the document (const or not).
@@ -74,8 +76,7 @@ struct Lookups {
 /// --dialect monit: everything that only healer understands is an error. The only reader of `monit_dialect`.
 void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& said);
 
-/// Dependencies on services that are not there, and circles of them: errors. Requires: nothing has been said but by the
-/// parser.
+/// Dependencies on services that are not there, and circles of them: errors.
 void check_depends(const Document& document, Diagnostics& said);
 
 /// Values that cannot be: errors.

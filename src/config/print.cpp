@@ -36,6 +36,7 @@ std::string recipient_text(const engine::Recipient& recipient, std::string_view 
   std::string text = fmt::format("alert {}{}", recipient.address, events_text(recipient.events));
   if (const std::string format = format_text(recipient.format, indent); !format.empty()) text += " with " + format;
   if (recipient.reminder > 0) text += fmt::format(" with reminder on {} cycles", recipient.reminder);
+  if (recipient.digest) text += " digest";
   return text;
 }
 
@@ -124,6 +125,12 @@ class Printer {
       if (!mail.servers[i].password.empty()) line("  # with a password that is not shown");
     }
     if (const std::string format = format_text(mail.format, ""); !format.empty()) line("set " + format);
+    if (!mail.queue_directory.empty() || mail.queue_slots > 0)
+      line("set eventqueue" + (mail.queue_directory.empty() ? "" : " basedir " + written_word(mail.queue_directory)) +
+           (mail.queue_slots == 0 ? "" : fmt::format(" slots {}", mail.queue_slots)));
+    if (mail.limit)
+      line(fmt::format("set mail limit {} mail{} within {}", mail.limit->mails, mail.limit->mails == 1 ? "" : "s",
+                       written(mail.limit->within)));
     for (const engine::Recipient& recipient : mail.recipients) line("set " + recipient_text(recipient, ""));
   }
 
@@ -150,6 +157,7 @@ class Printer {
 
   void print(const engine::ServiceBlock& block, const engine::Settings& settings) {
     line(header(block));
+    if (block.foreground()) foreground(*block.process.foreground);
     command("start", block.start);
     command("stop", block.stop);
     command("restart", block.restart);
@@ -176,6 +184,8 @@ class Printer {
       case engine::ServiceKind::Program:
         return fmt::format("check program {} with path {}", name, command_text(block.program.command));
       case engine::ServiceKind::Process:
+        if (block.foreground())
+          return fmt::format("check process {} with program {}", name, program_text(block.process.foreground->command));
         return block.process.pid_file.empty()
                    ? fmt::format("check process {} matching {}", name, written_text(block.process.pattern))
                    : fmt::format("check process {} with pidfile {}", name, written_word(block.process.pid_file));
@@ -188,8 +198,18 @@ class Printer {
     if (command) line(fmt::format("  {} program = {}", what, command_text(*command)));
   }
 
+  void foreground(const engine::ForegroundSpec& spec) {
+    for (const engine::StopSignal& signal : spec.stop)
+      line(fmt::format("  stop signal {} within {}", signal_name(signal.number), written(signal.within)));
+    line(fmt::format("  ready {} {}", spec.by_notice ? "on notify within" : "after", written(spec.ready_after)));
+  }
+
+  static std::string program_text(const engine::Command& command) {
+    return written(command.arguments) + identity(command.identity);
+  }
+
   static std::string command_text(const engine::Command& command) {
-    return written(command.arguments) + identity(command.identity) + " timeout " + written(command.timeout);
+    return program_text(command) + " timeout " + written(command.timeout);
   }
 
   static std::string identity(const engine::Identity& identity) {

@@ -28,10 +28,11 @@ class Resolver {
   Resolver(const Environment& environment, Diagnostics& said) : environment_(environment), said_(said) {}
 
   void service(const CheckSyntax& check) {
-    if (check.kind == CheckSyntax::Kind::Program) {
+    if (check.kind == CheckSyntax::Kind::Program)
       program(check.command, DiagnosticSeverity::Error, "a check needs its program in place");
-      identity(check.command);
-    }
+    if (check.foreground)
+      program(check.command, DiagnosticSeverity::Error, "a process that healer runs needs its program in place");
+    identity(check.command);
     for_each_started(check, [this](const CommandSyntax& command) {
       program(command, DiagnosticSeverity::Warning, "until it is in place the action fails");
       identity(command);

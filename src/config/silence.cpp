@@ -81,8 +81,10 @@ bool stands_in_row(const IfSyntax& rule) {
   });
 }
 
-std::vector<Silence> silences(CheckSyntax::Kind kind, const ServicePrograms& programs, const IfSyntax& rule) {
-  return Silences(kind, programs).of(rule);
+std::vector<Silence> silences(const CheckSyntax& check, const ServicePrograms& programs, const IfSyntax& rule) {
+  // A foreground process is nothing that Monit knows, and a broken one may be.
+  if (check.foreground || check.broken) return {};
+  return Silences(check.kind, programs).of(rule);
 }
 
 ServicePrograms programs_of(const CheckSyntax& check) {

@@ -25,7 +25,8 @@ struct Silence {
   std::string remedy;         ///< what else there is to say; may be empty
   bool is_by_quotes = false;  ///< other quotes would wake it
 };
-[[nodiscard]] std::vector<Silence> silences(CheckSyntax::Kind kind, const ServicePrograms& programs,
+/// `programs` are those of `check`.
+[[nodiscard]] std::vector<Silence> silences(const CheckSyntax& check, const ServicePrograms& programs,
                                             const IfSyntax& rule);
 
 /// Conditions are lists: an error, but a warning where Monit takes the rule.

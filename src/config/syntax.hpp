@@ -42,7 +42,8 @@ struct CommandSyntax {
   std::optional<Word> gid;
   std::optional<Located<Duration>> timeout;
   bool single_quoted_with_arguments =
-      false;  ///< Monit takes the whole text as the program's name (facts 1.1, quote trap 1)
+      false;                       ///< Monit takes the whole text as the program's name (facts 1.1, quote trap 1)
+  std::optional<Word> shell_sign;  ///< the first argument that is meant for a shell, though none reads it: "&&"
 };
 
 enum class ComparisonWord : std::uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
@@ -140,6 +141,7 @@ struct AlertSyntax {
   bool negated = false;      ///< `not on { ... }`
   std::vector<Word> events;  ///< empty: all
   std::optional<Number> reminder;
+  bool digest = false;
   MailFormatSyntax format;
   SourceRange range;
 };
@@ -164,16 +166,31 @@ struct ServiceProgramSyntax {
 struct DependsSyntax {
   std::vector<Word> names;
 };
+/// `stop signal TERM within 20 seconds`.
+struct StopSignalSyntax {
+  Word signal;  ///< name, with or without SIG, or number
+  std::optional<Located<Duration>> within;
+  SourceRange range;
+};
+/// `ready after 5 seconds`, `ready on notify within 30 seconds`.
+struct ReadySyntax {
+  bool by_notice = false;
+  std::optional<Located<Duration>> time;
+  SourceRange range;
+};
 
-using ServiceStatement = std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax,
-                                      OnRebootSyntax, ServiceProgramSyntax, DependsSyntax>;
+using ServiceStatement =
+    std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax, OnRebootSyntax,
+                 ServiceProgramSyntax, DependsSyntax, StopSignalSyntax, ReadySyntax>;
 
 struct CheckSyntax {
   enum class Kind : std::uint8_t { Program, Process, System } kind = Kind::Program;
   Word name;
-  CommandSyntax command;         ///< Program
-  std::optional<Word> pid_file;  ///< Process: this or the pattern
+  CommandSyntax command;         ///< Program; Process: of a foreground process
+  std::optional<Word> pid_file;  ///< Process: this, the pattern or a program
   std::optional<Word> pattern;   ///< Process
+  bool foreground = false;       ///< Process: healer runs the program itself
+  bool broken = false;           ///< the header had an error: what is missing above may be in it, the name too
   std::vector<ServiceStatement> statements;
   SourceRange range;  ///< of the header
 };
@@ -224,6 +241,15 @@ struct SetMailFormat {
 struct SetAlert {
   AlertSyntax alert;
 };
+struct SetEventQueue {
+  std::optional<Word> directory;
+  std::optional<Number> slots;
+};
+/// `set mail limit 20 mails within 1 hour`.
+struct SetMailLimit {
+  Number mails;
+  Located<Duration> within;
+};
 struct SetEnvironment {
   Word name;
   Word value;
@@ -248,7 +274,7 @@ struct SetOnReboot {
 };
 
 using SetStatement = std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert,
-                                  SetEnvironment, SetSettle, SetSwitch, SetOnReboot>;
+                                  SetEventQueue, SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot>;
 
 struct SetSyntax {
   SetStatement statement;
@@ -268,7 +294,13 @@ struct ContinuationSyntax {
   SourceRange range;  ///< of the first one
 };
 
-using Statement = std::variant<SetSyntax, IncludeSyntax, CheckSyntax, ContinuationSyntax>;
+/// A service that healer does not know: of a kind that is not supported, or without a kind. Its statements were not
+/// read.
+struct UnknownCheckSyntax {
+  std::vector<std::string> names;  ///< what it may be called
+};
+
+using Statement = std::variant<SetSyntax, IncludeSyntax, CheckSyntax, ContinuationSyntax, UnknownCheckSyntax>;
 
 /// Healer's own wording found on the way, for `--dialect monit`: what it is called, and where.
 struct Extension {
@@ -280,6 +312,7 @@ struct Extension {
 struct FileSyntax {
   std::vector<Statement> statements;
   std::vector<Extension> extensions;
+  bool is_whole = true;  ///< false: there may be services that were not found
 };
 
 }  // namespace healer::config

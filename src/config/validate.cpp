@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <set>
 #include <unordered_map>
 
@@ -72,15 +73,20 @@ class Validator {
   void service(const CheckSyntax& check, const SourceRange* next) {
     const std::string name = to_lower(check.name.value);
     const auto [known, is_new] = names_.emplace(name, check.name.range);
-    if (!is_new) {
+    if (!is_new && !name.empty()) {
       const SourceRange& first = known->second;
       error(check.name.range, fmt::format("there is a service {} already", in_quotes(check.name.value)),
             fmt::format("the first one is at {}:{}; case makes no difference", printable(sources_.at(first.file).path),
                         sources_.position(first.file, first.begin).line));
     }
     kind_ = check.kind;
+    check_ = &check;
     tested_ = false;
+    killed_ = false;
     patterns_.clear();
+    if (check.foreground && check.command.timeout)
+      error(check.command.timeout->range, "a process that healer runs itself has no timeout",
+            "'ready on notify within 30 seconds' is for how long its start may take");
     if (check.pattern) regex(*check.pattern);
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { this->statement(node); }, statement);
@@ -191,8 +197,52 @@ class Validator {
     if (!reading.error.empty()) error(every.cron->range, reading.error, reading.remedy);
   }
 
+  // ---- foreground processes
+
+  /// Whether a statement stands in a service that is no foreground process for certain.
+  [[nodiscard]] bool is_not_foreground() const { return !check_->foreground && !check_->broken; }
+
+  void statement(const ServiceProgramSyntax& program) {
+    if (!check_->foreground) return;
+    static constexpr std::array<std::string_view, 3> kNames{"start", "stop", "restart"};
+    static constexpr std::array<std::string_view, 3> kRemedies{
+        "take this away: it is started by the program of its 'check process'",
+        "it is ended by signals, as in 'stop signal TERM within 20 seconds'",
+        "take this away: it is ended by signals and started by the program of its 'check process'"};
+    const auto kind = static_cast<std::size_t>(program.kind);
+    error(program.range,
+          fmt::format("{} is a process that healer runs itself: it has no {} program", in_quotes(check_->name.value),
+                      kNames[kind]),
+          std::string(kRemedies[kind]));
+  }
+
+  void statement(const StopSignalSyntax& stop) {
+    if (is_not_foreground())
+      return error(stop.range, "'stop signal' is for a process that healer runs itself",
+                   "begin it with 'check process NAME with program \"...\"', or write a stop program");
+    if (stop.within) duration(*stop.within);
+    const std::optional<int> signal = signal_number(stop.signal.value);
+    if (!signal) {
+      const std::string_view near = nearest_signal(stop.signal.value);
+      return error(stop.signal.range, fmt::format("there is no signal {}", in_quotes(stop.signal.value)),
+                   near.empty() ? "a signal has a name such as TERM, or a number from 1 to 64"
+                                : fmt::format("did you mean '{}'?", near));
+    }
+    if (*signal == SIGSTOP || *signal == SIGTSTP || *signal == SIGTTIN || *signal == SIGTTOU)
+      return error(stop.signal.range, fmt::format("{} halts a process, it does not end it", signal_name(*signal)),
+                   "write TERM, INT or QUIT");
+    if (killed_) error(stop.signal.range, "nothing is left to get a signal after KILL", "write KILL last");
+    killed_ = *signal == SIGKILL;
+  }
+
+  void statement(const ReadySyntax& ready) {
+    if (is_not_foreground())
+      return error(ready.range, "'ready' is for a process that healer runs itself",
+                   "begin it with 'check process NAME with program \"...\"'");
+    if (ready.time && ready.by_notice) duration(*ready.time);
+  }
+
   // What these say is settled by the grammar, or by a pass of its own.
-  void statement(const ServiceProgramSyntax&) {}
   void statement(const DependsSyntax&) {}
   void statement(const AlertSyntax&) {}
   void statement(const NoAlertSyntax&) {}
@@ -215,6 +265,10 @@ class Validator {
       if (server.checksum) checksum(server);
     }
   }
+  void check(const SetMailLimit& set) {
+    if (set.mails.value < 1) error(set.mails.range, "the number of mails must be at least 1");
+    duration(set.within);
+  }
   void check(const SetEnvironment& set) {
     const std::string& name = set.name.value;
     const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -230,6 +284,7 @@ class Validator {
   void check(const SetDaemon&) {}
   void check(const SetPath&) {}
   void check(const SetLimits&) {}
+  void check(const SetEventQueue&) {}
   void check(const SetMailFormat&) {}
   void check(const SetAlert&) {}
   void check(const SetSettle&) {}
@@ -267,6 +322,8 @@ class Validator {
   std::unordered_map<std::string, SourceRange> names_;
   CheckSyntax::Kind kind_ = CheckSyntax::Kind::Program;
   bool tested_ = false;                                       ///< the service has a test
+  const CheckSyntax* check_ = nullptr;                        ///< the service
+  bool killed_ = false;                                       ///< KILL is among its stop signals
   std::set<std::string> patterns_;                            ///< of its content tests
   std::set<std::pair<std::uint32_t, std::uint32_t>> broken_;  ///< file and offset of errors
 };

@@ -2,6 +2,9 @@
 #include "config/vocabulary.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -29,6 +32,49 @@ std::optional<engine::EventKind> event_kind(std::string_view name) {
   const auto found = std::ranges::find_if(names, [&](std::string_view known) { return iequals(known, name); });
   if (found == names.end()) return std::nullopt;
   return static_cast<engine::EventKind>(found - names.begin());
+}
+
+namespace {
+
+struct SignalName {
+  std::string_view name;
+  int number;
+};
+constexpr SignalName kSignals[] = {
+    {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},     {"ILL", SIGILL},   {"TRAP", SIGTRAP},
+    {"ABRT", SIGABRT}, {"BUS", SIGBUS},   {"FPE", SIGFPE},       {"KILL", SIGKILL}, {"USR1", SIGUSR1},
+    {"SEGV", SIGSEGV}, {"USR2", SIGUSR2}, {"PIPE", SIGPIPE},     {"ALRM", SIGALRM}, {"TERM", SIGTERM},
+    {"CHLD", SIGCHLD}, {"CONT", SIGCONT}, {"STOP", SIGSTOP},     {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN},
+    {"TTOU", SIGTTOU}, {"URG", SIGURG},   {"XCPU", SIGXCPU},     {"XFSZ", SIGXFSZ}, {"PROF", SIGPROF},
+    {"IO", SIGIO},     {"PWR", SIGPWR},   {"VTALRM", SIGVTALRM}, {"SYS", SIGSYS},   {"WINCH", SIGWINCH}};
+constexpr int kMostSignals = 64;
+
+std::string_view without_sig(std::string_view name) {
+  constexpr std::string_view kPrefix = "SIG";
+  return iequals(name.substr(0, kPrefix.size()), kPrefix) ? name.substr(kPrefix.size()) : name;
+}
+
+}  // namespace
+
+std::optional<int> signal_number(std::string_view written) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), number);
+  if (error == std::errc{} && end == written.data() + written.size())
+    return number >= 1 && number <= kMostSignals ? std::optional(number) : std::nullopt;
+  const std::string_view name = without_sig(written);
+  const auto* found = std::ranges::find_if(kSignals, [&](const SignalName& one) { return iequals(one.name, name); });
+  return found == std::end(kSignals) ? std::nullopt : std::optional(found->number);
+}
+
+std::string signal_name(int number) {
+  const auto* found = std::ranges::find(kSignals, number, &SignalName::number);
+  return found == std::end(kSignals) ? std::to_string(number) : std::string(found->name);
+}
+
+std::string_view nearest_signal(std::string_view written) {
+  std::vector<std::string_view> names;
+  for (const SignalName& signal : kSignals) names.push_back(signal.name);
+  return nearest_word(without_sig(written), names);
 }
 
 std::string_view to_symbol(engine::Comparison comparison) {

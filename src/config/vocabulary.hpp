@@ -46,6 +46,13 @@ inline constexpr Duration kMaxDuration = days{3650};
 /// No schedule may have more cycles between its runs, for the same reason.
 inline constexpr std::uint64_t kMaxEvery = 1'000'000;
 
+/// The signal of that name, with or without SIG, any case, or of that number; nothing where there is none.
+[[nodiscard]] std::optional<int> signal_number(std::string_view written);
+/// "TERM"; the number where it has no name.
+[[nodiscard]] std::string signal_name(int number);
+/// The name most like a text, or nothing.
+[[nodiscard]] std::string_view nearest_signal(std::string_view written);
+
 /// The kind of event of that name in alert filters, any case.
 [[nodiscard]] std::optional<engine::EventKind> event_kind(std::string_view name);
 [[nodiscard]] std::span<const std::string_view> event_names();

@@ -148,7 +148,11 @@ class Account {
 
   std::string operator()(const ContentTest& /*test*/) const { return describe_content(failed_, output_of(seen_.run)); }
 
-  std::string operator()(const ExistTest& /*test*/) const { return describe_existence(seen_.run); }
+  std::string operator()(const ExistTest& /*test*/) const {
+    // Of healer's own child it is known how it ended.
+    if (block_.foreground() && process_of(seen_.run) == nullptr && seen_.run.output) return *seen_.run.output;
+    return describe_existence(seen_.run);
+  }
 
   std::string operator()(const ResourceTest& test) const {
     const double value = value_of(seen_.run, test.metric).value_or(0);
@@ -260,6 +264,17 @@ std::string describe_not_done(std::string_view verb, const Command& command, Out
     reason = fmt::format("{}: {}{}", program, timed_out ? "Program timed out -- " : "", reason);
   }
   return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
+}
+
+std::string describe_end(const event::ActionEnded& end) {
+  const std::string after = end.elapsed > Duration{0} ? " after " + format_duration(end.elapsed) : std::string{};
+  std::string text = fmt::format("exited with status {}{}", end.status, after);
+  if (end.outcome == Outcome::NotStarted) text = "could not be started";
+  if (end.outcome == Outcome::Signalled) text = fmt::format("was killed by signal {}{}", end.status, after);
+  if (end.unseen) text = fmt::format("has ended{}, how is not known: an earlier healer had started it", after);
+  const std::string_view output = told(end.output);
+  const std::string_view last = output.substr(output.rfind('\n') + 1);  // of no line at all: the whole
+  return last.empty() ? text : fmt::format("{}: {}", text, last);
 }
 
 std::string describe_action(std::string_view verb, bool done) {

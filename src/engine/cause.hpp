@@ -9,6 +9,7 @@
 
 #include "engine/effect.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/event.hpp"
 #include "engine/graph.hpp"
 #include "engine/state.hpp"
 
@@ -27,6 +28,9 @@ namespace healer::engine {
 
 /// "process is not running", "process is running with pid 42", "process with pid 42 is a zombie".
 [[nodiscard]] std::string describe_existence(const Observation& run);
+
+/// How a foreground process has ended: "exited with status 3 after 5 s: LAST LINE OF ITS OUTPUT".
+[[nodiscard]] std::string describe_end(const event::ActionEnded& end);
 
 /// "status failed (1) -- OUTPUT" or "status succeeded (0) -- OUTPUT"; "no output" stands for empty output.
 [[nodiscard]] std::string describe_status(std::int64_t status, bool failed, std::string_view output);

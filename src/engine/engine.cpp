@@ -243,6 +243,10 @@ void Engine::restore_acts(Turn& turn) {
     exec.service = graph_->find(exec.cause->service).value_or(ServiceId{});
     const auto job = std::ranges::find(found_.jobs, exec.job, &effect::SavedJob::job);
     const bool dropped = exec.job != JobId{} && (job == found_.jobs.end() || !taken_up(*job));
+    if (exec.foreground) {
+      restore_child(pending, !silent && !dropped, turn);
+      continue;
+    }
     if ((silent || dropped) && !pending.started) {
       turn.commit.ended.push_back(exec.action);
       turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
@@ -289,7 +293,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
     if (!job) continue;
     const ServiceBlock* next = plan.graph->slots[change.service.index()].get();
     const ServiceBlock& now = graph_->at(change.service);
-    if (next == nullptr || next->kind != now.kind || next->process != now.process)
+    if (next == nullptr || !same_target(*next, now))
       fail_job(*job, fmt::format("{} is gone from the rules, or is another process now", now.name), turn);
   }
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
@@ -333,6 +337,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   const ServiceId id = change.service;
   ServiceState& state = services_[id.index()];
   if (change.kind == SlotChange::Kind::Removed) {
+    if (state.child) release_child(state.child->action, before.at(id).name, &*before.at(id).process.foreground, turn);
     cancel_flight(id, turn);
     finish_validate(id, false, turn);
     live_rules_ -= state.rule_count;
@@ -350,8 +355,16 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       if (change.rules_from[i] >= 0)
         rule_states_[state.first_rule + i] = rule_states_[old_first + static_cast<std::uint32_t>(change.rules_from[i])];
     live_rules_ -= old.rules.size();
-    if (old.kind != block.kind || old.process != block.process) state.last.reset();
-    const bool other = old.kind != block.kind || old.program != block.program || old.process != block.process;
+    const bool other_target = !same_target(old, block);
+    if (other_target) state.last.reset();
+    if (state.child && other_target) {
+      release_child(state.child->action, old.name, &*old.process.foreground, turn);
+      state.child.reset();
+    } else if (state.child && old.process.foreground->command != block.process.foreground->command) {
+      turn.record(RecordKind::JobStep, Severity::Warning, block.name,
+                  "its program has changed in the rules: it runs the former one until it is restarted");
+    }
+    const bool other = other_target || old.program != block.program;
     if (other && state.flight) {
       cut_off = true;
       cancel_flight(id, turn);
@@ -364,6 +377,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     adopt_block(id);
     state.memory = fresh_memory(block);
   }
+  if (!state.child) find_child(id);
   turn.save(id);
   if (cut_off) start_run(id, state.counted, state.reason, turn);
 }

@@ -58,6 +58,16 @@ enum class Reason : std::uint8_t {
 enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning, Passive, Paused };
 [[nodiscard]] std::string_view to_string(Hold hold);
 
+/// A foreground process that was started and has not ended.
+struct Child {
+  ActionId action;
+  std::int64_t pid = 0;  ///< 0: not told yet
+  std::uint64_t start_ticks = 0;
+  Duration since{0};    ///< mono: when that was told
+  bool ready = false;   ///< it said so, or its time has come
+  bool ending = false;  ///< it was told to end
+};
+
 /// The living state of a service, apart from its rules.
 struct ServiceState {
   bool monitored = true;
@@ -89,6 +99,8 @@ struct ServiceState {
   std::optional<Duration> settling;     ///< mono: until then its death is not acted on, for others may restart it
   std::optional<Duration> counted_at;   ///< mono: of the last run that counted
   std::optional<Duration> death_count;  ///< mono: of the last run that counted because its process had died
+  std::optional<Child> child;           ///< of a foreground process
+  std::string child_end;                ///< how the last one ended: "exited with status 3 after 5 s"; or empty
   std::string waits;                    ///< why a start or restart that its rules want is not done now; or empty
 };
 
@@ -97,6 +109,7 @@ struct RunningAction {
   effect::Exec exec;
   bool started = false;
   std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
   Duration since{0};                  ///< mono time of its decision
   std::optional<effect::Exec> again;  ///< a firing meanwhile: runs afterwards. It is saved, but not set free yet
 };
@@ -230,16 +243,34 @@ class Engine {
   void cancel_job(const event::Command& command, Turn& turn);
   void fail_job(JobId id, const std::string& why, Turn& turn);
   [[nodiscard]] bool clear_way(Job& job, const Command& command, Turn& turn);
-  void end_program(ActionId action, Turn& turn);
+  void end_program(ActionId action, Turn& turn, const ForegroundSpec* spec = nullptr);
   [[nodiscard]] bool taken_up(const effect::SavedJob& job) const;
   void tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text, Turn& turn);
+
+  // foreground processes (engine_foreground.cpp)
+  void ask(ServiceId id, RunId run, Turn& turn);
+  Progress begin_child_step(Job& job, Turn& turn);
+  Progress judge_child_step(Job& job, Turn& turn);
+  void start_child(Job& job, Turn& turn);
+  void child_overdue(Job& job, Turn& turn);
+  void child_told(ServiceId id, Turn& turn);
+  void child_started(ServiceId id, const event::ActionStarted& event, Turn& turn);
+  void child_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn);
+  [[nodiscard]] std::optional<ServiceId> child_of(const effect::Exec& exec) const;
+  void restore_child(const PendingExec& pending, bool may_start, Turn& turn);
+  void release_child(ActionId action, const std::string& service, const ForegroundSpec* spec, Turn& turn);
+  void find_child(ServiceId id);
+  [[nodiscard]] bool is_up(ServiceId id) const;
 
   // deaths, backoff, pauses (engine_start.cpp)
   [[nodiscard]] bool in_schedule(ServiceId id, Instant now) const;
   [[nodiscard]] bool counted_death(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::optional<Duration> backing_off(ServiceId id, Instant now) const;
   [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
+  [[nodiscard]] std::string missing_requirement(ServiceId id) const;
+  std::optional<Progress> left_out(Job& job, Turn& turn);
   void note_missing(ServiceId id, bool was_up, Turn& turn);
+  void note_end(ServiceId id, Duration lived, Turn& turn);
   void note_start(ServiceId id, bool good, Instant now);
   void look_later(ServiceId id, Reason reason, Duration when);
   void look_now(ServiceId id, Reason reason, Turn& turn);

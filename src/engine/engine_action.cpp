@@ -127,13 +127,15 @@ void Engine::on(const event::ActionStarted& event, Turn& turn) {
   const auto found = actions_.find(event.action.number());
   if (found == actions_.end()) return;
   RunningAction& running = found->second;
-  running.started = true;
+  const bool adopted = std::exchange(running.started, true);
   running.pid = event.pid;
+  running.start_ticks = event.start_ticks;
   turn.commit.started.push_back(event.action);
   Record& record = turn.record(RecordKind::ActionStarted, Severity::Info, running.exec.cause->service,
-                               fmt::format("{} started", named(running.exec)));
+                               fmt::format("{} {}", named(running.exec), adopted ? "still runs" : "started"));
   record.rule = running.exec.rule;
   record.subject = event.action.number();
+  if (const std::optional<ServiceId> id = child_of(running.exec)) child_started(*id, event, turn);
 }
 
 void Engine::on(const event::ActionEnded& event, Turn& turn) {
@@ -147,6 +149,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   if (std::erase(siblings->second, exec.action) > 0 && siblings->second.empty()) actions_of_.erase(siblings);
   while (!long_at_.empty() && !actions_.contains(long_at_.front().second.number())) long_at_.pop_front();
   turn.commit.ended.push_back(exec.action);
+  if (exec.foreground) return child_ended(exec, event, turn);
   const bool good = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
   const std::string text = outcome_text(exec, event);
   Record& record = turn.record(good ? RecordKind::ActionEnded : RecordKind::ActionFailed,
@@ -198,7 +201,8 @@ void Engine::on(const event::Command& event, Turn& turn) {
       if (id.index() >= services_.size() || !graph_->slots[id.index()] || !services_[id.index()].monitored) continue;
       ++pending.asked;
       // What is being started or stopped, or has just died, is not in order, and is not looked at now.
-      if (services_[id.index()].job || is_settling(services_[id.index()], turn.now)) {
+      const ServiceState& state = services_[id.index()];
+      if (state.job || is_settling(state, turn.now) || (graph_->at(id).foreground() && !state.child)) {
         pending.failed.emplace(id, graph_->at(id).name);
         continue;
       }

@@ -1,9 +1,254 @@
 // SPDX-License-Identifier: MIT
-// Foreground processes: healer's own children.
+// Foreground processes (`check process NAME with program "..."`): healer's own children. A start is an exec that runs
+// as long as the service lives; nothing has to be looked for, since the runner tells of its start, its word that it is
+// ready, and its end:
+//
+//   none --exec, committed--> started --told its pid--> living --its word, or its time--> ready
+//     ^                          |                        |                                |
+//     '------ ActionEnded -------'------------------------'--------------------------------'
+//
+// There is one at most: while any is there, ending too, none is started. It outlives the daemon: the next one adopts
+// the exec, by its id.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/cause.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
+namespace {
 
-void Engine::on(const event::ActionReady&, Turn&) {}
+using StepKind = effect::SavedStep::Kind;
+
+constexpr Duration kKillGrace{5000};  // after the last stop signal, for SIGKILL to be seen to
+
+/// How long a step of a foreground process may take.
+Duration step_time(const ForegroundSpec& spec, StepKind kind, const Limits& limits) {
+  if (kind == StepKind::Start) return spec.ready_after + (spec.by_notice ? Duration{0} : limits.start_timeout);
+  Duration time = kKillGrace;
+  for (const StopSignal& signal : spec.stop) time += signal.within;
+  return time;
+}
+
+/// What a look finds where no process runs.
+Observation no_process(const ServiceState& state) {
+  Observation seen;
+  seen.facts = std::make_shared<const Facts>();
+  seen.output = std::make_shared<const std::string>(
+      state.child_end.empty() ? "process is not running" : "process is not running: it " + state.child_end);
+  return seen;
+}
+
+}  // namespace
+
+bool Engine::is_up(ServiceId id) const {
+  const ServiceState& state = services_[id.index()];
+  if (graph_->at(id).foreground()) return state.child && state.child->ready && !state.child->ending;
+  return !state.died && state.last && process_of(*state.last) != nullptr;
+}
+
+// ---- looks --------------------------------------------------------------------------------------------------------
+
+/// Asks the shell for a look or a run. Which process a foreground one is, is known here: where there is none that is
+/// the answer, and where its number has not been told yet, or it is ending, the look waits for that.
+void Engine::ask(ServiceId id, RunId run, Turn& turn) {
+  const ServiceState& state = services_[id.index()];
+  if (!graph_->at(id).foreground()) return turn.sink.emit(effect::StartRun{id, run});
+  if (state.child) {
+    if (state.child->pid != 0 && !state.child->ending)
+      turn.sink.emit(effect::StartRun{id, run, state.child->pid, state.child->start_ticks});
+    return;
+  }
+  on(event::Observed{id, run, no_process(state)}, turn);
+}
+
+// ---- jobs ---------------------------------------------------------------------------------------------------------
+
+/// Begins the step of a job, or begins it anew when what was in its way has gone.
+Engine::Progress Engine::begin_child_step(Job& job, Turn& turn) {
+  const ServiceBlock& block = graph_->at(job.step().service);
+  job.deadline = turn.now.mono + step_time(*block.process.foreground, job.step().kind, graph_->settings.limits);
+  return judge_child_step(job, turn);
+}
+
+/// Where the step of a foreground process stands.
+Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
+  const ServiceId id = job.step().service;
+  const ServiceBlock& block = graph_->at(id);
+  const ForegroundSpec& spec = *block.process.foreground;
+  ServiceState& state = services_[id.index()];
+  const bool acting = std::exchange(job.phase, Job::Phase::Acting) == Job::Phase::Acting;
+  const auto done = [&](std::string text) {
+    if (acting) turn.record(RecordKind::JobStep, Severity::Info, block.name, std::move(text)).subject = job.id.number();
+    return Progress::Done;
+  };
+  set_due(job, job.deadline);
+  if (job.step().kind == StepKind::Stop) {
+    if (!state.child) return done("stopped");
+    end_program(state.child->action, turn);
+    return Progress::Waiting;
+  }
+  if (!state.child) {
+    if (job.action == ActionId{}) {
+      if (const auto without = left_out(job, turn)) return *without;
+      start_child(job, turn);
+      return Progress::Waiting;
+    }
+    blame(job, "failed to start: it " + state.child_end);
+    return Progress::Failed;
+  }
+  Child& child = *state.child;
+  if (child.ending || child.pid == 0) return Progress::Waiting;  // the end, or the number, is told
+  if (!child.ready && !spec.by_notice && turn.now.mono - child.since >= spec.ready_after) child.ready = true;
+  if (!child.ready) {
+    if (!spec.by_notice) set_due(job, std::min(child.since + spec.ready_after, job.deadline));
+    return Progress::Waiting;
+  }
+  if (acting) note_start(id, true, turn.now);
+  return done(fmt::format("started with pid {}", child.pid));
+}
+
+void Engine::start_child(Job& job, Turn& turn) {
+  const ServiceId id = job.step().service;
+  run_program(job, graph_->at(id).process.foreground->command, turn);
+  services_[id.index()].child = Child{.action = job.action};
+}
+
+/// The time of a step is over.
+void Engine::child_overdue(Job& job, Turn& turn) {
+  const ServiceBlock& block = graph_->at(job.step().service);
+  const ServiceState& state = services_[job.step().service.index()];
+  const std::string time = format_duration(
+      turn.now.mono - (job.deadline - step_time(*block.process.foreground, job.step().kind, graph_->settings.limits)));
+  if (job.step().kind == StepKind::Stop)
+    blame(job, fmt::format("failed to stop within {}: process {} is still there after SIGKILL", time,
+                           state.child ? state.child->pid : 0));
+  else if (state.child && !state.child->ending && state.child->pid != 0)
+    blame(job, fmt::format("failed to start: it did not say within {} that it is ready", time));
+  else
+    blame(job, fmt::format("failed to start within {}: {}", time,
+                           state.child && state.child->ending ? "its former process has not ended"
+                                                              : "its program does not begin to run"));
+  if (job.step().kind == StepKind::Start && state.child) end_program(state.child->action, turn);
+  go_on(job, Progress::Failed, turn);
+}
+
+/// Something was told of the child of a service: the job that waits for it goes on.
+void Engine::child_told(ServiceId id, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (!state.job) return;
+  Job& job = jobs_.at(state.job->number());
+  if (job.step().service == id) go_on(job, judge_child_step(job, turn), turn);
+}
+
+// ---- what is told -------------------------------------------------------------------------------------------------
+
+void Engine::child_started(ServiceId id, const event::ActionStarted& event, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  Child& child = *state.child;
+  child.pid = event.pid;
+  child.start_ticks = event.start_ticks;
+  child.since = turn.now.mono;
+  state.died = false;
+  if (state.flight) turn.sink.emit(effect::StartRun{id, *state.flight, child.pid, child.start_ticks});
+  child_told(id, turn);
+}
+
+void Engine::on(const event::ActionReady& event, Turn& turn) {
+  const auto found = actions_.find(event.action.number());
+  if (found == actions_.end()) return;
+  const std::optional<ServiceId> id = child_of(found->second.exec);
+  if (!id || std::exchange(services_[id->index()].child->ready, true)) return;
+  child_told(*id, turn);
+}
+
+/// The service whose foreground process this exec is; none: of no service any more.
+std::optional<ServiceId> Engine::child_of(const effect::Exec& exec) const {
+  if (!exec.foreground) return std::nullopt;
+  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
+  if (!id || !services_[id->index()].child || services_[id->index()].child->action != exec.action) return std::nullopt;
+  return id;
+}
+
+/// A foreground process has ended. Where nobody told it to, that is a death: known at once, with its status, and not
+/// anybody else's doing, so there is nothing to settle.
+void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn) {
+  const std::string text = describe_end(event);
+  const std::optional<ServiceId> owner = child_of(exec);
+  const bool told = !owner || services_[owner->index()].child->ending;
+  const std::int64_t pid = owner ? services_[owner->index()].child->pid : 0;
+  Record& record = turn.record(told ? RecordKind::ActionEnded : RecordKind::ProcessDied,
+                               told ? Severity::Info : Severity::Warning, exec.cause->service,
+                               pid != 0 ? fmt::format("process {} {}", pid, text)
+                                        : fmt::format("program {} {}", exec.command.arguments.front(), text));
+  record.subject = exec.action.number();
+  record.output = event.output;
+  if (!owner) return;
+  const ServiceId id = *owner;
+  ServiceState& state = services_[id.index()];
+  state.child.reset();
+  state.child_end = text;
+  if (state.job) {
+    Job& job = jobs_.at(state.job->number());
+    if (job.step().service == id) {
+      take(id, no_process(state), turn);
+      const bool own = job.action == exec.action;
+      return go_on(job, own || job.step().kind == StepKind::Stop ? judge_child_step(job, turn) : begin_step(job, turn),
+                   turn);
+    }
+  }
+  state.died = true;
+  // An unseen end tells nothing of how long it lived.
+  if (!told && (!event.unseen || event.elapsed > Duration{0})) note_end(id, event.elapsed, turn);
+  const bool left_alone = graph_->at(id).activity == ServiceBlock::Activity::Passive || paused(id, turn.now);
+  if (state.flight) return ask(id, *state.flight, turn);
+  if (left_alone || state.job || !in_schedule(id, turn.now)) return;
+  look_now(id, told ? Reason::Again : Reason::Death, turn);
+}
+
+// ---- an earlier daemon, a reload ----------------------------------------------------------------------------------
+
+/// An exec of an earlier daemon: the process is adopted if it lives. Where its service is gone it is ended.
+void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& turn) {
+  const effect::Exec& exec = pending.exec;
+  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
+  add_action(exec, turn.now).started = pending.started;
+  const bool wanted = id && graph_->at(*id).foreground() && !services_[id->index()].child;
+  if (wanted) services_[id->index()].child = Child{.action = exec.action, .ready = true};
+  if (wanted && may_start && !pending.started)
+    turn.sink.emit(exec);
+  else
+    turn.sink.emit(effect::Adopt{exec.action, exec.service, true});
+  if (!wanted) release_child(exec.action, exec.cause->service, nullptr, turn);
+}
+
+/// The process of a service that is none any more: healer was asked to run it no longer. Where healer only watches it
+/// is left alone.
+void Engine::release_child(ActionId action, const std::string& service, const ForegroundSpec* spec, Turn& turn) {
+  const Settings& settings = graph_->settings;
+  const bool watching = settings.shadow || settings.dry_run;
+  turn.record(RecordKind::JobStep, Severity::Info, service,
+              watching ? "its process is left alone: it is gone from the rules, but healer only watches"
+                       : "its process is ended: it is gone from the rules");
+  if (!watching) end_program(action, turn, spec);
+}
+
+/// After a reload: a service that was taken out of the rules and put back may find its former process ending.
+void Engine::find_child(ServiceId id) {
+  const auto left = actions_of_.find(graph_->at(id).name);
+  if (!graph_->at(id).foreground() || left == actions_of_.end()) return;
+  for (const ActionId action : left->second) {
+    const RunningAction& running = actions_.at(action.number());
+    if (!running.exec.foreground) continue;
+    services_[id.index()].child = Child{.action = action,
+                                        .pid = running.pid,
+                                        .start_ticks = running.start_ticks,
+                                        .since = running.since,
+                                        .ready = true,
+                                        .ending = ending_.contains(action.number())};
+  }
+}
 
 }  // namespace healer::engine

@@ -82,15 +82,9 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
   for (const ServiceId dependent : dependents_of(*graph_, id))
     if (kind != ActionKind::Start && services_[dependent.index()].job) return busy(dependent);
   if (kind == ActionKind::Stop) return {};
-  for (const ServiceId needed : requirements_of(*graph_, id)) {
-    const ServiceState& state = services_[needed.index()];
-    const ServiceBlock& block = graph_->at(needed);
-    if (state.job) return busy(needed);
-    if (block.kind != ServiceKind::Process || !state.monitored) continue;
-    if (!state.last) return fmt::format("it depends on {}, which has not been looked at yet", block.name);
-    if (state.died || process_of(*state.last) == nullptr)
-      return fmt::format("it depends on {}, which is not running", block.name);
-  }
+  for (const ServiceId needed : requirements_of(*graph_, id))
+    if (services_[needed.index()].job) return busy(needed);
+  if (std::string missing = missing_requirement(id); !missing.empty()) return missing;
   if (!graph_->at(id).can_start()) return "it has no start program";
   const StartHistory& starts = services_[id.index()].starts;
   if (backing_off(id, now))
@@ -223,6 +217,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   job.action_ended = job.signalled = job.killed = job.seen = false;
   job.program_failure.clear();
   job.pause = kFirstPause;
+  if (block.foreground()) return begin_child_step(job, turn);
   job.deadline = turn.now.mono + timeout_of(block, job.step().kind, graph_->settings.limits);
   if (block.kind != ServiceKind::Process) return act(job, nullptr, turn);
   const ServiceState& state = services_[id.index()];
@@ -290,6 +285,8 @@ void Engine::blame(Job& job, const std::string& why) const {
 Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) {
   const JobStep step = job.step();
   const ServiceBlock& block = graph_->at(step.service);
+  if (step.kind == StepKind::Start)
+    if (const auto without = left_out(job, turn)) return *without;
   job.phase = Job::Phase::Acting;
   job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
   if (const std::optional<Command>& program = program_of(block, step.kind)) {
@@ -331,7 +328,8 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
                     .recovery = false,
                     .command = command,
                     .cause = std::move(cause),
-                    .job = job.id};
+                    .job = job.id,
+                    .foreground = graph_->at(id).foreground()};
   exec.command.timeout = Duration{0};  // the step's own deadline counts: what was started may be the program itself
   job.action = exec.action;
   save_job(job, turn);
@@ -361,6 +359,7 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
 void Engine::overdue(Job& job, Turn& turn) {
   const JobStep step = job.step();
   const ServiceBlock& block = graph_->at(step.service);
+  if (block.foreground()) return child_overdue(job, turn);
   if (job.look) turn.sink.emit(effect::CancelRun{step.service, *std::exchange(job.look, std::nullopt)});
   const ServiceState& state = services_[step.service.index()];
   const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr;
@@ -408,6 +407,8 @@ void Engine::wake_jobs(Turn& turn) {
     set_due(job, std::nullopt);
     if (turn.now.mono >= job.deadline)
       overdue(job, turn);
+    else if (graph_->at(job.step().service).foreground())
+      go_on(job, judge_child_step(job, turn), turn);
     else if (graph_->at(job.step().service).kind == ServiceKind::Process)
       look(job, turn);
     else if (job.action == ActionId{})  // it waits for an earlier program to end
@@ -472,6 +473,11 @@ void Engine::restore_jobs(Turn& turn) {
     // No program outlives a reboot: its step begins anew.
     const auto known = found_.services.find(saved.service);
     if (known != found_.services.end() && known->second.boot != turn.now.boot) living.action = {};
+    std::optional<Child>& child = services_[living.step().service.index()].child;
+    if (graph_->at(living.step().service).foreground()) {
+      if (child) child->ready = living.action != child->action;  // it was being started
+      if (!child) living.action = {};
+    }
     if (living.action == ActionId{}) {
       go_on(living, begin_step(living, turn), turn);
       continue;
@@ -479,6 +485,10 @@ void Engine::restore_jobs(Turn& turn) {
     // Its program runs, or has ended while nobody looked: what it was to bring about is waited for.
     const ServiceBlock& block = graph_->at(living.step().service);
     living.phase = Job::Phase::Acting;
+    if (block.foreground()) {
+      go_on(living, begin_child_step(living, turn), turn);
+      continue;
+    }
     living.pause = kFirstPause;
     living.deadline = turn.now.mono + timeout_of(block, living.step().kind, graph_->settings.limits);
     living.action_ended = !actions_.contains(living.action.number());
@@ -514,9 +524,17 @@ void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {
 }
 
 /// Tells the program of a step to end, once and after what was committed before: it may not have begun yet.
-void Engine::end_program(ActionId action, Turn& turn) {
-  if (!actions_.contains(action.number()) || !ending_.insert(action.number()).second) return;
-  turn.acts.emplace_back(effect::EndAction{action});
+/// `spec`: of a foreground process whose service is gone.
+void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec) {
+  const auto found = actions_.find(action.number());
+  if (found == actions_.end() || !ending_.insert(action.number()).second) return;
+  effect::EndAction end{action};
+  if (const std::optional<ServiceId> id = child_of(found->second.exec)) {
+    services_[id->index()].child->ending = true;
+    spec = &*graph_->at(*id).process.foreground;
+  }
+  if (found->second.exec.foreground) end.signals = spec != nullptr ? spec->stop : std::vector<StopSignal>(1);
+  turn.acts.emplace_back(std::move(end));
 }
 
 /// Whether nothing that an earlier job has left is in the way of `command`: a start program that has not brought the

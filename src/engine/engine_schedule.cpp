@@ -132,7 +132,7 @@ void Engine::start_run(ServiceId id, bool counted, Reason reason, Turn& turn) {
   state.reason = reason;
   state.flight_started = turn.now.mono;
   state.overruns = 0;
-  turn.sink.emit(effect::StartRun{id, *state.flight});
+  ask(id, *state.flight, turn);
 }
 
 void Engine::cancel_flight(ServiceId id, Turn& turn) {

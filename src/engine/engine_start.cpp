@@ -40,6 +40,7 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   if (!running_ || id.index() >= services_.size() || !graph_->slots[id.index()]) return;
   ServiceState& state = services_[id.index()];
   const ServiceBlock& block = graph_->at(id);
+  if (block.foreground()) return;  // the end of its exec tells of it
   const ProcessFacts* known = state.last ? process_of(*state.last) : nullptr;
   if (known == nullptr || known->pid != event.pid || known->start_ticks != event.start_ticks) return;
   state.died = true;
@@ -61,9 +62,14 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
 
 /// A look has found no process. `was_up`: the look before had found one.
 void Engine::note_missing(ServiceId id, bool was_up, Turn& turn) {
+  const StartHistory& starts = services_[id.index()].starts;
+  if (was_up && starts.last && !graph_->at(id).foreground()) note_end(id, turn.now.wall - *starts.last, turn);
+}
+
+/// Its process has ended after `lived`.
+void Engine::note_end(ServiceId id, Duration lived, Turn& turn) {
   StartHistory& starts = services_[id.index()].starts;
-  if (!was_up || !starts.last) return;
-  if (turn.now.wall - *starts.last >= kQuickDeath) {
+  if (lived >= kQuickDeath) {
     starts.quick = 0;
     starts.not_before.reset();
   } else {
@@ -85,6 +91,33 @@ void Engine::note_start(ServiceId id, bool good, Instant now) {
   const Duration wait = backoff(graph_->at(id).name, starts.quick, graph_->settings.cycle_length());
   starts.not_before = now.wall + wait;
   look_later(id, Reason::Again, now.mono + wait);
+}
+
+/// Why a service cannot be started now: a process that must be up before it is not; empty: all are.
+std::string Engine::missing_requirement(ServiceId id) const {
+  for (const ServiceId needed : requirements_of(*graph_, id)) {
+    const ServiceState& state = services_[needed.index()];
+    const ServiceBlock& block = graph_->at(needed);
+    if (block.kind != ServiceKind::Process || !state.monitored) continue;
+    if (!state.last && !block.foreground())
+      return fmt::format("it depends on {}, which has not been looked at yet", block.name);
+    if (!is_up(needed)) return fmt::format("it depends on {}, which is not running", block.name);
+  }
+  return {};
+}
+
+/// A start that cannot be done, for what it depends on is down (and no part of the job, or has died meanwhile): whom
+/// the job was not named for is left out, to be started by its own rules when that has come up.
+std::optional<Engine::Progress> Engine::left_out(Job& job, Turn& turn) {
+  const ServiceId id = job.step().service;
+  const std::string missing = missing_requirement(id);
+  if (missing.empty()) return std::nullopt;
+  if (std::ranges::find(job.named, id) != job.named.end()) {
+    blame(job, "not started: " + missing);
+    return Progress::Failed;
+  }
+  turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name, "not started: " + missing);
+  return Progress::Done;
 }
 
 // ---- looks beside the schedule ------------------------------------------------------------------------------------

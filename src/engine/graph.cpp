@@ -32,4 +32,9 @@ std::string_view to_string(ActionKind kind) {
   return "";
 }
 
+bool same_target(const ServiceBlock& one, const ServiceBlock& other) {
+  if (one.kind != other.kind || one.foreground() != other.foreground()) return false;
+  return one.foreground() || one.process == other.process;
+}
+
 }  // namespace healer::engine

@@ -359,6 +359,9 @@ struct ServiceBlock {
   [[nodiscard]] bool can_start() const { return kind != ServiceKind::Process || start || restart || foreground(); }
 };
 
+/// Whether a process that runs for `one` is that of `other`, too. Of a foreground process it is, whatever its program.
+[[nodiscard]] bool same_target(const ServiceBlock& one, const ServiceBlock& other);
+
 struct MailServer {
   std::string host;
   std::uint16_t port = 25;

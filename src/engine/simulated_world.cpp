@@ -81,7 +81,8 @@ SimulatedWorld::SimulatedWorld(const Graph& graph, const Script& script, Duratio
     if (found != script.services.end()) played.script = &found->second;
     scripted_ = scripted_ || !used_up(id);
     if (!block.program.patterns.empty()) played.patterns = std::make_shared<const Patterns>(block.program.patterns);
-    if (block.kind == ServiceKind::Process && (played.script == nullptr || !played.script->down)) bring_up(id, now);
+    if (block.kind == ServiceKind::Process && !block.foreground() && (played.script == nullptr || !played.script->down))
+      bring_up(id, now);
   }
 }
 

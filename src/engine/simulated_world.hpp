@@ -17,7 +17,7 @@ namespace healer::engine {
 
 class SimulatedWorld {
  public:
-  /// Every process runs that the script does not call down. `now` is the mono time. Requires: `graph` and `script`
+  /// Every process runs that the script does not call down, but for healer's own children. `now` is the mono time. Requires: `graph` and `script`
   /// outlive it.
   SimulatedWorld(const Graph& graph, const Script& script, Duration now);
   ~SimulatedWorld();

@@ -233,6 +233,8 @@ class Simulation final : public EffectSink {
     const Duration timeout = exec.command.timeout;
     if (!starts) {
       running.ends = now_.mono;
+    } else if (exec.foreground && found == script_.actions.end()) {
+      // Until something ends it.
     } else if (timeout > Duration{0} && (!action.ends || action.takes >= timeout)) {
       running.end.outcome = Outcome::TimedOut;
       running.end.elapsed = timeout;
@@ -240,7 +242,13 @@ class Simulation final : public EffectSink {
     } else if (action.ends) {
       running.ends = now_.mono + action.takes;
     }
-    if (starts) tell(now_.mono, [this, id = exec.action] { handle(event::ActionStarted{id, 1}); });
+    std::int64_t pid = 1;
+    if (starts && exec.foreground) {
+      bring_up(exec.service, fmt::format("was started: {}", command));
+      pid = world_.pid(exec.service).value_or(pid);
+    }
+    const event::ActionStarted started{exec.action, pid, static_cast<std::uint64_t>(pid)};
+    if (starts) tell(now_.mono, [this, started] { handle(started); });
     if (running.ends) plan(*running.ends, 0, [this, id = exec.action] { finish(id); });
     watch(running_.insert_or_assign(exec.action.number(), std::move(running)).first->second);
   }
@@ -259,6 +267,7 @@ class Simulation final : public EffectSink {
     if (found == running_.end() || found->second.over || found->second.ends != now_.mono) return;
     Running& running = found->second;
     running.over = true;
+    if (running.exec.foreground) return drop_process(running.exec.service, "has ended");
     if (!running.step || running.end.outcome != Outcome::Exited || running.end.status != 0) return;
     const ServiceId service = running.exec.service;
     const Step step = *running.step;
@@ -274,8 +283,10 @@ class Simulation final : public EffectSink {
     running.over = true;
     running.ends = now_.mono;
     running.end.outcome = Outcome::Signalled;
-    running.end.status = SIGTERM;
+    running.end.status = end.signals.empty() ? SIGTERM : end.signals.front().number;
     running.end.elapsed = now_.mono - running.began;
+    if (running.exec.foreground)
+      drop_process(running.exec.service, fmt::format("was ended by signal {}", running.end.status));
     watch(running);
   }
 
@@ -289,6 +300,11 @@ class Simulation final : public EffectSink {
     if (running.ends) {
       running.end.unseen = *running.ends <= now_.mono;
       running.end.elapsed = *running.ends - running.began;
+    }
+    if (adopt.foreground && !running.over) {
+      const std::int64_t pid = world_.pid(running.exec.service).value_or(1);
+      const event::ActionStarted known{adopt.action, pid, static_cast<std::uint64_t>(pid)};
+      tell(now_.mono, [this, known] { handle(known); });
     }
     watch(running);
   }
@@ -315,9 +331,24 @@ class Simulation final : public EffectSink {
   void take_down(ServiceId id, const std::string& how) {
     const std::optional<std::int64_t> pid = world_.pid(id);
     if (!pid) return;
+    drop_process(id, how);
+    for (auto& [number, running] : running_) {
+      if (!running.exec.foreground || running.exec.service != id || running.over) continue;
+      running.over = true;
+      running.ends = now_.mono;
+      running.end.outcome = Outcome::Signalled;
+      running.end.status = SIGKILL;
+      running.end.elapsed = now_.mono - running.began;
+      return engine_ ? watch(running) : void();
+    }
+    if (engine_) handle(event::ProcessDied{id, *pid, static_cast<std::uint64_t>(*pid)});
+  }
+
+  void drop_process(ServiceId id, const std::string& how) {
+    const std::optional<std::int64_t> pid = world_.pid(id);
+    if (!pid) return;
     world_.take_down(id);
     tell_of_process("process-down", id, *pid, how);
-    if (engine_) handle(event::ProcessDied{id, *pid, static_cast<std::uint64_t>(*pid)});
   }
 
   void tell_of_process(std::string kind, ServiceId id, std::int64_t pid, const std::string& how) {
@@ -394,12 +425,15 @@ class Simulation final : public EffectSink {
 
   void another_hand(ServiceId id, ScriptedCommand::Kind kind) {
     const bool dies = kind == ScriptedCommand::Kind::Dies;
-    if (const auto pid = world_.pid(id); dies == pid.has_value())
+    const bool own = graph_->at(id).foreground();  // only healer starts it
+    if (const auto pid = world_.pid(id); dies == pid.has_value() && (dies || !own))
       return dies ? take_down(id, "has died by another hand") : bring_up(id, "was started by another hand");
     add({.kind = "left-out",
          .service = graph_->at(id).name,
          .run = world_.ended(id),
-         .text = dies ? "nothing dies: no process runs" : "nothing comes up: the process runs"},
+         .text = dies  ? "nothing dies: no process runs"
+                 : own ? "nothing comes up: its process is healer's own child"
+                       : "nothing comes up: the process runs"},
         nullptr);
   }
 

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <sstream>
 #include <string_view>
@@ -21,6 +20,8 @@
 namespace healer::runtime {
 namespace {
 
+constexpr std::size_t kMostOfTrace = 4096;
+constexpr std::size_t kLargestBlock = 64 * 1024;  // of file systems: what is taken out of a file is so many of these
 constexpr std::string_view kCut = "\n[... output left out ...]\n";
 
 void write_all(int file, std::string_view text) {
@@ -60,7 +61,7 @@ std::string ActionFiles::pid_path(engine::ActionId action) const {
 }
 
 Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, std::uint64_t boot, Duration deadline,
-                                                std::optional<std::uint32_t> uid) const {
+                                                std::optional<std::uint32_t> uid, bool durable) const {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
   Opened opened;
   const std::string path = output_path(action);
@@ -81,7 +82,7 @@ Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, std::ui
     return system_error(code, "cannot give away " + path);
   }
   write_all(opened.proof.get(), fmt::format("boot {}\ndeadline {}\n", boot, deadline.count()));
-  if (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0) {
+  if (durable && (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0)) {
     const int code = errno;
     forget(action);
     return system_error(code, "cannot write " + path);
@@ -94,9 +95,12 @@ void ActionFiles::forget(engine::ActionId action) const {
   ::unlink(pid_path(action).c_str());
 }
 
-ActionFiles::Trace ActionFiles::read(engine::ActionId action) const {
+Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
+  const std::string path = pid_path(action);
+  const auto text = read_head(AT_FDCWD, path.c_str(), kMostOfTrace);
+  if (!text && text.error().code != ENOENT) return text.error();
   Trace trace;
-  std::ifstream file(pid_path(action));
+  std::istringstream file(text ? *text : std::string());
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
     std::string word;
@@ -125,12 +129,12 @@ ActionFiles::Trace ActionFiles::read(engine::ActionId action) const {
   return trace;
 }
 
-void ActionFiles::write_end(engine::ActionId action, const End& end) const {
+void ActionFiles::write_end(engine::ActionId action, const End& end, bool durable) const {
   const Descriptor file(::open(pid_path(action).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
   if (!file) return;
   write_all(file.get(),
             fmt::format("ended {} {} {}\n", static_cast<int>(end.outcome), end.status, end.elapsed.count()));
-  ::fdatasync(file.get());
+  if (durable) ::fdatasync(file.get());
 }
 
 void ActionFiles::write_reason(engine::ActionId action, const std::string& reason) const {
@@ -138,15 +142,22 @@ void ActionFiles::write_reason(engine::ActionId action, const std::string& reaso
   if (file) write_all(file.get(), reason + "\n");
 }
 
-bool ActionFiles::thin(engine::ActionId action) const {
-  const Descriptor file(::open(output_path(action).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+ActionFiles::Size ActionFiles::thin(engine::ActionId action) const {
+  const std::string path = output_path(action);
   struct stat facts {};
-  if (!file || ::fstat(file.get(), &facts) != 0) return false;
+  // One call is all that most files need.
+  if (::lstat(path.c_str(), &facts) != 0) return {};
   const auto size = static_cast<std::size_t>(facts.st_size);
-  if (static_cast<std::size_t>(facts.st_blocks) * 512 <= 2 * (kHead + kTail) || size <= kHead + kTail) return false;
+  if (static_cast<std::size_t>(facts.st_blocks) * 512 <= 2 * (kHead + kTail) || size <= kHead + kTail) return {size};
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return {size};
   const auto middle = static_cast<off_t>(size - kHead - kTail);
   if (::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kHead, middle) != 0) cut(action);
-  return true;
+  if (size > kLongest) {  // what is left of the hole shows that something is missing
+    const std::size_t surplus = (size - kHead - kTail) / kLargestBlock * kLargestBlock - 2 * kLargestBlock;
+    ::fallocate(file.get(), FALLOC_FL_COLLAPSE_RANGE, kLargestBlock, static_cast<off_t>(surplus));
+  }
+  return {size, true};
 }
 
 void ActionFiles::cut(engine::ActionId action) const {
@@ -168,7 +179,14 @@ std::string ActionFiles::excerpt(engine::ActionId action) const {
   return read_at(file.get(), 0, kStart) + std::string(kCut) + read_at(file.get(), size - end, end);
 }
 
-void ActionFiles::remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep) const {
+std::string ActionFiles::true_path(engine::ActionId action) const {
+  std::error_code absent;
+  const auto path = std::filesystem::canonical(output_path(action), absent);
+  return absent ? std::string() : path.string();
+}
+
+void ActionFiles::remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep,
+                             engine::ActionId newest) const {
   std::vector<std::uint64_t> ids;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
@@ -180,7 +198,7 @@ void ActionFiles::remove_old(std::size_t count, const std::unordered_set<std::ui
   if (ids.size() <= count) return;
   std::sort(ids.begin(), ids.end(), std::greater<>());
   for (std::size_t i = count; i < ids.size(); ++i) {
-    if (keep.count(ids[i]) == 0) forget(engine::ActionId(ids[i]));
+    if (ids[i] <= newest.number() && keep.count(ids[i]) == 0) forget(engine::ActionId(ids[i]));
   }
 }
 

@@ -12,7 +12,8 @@
 // The program writes its output straight to the file, so it needs no daemon to live. To keep the file bounded its
 // middle is taken out: a hole while the program runs, a line in its place at the end; the first kHead and the last
 // kTail bytes stay. (A limit of the kernel's would kill the program, and a pipe would end it with the daemon.) Between
-// two looks it may be larger.
+// two looks it may be larger. A program that writes for months would come to the end of what a file can be, holes and
+// all: where the file system can, most of the hole is taken out before.
 #pragma once
 
 #include <sys/types.h>
@@ -36,7 +37,9 @@ class ActionFiles {
  public:
   static constexpr std::size_t kHead = 32 * 1024;
   static constexpr std::size_t kTail = 32 * 1024;
-  static constexpr std::size_t kExcerpt = 4096;  ///< of the output that goes into an event, at most
+  static constexpr std::size_t kLongest = std::size_t{1}
+                                          << 40;  ///< of a file with its hole; then the hole is shortened
+  static constexpr std::size_t kExcerpt = 4096;   ///< of the output that goes into an event, at most
 
   /// How an action ended, as written down by the daemon that saw it.
   struct End {
@@ -52,6 +55,10 @@ class ActionFiles {
     std::uint64_t start_ticks = 0;
     std::optional<End> end;
   };
+  struct Size {
+    std::size_t written = 0;  ///< by the program so far
+    bool thinned = false;     ///< there was something to give back
+  };
   struct Opened {
     Descriptor output;
     Descriptor proof;  ///< where the child writes its /proc/self/stat
@@ -64,25 +71,29 @@ class ActionFiles {
   [[nodiscard]] std::string output_path(engine::ActionId action) const;
   [[nodiscard]] std::string pid_path(engine::ActionId action) const;
 
-  /// Makes both files, durably. An Error with code EEXIST where this action was started before.
+  /// Makes both files. An Error with code EEXIST where this action was started before. `durable`: the power may fail
+  /// and it is still known; needless for what does not outlive that either.
   [[nodiscard]] Result<Opened> create(engine::ActionId action, std::uint64_t boot, Duration deadline,
-                                      std::optional<std::uint32_t> uid) const;
+                                      std::optional<std::uint32_t> uid, bool durable = true) const;
   /// Takes the files of an action that has not been started away again.
   void forget(engine::ActionId action) const;
-  [[nodiscard]] Trace read(engine::ActionId action) const;
-  void write_end(engine::ActionId action, const End& end) const;
+  /// An Error where there may be more to know than can be read now.
+  [[nodiscard]] Result<Trace> read(engine::ActionId action) const;
+  void write_end(engine::ActionId action, const End& end, bool durable = true) const;
   /// For an action that could not be started: its output is the reason.
   void write_reason(engine::ActionId action, const std::string& reason) const;
 
   /// Gives the disk the middle of a large output back while its program runs: loses nothing of head and tail, even of
-  /// what is written meanwhile. Whether there was something to give back. (Where the file system has no holes: cut().)
-  bool thin(engine::ActionId action) const;
+  /// what is written meanwhile. (Where the file system has no holes: cut().)
+  Size thin(engine::ActionId action) const;
   /// Leaves head and tail of a large output, with a line between them. What is written meanwhile may be lost.
   void cut(engine::ActionId action) const;
   /// Head and tail of the output, at most kExcerpt bytes.
   [[nodiscard]] std::string excerpt(engine::ActionId action) const;
-  /// Removes the files of all but the newest `count` actions and those in `keep`.
-  void remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep) const;
+  /// The output file as the kernel names it, whatever links lead there; empty where it is not there.
+  [[nodiscard]] std::string true_path(engine::ActionId action) const;
+  /// Removes the files of all but the newest `count` actions, those in `keep` and those newer than `newest`.
+  void remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep, engine::ActionId newest) const;
 
  private:
   std::string directory_;

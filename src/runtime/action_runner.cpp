@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/action_runner.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <optional>
@@ -19,7 +20,11 @@ using engine::Outcome;
 
 constexpr Duration kLookAgain{5000};
 constexpr Duration kThinInterval{250};
-constexpr Duration kFastThinInterval{50};  // while a program writes much
+constexpr Duration kFastThinInterval{50};     // while a program writes much
+constexpr Duration kQuietThinInterval{1000};  // at most, while it writes nothing
+constexpr Duration kTidyInterval{1000};
+constexpr Duration kEarlyPatience{10'000};
+constexpr std::size_t kMostEarly = 1000;
 constexpr Duration kRetryInterval{100};
 constexpr Duration kLookInterval{1000};
 constexpr std::int64_t kTimeoutStatus = 9;
@@ -29,6 +34,7 @@ constexpr std::int64_t kNotStartedStatus = 127;
 
 struct ActionRunner::Action {
   ActionId id;
+  bool foreground = false;
   ActionRequest request;                                       // of what this daemon starts
   std::shared_ptr<bool> made = std::make_shared<bool>(false);  // its files, by an attempt that failed
   Duration started{0};
@@ -37,14 +43,22 @@ struct ActionRunner::Action {
   bool ending = false;  // asked for by end()
   bool over = false;    // its end is being written down
   bool waits = false;   // for resources, to be tried again
+  bool ready = false;   // as it said
+  std::vector<engine::StopSignal> signals;
+  std::size_t signalled = 0;  // of these
   Spawner::Ticket ticket = 0;
-  Loop::Timer timer;  // timeout, the next attempt, or SIGKILL
+  Loop::Timer timer;  // timeout, the next attempt, the next signal, or SIGKILL
+  pid_t pid = -1;     // while it runs
   std::unique_ptr<Child> child;
 
+  // Its output.
+  std::size_t written = 0;
+  Duration thin_when{0};
+  Duration thin_pause = kThinInterval;
+
   // Of an adopted one.
-  pid_t pid = -1;
-  std::uint64_t start_ticks = 0;
   std::shared_ptr<Descriptor> pidfd;
+  std::shared_ptr<SessionProof> proof;
   Loop::Watch watch;
   Loop::Timer look;
 };
@@ -53,6 +67,8 @@ struct ActionRunner::Action {
 struct ActionRunner::Found {
   ActionFiles::Trace trace;
   Descriptor pidfd;
+  std::shared_ptr<SessionProof> proof;
+  bool unknown = false;  // it could not be looked at
   bool lives = false;
 };
 
@@ -62,7 +78,8 @@ ActionRunner::ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink s
       options_(std::move(options)),
       sink_(std::move(sink)),
       files_(std::make_shared<const ActionFiles>(options_.directory)),
-      thin_(loop.timer([this] { thin_all(); })),
+      tidy_(loop.timer([this] { tidy_up(); })),
+      thin_(loop.timer([this] { thin_due(); })),
       keeper_(loop, {"healer-actions", 1, 2, Duration{5000}}) {
   if (auto made = files_->prepare_directory(); !made) throw std::runtime_error(made.error().what);
 }
@@ -78,9 +95,12 @@ ActionRunner::~ActionRunner() {
 void ActionRunner::start(ActionRequest request) {
   const ActionId id = request.action;
   if (actions_.count(id.number()) != 0) return;
+  newest_ = std::max(newest_, id);
   auto action = std::make_unique<Action>();
   action->id = id;
+  action->foreground = request.foreground;
   action->request = std::move(request);
+  if (action->foreground) action->request.command.timeout = Duration{0};
   Action& added = *actions_.emplace(id.number(), std::move(action)).first->second;
   spawn(added);
 }
@@ -93,10 +113,11 @@ void ActionRunner::spawn(Action& action) {
   launch.uid = command.identity.uid;
   launch.gid = command.identity.gid;
   auto prepare = [files = files_, id = action.id, made = action.made, timeout = command.timeout,
-                  uid = command.identity.uid](Launch& into) -> Result<void> {
+                  uid = command.identity.uid, durable = !action.foreground](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
-    auto opened = files->create(id, moment.boot, timeout > Duration{0} ? moment.mono + timeout : Duration{0}, uid);
+    auto opened =
+        files->create(id, moment.boot, timeout > Duration{0} ? moment.mono + timeout : Duration{0}, uid, durable);
     if (!opened) return opened.error();
     *made = true;
     into.output = std::move(opened->output);
@@ -133,8 +154,9 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, error.what}, false);
   }
   const pid_t pid = result->pid;
+  const std::uint64_t start_ticks = result->start_ticks;
   action.timer = {};
-  action.child = std::make_unique<Child>(loop_, spawner_.helper(), std::move(*result), [this, id](Child::Exit exit) {
+  action.child = std::make_unique<Child>(loop_, spawner_.sweeper(), std::move(*result), [this, id](Child::Exit exit) {
     const Action& ended = *actions_.at(id.number());
     const Duration elapsed = mono_now() - ended.started;
     if (ended.timed_out) return finish(id, {id, Outcome::TimedOut, kTimeoutStatus, false, elapsed, {}}, false);
@@ -144,48 +166,77 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     action.timer = loop_.timer([this, id] { time_out(id); });
     action.timer.set_deadline(action.started + timeout);
   }
+  if (action.foreground) action.child->take_session_along();
+  runs(action, pid, start_ticks, true);
+}
+
+/// The program runs.
+void ActionRunner::runs(Action& action, pid_t pid, std::uint64_t start_ticks, bool tell) {
+  action.pid = pid;
   if (action.ending) end_program(action);
-  thin_later(kThinInterval);
-  sink_(engine::event::ActionStarted{id, pid});
+  action.thin_when = mono_now() + kThinInterval;
+  thin_at(action.thin_when);
+  if (action.foreground) mains_[pid] = action.id;
+  if (tell) sink_(engine::event::ActionStarted{action.id, pid, start_ticks});
+  if (!early_.empty()) std::erase_if(early_, [this](const auto& early) { return ready(early.second); });
 }
 
 // ---- adopting
 
-void ActionRunner::adopt(ActionId id) {
+void ActionRunner::adopt(ActionId id, bool foreground) {
   if (actions_.count(id.number()) != 0) return;
+  newest_ = std::max(newest_, id);
   auto action = std::make_unique<Action>();
   action->id = id;
+  action->foreground = foreground;
   actions_.emplace(id.number(), std::move(action));
-  inspect(id, false);
+  inspect(id, foreground);
 }
 
 void ActionRunner::inspect(ActionId id, bool tell_start) {
   keeper_.submit(
       [this, files = files_, id, tell_start]() -> Loop::Callback {
         auto seen = std::make_shared<Found>();
-        seen->trace = files->read(id);
-        if (!seen->trace.end && seen->trace.pid > 0 && seen->trace.boot == now().boot) {
-          seen->pidfd = find_process(seen->trace.pid, seen->trace.start_ticks);
-          seen->lives = static_cast<bool>(seen->pidfd);
+        if (auto trace = files->read(id)) {
+          seen->trace = std::move(*trace);
+        } else {
+          seen->unknown = true;
+        }
+        const Instant before = now();
+        if (!seen->trace.end && seen->trace.pid > 0 && seen->trace.boot == before.boot) {
+          auto pidfd = find_process(seen->trace.pid, seen->trace.start_ticks);
+          seen->lives = static_cast<bool>(pidfd);
+          if (pidfd) {
+            seen->pidfd = std::move(*pidfd);
+          } else if (pidfd.error().code != ESRCH) {
+            seen->unknown = true;
+          }
+          seen->proof = std::make_shared<SessionProof>(
+              SessionProof{seen->lives ? ticks_at(before.mono) : 0, files->true_path(id)});
         }
         return [this, id, tell_start, seen] { found(id, tell_start, seen); };
       },
-      [this, id, tell_start](const Error&) {
-        // What cannot be looked at has not ended: the files may lie on a mount that does not answer now.
-        Action& action = *actions_.at(id.number());
-        action.timer = loop_.timer([this, id, tell_start] { inspect(id, tell_start); });
-        action.timer.set_deadline(mono_now() + kLookAgain);
-      });
+      [this, id, tell_start](const Error&) { look_again(id, tell_start); });
+}
+
+/// What cannot be looked at has not ended: the files may lie on a mount that does not answer now, or there are no
+/// descriptors left.
+void ActionRunner::look_again(ActionId id, bool tell_start) {
+  Action& action = *actions_.at(id.number());
+  action.timer = loop_.timer([this, id, tell_start] { inspect(id, tell_start); });
+  action.timer.set_deadline(mono_now() + kLookAgain);
 }
 
 void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> found) {
+  if (found->unknown) return look_again(id, tell_start);
   const ActionFiles::Trace& trace = found->trace;
   if (trace.end) return finish(id, {id, trace.end->outcome, trace.end->status, false, trace.end->elapsed, {}}, true);
-  if (!found->lives) return finish(id, {id, Outcome::Exited, 0, true, Duration{0}, {}}, true);
-
   Action& action = *actions_.at(id.number());
-  action.pid = trace.pid;
-  action.start_ticks = trace.start_ticks;
+  action.proof = std::move(found->proof);
+  if (!found->lives) {
+    action.pid = trace.pid;
+    return gone(action, {id, Outcome::Exited, 0, true, Duration{0}, {}});
+  }
   action.started = start_time(trace.start_ticks);
   action.pidfd = std::make_shared<Descriptor>(std::move(found->pidfd));
   auto watch = loop_.watch(action.pidfd->get(), Loop::kReadable, [this, id](unsigned) { adopted_ended(id); });
@@ -194,7 +245,7 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
   } else {
     action.look = loop_.timer([this, id] {
       Action& looked = *actions_.at(id.number());
-      if (!find_process(looked.pid, looked.start_ticks)) return adopted_ended(id);
+      if (!lives(*looked.pidfd)) return adopted_ended(id);
       looked.look.set_deadline(mono_now() + kLookInterval);
     });
     action.look.set_deadline(mono_now() + kLookInterval);
@@ -203,9 +254,7 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
     action.timer = loop_.timer([this, id] { time_out(id); });
     action.timer.set_deadline(trace.deadline);
   }
-  if (action.ending) end_program(action);
-  thin_later(kThinInterval);
-  if (tell_start) sink_(engine::event::ActionStarted{id, trace.pid});
+  runs(action, trace.pid, trace.start_ticks, tell_start);
 }
 
 void ActionRunner::adopted_ended(ActionId id) {
@@ -213,9 +262,51 @@ void ActionRunner::adopted_ended(ActionId id) {
   action.watch = {};
   action.look = {};
   const Duration elapsed = mono_now() - action.started;
+  if (action.foreground) {
+    signal_group(*action.pidfd, SIGKILL);
+    return gone(action, {id, Outcome::Exited, 0, true, elapsed, {}});
+  }
   if (action.timed_out || action.ending) signal_adopted(action, SIGKILL);  // what is left of its group
   if (!action.timed_out) return finish(id, {id, Outcome::Exited, 0, true, elapsed, {}}, false);
   finish(id, {id, Outcome::TimedOut, kTimeoutStatus, false, elapsed, {}}, false);
+}
+
+/// What a former daemon started has ended; of a foreground process the rest of its session ends first.
+void ActionRunner::gone(Action& action, engine::event::ActionEnded ended) {
+  if (!action.foreground || !action.proof) return finish(action.id, std::move(ended), false);
+  action.over = true;
+  action.timer = {};
+  spawner_.sweeper().kill(action.pid, std::move(action.proof),
+                          [this, ended = std::move(ended), alive = std::weak_ptr<char>(alive_)] {
+                            if (!alive.expired()) finish(ended.action, ended, false);
+                          });
+}
+
+// ---- being ready
+
+void ActionRunner::told_ready(pid_t sender) {
+  std::vector<pid_t> line = mains_.contains(sender) ? std::vector{sender} : lineage(sender);
+  if (ready(line)) return;
+  // A program may be quicker than the news that it runs.
+  const auto may_run = [](const auto& entry) {
+    const Action& action = *entry.second;
+    return action.foreground && !action.over && action.pid < 0;
+  };
+  const Duration now = mono_now();
+  while (!early_.empty() && now - early_.front().first > kEarlyPatience) early_.pop_front();
+  if (early_.size() < kMostEarly && std::ranges::any_of(actions_, may_run)) early_.emplace_back(now, std::move(line));
+}
+
+/// Whether it is known whose word that is.
+bool ActionRunner::ready(const std::vector<pid_t>& sender) {
+  for (const pid_t pid : sender) {
+    const auto main = mains_.find(pid);
+    if (main == mains_.end()) continue;
+    const ActionId id = main->second;
+    if (!std::exchange(actions_.at(id.number())->ready, true)) sink_(engine::event::ActionReady{id});
+    return true;
+  }
+  return false;
 }
 
 // ---- ending
@@ -226,11 +317,12 @@ void ActionRunner::time_out(ActionId id) {
   end_program(action);
 }
 
-void ActionRunner::end(ActionId id) {
+void ActionRunner::end(ActionId id, std::vector<engine::StopSignal> signals) {
   const auto found = actions_.find(id.number());
   if (found == actions_.end()) return;
   Action& action = *found->second;
   if (action.over || action.timed_out || std::exchange(action.ending, true)) return;
+  action.signals = std::move(signals);
   if (action.child || action.pidfd) return end_program(action);
   // An adopted one that is being looked for ends when it is found.
   if (action.ticket == 0) return;
@@ -250,10 +342,26 @@ void ActionRunner::give_up(Action& action) {
 /// The program that runs.
 void ActionRunner::end_program(Action& action) {
   action.timer = {};
+  if (!action.signals.empty()) return next_signal(action);
   if (action.child) return action.child->end();
   signal_adopted(action, SIGTERM);
   action.timer = loop_.timer([this, &action] { signal_adopted(action, SIGKILL); });
   action.timer.set_deadline(mono_now() + Child::kGrace);
+}
+
+/// Of those that a foreground process is ended by; after the last SIGKILL to its session.
+void ActionRunner::next_signal(Action& action) {
+  if (action.signalled == action.signals.size()) {
+    return action.child ? action.child->kill() : signal_adopted(action, SIGKILL);
+  }
+  const engine::StopSignal& next = action.signals[action.signalled++];
+  if (action.child) {
+    action.child->signal(next.number);
+  } else {
+    signal_held(*action.pidfd, next.number);
+  }
+  action.timer = loop_.timer([this, &action] { next_signal(action); });
+  action.timer.set_deadline(mono_now() + next.within);
 }
 
 void ActionRunner::signal_adopted(Action& action, int number) {
@@ -265,54 +373,92 @@ void ActionRunner::signal_adopted(Action& action, int number) {
       [](Error) {});
 }
 
-/// Writes the end down, takes the output and reports. `written`: the end is in the files already, or is not known.
+/// Writes the end down, takes the output and reports. `written`: the end is in the files already.
 void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool written) {
   Action& action = *actions_.at(id.number());
   action.over = true;
   action.timer = {};
   action.child.reset();
   action.request = {};
-  std::unordered_set<std::uint64_t> alive;
-  for (const auto& [number, other] : actions_) alive.insert(number);
+  if (const auto main = mains_.find(action.pid); main != mains_.end() && main->second == id) mains_.erase(main);
+  if (!std::exchange(tidying_, true)) tidy_.set_deadline(mono_now() + kTidyInterval);
   auto shared = std::make_shared<engine::event::ActionEnded>(std::move(ended));
   const auto report = [this, id, shared] {
     actions_.erase(id.number());
     sink_(std::move(*shared));
   };
   keeper_.submit(
-      [files = files_, id, shared, written, report, alive = std::move(alive),
-       kept = options_.kept]() -> Loop::Callback {
+      [files = files_, id, shared, written, report, durable = !action.foreground]() -> Loop::Callback {
         if (shared->outcome == Outcome::NotStarted && !written) {
           files->write_reason(id, shared->output);
         } else {
           files->cut(id);
           shared->output = files->excerpt(id);
         }
-        if (!written && !shared->unseen) files->write_end(id, {shared->outcome, shared->status, shared->elapsed});
-        files->remove_old(kept, alive);
+        if (!written && !shared->unseen) {
+          files->write_end(id, {shared->outcome, shared->status, shared->elapsed}, durable);
+        }
         return report;
       },
       [report](Error) { report(); });
 }
 
-void ActionRunner::thin_later(Duration delay) {
-  if (!std::exchange(thinning_, true)) thin_.set_deadline(mono_now() + delay);
+// ---- keeping the files small
+
+void ActionRunner::tidy_up() {
+  tidying_ = false;
+  std::unordered_set<std::uint64_t> alive;
+  for (const auto& [number, other] : actions_) alive.insert(number);
+  keeper_.submit(
+      [files = files_, alive = std::move(alive), kept = options_.kept, newest = newest_]() -> Loop::Callback {
+        files->remove_old(kept, alive, newest);
+        return {};
+      },
+      [](Error) {});
 }
 
-void ActionRunner::thin_all() {
-  std::vector<ActionId> ids;
-  for (const auto& [number, action] : actions_) ids.emplace_back(number);
-  const auto again = [this](bool fast) {
-    thinning_ = false;
-    if (!actions_.empty()) thin_later(fast ? kFastThinInterval : kThinInterval);
-  };
+void ActionRunner::thin_at(Duration when) {
+  if (thinning_ || (thin_when_ && *thin_when_ <= when)) return;
+  thin_when_ = when;
+  thin_.set_deadline(when);
+}
+
+/// What has been quiet for a while is looked at less often.
+void ActionRunner::thin_due() {
+  const Duration now = mono_now();
+  thin_when_.reset();
+  std::vector<ActionId> due;
+  for (const auto& [number, action] : actions_) {
+    if (action->pid > 0 && !action->over && action->thin_when <= now) due.push_back(action->id);
+  }
+  thinning_ = true;
   keeper_.submit(
-      [files = files_, ids = std::move(ids), again]() -> Loop::Callback {
-        bool fast = false;
-        for (const ActionId id : ids) fast = files->thin(id) || fast;
-        return [again, fast] { again(fast); };
+      [this, files = files_, due = std::move(due)]() -> Loop::Callback {
+        Sizes sizes;
+        for (const ActionId id : due) sizes.emplace_back(id, files->thin(id));
+        return [this, sizes = std::move(sizes)] { thinned(sizes); };
       },
-      [again](Error) { again(false); });
+      [this](Error) { thinned({}); });
+}
+
+void ActionRunner::thinned(const Sizes& sizes) {
+  thinning_ = false;
+  const Duration now = mono_now();
+  for (const auto& [id, size] : sizes) {
+    const auto found = actions_.find(id.number());
+    if (found == actions_.end()) continue;
+    Action& action = *found->second;
+    const bool quiet = std::exchange(action.written, size.written) == size.written;
+    action.thin_pause = size.thinned ? kFastThinInterval
+                        : quiet      ? std::min(2 * action.thin_pause, kQuietThinInterval)
+                                     : kThinInterval;
+    action.thin_when = now + action.thin_pause;
+  }
+  std::optional<Duration> next;
+  for (const auto& [number, action] : actions_) {
+    if (action->pid > 0 && !action->over && (!next || action->thin_when < *next)) next = action->thin_when;
+  }
+  if (next) thin_at(std::max(*next, now + kFastThinInterval));
 }
 
 }  // namespace healer::runtime

@@ -6,14 +6,22 @@
 // where it ended meanwhile, the end that the former daemon wrote down is reported, or that it ended unseen. At its
 // timeout, which also binds an adopted action, the program's processes get SIGTERM and 2 s later SIGKILL; the end is
 // reported when the program has gone, because until then another instance must not begin.
+//
+// A foreground process is an action without a timeout: it runs until it dies or is ended, by signals of its own. When
+// its main process has gone, what is left of its session gets SIGKILL, and has gone too when the end is reported
+// (runtime/session says how the session of one that a former daemon started is told from a stranger's). Only of the
+// children of this daemon the status is known: of others the end is unseen.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/event.hpp"
@@ -21,6 +29,7 @@
 #include "runtime/action_files.hpp"
 #include "runtime/child.hpp"
 #include "runtime/loop.hpp"
+#include "runtime/session.hpp"
 #include "runtime/spawner.hpp"
 #include "runtime/worker_pool.hpp"
 
@@ -30,6 +39,7 @@ struct ActionRequest {
   engine::ActionId action;
   engine::Command command;
   std::vector<std::string> environment;  ///< NAME=value, complete
+  bool foreground = false;               ///< a foreground process: the timeout of its command counts for nothing
 };
 
 class ActionRunner {
@@ -39,7 +49,8 @@ class ActionRunner {
     std::size_t kept = 200;  ///< actions whose files are kept
     Duration resource_patience{30'000};
   };
-  /// Gets event::ActionStarted and event::ActionEnded, on the loop, never from within start() or adopt().
+  /// Gets event::ActionStarted, event::ActionReady and event::ActionEnded, on the loop; never from within a call but
+  /// told_ready().
   using Sink = std::function<void(engine::Event)>;
 
   ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink sink);
@@ -50,11 +61,17 @@ class ActionRunner {
 
   /// Starts the program; where the files of this action exist already it is adopted instead.
   void start(ActionRequest request);
-  /// Watches an action that a former daemon started; answered by ActionEnded alone.
-  void adopt(engine::ActionId action);
-  /// Ends the program: SIGTERM to its session now, SIGKILL 2 s later; ActionEnded comes when it has gone. One that is
-  /// still being started is ended as soon as it runs, or not started any more (NotStarted). Harmless where it is gone.
-  void end(engine::ActionId action);
+  /// Watches an action that a former daemon started; answered by ActionEnded alone, of a foreground process that still
+  /// runs by ActionStarted too.
+  void adopt(engine::ActionId action, bool foreground = false);
+  /// Ends the program: SIGTERM to its session now, SIGKILL 2 s later; ActionEnded comes when it has gone. With
+  /// `signals` a foreground process gets these, its main process alone, each for its time, and then its session
+  /// SIGKILL. One that is still being started is ended as soon as it runs, or not started any more (NotStarted).
+  /// Harmless where it is gone; what is asked later of one that is ending changes nothing.
+  void end(engine::ActionId action, std::vector<engine::StopSignal> signals = {});
+  /// A process says that it is ready: told once by ActionReady of the foreground process whose session or descendant it
+  /// is. That may still be starting: then it is told after ActionStarted. Strangers are ignored.
+  void told_ready(pid_t sender);
 
   [[nodiscard]] std::size_t running() const { return actions_.size(); }
   [[nodiscard]] const ActionFiles& files() const { return *files_; }
@@ -62,19 +79,27 @@ class ActionRunner {
  private:
   struct Action;
   struct Found;
+  using Sizes = std::vector<std::pair<engine::ActionId, ActionFiles::Size>>;
 
   void spawn(Action& action);
   void spawned(engine::ActionId id, Result<Started> result);
   void inspect(engine::ActionId id, bool tell_start);
+  void look_again(engine::ActionId id, bool tell_start);
   void found(engine::ActionId id, bool tell_start, std::shared_ptr<Found> found);
   void time_out(engine::ActionId id);
   void give_up(Action& action);
   void end_program(Action& action);
+  void next_signal(Action& action);
   void signal_adopted(Action& action, int number);
   void adopted_ended(engine::ActionId id);
+  void gone(Action& action, engine::event::ActionEnded ended);
+  void runs(Action& action, pid_t pid, std::uint64_t start_ticks, bool tell);
+  [[nodiscard]] bool ready(const std::vector<pid_t>& sender);
   void finish(engine::ActionId id, engine::event::ActionEnded ended, bool written);
-  void thin_later(Duration delay);
-  void thin_all();
+  void tidy_up();
+  void thin_at(Duration when);
+  void thin_due();
+  void thinned(const Sizes& sizes);
 
   Loop& loop_;
   Spawner& spawner_;
@@ -82,8 +107,15 @@ class ActionRunner {
   Sink sink_;
   std::shared_ptr<const ActionFiles> files_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Action>> actions_;
+  std::unordered_map<pid_t, engine::ActionId> mains_;  // of foreground processes that run
+  /// Who said to be ready, by lineage, and when, while it was not known whose it is.
+  std::deque<std::pair<Duration, std::vector<pid_t>>> early_;
+  engine::ActionId newest_;
+  Loop::Timer tidy_;
+  bool tidying_ = false;  // planned
   Loop::Timer thin_;
-  bool thinning_ = false;  // planned or under way
+  std::optional<Duration> thin_when_;
+  bool thinning_ = false;  // under way
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   WorkerPool keeper_;
 };

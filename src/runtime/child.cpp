@@ -9,19 +9,21 @@
 #include <utility>
 
 #include "runtime/clock.hpp"
-#include "runtime/proc_stat.hpp"
 
 namespace healer::runtime {
 namespace {
 
 constexpr Duration kLookInterval{50};
 constexpr int kLastWaitMs = 1000;
-constexpr int kMostRounds = 5;
 
 }  // namespace
 
-Child::Child(Loop& loop, WorkerPool& helper, Started started, OnExit on_exit)
-    : loop_(loop), helper_(helper), pid_(started.pid), pidfd_(std::move(started.pidfd)), on_exit_(std::move(on_exit)) {
+Child::Child(Loop& loop, SessionSweeper& sweeper, Started started, OnExit on_exit)
+    : loop_(loop),
+      sweeper_(sweeper),
+      pid_(started.pid),
+      pidfd_(std::move(started.pidfd)),
+      on_exit_(std::move(on_exit)) {
   if (pidfd_) {
     auto watch = loop_.watch(pidfd_.get(), Loop::kReadable, [this](unsigned) { look(); });
     if (watch) {
@@ -49,7 +51,7 @@ Child::~Child() {
 void Child::look() {
   siginfo_t info{};
   const auto id = static_cast<id_t>(pid_);
-  if (ending_ && ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+  if ((ending_ || takes_session_) && ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
     // The exited leader still holds the numbers of group and session: now is the last moment to end the rest.
     watch_ = {};
     if (sweeping_ > 0) return;
@@ -89,24 +91,29 @@ void Child::end() {
   kill_.set_deadline(mono_now() + kGrace);
 }
 
+void Child::signal(int number) {
+  if (!over_) ::kill(pid_, number);
+}
+
+void Child::kill() {
+  if (over_) return;
+  ending_ = true;
+  ::kill(-pid_, SIGKILL);
+}
+
 /// Signals what is in other groups of the session; look() goes on afterwards.
 void Child::sweep(int number) {
   ++sweeping_;
-  const Loop::Callback done = [this, alive = std::weak_ptr<char>(alive_)] {
+  Loop::Callback done = [this, alive = std::weak_ptr<char>(alive_)] {
     if (alive.expired()) return;
     --sweeping_;
     look();
   };
-  helper_.submit(
-      [pid = pid_, number, done] {
-        // SIGKILL until nobody is left: what is killed may have made another just before.
-        const int rounds = number == SIGKILL ? kMostRounds : 1;
-        for (int i = 0; i < rounds; ++i) {
-          if (signal_members(pid, pid, number, [] { return true; }) == 0) break;
-        }
-        return done;
-      },
-      [done](const Error&) { done(); });
+  if (number == SIGKILL) {
+    sweeper_.kill(pid_, {}, std::move(done));
+  } else {
+    sweeper_.signal(pid_, number, std::move(done));
+  }
 }
 
 void Child::let_go() {

@@ -76,6 +76,7 @@ struct Inspector::Look {
   engine::ServiceId service;
   std::uint64_t run = 0;
   std::shared_ptr<const engine::ServiceBlock> block;
+  ProcessIdentity own;  // of a foreground process
   Duration begun{0};
   ProcessWish wish;
   Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
@@ -103,6 +104,7 @@ struct Inspector::Reader {
 struct Inspector::Request {
   std::uint64_t run = 0;
   std::shared_ptr<const engine::ServiceBlock> block;
+  ProcessIdentity own;
   ProcessWish wish;
   std::shared_ptr<const ProcCommands> commands;
   ProcessIdentity watched;
@@ -120,24 +122,27 @@ struct Inspector::Found {
 
 Inspector::Inspector(Loop& loop, Options options, Sink sink)
     : loop_(loop),
-      options_(options),
+      options_(std::move(options)),
       sink_(std::move(sink)),
-      watch_(loop, options.most_watched != 0 ? options.most_watched : half_of_descriptors(),
+      watch_(loop, options_.most_watched != 0 ? options_.most_watched : half_of_descriptors(),
              [this](engine::event::ProcessDied died) { sink_(died); }),
       reader_patience_(loop.timer([this] {
         if (!readers_.empty()) readers_.back()->hangs = true;
         if (!for_commands_.empty()) read_commands();
       })),
-      pool_(loop, {"healer-inspect", options.workers, options.max_lost, options.stuck}) {}
+      pool_(loop, {"healer-inspect", options_.workers, options_.max_lost, options_.stuck}) {}
 
 Inspector::~Inspector() = default;
 
 // ---- what is asked
 
-void Inspector::look(engine::ServiceId service, engine::RunId run, std::shared_ptr<const engine::ServiceBlock> block) {
+void Inspector::look(engine::ServiceId service, engine::RunId run, std::shared_ptr<const engine::ServiceBlock> block,
+                     ProcessIdentity own) {
+  if (block->foreground()) watch_.forget(service);  // of what it was before a reload
   auto look = std::make_unique<Look>();
   look->service = service;
   look->run = run.number();
+  look->own = own;
   look->begun = mono_now();
   if (block->kind == ServiceKind::Process) {
     auto& kept = memories_[service.number()];
@@ -211,11 +216,12 @@ void Inspector::flush() {
 void Inspector::walk() {
   walking_ = true;
   ++walks_;
-  pool_.submit([this]() -> Loop::Callback { return [this, snapshot = ProcSnapshot::take()] { walked(snapshot); }; },
-               [this](const Error& error) {
-                 walking_ = false;
-                 fail_all(for_walk_, error.what);
-               });
+  pool_.submit(
+      [this, take = options_.walk]() -> Loop::Callback { return [this, snapshot = take()] { walked(snapshot); }; },
+      [this](const Error& error) {
+        walking_ = false;
+        fail_all(for_walk_, error.what);
+      });
 }
 
 void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapshot) {
@@ -225,12 +231,16 @@ void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapsh
   for (const std::uint64_t run : std::exchange(for_walk_, {})) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) continue;
-    if (entry->second->by_pattern()) {
+    Look& look = *entry->second;
+    if (look.begun - table_.taken > look.walk_age) {
+      for_walk_.push_back(run);  // it came so late in a long walk that it needs one of its own
+    } else if (look.by_pattern()) {
       for_commands_.push_back(run);
     } else {
-      submit(*entry->second);
+      submit(look);
     }
   }
+  if (!for_walk_.empty()) walk();
   if (!for_commands_.empty()) read_commands();
 }
 
@@ -293,7 +303,8 @@ void Inspector::submit(Look& look) {
   }
   const ProcessIdentity watched = watch_.watched(look.service);
   const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
-  Request request{look.run, look.block, look.wish, std::move(look.commands), watched, may_watch, options_.stuck};
+  Request request{look.run, look.block, look.own,      look.wish, std::move(look.commands),
+                  watched,  may_watch,  options_.stuck};
   pool_.submit(
       [this, request = std::move(request), guard = guard_]() -> Loop::Callback {
         auto seen = std::make_shared<Found>(find(request, *guard));
@@ -304,6 +315,7 @@ void Inspector::submit(Look& look) {
 
 /// On a worker.
 Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
+  if (request.block->foreground()) return find_own(request);
   Found found;
   const engine::ProcessSpec& spec = request.block->process;
   const auto not_running = [](const std::string& why) { return fmt::format("process is not running ({})", why); };
@@ -345,7 +357,25 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     found.output = fmt::format("process is running with pid {}", pid);
     const bool number_used_again =
         request.watched.pid == pid && request.watched.start_ticks != found.look->facts.start_ticks;
-    if (number_used_again && request.may_watch) found.pidfd = find_process(pid, found.look->facts.start_ticks);
+    if (number_used_again && request.may_watch) {
+      if (auto pidfd = find_process(pid, found.look->facts.start_ticks)) found.pidfd = std::move(*pidfd);
+    }
+  }
+  return found;
+}
+
+/// A foreground process: exactly that one, or none. On a worker.
+Inspector::Found Inspector::find_own(const Request& request) {
+  Found found;
+  found.output = "process is not running";
+  if (request.own.pid == 0) return found;
+  auto look = look_at_process(request.own.pid, request.wish);
+  if (!look) {
+    found.unknown = look.error().code != ESRCH;
+    if (found.unknown) found.output = look.error().what;
+  } else if (look->facts.start_ticks == request.own.start_ticks && !look->facts.zombie) {
+    found.look = std::move(*look);
+    found.output = fmt::format("process is running with pid {}", request.own.pid);
   }
   return found;
 }
@@ -370,7 +400,7 @@ void Inspector::found(std::uint64_t run, Found& found) {
       if (table_.snapshot != nullptr && mono_now() - table_.taken <= kGoodEnough) {
         add_totals(facts->metrics, table_, found.look->sample, look.wish);
       }
-      watch_.watch(look.service, identity, std::move(found.pidfd));
+      if (!look.block->foreground()) watch_.watch(look.service, identity, std::move(found.pidfd));
     }
   }
   answer(run, std::move(facts), std::move(found.output), engine::Outcome::Exited);

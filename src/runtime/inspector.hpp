@@ -6,7 +6,9 @@
 // there is one is not known then.
 //
 // A look at a process reads its pid file and then that process, nothing else; this is cheap, and jobs that wait for a
-// process may repeat it every few milliseconds. All of /proc is walked, once for all looks of that moment,
+// process may repeat it every few milliseconds. Of a foreground process it is known which one it is: that one is read,
+// or there is none, and its death is told by whoever runs it. All of /proc is walked, once for all looks of that
+// moment,
 //  - where the service is found by a pattern (a walk less than 100 ms ago is good enough), or one of its rules asks for
 //    its descendants (500 ms),
 //  - and at the first look and those that come at least 500 ms after the one before, since people and programs are
@@ -46,6 +48,8 @@ class Inspector {
     Duration stuck{1000};          ///< after which a thread is replaced
     Duration patience{10'000};     ///< for an answer; includes the wait for a thread
     std::size_t most_watched = 0;  ///< processes; 0: half of what RLIMIT_NOFILE has room for
+    /// How all processes are seen.
+    std::function<Result<std::shared_ptr<const ProcSnapshot>>()> walk = &ProcSnapshot::take;
   };
   /// Gets event::Observed and event::ProcessDied, on the loop, never from within a call. The death of a process is told
   /// after the look that found it.
@@ -58,8 +62,9 @@ class Inspector {
 
   /// Looks at a service of kind Process or System; answered by event::Observed once, unless it is cancelled. The death
   /// of a process that was found alive is told by event::ProcessDied once, until another takes its place or the service
-  /// is forgotten.
-  void look(engine::ServiceId service, engine::RunId run, std::shared_ptr<const engine::ServiceBlock> block);
+  /// is forgotten. `own`: the foreground process that runs for a service of that kind, whose death is not told.
+  void look(engine::ServiceId service, engine::RunId run, std::shared_ptr<const engine::ServiceBlock> block,
+            ProcessIdentity own = {});
   /// The look is not answered. Unknown ones are ignored.
   void cancel(engine::RunId run);
   /// The service is gone, or no longer looked at: what is remembered of it goes too, and no death is told any more.
@@ -90,6 +95,7 @@ class Inspector {
                      const Result<std::shared_ptr<const ProcCommands>>& commands);
   void submit(Look& look);
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
+  [[nodiscard]] static Found find_own(const Request& request);
   void found(std::uint64_t run, Found& found);
   void found_system(std::uint64_t run, SystemLook& look);
   void fail(std::uint64_t run, const std::string& why);

@@ -18,6 +18,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "runtime/proc_stat.hpp"
 #include "util/text.hpp"
 
 #ifdef __SANITIZE_THREAD__
@@ -34,6 +35,7 @@ namespace {
 constexpr std::size_t kStackSize = 64 * 1024;
 constexpr std::size_t kGuardSize = 64 * 1024;
 constexpr int kLastSignal = 64;
+constexpr std::size_t kProofSize = 1024;
 
 enum class Step : int { None, Session, Limits, Groups, Group, User, Directory, Descriptors, Execute };
 
@@ -52,6 +54,7 @@ struct ChildPlan {
   int output;
   int error;
   int proof;
+  char* proof_text;  // kProofSize bytes, NUL-terminated
   std::atomic<bool>* child_runs;
   volatile int failed_step;
   volatile int failed_errno;
@@ -96,12 +99,11 @@ HEALER_CHILD_CODE void write_text(const char* path, const char* text, std::size_
   ::syscall(SYS_close, file);
 }
 
-HEALER_CHILD_CODE void write_proof(int proof) {
-  char text[1024];
+HEALER_CHILD_CODE void write_proof(const ChildPlan* plan) {
   const auto file = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC));
   if (file < 0) return;
-  const long size = ::syscall(SYS_read, file, text, sizeof text);
-  if (size > 0) ::syscall(SYS_write, proof, text, size);
+  const long size = ::syscall(SYS_read, file, plan->proof_text, kProofSize - 1);
+  if (size > 0) ::syscall(SYS_write, plan->proof, plan->proof_text, size);
   ::syscall(SYS_close, file);
 }
 
@@ -117,7 +119,7 @@ HEALER_CHILD_CODE int child_main(void* argument) {
   reset_signals();
   ::syscall(SYS_umask, 022);
   if (plan->reset_oom_score) write_text("/proc/self/oom_score_adj", "0", 1);
-  if (plan->proof >= 0) write_proof(plan->proof);
+  if (plan->proof >= 0) write_proof(plan);
   for (std::size_t i = 0; i < plan->limit_count; ++i) {
     if (::syscall(SYS_prlimit64, 0, plan->limits[i].first, &plan->limits[i].second, nullptr) < 0) {
       return give_up(plan, Step::Limits);
@@ -232,6 +234,8 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   plan.output = launch.output.get();
   plan.error = launch.error ? launch.error.get() : launch.output.get();
   plan.proof = launch.proof.get();
+  std::array<char, kProofSize> proof{};
+  plan.proof_text = proof.data();
   plan.child_runs = &progress.child_runs;
 
   // A handler of the daemon must not run in the child, so no signal may reach it before all are reset.
@@ -253,6 +257,7 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
 
   if (pid < 0) return system_error(code, "cannot make a process");
   Started started{pid, Descriptor(progress.pidfd.load())};
+  if (const auto stat = parse_proc_stat(proof.data())) started.start_ticks = stat->start_ticks;
   if (plan.failed_step != static_cast<int>(Step::None)) {
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) != 0 && errno == EINTR) {

@@ -47,7 +47,8 @@ struct LaunchProgress {
 
 struct Started {
   pid_t pid = -1;
-  Descriptor pidfd;  ///< none where the kernel has none to give
+  Descriptor pidfd;               ///< none where the kernel has none to give
+  std::uint64_t start_ticks = 0;  ///< known where a proof was asked for
 };
 
 class Launcher {

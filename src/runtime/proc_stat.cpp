@@ -23,11 +23,6 @@ bool send(const Descriptor& pidfd, int number, unsigned flags) {
   return ::syscall(SYS_pidfd_send_signal, pidfd.get(), number, nullptr, flags) == 0;
 }
 
-bool lives(const Descriptor& pidfd) {
-  pollfd waiting{pidfd.get(), POLLIN, 0};
-  return ::poll(&waiting, 1, 0) == 0;
-}
-
 /// The fields of a line, one after the other.
 class Fields {
  public:
@@ -119,19 +114,45 @@ Duration start_time(std::uint64_t start_ticks) {
   return Duration{static_cast<std::int64_t>(start_ticks * 1000 / ticks_per_second())};
 }
 
-Descriptor find_process(pid_t pid, std::uint64_t start_ticks) {
+std::uint64_t ticks_at(Duration mono) { return static_cast<std::uint64_t>(mono.count()) * ticks_per_second() / 1000; }
+
+std::vector<pid_t> lineage(pid_t pid) {
+  constexpr int kMostGenerations = 64;
+  std::vector<pid_t> found;
+  for (int i = 0; i < kMostGenerations && pid > 1; ++i) {
+    found.push_back(pid);
+    const auto stat = read_proc_stat(pid);
+    if (!stat) break;
+    if (stat->session > 1 && stat->session != pid) found.push_back(stat->session);
+    pid = stat->parent;
+  }
+  return found;
+}
+
+bool lives(const Descriptor& pidfd) {
+  pollfd waiting{pidfd.get(), POLLIN, 0};
+  return ::poll(&waiting, 1, 0) == 0;
+}
+
+Result<Descriptor> find_process(pid_t pid, std::uint64_t start_ticks) {
+  const auto absent = [pid](int code) { return system_error(code, fmt::format("cannot find process {}", pid)); };
   // First the handle, then the look: what is seen then is what the handle holds, or it is gone and readable.
   Descriptor pidfd = open_pidfd(pid);
-  if (!pidfd) return {};
-  const auto stat = read_proc_stat(pid);
-  if (!stat || stat->start_ticks != start_ticks || stat->zombie()) return {};
+  if (!pidfd) {
+    const Error error = absent(errno);
+    return lacks_resources(error) ? error : absent(ESRCH);
+  }
+  const auto text = read_head(AT_FDCWD, fmt::format("/proc/{}/stat", pid).c_str(), kMostOfStat);
+  if (!text && !is_gone(text.error())) return absent(text.error().code);
+  const auto stat = text ? parse_proc_stat(*text) : std::nullopt;
+  if (!stat || stat->start_ticks != start_ticks || !lives(pidfd)) return absent(ESRCH);
   return pidfd;
 }
 
 Result<void> signal_process(pid_t pid, std::uint64_t start_ticks, int number) {
-  const Descriptor pidfd = find_process(pid, start_ticks);
-  if (!pidfd) return system_error(ESRCH, fmt::format("cannot signal process {}", pid));
-  if (!send(pidfd, number, 0)) return system_error(errno, fmt::format("cannot signal process {}", pid));
+  const auto pidfd = find_process(pid, start_ticks);
+  if (!pidfd) return pidfd.error();
+  if (!send(*pidfd, number, 0)) return system_error(errno, fmt::format("cannot signal process {}", pid));
   return {};
 }
 
@@ -152,6 +173,10 @@ unsigned signal_members(pid_t leader, pid_t spared_group, int number, const std:
   }
   return signalled;
 }
+
+void signal_held(const Descriptor& pidfd, int number) { send(pidfd, number, 0); }
+
+void signal_group(const Descriptor& pidfd, int number) { send(pidfd, number, kWholeGroup); }
 
 void signal_session(const Descriptor& pidfd, pid_t leader, int number) {
   const auto leader_lives = [&] { return lives(pidfd); };

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/descriptor.hpp"
 #include "util/result.hpp"
@@ -43,14 +44,22 @@ struct ProcStat {
 [[nodiscard]] std::optional<ProcStat> read_proc_stat(pid_t pid);
 /// A start time as mono time.
 [[nodiscard]] Duration start_time(std::uint64_t start_ticks);
+/// A mono time as a start time.
+[[nodiscard]] std::uint64_t ticks_at(Duration mono);
 /// How many ticks of start times and cpu times make a second.
 [[nodiscard]] std::uint64_t ticks_per_second();
+/// The process, its session, its parent, that one's session, and so on: those that are gone or that are everybody's (1
+/// and less) left out. To find out whose it is.
+[[nodiscard]] std::vector<pid_t> lineage(pid_t pid);
 
 /// A pidfd of the process that has this number now; none where there is no such process, or no descriptor left.
 [[nodiscard]] Descriptor open_pidfd(pid_t pid);
 
-/// A pidfd of the process that had this number and this start time, while it has not exited; else none.
-[[nodiscard]] Descriptor find_process(pid_t pid, std::uint64_t start_ticks);
+/// A pidfd of the process that had this number and this start time, while it has not exited. An Error with code ESRCH
+/// where it is certain that it is gone, with another code where that cannot be told (no descriptor left).
+[[nodiscard]] Result<Descriptor> find_process(pid_t pid, std::uint64_t start_ticks);
+/// Whether the process that `pidfd` holds has not exited.
+[[nodiscard]] bool lives(const Descriptor& pidfd);
 
 /// Signals the process that had this number and this start time, if it still lives. An Error with code ESRCH where it
 /// does not.
@@ -60,6 +69,12 @@ struct ProcStat {
 /// none); each is proved by a pidfd. `proved` says whether the number of the session is still the leader's; asked
 /// before each signal. Returns how many there were. Blocks for as long as /proc takes: not for the loop thread.
 unsigned signal_members(pid_t leader, pid_t spared_group, int number, const std::function<bool()>& proved);
+
+/// Signals the process that `pidfd` holds, alone; nothing happens where it is gone.
+void signal_held(const Descriptor& pidfd, int number);
+
+/// Signals what is left of the group of a leader that is gone, of which `pidfd` is the proof: by kernels from 6.9 on.
+void signal_group(const Descriptor& pidfd, int number);
 
 /// Signals the whole session of a leader that is not our child, of which `pidfd` is the proof. What is in other groups
 /// than the leader's is reached while the leader lives; its own group also later, by kernels from 6.9 on. Blocks as

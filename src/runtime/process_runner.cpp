@@ -168,7 +168,7 @@ void ProcessRunner::spawned(engine::RunId id, Result<Started> result) {
     return remove(run);
   }
   run.phase = Run::Phase::Running;
-  run.child = std::make_unique<Child>(loop_, spawner_.helper(), std::move(*result),
+  run.child = std::make_unique<Child>(loop_, spawner_.sweeper(), std::move(*result),
                                       [this, id](Child::Exit exit) { exited(id, exit); });
   for (Capture* capture : {&run.error, &run.output}) {
     // Where it cannot be watched the output is taken at the exit; more than the pipe holds then blocks the writer.

@@ -40,7 +40,7 @@ Spawner::Spawner(Loop& loop, Options options)
         for (const Ticket ticket : std::exchange(parked_, {})) submit(ticket);
       })),
       pool_(loop, {"healer-spawn", options_.threads, options_.max_lost, options_.patience}),
-      helper_(loop, {"healer-helper", 1, 2, Duration{5000}}) {}
+      sweeper_(loop) {}
 
 Spawner::Ticket Spawner::start(Launch launch, Done done, Prepare prepare) {
   const Ticket ticket = next_ticket_++;

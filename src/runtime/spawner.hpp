@@ -18,6 +18,7 @@
 #include "runtime/launch.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mount_guard.hpp"
+#include "runtime/session.hpp"
 #include "runtime/worker_pool.hpp"
 
 namespace healer::runtime {
@@ -49,8 +50,8 @@ class Spawner {
 
   /// Threads that hang in a start now.
   [[nodiscard]] unsigned stuck() const { return pool_.stuck(); }
-  /// For what a Child needs done off the loop; spawns that hang do not hold it up.
-  [[nodiscard]] WorkerPool& helper() { return helper_; }
+  /// For each Child; spawns that hang do not hold it up.
+  [[nodiscard]] SessionSweeper& sweeper() { return sweeper_; }
 
  private:
   struct Spawn;
@@ -66,7 +67,7 @@ class Spawner {
   Loop::Timer unpark_;
   Ticket next_ticket_ = 1;
   WorkerPool pool_;
-  WorkerPool helper_;
+  SessionSweeper sweeper_;
 };
 
 }  // namespace healer::runtime

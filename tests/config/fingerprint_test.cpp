@@ -25,6 +25,8 @@ ServiceBlock block() {
   return result;
 }
 
+ForegroundSpec foreground() { return {.command = {}, .stop = {{}}}; }
+
 }  // namespace
 
 TEST_CASE("every field of a block but its place is in the fingerprint", "[fingerprint]") {
@@ -47,6 +49,13 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
       [](ServiceBlock& b) { b.kind = ServiceKind::Process; },
       [](ServiceBlock& b) { b.process.pid_file = "p"; },
       [](ServiceBlock& b) { b.process.pattern = "p"; },
+      [](ServiceBlock& b) { b.process.foreground = foreground(); },
+      [](ServiceBlock& b) { (b.process.foreground = foreground())->command.arguments = {"/f"}; },
+      [](ServiceBlock& b) { (b.process.foreground = foreground())->stop[0].number = 2; },
+      [](ServiceBlock& b) { (b.process.foreground = foreground())->stop[0].within = seconds{2}; },
+      [](ServiceBlock& b) { (b.process.foreground = foreground())->stop.emplace_back(); },
+      [](ServiceBlock& b) { (b.process.foreground = foreground())->ready_after = seconds{2}; },
+      [](ServiceBlock& b) { (b.process.foreground = foreground())->by_notice = true; },
       [](ServiceBlock& b) { b.start.emplace(); },
       [](ServiceBlock& b) { b.start = Command{.arguments = {"/s"}, .identity = {}}; },
       [](ServiceBlock& b) { b.stop.emplace(); },
@@ -69,6 +78,7 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
       [](ServiceBlock& b) { b.recipients[0].address = "c@d"; },
       [](ServiceBlock& b) { b.recipients[0].events.reset(3); },
       [](ServiceBlock& b) { b.recipients[0].reminder = 3; },
+      [](ServiceBlock& b) { b.recipients[0].digest = true; },
       [](ServiceBlock& b) { b.recipients[0].format.from = ""; },
       [](ServiceBlock& b) { b.recipients[0].format.reply_to = ""; },
       [](ServiceBlock& b) { b.recipients[0].format.subject = ""; },

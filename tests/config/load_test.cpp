@@ -267,6 +267,61 @@ TEST_CASE("strict makes errors of warnings, but not of notes", "[load]") {
   CHECK(load_text(noted, {}, {.strict = true}).ok());
 }
 
+TEST_CASE("an unknown dependency is told of beside other errors, unless a service may hide behind them", "[load]") {
+  const auto tells = [](const std::string& more) {
+    return said(load_text(service("a", "if status != 0 then alert depends on b") + more))
+               .find("there is no service 'b' to depend on") != std::string::npos;
+  };
+  CHECK(tells(""));
+  CHECK(tells("set daemon x\n"));
+  CHECK(tells("check program c with path\n"));
+  CHECK(tells("check file c with path /c\n"));
+  CHECK(tells("check foo c with path /c\n"));
+  CHECK(tells(service("c", "if staus != 0 then alert")));
+  CHECK_FALSE(tells("check program b with path\n"));
+  CHECK_FALSE(tells("check file B with path /c\n"));
+  CHECK_FALSE(tells("check proces b with pidfile /c\n"));
+  CHECK_FALSE(tells("check foo b with path /c\n"));
+  CHECK_FALSE(tells("check b with pid file /c\n"));
+  // Whose name is not known may be anybody.
+  CHECK_FALSE(tells("check process\n"));
+  CHECK_FALSE(tells("check \n"));
+  std::string errors;
+  for (int i = 0; i < 300; ++i) errors += "set daemon x\n";
+  CHECK_FALSE(tells(errors));
+  CHECK_FALSE(tells("check \"\n" + std::string(40, '"') + "'\n"));
+}
+
+TEST_CASE("what stands in a service with a broken header is looked at, but for what the header would say", "[load]") {
+  CHECK(said(load_text("check process a with pidfle /a\n"
+                       "  stop signal TERM within 0 seconds\n  ready after 5 seconds\n"
+                       "  if status > 1 then stop\n  if memory > 5 then restart\n"
+                       "  start program = \"/no/such\"\n")) ==
+        "/etc/main:1:22: error: unexpected 'pidfle', expected 'program \"...\"', 'pidfile', 'match' or 'path'\n"
+        "  check process a with pidfle /a\n                       ^~~~~~\n  note: did you mean 'pidfile'?\n"
+        "/etc/main:2:27: error: the duration must be longer than 0\n"
+        "    stop signal TERM within 0 seconds\n                            ^~~~~~~~~\n"
+        "/etc/main:4:6: error: 'check process' has no test of a status\n"
+        "    if status > 1 then stop\n       ^~~~~~~~~~\n"
+        "  note: it has tests of existence, resources, uid, gid and pid, as in 'if cpu > 80% then alert'\n"
+        "/etc/main:6:19: warning: there is no program '/no/such'\n"
+        "    start program = \"/no/such\"\n                    ^~~~~~~~~~\n"
+        "  note: until it is in place the action fails\n");
+  test::FakeEnvironment machine;
+  machine.files["/etc/more"] = "group g\nif cpu > 80 then alert\n";
+  CHECK(said(load_text("check process a with pidfle /a\ninclude /etc/more\n", machine)) ==
+        "/etc/main:1:22: error: unexpected 'pidfle', expected 'program \"...\"', 'pidfile', 'match' or 'path'\n"
+        "  check process a with pidfle /a\n                       ^~~~~~\n  note: did you mean 'pidfile'?\n"
+        "/etc/more:2:10: error: this number of 'cpu' needs a unit\n"
+        "  if cpu > 80 then alert\n           ^~\n  note: write '%' after it\n");
+  CHECK(said(load_text("check file a with path /a\ninclude /etc/more\nset daemon 5\ninclude /etc/more\n", machine)) ==
+        "/etc/main:1:1: error: 'check file' is not supported by this version of healer\n"
+        "  check file a with path /a\n  ^~~~~~~~~~\n  note: leave it to Monit, or take it away\n"
+        "/etc/more:1:1: error: this belongs to a service, but none was begun before it\n"
+        "  group g\n  ^~~~~~~\n"
+        "  note: begin one with 'check program NAME with path \"/path/of/program\"'\n");
+}
+
 TEST_CASE("every error of every file is told, in the order of the files", "[load]") {
   test::FakeEnvironment machine;
   machine.files["/etc/more"] = service("b", "if status != 0 for 66 cycles then alert");

@@ -109,6 +109,11 @@ TEST_CASE("values of the wrong shape are told of", "[config]") {
   CHECK(errors("set mailserver a port 1 port 2") == "1:25: 'port' is given twice (keep one of them)\n");
   CHECK(errors("set mail-format { from: x }") ==
         "1:19: this names no mail address (write NAME <user@host> or user@host on the same line)\n");
+  for (const std::string sender : {"A < b >", "A <>", "< >", "a <"})
+    CHECK(errors("set mail-format { from: " + sender + "\n}") ==
+          "1:19: this names no mail address (write NAME <user@host> or user@host on the same line)\n");
+  for (const std::string sender : {"A <b>", "A <<b>>", "A < b@c >", "A <  @>", "b"})
+    CHECK(errors("set mail-format { from: " + sender + "\n}").empty());
   CHECK(errors("set mail-format { from: a{@b }") ==
         "1:19: a mail address has no '{' in it (write NAME <user@host> or user@host)\n");
   CHECK(rule_errors("if content < \"x\" then alert") ==
@@ -175,7 +180,8 @@ TEST_CASE("what is understood is in the tree even beside errors", "[config]") {
       "check program path\n if status 3 then alert\n");
   std::string out;
   for (const auto& statement : result.file.statements) out += std::visit(ShowStatement{}, statement);
-  CHECK(out == "set init\ncheck 'x' [/x]\n  if status = 2 then alert\n");
+  CHECK(out ==
+        "set init\ncheck 'x' [/x]\n  if status = 2 then alert\ncheck 'path' broken\n  if status = 3 then alert\n");
 }
 
 TEST_CASE("statements that are not supported are one clear error each", "[config]") {
@@ -188,7 +194,6 @@ TEST_CASE("statements that are not supported are one clear error each", "[config
   CHECK(errors("set httpd port 2812 and use address localhost\n allow admin:monit\nset daemon x") ==
         "1:1: 'set httpd'" + version + "3:12: unexpected 'x', expected a number\n");
   CHECK(errors("set mmonit http://u:p@h/c") == "1:1: 'set mmonit'" + version);
-  CHECK(errors("set eventqueue basedir /x slots 5") == "1:1: 'set eventqueue'" + version);
   CHECK(errors("set ssl { verify: enable }") == "1:1: 'set ssl'" + version);
   CHECK(errors("set fips set expectbuffer 5 kB") == "1:1: 'set fips'" + version + "1:10: 'set expectbuffer'" + version);
   CHECK(
@@ -206,10 +211,12 @@ TEST_CASE("statements that are not supported are one clear error each", "[config
 }
 
 TEST_CASE("what stands in place of a process, a program or a test is told of", "[config]") {
-  CHECK(errors("check process x with pid /x") == "1:22: unexpected 'pid', expected 'pidfile', 'match' or 'path'\n");
+  CHECK(errors("check process x with pid /x") ==
+        "1:22: unexpected 'pid', expected 'program \"...\"', 'pidfile', 'match' or 'path'\n");
   CHECK(errors("check process x with pidfile x") == "1:30: unexpected 'x', expected an absolute path\n");
   CHECK(errors("check process x matching 5") == "1:26: unexpected '5', expected a regular expression\n");
-  CHECK(errors("check process x") == "1:16: the file ends here, expected 'pidfile', 'match' or 'path'\n");
+  CHECK(errors("check process x") ==
+        "1:16: the file ends here, expected 'program \"...\"', 'pidfile', 'match' or 'path'\n");
   CHECK(errors("check system") == "1:13: the file ends here, expected a name of the service\n");
   CHECK(rule_errors("start program =") == "2:16: the file ends here, expected a program in double quotes\n");
   CHECK(rule_errors("start") == "2:6: the file ends here, expected a program or '='\n");
@@ -228,9 +235,12 @@ TEST_CASE("what stands in place of a process, a program or a test is told of", "
         "2:12: unexpected 'pit', expected 'status', 'pid' or 'ppid' (did you mean 'pid'?)\n");
   CHECK(rule_errors("if failed security \"S\" then alert") == "2:20: unexpected '\"S\"', expected 'attribute'\n");
   CHECK(rule_errors("if cpu (iowait) > 5% then alert") ==
-        "2:9: unexpected 'iowait', expected a number or an operator such as '!='\n");
+        "2:9: unexpected 'iowait', expected a number or an operator such as '!=' (the parts are user, system, wait, "
+        "nice, "
+        "hardirq, softirq, steal, guest and guestnice; 'cpu' alone is all but idle and wait)\n");
   CHECK(rule_errors("if loadavg(2min) > 5 then alert") ==
-        "2:12: unexpected '2min', expected a number, an operator such as '!=' or 'core'\n");
+        "2:12: unexpected '2min', expected a number, an operator such as '!=' or 'core' (there are loadavg(1min), "
+        "loadavg(5min) and loadavg(15min))\n");
   CHECK(rule_errors("if disk red > 5 then alert") ==
         "2:9: unexpected 'red', expected 'read' or 'write' (did you mean 'read'?)\n");
   CHECK(rule_errors("if 3 restart then alert") == "2:14: unexpected 'then', expected a number\n");

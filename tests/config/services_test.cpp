@@ -234,6 +234,79 @@ TEST_CASE("a process that nothing is said about is started again", "[services]")
   CHECK(one.key == rule(kProcess, "if does not exist then restart").key);
 }
 
+TEST_CASE("a foreground process has all that its start and its end need", "[services]") {
+  const auto all = services(
+      "set limits { stoptimeout: 7 s, starttimeout: 8 s }\n"
+      "check process a with program \"/bin/true 'x y'\"\n"
+      "check process b with program \"/bin/true\" ready on notify stop signal int stop signal 9 within 1 minute\n"
+      "check process c with program \"/bin/true\" ready after 5 seconds mode passive depends on b\n"
+      "check process d with program \"/bin/true\" ready on notify within 9 seconds\n"
+      "check process e with pidfile /tmp/e start program \"/bin/true\"\n");
+  const auto& a = *all.at(0);
+  CHECK(a.kind == engine::ServiceKind::Process);
+  REQUIRE(a.foreground());
+  CHECK(a.can_start());
+  CHECK_FALSE(a.start);
+  CHECK((a.process.pid_file.empty() && a.process.pattern.empty()));
+  CHECK(a.process.foreground->command.arguments == std::vector<std::string>{"/bin/true", "x y"});
+  CHECK(a.process.foreground->command.timeout == Duration{0});
+  CHECK(a.process.foreground->stop == std::vector<engine::StopSignal>{{15, seconds{7}}});
+  CHECK(a.process.foreground->ready_after == seconds{1});
+  CHECK_FALSE(a.process.foreground->by_notice);
+  REQUIRE(a.rules.size() == 1);
+  CHECK(a.rules[0].text == "if does not exist then restart");
+
+  const auto& b = *all.at(1)->process.foreground;
+  CHECK(b.stop == std::vector<engine::StopSignal>{{2, seconds{7}}, {9, minutes{1}}});
+  CHECK(b.by_notice);
+  CHECK(b.ready_after == seconds{8});
+  CHECK(all.at(2)->process.foreground->ready_after == seconds{5});
+  CHECK(all.at(2)->activity == engine::ServiceBlock::Activity::Passive);
+  CHECK(all.at(2)->depends == std::vector<std::string>{"b"});
+  CHECK(all.at(3)->process.foreground->ready_after == seconds{9});
+  CHECK_FALSE(all.at(4)->foreground());
+
+  const LoadResult owned = load_text("check process a with program \"/bin/true\" as uid 7 and gid 8\n", false);
+  REQUIRE(owned.ok());
+  const engine::Identity& identity = owned.rules->services.at(0)->process.foreground->command.identity;
+  CHECK(identity.uid == 7U);
+  CHECK(identity.gid == 8U);
+}
+
+TEST_CASE("of a foreground process no rule is dormant: Monit does not know it", "[services]") {
+  const std::string rules =
+      "if cpu > 5% and memory > 5% then alert\n"
+      "if loadavg(5min) > 5 then alert\n"
+      "if memory > 1 GB then restart\n"
+      "if memory > 2 GB then exec '/bin/true a'\n";
+  const std::string program = "check process x with program \"/bin/true\"\n";
+  CHECK(format_all(load_text(program + rules).diagnostics, {}, false).empty());
+  for (const engine::Rule& one : services(program + rules)[0]->rules) CHECK_FALSE(one.dormant);
+  for (const engine::Rule& one : services(kProcess + rules)[0]->rules)
+    CHECK(one.dormant == (one.action.kind != engine::ActionKind::Restart));
+}
+
+TEST_CASE("the event queue, the limit of mails and digests are settings of mail", "[services]") {
+  const LoadResult result = load_text(
+      "set mailserver localhost\nset eventqueue basedir /var/monit slots 50\nset mail limit 20 mails within 1 hour\n"
+      "set alert a@b digest\nset alert c@d\n" +
+      kProgram + "if status != 0 then alert\nalert e@f digest\n");
+  REQUIRE(result.ok());
+  const engine::MailSettings& mail = result.rules->settings.mail;
+  CHECK(mail.queue_directory == "/var/monit");
+  CHECK(mail.queue_slots == 50);
+  CHECK(mail.limit == engine::MailLimit{.mails = 20, .within = hours{1}});
+  const auto& people = result.rules->services[0]->recipients;
+  REQUIRE(people.size() == 3);
+  for (const engine::Recipient& one : people) CHECK(one.digest == (one.address != "c@d"));
+
+  const LoadResult last = load_text("set eventqueue basedir /x slots 5\nset eventqueue slots 7\n");
+  REQUIRE(last.ok());
+  CHECK(last.rules->settings.mail.queue_directory.empty());
+  CHECK(last.rules->settings.mail.queue_slots == 7);
+  CHECK_FALSE(last.rules->settings.mail.limit);
+}
+
 TEST_CASE("rules that do less in Monit are dormant", "[services]") {
   const std::string bare = "check process x with pidfile /tmp/x start program \"/bin/true\"\n";
   const auto dormant = [](const std::string& header, const std::string& text) { return rule(header, text).dormant; };

@@ -82,7 +82,7 @@ inline std::string show(const MailFormatSyntax& format) {
 inline std::string show(const AlertSyntax& alert) {
   std::string out = show(alert.address);
   for (const auto& event : alert.events) out += (alert.negated ? " not " : " ") + event.value;
-  return out + optional("reminder", alert.reminder) + show(alert.format);
+  return out + optional("reminder", alert.reminder) + (alert.digest ? " digest" : "") + show(alert.format);
 }
 
 inline std::string show(const IfSyntax& rule) {
@@ -113,6 +113,12 @@ struct ShowService {
   std::string operator()(const ServiceProgramSyntax& program) const {
     static constexpr const char* kKinds[] = {"start ", "stop ", "restart "};
     return kKinds[static_cast<std::size_t>(program.kind)] + show(program.command);
+  }
+  std::string operator()(const StopSignalSyntax& stop) const {
+    return "stop signal " + show(stop.signal) + optional("within", stop.within);
+  }
+  std::string operator()(const ReadySyntax& ready) const {
+    return std::string(ready.by_notice ? "ready on notify" : "ready after") + optional("time", ready.time);
   }
   std::string operator()(const DependsSyntax& depends) const {
     std::string out = "depends";
@@ -152,6 +158,12 @@ struct ShowSet {
   }
   std::string operator()(const SetMailFormat& set) const { return "mail-format" + show(set.format); }
   std::string operator()(const SetAlert& set) const { return "alert " + show(set.alert); }
+  std::string operator()(const SetEventQueue& set) const {
+    return "eventqueue" + optional("directory", set.directory) + optional("slots", set.slots);
+  }
+  std::string operator()(const SetMailLimit& set) const {
+    return fmt::format("mail limit {} within {}", set.mails.value, show(set.within));
+  }
   std::string operator()(const SetEnvironment& set) const {
     return "environment " + show(set.name) + "=" + show(set.value);
   }
@@ -175,9 +187,14 @@ struct ShowStatement {
   std::string operator()(const IncludeSyntax& include) const { return "include " + show(include.pattern) + "\n"; }
   std::string operator()(const CheckSyntax& check) const {
     static constexpr const char* kKinds[] = {"check ", "process ", "system "};
-    return kKinds[static_cast<std::size_t>(check.kind)] + show(check.name) +
-           (check.kind == CheckSyntax::Kind::Program ? " " + show(check.command) : "") +
+    return kKinds[static_cast<std::size_t>(check.kind)] + show(check.name) + (check.broken ? " broken" : "") +
+           (check.foreground ? " runs" : "") + (check.command.arguments.empty() ? "" : " " + show(check.command)) +
            optional("pidfile", check.pid_file) + optional("matching", check.pattern) + "\n" + show(check.statements);
+  }
+  std::string operator()(const UnknownCheckSyntax& check) const {
+    std::string out = "unknown";
+    for (const auto& name : check.names) out += " " + name;
+    return out + "\n";
   }
   std::string operator()(const ContinuationSyntax& more) const { return "continued\n" + show(more.statements); }
 };

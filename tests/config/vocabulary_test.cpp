@@ -25,6 +25,19 @@ TEST_CASE("durations and sizes are written exactly, in the largest unit that fit
   CHECK(written_size(3U << 20) == "3 MB");
 }
 
+TEST_CASE("signals have names in any case, with or without SIG, and numbers", "[vocabulary]") {
+  for (const char* name : {"TERM", "term", "SIGTERM", "sigTerm", "15"}) CHECK(signal_number(name) == 15);
+  CHECK(signal_number("USR1") == 10);
+  CHECK(signal_number("64") == 64);
+  for (const char* name : {"", "SIG", "0", "65", "-1", "15x", "TERMINATE", "99999999999"})
+    CHECK_FALSE(signal_number(name));
+  CHECK(signal_name(15) == "TERM");
+  CHECK(signal_name(35) == "35");
+  for (int number = 1; number <= 64; ++number) CHECK(signal_number(signal_name(number)) == number);
+  CHECK(nearest_signal("SIGTREM") == "TERM");
+  CHECK(nearest_signal("whatever").empty());
+}
+
 TEST_CASE("texts are written so that the language reads the same back", "[vocabulary]") {
   CHECK(written_text("a b") == "\"a b\"");
   CHECK(written_text("say \"x\"") == "'say \"x\"'");

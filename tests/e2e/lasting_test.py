@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """State lasts: what has fired does not fire again, and counters go on where they were, over SIGKILL, reload and SIGHUP."""
+import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import support
 
@@ -87,6 +89,40 @@ class Lasting(support.Case):
         self.assertEqual(self.lines("acted"), 1)
         self.path("go").touch()
         self.wait_for(lambda: self.lines("acted") >= 2, "the firing that was held back")
+
+    def test_a_playbook_runs_on_under_the_next_binary(self):
+        # As under an upgrade of healer and a crash after it: one process from its begin to its end.
+        check = self.statuses("check", [1])
+        play = self.script("play", f"""
+echo $$ >> {self.path("began")}
+echo begins
+while [ ! -e {self.path("go")} ]; do echo x >> {self.path("progress")}; sleep 0.05; done
+echo ends
+exit 4""")
+        daemon = self.start(f'check program node with path "{check}"\n  if status != 0 then exec "{play}"\n')
+        self.wait_for(lambda: self.lines("began"), "its begin")
+        pid = int(self.path("began").read_text())
+        for number, end in enumerate((daemon.stop, daemon.kill)):
+            end()
+            before = self.lines("progress")
+            self.wait_for(lambda: self.lines("progress") > before + 2, "its progress without healer")
+            daemon.binary = Path(shutil.copy(daemon.binary, self.path(f"healerd{number}")))
+            daemon.launch()
+            job, = daemon.ask("jobs")["jobs"]
+            self.assertEqual((job["kind"], job["doing"]), ("exec", f"exec {play}"))
+            self.more_runs(2)
+            self.assertEqual(support.processes.command_line(pid), f"/bin/sh {play}")
+        follow = subprocess.Popen([support.BUILD / "healerctl", "--socket", daemon.socket, "jobs", "follow",
+                                   str(job["id"])], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(follow.stdout.readline(), "begins\n")
+        self.path("go").touch()
+        self.assertEqual(follow.communicate(timeout=support.LIMIT)[0], "ends\n")
+        ended = lambda: [one for one in daemon.ask("history", "node")["records"]  # noqa: E731
+                         if one["kind"] in ("action-ended", "action-failed")]
+        self.wait_for(ended, "the record of its end")
+        self.assertEqual([one["output"] for one in ended()], ["begins\nends\n"])
+        self.more_runs(2)
+        self.assertEqual((daemon.ask("jobs")["jobs"], self.lines("began")), ([], 1))
 
     def test_a_person_s_unmonitor_lasts(self):
         daemon = self.start(self.acting("for 2 cycles"))

@@ -72,6 +72,75 @@ class Mail(mails.Receiving, support.Case):
         self.assertNotIn("mails wait", daemon.ctl("status").stdout)
         self.assertEqual(len(self.subjects()), 2)
 
+    # ---- several mails to one person ----------------------------------------------------------------------------
+
+    def failing(self, *names: str) -> str:
+        """A check of each name that fails from its first run on."""
+        return "".join(f'check program {name} with path "{self.statuses(name, [1])}"\n  if status != 0 then alert\n'
+                       for name in names)
+
+    def test_a_digest_has_all_alerts_of_a_cycle_in_one_mail_also_over_a_kill(self):
+        _, port = self.sink()
+        daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert day@x.org not on {{ instance }}\n"
+                            "set alert night@x.org digest not on { instance }\n" + self.failing("web", "db", "cache"), cycle="10")
+        self.wait_for(lambda: len(self.subjects("day@x.org")) == 3, "the mails of who wants each by itself")
+        self.assertEqual(self.subjects("night@x.org"), [])
+        daemon.kill()
+        daemon.launch()
+        self.wait_for(lambda: self.subjects("night@x.org"), "the digest")
+        before = self.runs("web")
+        self.wait_for(lambda: self.runs("web") > before, "another cycle")
+        (digest,) = [mail for mail in self.mails() if mail.to == "night@x.org"]
+        self.assertRegex(digest.subject, r"^healer: 3 alerts on \S+: (web, db|db, web|web, cache|cache, web|db, cache|cache, db),"
+                                         r" (web|db|cache) failed$")
+        for name in ("web", "db", "cache"):
+            self.assertIn(f"  {name}: Status failed\n", digest.text)
+            self.assertIn(f"Status failed Service {name} \n", digest.text)
+
+    def test_a_mail_limit_tells_what_it_held_back_also_over_a_kill(self):
+        _, port = self.sink()
+        daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert you@x.org not on {{ instance }}\n"
+                            "set mail limit 2 mails within 10 seconds\n" + self.failing("a", "b", "c", "d", "e", "f"))
+        self.wait_for(lambda: daemon.ask("status")["daemon"]["mail"]["waiting"] == 4, "mails that are held back",
+                      detail=daemon.log_text)
+        self.wait_for(lambda: "mail to you@x.org held back: the limit of 2 mails within 10 s is reached" in
+                      daemon.ctl("history").stdout, "the word of it", detail=daemon.log_text)
+        self.assertEqual(len(self.subjects()), 2)
+        daemon.kill()
+        daemon.launch()
+        self.wait_for(lambda: len(self.subjects()) == 3, "one mail")
+        self.assertRegex(self.subjects()[2], r"^healer: 4 alerts held back on \S+: ., ., ., . failed$")
+        self.wait_for(lambda: daemon.ask("status")["daemon"]["mail"]["waiting"] == 0, "an empty queue")
+        self.assertEqual(len(self.subjects()), 3)
+
+    def test_the_queue_lies_where_eventqueue_says_beside_that_of_monit(self):
+        _, port = self.sink()
+        self.mode("refuse")
+        theirs, ours = self.path("queue"), self.path("queue.healer")
+        theirs.mkdir()
+        (theirs / "1795285747_55d1").write_text("an event of Monit's")
+        settings = f"set mailserver 127.0.0.1 port {port}\nset alert you@x.org not on {{ instance }}\n"
+        checks = self.failing("a", "b", "c")
+        waiting = lambda folder: len(list(folder.glob("*.mail"))) if folder.exists() else 0  # noqa: E731
+        daemon = self.start(settings + checks)
+        usual = daemon.folder / "healer.state.mail"
+        self.wait_for(lambda: waiting(usual) == 3, "mails that wait in the usual place")
+        daemon.write_rules(self.settings(daemon) + f"set eventqueue basedir {theirs} slots 4\n" + settings + checks)
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_for(lambda: f"the mail queue is {usual} until healerd is restarted, then {ours}" in daemon.log_text(),
+                      "the word of the other queue", detail=daemon.log_text)
+        daemon.stop()
+        daemon.write_rules(self.settings(daemon) + f"set eventqueue basedir {theirs} slots 4\n" + settings + checks +
+                           self.failing("d", "e"))
+        daemon.launch()
+        self.wait_for(lambda: "dropped: the mail queue is full, and newer ones came" in daemon.ctl("history").stdout,
+                      "an old mail to be dropped", detail=daemon.log_text)
+        self.assertEqual((waiting(usual), waiting(ours)), (0, 4))
+        self.mode("")
+        self.wait_for(lambda: len(self.subjects()) == 4, "the mails of both lives")
+        self.assertEqual(sorted(self.subjects()[2:]), [f"monit alert --  Status failed {name}" for name in "de"])
+        self.assertEqual([path.name for path in theirs.iterdir()], ["1795285747_55d1"])
+
     def test_a_password_is_nowhere_to_be_read(self):
         secret = "hunter2-not-to-be-seen"
         check = self.statuses("check", [1])

@@ -46,6 +46,7 @@ class Daemon:
         self.socket = folder / "healer.sock"
         self.log = folder / "healer.log"
         self.errors = folder / "stderr"
+        self.binary = BUILD / "healerd"
         self.options = options
         self.process: subprocess.Popen | None = None
 
@@ -57,7 +58,7 @@ class Daemon:
         """Starts the process and waits until it answers."""
         with self.errors.open("ab") as errors:
             self.process = subprocess.Popen(
-                [str(BUILD / "healerd"), "-I", "-c", str(self.rules), *self.options], cwd="/",
+                [str(self.binary), "-I", "-c", str(self.rules), *self.options], cwd="/",
                 stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, preexec_fn=processes.die_with_parent)
         self.case.wait_for(lambda: self.ended() or self.ctl("ping").returncode == 0, "an answer of healerd")
         if self.ended():

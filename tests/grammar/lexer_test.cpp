@@ -94,6 +94,28 @@ TEST_CASE("a bare word holds every sign but a few", "[grammar]") {
   CHECK(lexed("gr\xc3\xbc\xc3\x9f") == "string(gr\xc3\xbc\xc3\x9f)");
 }
 
+TEST_CASE("a program right after the name of a process is split into arguments, as Monit splits programs",
+          "[grammar]") {
+  CHECK(lexed("check process x with program \"/a 'b \"c\"' d\" e") ==
+        "<check process> name(x) command(\"/a 'b \"c\"' d\") string(e)");
+  CHECK(lexed("check x program \"a\"") == "<check > name(x) command(\"a\")");
+  // Where Monit takes what follows the noise word nothing changes.
+  CHECK(lexed("check process program matching program \"a b\"") ==
+        "<check process> name(program) <matching> quoted(\"a b\")");
+  CHECK(lexed("check process x programs \"a\"") == "<check process> name(x) quoted(\"a\")");
+  CHECK(lexed("check process x pidfile program \"/a\"") == "<check process> name(x) <pidfile> path(\"/a\")");
+  CHECK(lexed("check file x program \"/a\"") == "<check file> name(x) path(\"/a\")");
+  const auto stream = lex("check process x with program /a /b check process y /c");
+  for (std::size_t i = 0; i < stream.tokens.size(); ++i)
+    CHECK(((stream.tokens[i].flags & kAfterProgram) != 0) == (i == 2));
+}
+
+TEST_CASE("the arguments of a command are found as they are written", "[grammar]") {
+  const auto arguments = command_arguments("\"/a 'b c' 'd'e\"");
+  CHECK(arguments == std::vector<std::string_view>{"/a", "'b c'", "'d'e"});
+  CHECK(command_arguments("").empty());
+}
+
 TEST_CASE("numbers are unsigned and decimal", "[grammar]") {
   CHECK(lexed("5 50.5 .5 5. 1.2.3 0x10 1e1 1,000") ==
         "number(5) real(50.5) string(.5) string(5.) string(1.2.3) string(0x10) string(1e1) number(1) number(000)");

@@ -30,7 +30,7 @@ HEADERS = ['check program x with path "/bin/true"', 'check program x path /bin/t
            'check program "x" with path /bin/true a "b c" as uid 0']
 PROCESSES = ['check process x with pidfile /tmp/x', 'check process x pidfile "/tmp/x y"', "check process 'x' matching 'a b'",
              'check process x match foo', 'check x with pidfile /tmp/x', 'check process start matching /usr/bin/x',
-             'check process x path /tmp/x']
+             'check process x path /tmp/x', 'check process x with program pidfile /tmp/x', 'check process x matching program "a b"']
 SYSTEMS = ['check system x', 'check system $HOST', 'check system "a b"', 'CHECK SYSTEM $HOST_x']
 RESOURCES = ['cpu > 50%', 'memory > 10 MB', 'mem usage > 5.5%', 'memory > 10', 'loadavg > 1.5', 'loadavg (5min) > 2',
              'loadavg(1min) per core >= 1', 'cpu usage is greater than 5 percent', '(cpu > 5%)', 'memory changed 5 kB/s',
@@ -47,7 +47,7 @@ CHANGES = ['changed pid', 'changed ppid', 'changed the pid']
 RESTARTS = ['3 restarts within 5 cycles', '1 restart 1 cycle', '2 restarts for 4 cycles', '70 restarts within 100 cycles']
 PROGRAMS = ['start program = "/bin/true"', 'stop program "/bin/true a" as uid root and gid root', 'restart "/bin/true" timeout 5 seconds',
             'start program is "/bin/true" with timeout 30 seconds', "stop '/bin/true'", 'start /bin/true a "b c"',
-            'restart program = "/bin/true \'a b\'" gid root uid root']
+            'restart program = "/bin/true \'a b\'" gid root uid root', 'stop signal TERM', 'stop program "/bin/true" ready on notify']
 DEPENDS = ['depends on y', 'depends y', 'depend on y, y', 'depends on "y"', "depends on 'Y'", 'depends on y; y']
 SERVICE = ['every 2 cycles', 'every "* * * * *"', "not every '* 0-5 * * 1,2'", 'every "0 8,9 1-5 * *"', 'group www',
            'group "a"', 'group if', 'mode active', 'mode passive', 'onreboot start', 'onreboot nostart',
@@ -63,14 +63,16 @@ SETS = ['set daemon 7', 'set daemon 5 with start delay 60', 'set init', 'set log
         'set mailserver a.b using ssl {selfsigned: allow ciphers: "A:B"} certificate checksum md5 8f7f419955cefa0b33a2ba316cba3659',
         'set mail-format { from: a@b }', 'set mail-format { from: A <a@b>\n reply-to: c@d\n subject: $SERVICE\n message: hello\n you\n}',
         'set alert a@b', 'set alert a@b only on { timeout, nonexist } with reminder on 3 cycles', 'set alert a@b but not on {instance}',
-        'set alert a@b { exec } with mail-format { subject: z }', '# a comment "', 'set alert root@localhost']
+        'set alert a@b { exec } with mail-format { subject: z }', '# a comment "', 'set alert root@localhost',
+        'set eventqueue basedir /tmp/monit_diff', 'set eventqueue slots 5', 'set eventqueue with basedir "/tmp/monit diff" with slots 100']
 VOCABULARY = ('set check program if then else status content changed succeeded > >= = == != % 5 3 0 0.5 -1 cycles cycle '
               'for within with the not every exec "/bin/true" alert unmonitor repeat group mode passive active timeout '
               'seconds minutes times as uid gid root on and or usage MB kB ( ) , ; { } : . /bin/true foo "a b" \'c\' a@b # '
               '\n path port using ssl tls options verify enable mailserver hostname username password daemon start delay '
               'limits reminder mail-format from: subject: message: include init onreboot laststate noalert to is @ ! '
               'every\n2 pidfile matching depends start stop MB/s operations/s memory disk read (user) percent days "* * * * *" "" log syslog facility certificate checksum md5 cpu exist failed total restart '
-              'nonexist pid x<y a=b 5MB 3cycles ~/x $HOST a:b ::1 http http://a/b \\ * < <= overlapping shadow').split(' ')
+              'nonexist pid x<y a=b 5MB 3cycles ~/x $HOST a:b ::1 http http://a/b \\ * < <= overlapping shadow '
+              'eventqueue basedir slots program signal ready after notify digest mail limit mails TERM').split(' ')
 TOKEN = re.compile(r'"[^"]*"|\'[^\']*\'|[A-Za-z0-9_/.\-@]+:?|[<>=!]+|\S|\n')
 
 

@@ -7,76 +7,20 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
-#include <map>
-#include <memory>
 
+#include "runtime/action_bench.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
-#include "support/processes.hpp"
 
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
 using healer::test::processes_with;
 using healer::test::read_file;
+using healer::test::reap_all;
 using healer::test::run_for;
 using healer::test::run_until;
-
-namespace {
-
-/// A loop with a runner that can be replaced by a new one, as after a restart of the daemon.
-struct Bench {
-  Bench() { test::open_to_all(directory); }
-
-  void new_daemon() {
-    runner.reset();
-    started.clear();
-    ended.clear();
-    runner = std::make_unique<ActionRunner>(loop, spawner, options, [this](Event event) {
-      if (const auto* start = std::get_if<event::ActionStarted>(&event)) started[start->action.number()] = start->pid;
-      if (const auto* end = std::get_if<event::ActionEnded>(&event)) ended.emplace(end->action.number(), *end);
-    });
-  }
-  void start(std::uint64_t id, std::vector<std::string> arguments, Duration timeout = Duration{0}) {
-    ActionRequest request;
-    request.action = ActionId(id);
-    request.command.arguments = std::move(arguments);
-    request.command.timeout = timeout;
-    request.command.identity = identity;
-    request.environment = environment;
-    if (!runner) new_daemon();
-    runner->start(std::move(request));
-  }
-  void shell(std::uint64_t id, const std::string& script, Duration timeout = Duration{0}) {
-    start(id, {"/bin/sh", "-c", script}, timeout);
-  }
-  const event::ActionEnded& end(std::uint64_t id) {
-    REQUIRE(run_until(loop, [&] { return ended.count(id) != 0; }));
-    return ended.at(id);
-  }
-  std::string file(const std::string& name) const { return (directory.path() / "actions" / name).string(); }
-
-  test::TemporaryDirectory directory;
-  Loop loop;
-  Spawner spawner{loop, {}};
-  ActionRunner::Options options{(directory.path() / "actions").string()};
-  std::unique_ptr<ActionRunner> runner;
-  std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
-  Identity identity;
-  std::map<std::uint64_t, std::int64_t> started;
-  std::map<std::uint64_t, event::ActionEnded> ended;
-};
-
-/// Reaps what a runner that has gone let go of; the system's first process does it in life.
-bool reap_all() {
-  return test::eventually([] {
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
-    return !test::has_children();
-  });
-}
-
-}  // namespace
+using Bench = healer::test::ActionBench;
 
 TEST_CASE("an action reports its start, its end and its output, and the output stays in a file", "[action]") {
   Bench bench;
@@ -365,6 +309,38 @@ TEST_CASE("the output of a program that runs on takes little of the disk meanwhi
   CHECK(kept.substr(kept.size() - 10) == "xthe tail\n");
 }
 
+TEST_CASE("output that has grown for months stays within what a file can be", "[action]") {
+  const test::TemporaryDirectory directory;
+  const ActionFiles files(directory.path().string());
+  auto opened = files.create(ActionId(1), 1, Duration{0}, std::nullopt);
+  REQUIRE(opened);
+  const auto append = [&](const std::string& text) {
+    return ::write(opened->output.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  };
+  const std::string head = "the head\n" + std::string(ActionFiles::kHead, 'h');
+  const std::string tail = std::string(3 * ActionFiles::kTail, 't') + "the tail\n";
+  REQUIRE(append(head));
+  if (::ftruncate(opened->output.get(), static_cast<off_t>(ActionFiles::kLongest)) != 0) {
+    WARN("SKIPPED: no files of that size here");
+    return;
+  }
+  REQUIRE(append(tail));
+  REQUIRE(files.thin(ActionId(1)).thinned);
+  struct stat facts {};
+  REQUIRE(::fstat(opened->output.get(), &facts) == 0);
+  if (static_cast<std::size_t>(facts.st_size) > ActionFiles::kLongest) {
+    WARN("SKIPPED: this file system does not let a hole be taken out");
+    return;
+  }
+  CHECK(append("and more\n"));  // the program that writes notices nothing
+  const std::string kept = read_file(files.output_path(ActionId(1)));
+  CHECK(kept.size() < 20 * (ActionFiles::kHead + ActionFiles::kTail));
+  CHECK(kept.substr(0, ActionFiles::kHead) == head.substr(0, ActionFiles::kHead));
+  CHECK(kept.find('\0') != std::string::npos);
+  const std::string end = tail.substr(tail.size() - ActionFiles::kTail) + "and more\n";
+  CHECK(kept.substr(kept.size() - end.size()) == end);
+}
+
 TEST_CASE("only the files of the newest actions are kept", "[action]") {
   Bench bench;
   bench.options.kept = 5;
@@ -374,14 +350,19 @@ TEST_CASE("only the files of the newest actions are kept", "[action]") {
     bench.start(id, {"/bin/true"});
     bench.end(id);
   }
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(bench.file(""))) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(bench.file(""))) {
+      found.push_back(entry.path().filename().string());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  };
   const std::vector<std::string> expected{"1.out",  "1.pid",  "16.out", "16.pid", "17.out", "17.pid",
                                           "18.out", "18.pid", "19.out", "19.pid", "20.out", "20.pid"};
-  CHECK(names == expected);
+  run_until(
+      bench.loop, [&] { return names() == expected; }, seconds{10});
+  CHECK(names() == expected);
   ::kill(static_cast<pid_t>(-bench.started[1]), SIGKILL);
   bench.end(1);
 }

@@ -18,7 +18,7 @@ namespace healer::test {
 
 struct InspectorBench {
   explicit InspectorBench(runtime::Inspector::Options options = {})
-      : inspector(loop, options, [this](engine::Event event) {
+      : inspector(loop, std::move(options), [this](engine::Event event) {
           if (const auto* observed = std::get_if<engine::event::Observed>(&event)) {
             ++answers[observed->run.number()];
             seen[observed->run.number()] = *observed;
@@ -42,6 +42,11 @@ struct InspectorBench {
     made->process.pattern = pattern;
     return made;
   }
+  static std::shared_ptr<engine::ServiceBlock> foreground() {
+    auto made = block(engine::ServiceKind::Process);
+    made->process.foreground.emplace();
+    return made;
+  }
   static std::shared_ptr<engine::ServiceBlock> asking(std::shared_ptr<engine::ServiceBlock> block, engine::Test test) {
     block->rules.emplace_back().condition = {{std::move(test), false}};
     return block;
@@ -55,8 +60,9 @@ struct InspectorBench {
   }
 
   /// Begins a look and returns its number.
-  std::uint64_t look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1) {
-    inspector.look(engine::ServiceId(service), engine::RunId(++last), std::move(block));
+  std::uint64_t look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1,
+                     runtime::ProcessIdentity own = {}) {
+    inspector.look(engine::ServiceId(service), engine::RunId(++last), std::move(block), own);
     return last;
   }
   const engine::Observation& result(std::uint64_t run) {

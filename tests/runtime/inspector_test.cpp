@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 
 #include "runtime/clock.hpp"
 #include "runtime/inspector_bench.hpp"
@@ -215,6 +216,65 @@ TEST_CASE("looks of one moment share a walk, and looks in quick succession need 
   while (mono_now() < stop) CHECK(bench.see(asking, 3).facts->metrics.get(Metric::Children) == 0.0);
   CHECK(bench.inspector.walks() >= 3);
   CHECK(bench.inspector.walks() <= 6);
+}
+
+TEST_CASE("a pattern that is asked for late in a long walk is looked for in the next one", "[inspector]") {
+  Inspector::Options options;
+  options.walk = [] {
+    auto seen = ProcSnapshot::take();
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+    return seen;
+  };
+  InspectorBench bench(options);
+  const auto first = bench.look(InspectorBench::by_pattern("^no such process$"), 1);
+  run_for(bench.loop, Duration{200});
+  const Child child = sleeper();
+  const auto second = bench.look(InspectorBench::by_pattern("^sleep 600$"), 2);
+  const Duration begin = mono_now();
+  CHECK_FALSE(bench.result(first).facts->process);
+  CHECK(bench.result(second).outcome == Outcome::Exited);
+  CHECK(bench.result(second).facts->process);
+  CHECK(mono_now() - begin < options.patience / 2);
+  CHECK(bench.inspector.walks() == 2);
+}
+
+TEST_CASE("a foreground process is exactly that one, and its death is not told", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const auto block = InspectorBench::foreground();
+  const ProcessIdentity own{child.pid(), read_proc_stat(child.pid())->start_ticks};
+  const auto see = [&](ProcessIdentity process) { return bench.result(bench.look(block, 1, process)); };
+  const Observation found = see(own);
+  CHECK(found.outcome == Outcome::Exited);
+  CHECK(*found.output == "process is running with pid " + std::to_string(own.pid));
+  REQUIRE(found.facts->process);
+  CHECK(found.facts->process->pid == own.pid);
+  CHECK(found.facts->process->start_ticks == own.start_ticks);
+  CHECK(found.facts->metrics.get(Metric::Children) == 0.0);
+  CHECK(bench.inspector.watched() == 0);
+  run_for(bench.loop, kShortestMean + Duration{20});
+  CHECK(see(own).facts->metrics.get(Metric::Cpu));
+
+  const auto is_nobody = [&](ProcessIdentity process) {
+    const Observation none = see(process);
+    return none.outcome == Outcome::Exited && !none.facts->process && *none.output == "process is not running";
+  };
+  CHECK(is_nobody({own.pid, own.start_ticks + 1}));
+  CHECK(is_nobody({}));
+  child.send(SIGKILL);
+  REQUIRE(test::eventually([&] { return read_proc_stat(own.pid)->zombie(); }));
+  CHECK(is_nobody(own));
+  run_for(bench.loop, Duration{50});
+  CHECK(bench.deaths.empty());
+}
+
+TEST_CASE("what a service watched before it became a foreground process is watched no more", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  bench.see(InspectorBench::by_file(bench.pid_file("x", number(child))));
+  CHECK(bench.inspector.watched() == 1);
+  bench.see(InspectorBench::foreground());
+  CHECK(bench.inspector.watched() == 0);
 }
 
 TEST_CASE("a look that is cancelled is not answered, others are answered once", "[inspector]") {

@@ -261,7 +261,7 @@ TEST_CASE("without a pidfd the exit of a program is noticed all the same", "[run
   REQUIRE(started);
   started->pidfd.reset();
   std::optional<int> status;
-  Child child(loop, spawner.helper(), std::move(*started), [&](Child::Exit exit) { status = exit.status; });
+  Child child(loop, spawner.sweeper(), std::move(*started), [&](Child::Exit exit) { status = exit.status; });
   CHECK(run_until(loop, [&] { return status.has_value(); }));
   CHECK(status == 6);
   CHECK_FALSE(test::has_children());

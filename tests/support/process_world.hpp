@@ -48,7 +48,19 @@ inline std::shared_ptr<ServiceBlock> process(std::string name, std::vector<Rule>
   return block;
 }
 
-/// What a program of a job does in this world.
+/// A foreground process "/run NAME".
+inline std::shared_ptr<ServiceBlock> foreground(std::string name, std::vector<Rule> rules = {missing_rule()},
+                                                std::vector<std::string> depends = {}) {
+  auto block = process(std::move(name), std::move(rules), std::move(depends));
+  block->process = {};
+  block->process.foreground = ForegroundSpec{.command = {.arguments = {"/run", block->name}}, .stop = {{}}};
+  block->start.reset();
+  block->stop.reset();
+  return block;
+}
+
+/// What a program of a job does in this world. Of a foreground process: how long it lives, where `hangs` is false and
+/// it was asked for at all (else it lives until it is ended).
 struct Doing {
   Duration takes{100};      ///< until the program ends, and the process is up or gone
   std::int64_t status = 0;  ///< of the program; else than 0: nothing comes of it
@@ -67,7 +79,10 @@ class ProcessWorld : public World {
   std::vector<std::uint64_t> ended;  ///< EndAction
   std::set<std::string> blind;       ///< looks at these have no answer
   bool stubborn = false;             ///< a program that is told to end takes its time
+  bool deathless = false;            ///< nothing that is told to end does so
   bool deaf = false;                 ///< deaths are not told
+  std::vector<std::string> twice;    ///< foreground processes that were started beside themselves
+  std::vector<std::string> early;    ///< starts before what the service depends on was up
 
   /// A process of that name runs.
   void bring_up(const std::string& name) { up_[name] = next_pid_++; }
@@ -78,9 +93,19 @@ class ProcessWorld : public World {
   void die(const std::string& name) {
     const std::int64_t pid = std::exchange(up_.at(name), 0);
     up_.erase(name);
+    died_[name] = now.mono;
+    if (const auto child = children_.find(name); child != children_.end())
+      return end_child(child->second, {.outcome = Outcome::Signalled, .status = 9});
     const auto known = engine.graph()->find(name);
     if (!deaf && known) handle(event::ProcessDied{*known, pid, static_cast<std::uint64_t>(pid)});
     settle();
+  }
+
+  /// It dies, and no daemon sees it.
+  void hidden_death(const std::string& name) {
+    dead_ = true;
+    die(name);
+    dead_ = false;
   }
 
   /// As advance(), with the programs and processes of this world.
@@ -105,6 +130,30 @@ class ProcessWorld : public World {
     advance_to(end);
   }
 
+  /// A foreground process says that it is ready.
+  void say_ready(const std::string& name) {
+    handle(event::ActionReady{children_.at(name)});
+    settle();
+  }
+
+  /// The daemon is killed, and started again `away` later. Processes and programs go on meanwhile.
+  void crash(Duration away, std::shared_ptr<const Graph> graph = {}) {
+    open.clear();
+    left_ = running_;
+    taken_ = effects.size();
+    advance_to(now.mono + away);
+    while (!later_.empty() && later_.begin()->first <= now.mono) {
+      const auto what = later_.begin()->second;
+      later_.erase(later_.begin());
+      dead_ = true;
+      what();
+      dead_ = false;
+    }
+    engine = Engine(graph ? std::move(graph) : engine.graph(), utc_civil, saved, now);
+    start();
+    settle();
+  }
+
   void command(event::Command::Kind kind, const std::vector<std::string>& names) {
     event::Command told{.id = CommandId{next_command_++}, .kind = kind, .services = {}, .by = "root"};
     for (const std::string& name : names) told.services.push_back(id(name));
@@ -125,7 +174,8 @@ class ProcessWorld : public World {
       for (; taken_ < effects.size(); ++taken_) {
         if (const auto* exec = std::get_if<effect::Exec>(&effects[taken_])) start_program(effect::Exec(*exec));
         if (const auto* signal = std::get_if<effect::Signal>(&effects[taken_])) take_signal(*signal);
-        if (const auto* end = std::get_if<effect::EndAction>(&effects[taken_])) end_program(end->action);
+        if (const auto* end = std::get_if<effect::EndAction>(&effects[taken_])) end_program(effect::EndAction(*end));
+        if (const auto* known = std::get_if<effect::Adopt>(&effects[taken_])) adopt(effect::Adopt(*known));
         more = true;
       }
     }
@@ -140,7 +190,8 @@ class ProcessWorld : public World {
   void answer_look(const effect::StartRun& run) {
     const ServiceBlock& block = engine.graph()->at(run.service);
     auto facts = std::make_shared<Facts>();
-    if (const auto found = up_.find(block.name); found != up_.end())
+    if (const auto found = up_.find(block.name);
+        found != up_.end() && (!block.foreground() || found->second == run.pid))
       facts->process =
           ProcessFacts{.pid = found->second, .parent = 1, .start_ticks = static_cast<std::uint64_t>(found->second)};
     Observation seen{.output = std::make_shared<const std::string>()};
@@ -155,26 +206,88 @@ class ProcessWorld : public World {
   void start_program(const effect::Exec& exec) {
     const std::string what = exec.command.arguments.front().substr(1) + " " + exec.command.arguments.back();
     programs.push_back(what);
+    const std::string name = exec.command.arguments.back();
+    const bool starts = exec.command.arguments.front() != "/stop";
+    if (starts) note_early(exec, name);
+    running_.insert(exec.action.number());
+    if (exec.foreground) return start_child(exec, what);
     handle(event::ActionStarted{exec.action, 4000});
     const Doing doing = doings.contains(what) ? doings.at(what) : Doing{};
     if (doing.hangs) return;
-    const std::string name = exec.command.arguments.back();
-    const bool starts = exec.command.arguments.front() != "/stop";
     later_.emplace(now.mono + doing.takes, [this, exec, doing, name, starts] {
+      if (running_.erase(exec.action.number()) == 0) return;  // it was ended before
       if (doing.works && doing.status == 0) {
         if (starts && !up_.contains(name) && doing.later == Duration{0}) bring_up(name);
         if (starts && doing.later > Duration{0})
           later_.emplace(now.mono + doing.later, [this, name] { bring_up(name); });
         if (!starts && up_.contains(name)) die(name);
       }
-      handle(event::ActionEnded{.action = exec.action, .status = doing.status, .elapsed = doing.takes});
+      tell_end({.action = exec.action, .status = doing.status, .elapsed = doing.takes});
     });
   }
 
-  void end_program(ActionId action) {
+  /// Whatever it depends on was up when the job began to start it, or has died since.
+  void note_early(const effect::Exec& exec, const std::string& name) {
+    const auto job = engine.jobs().find(exec.job.number());
+    const auto known = engine.graph()->find(name);
+    if (job == engine.jobs().end() || !known) return;
+    for (const std::string& needed : engine.graph()->at(*known).depends) {
+      const auto id = engine.graph()->find(needed);
+      const bool died = died_.contains(needed) && died_.at(needed) >= job->second.begun;
+      if (id && engine.service(*id).monitored && !is_up(needed) && !died) early.push_back(name + " before " + needed);
+    }
+  }
+
+  void start_child(const effect::Exec& exec, const std::string& what) {
+    const std::string name = exec.command.arguments.back();
+    if (is_up(name)) twice.push_back(name);
+    bring_up(name);
+    children_[name] = exec.action;
+    handle(event::ActionStarted{exec.action, up_.at(name), static_cast<std::uint64_t>(up_.at(name))});
+    if (!doings.contains(what) || doings.at(what).hangs) return;
+    const Doing doing = doings.at(what);
+    later_.emplace(now.mono + doing.takes, [this, action = exec.action, doing] {
+      end_child(action, {.status = doing.status, .elapsed = doing.takes, .output = "first\nlast words\n"});
+    });
+  }
+
+  void end_child(ActionId action, event::ActionEnded end) {
+    if (running_.erase(action.number()) == 0) return;
+    std::erase_if(children_, [&](const auto& child) {
+      if (child.second != action) return false;
+      if (up_.erase(child.first) != 0) died_[child.first] = now.mono;
+      return true;
+    });
+    end.action = action;
+    if (end.elapsed == Duration{0}) end.elapsed = seconds{60};
+    tell_end(std::move(end));
+    settle();
+  }
+
+  /// To the daemon, if there is one. How the programs of an earlier one end, nobody sees.
+  void tell_end(event::ActionEnded end) {
+    if (dead_) return;
+    end.unseen = left_.erase(end.action.number()) != 0;
+    handle(end);
+  }
+
+  void adopt(const effect::Adopt& known) {
+    const std::uint64_t number = known.action.number();
+    if (!running_.contains(number)) return handle(event::ActionEnded{.action = known.action, .unseen = true});
+    for (const auto& [name, action] : children_)
+      if (action == known.action)
+        return handle(event::ActionStarted{action, up_.at(name), static_cast<std::uint64_t>(up_.at(name))});
+  }
+
+  void end_program(const effect::EndAction& end) {
+    const ActionId action = end.action;
     ended.push_back(action.number());
+    if (deathless) return;
     later_.emplace(now.mono + (stubborn ? milliseconds{2000} : milliseconds{10}), [this, action] {
-      handle(event::ActionEnded{.action = action, .outcome = Outcome::Signalled, .status = 15});
+      if (std::ranges::any_of(children_, [&](const auto& child) { return child.second == action; }))
+        return end_child(action, {.outcome = Outcome::Signalled, .status = 15});
+      running_.erase(action.number());
+      tell_end({.action = action, .outcome = Outcome::Signalled, .status = 15});
     });
   }
 
@@ -192,6 +305,11 @@ class ProcessWorld : public World {
   }
 
   std::map<std::string, std::int64_t> up_;
+  std::map<std::string, Duration> died_;      // mono
+  std::map<std::string, ActionId> children_;  // foreground processes that run
+  std::set<std::uint64_t> running_;           // programs, by action
+  std::set<std::uint64_t> left_;              // of these, those that an earlier daemon had started
+  bool dead_ = false;                         // no daemon runs
   std::multimap<Duration, std::function<void()>> later_;
   std::size_t taken_ = 0;
   std::int64_t next_pid_ = 100;

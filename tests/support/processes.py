@@ -42,6 +42,15 @@ def descendants(pid: int | None = None) -> list[int]:
     return found
 
 
+def parent(pid: int) -> int:
+    """0 where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def state(pid: int) -> str:
     """The letter of /proc (R, S, Z, ...); empty where there is no such process."""
     try:

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/ready_socket.hpp"
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace healer::runtime {
+namespace {
+
+constexpr int kMostPerTurn = 32;
+
+bool has_line(std::string_view text, std::string_view wanted) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (line == wanted) return true;
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return false;
+}
+
+/// Lets everybody write to the socket at `path`, if that is what it is: never to what somebody has put in its place.
+Result<void> open_to_all(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0) return system_error(errno, fmt::format("cannot look at {}", path));
+  if (!S_ISSOCK(facts.st_mode) || facts.st_uid != ::geteuid()) {
+    return Error{EEXIST, fmt::format("{} is not the socket that was made there", path)};
+  }
+  if (::chmod(fmt::format("/proc/self/fd/{}", file.get()).c_str(), 0666) != 0) {
+    return system_error(errno, fmt::format("cannot set the mode of {}", path));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ReadySocket>> ReadySocket::open(Loop& loop, const std::string& path, Sink sink) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path) {
+    return Error{ENAMETOOLONG,
+                 fmt::format("the path of a socket must have 1 to {} bytes: {}", sizeof address.sun_path - 1, path)};
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) == 0) {
+    if (!S_ISSOCK(facts.st_mode)) return Error{EEXIST, fmt::format("{} is there already, and is not a socket", path)};
+    ::unlink(path.c_str());
+  }
+  Descriptor made(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made) return system_error(errno, "cannot make a socket");
+  constexpr int kYes = 1;
+  if (::setsockopt(made.get(), SOL_SOCKET, SO_PASSCRED, &kYes, sizeof kYes) != 0) {
+    return system_error(errno, "cannot ask for the senders of messages");
+  }
+  if (::bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return system_error(errno, fmt::format("cannot bind {}", path));
+  }
+  if (auto opened = open_to_all(path); !opened) return opened.error();
+  std::unique_ptr<ReadySocket> ready(new ReadySocket(std::move(made), std::move(sink)));
+  auto watch = loop.watch(ready->socket_.get(), Loop::kReadable, [self = ready.get()](unsigned) { self->take(); });
+  if (!watch) return watch.error();
+  ready->watch_ = std::move(*watch);
+  return ready;
+}
+
+void ReadySocket::take() {
+  for (int i = 0; i < kMostPerTurn && take_one(); ++i) {
+  }
+}
+
+/// False where there is nothing more.
+bool ReadySocket::take_one() {
+  std::array<char, kMostOfMessage> text;
+  iovec place{text.data(), text.size()};
+  // Room for the sender and the one descriptor of a barrier; the kernel closes what does not fit.
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))> control;
+  msghdr message{};
+  message.msg_iov = &place;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t size = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (size < 0) return errno == EINTR;
+
+  pid_t sender = 0;
+  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET) continue;
+    if (head->cmsg_type == SCM_CREDENTIALS) {
+      ucred who{};
+      std::memcpy(&who, CMSG_DATA(head), sizeof who);
+      sender = who.pid;
+    } else if (head->cmsg_type == SCM_RIGHTS) {
+      for (std::size_t at = 0; head->cmsg_len >= CMSG_LEN(at + sizeof(int)); at += sizeof(int)) {
+        int number = -1;
+        std::memcpy(&number, CMSG_DATA(head) + at, sizeof number);
+        ::close(number);
+      }
+    }
+  }
+  const std::string_view said(text.data(), static_cast<std::size_t>(size));
+  // A sender in a pid namespace that cannot be seen from here has the number 0.
+  if (sender > 0 && (message.msg_flags & MSG_TRUNC) == 0 && has_line(said, "READY=1")) sink_(sender);
+  return true;
+}
+
+}  // namespace healer::runtime

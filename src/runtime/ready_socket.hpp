@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Where foreground processes say that they are ready: the socket behind their NOTIFY_SOCKET, as systemd's. Of what it
+// knows READY=1 is taken, and BARRIER=1 answered by closing the descriptor that came with it; nothing else is.
+//
+// Everybody may write there, since programs run as any user; the kernel says who it was, and whose word counts is the
+// receiver's to judge. Descriptors that come along are closed at once, and a datagram larger than kMostOfMessage says
+// nothing. The file stays when the daemon ends: programs keep its path, and the next daemon listens there again.
+//
+// Owned and called by the loop thread; never blocks.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/descriptor.hpp"
+#include "runtime/loop.hpp"
+#include "util/result.hpp"
+
+namespace healer::runtime {
+
+class ReadySocket {
+ public:
+  static constexpr std::size_t kMostOfMessage = 4096;
+  /// Gets the number of the process that says to be ready, on the loop.
+  using Sink = std::function<void(pid_t sender)>;
+
+  /// Listens at `path`, in place of a daemon that has ended. The caller sees to it that no other daemon does.
+  [[nodiscard]] static Result<std::unique_ptr<ReadySocket>> open(Loop& loop, const std::string& path, Sink sink);
+  ReadySocket(const ReadySocket&) = delete;
+  ReadySocket& operator=(const ReadySocket&) = delete;
+
+ private:
+  ReadySocket(Descriptor socket, Sink sink) : socket_(std::move(socket)), sink_(std::move(sink)) {}
+  void take();
+  [[nodiscard]] bool take_one();
+
+  Descriptor socket_;
+  Sink sink_;
+  Loop::Watch watch_;  // goes before the descriptor
+};
+
+}  // namespace healer::runtime

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""healer and the real Monit side by side, each with the same rules and with processes of its own.
+
+Beside the services each has a program that runs once a cycle, by which the test sees that a supervisor has nothing more
+to do.
+"""
+import shutil
+import subprocess
+from pathlib import Path
+
+import supervised
+
+QUIET = 2  # cycles after which nothing more comes: the second begins after the last program
+
+
+class Case(supervised.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        if not shutil.which("monit"):
+            self.skipTest("monit is not installed")
+        self.known = dict.fromkeys(self.folders(), 0)
+
+    def folders(self) -> tuple[Path, Path]:
+        return self.path("by-healer"), self.path("by-monit")
+
+    def run_both(self, services, more=lambda folder: "") -> None:
+        """Starts both with the rules that `services` (a function of the folder) and `more` give."""
+        texts, self.services = [], []
+        for folder in self.folders():
+            folder.mkdir(exist_ok=True)
+            beat = self.place(folder, "beat", "echo x >> beats")
+            processes = services(folder)
+            self.services.append({one.name: one for one in processes})
+            texts.append(self.rules(*processes) + more(folder) +
+                         f'check program beat with path "{beat}"\n  if status != 0 then alert\n')
+        self.daemon = self.start(texts[0])
+        folder = self.path("monit")
+        folder.mkdir()
+        self.monitrc = folder / "monitrc"
+        # healer has no web page to be asked through; Monit has no other way.
+        extra = folder / "extra"
+        extra.write_text(f"set httpd unixsocket {folder}/socket allow me:me\n")
+        self.monitrc.write_text(f"set daemon 1\nset log {folder}/log\nset pidfile {folder}/pid\nset idfile {folder}/id\n"
+                                f"set statefile {folder}/state\ninclude {extra}\n" + texts[1])
+        for path in (extra, self.monitrc):
+            path.chmod(0o600)
+        self.launch_monit()
+
+    def launch_monit(self) -> None:
+        self.monit = self.begin("monit", "-I", "-c", self.monitrc)
+        self.addCleanup(self.end_monit, self.monit)
+
+    @staticmethod
+    def end_monit(monit: subprocess.Popen) -> None:
+        monit.kill()
+        monit.wait()
+        monit.stdout.close()
+        monit.stderr.close()
+
+    @staticmethod
+    def place(folder: Path, name: str, body: str) -> Path:
+        supervised.Process.place(folder / name, f"\ncd {folder}\n{body}")
+        return folder / name
+
+    def beats(self, folder: Path) -> int:
+        return self.lines(f"{folder.name}/beats")
+
+    def news(self, folder: Path) -> list[str]:
+        """What was run since `order` was last content."""
+        return self.log(folder)[self.known[folder]:]
+
+    def order(self, what: str, lines: list[str], quiet: bool = True) -> None:
+        """Since the last call both have run these programs, and, where they are quiet afterwards, no others follow."""
+        for folder in self.folders():
+            self.wait_for(lambda: len(self.news(folder)) >= len(lines), f"{what}, {folder.name}",
+                          detail=lambda: str(self.news(folder)))
+        if quiet:
+            self.more_beats(QUIET)
+        for folder in self.folders():
+            self.assertEqual(self.news(folder), lines, f"{what}, {folder.name}")
+            self.known[folder] += len(lines)
+
+    def more_beats(self, count: int) -> None:
+        beats = {folder: self.beats(folder) for folder in self.folders()}
+        for folder in self.folders():
+            self.wait_for(lambda: self.beats(folder) >= beats[folder] + count, f"cycles of {folder.name}")
+
+    def command(self, *words: str) -> None:
+        done = self.ctl(self.daemon, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.end(self.begin("monit", "-c", self.monitrc, *words))
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+
+    def watched(self, *names: str) -> None:
+        """These services are monitored by both, and the other processes by neither."""
+        told = {one["name"]: one["monitored"] for one in self.daemon.ask("status")["services"]}
+        told.pop("beat")
+        self.assertEqual({name for name, on in told.items() if on}, set(names))
+
+        def of_monit() -> set[str]:
+            text = self.end(self.begin("monit", "-B", "-c", self.monitrc, "summary")).stdout
+            return {line.split()[0] for line in text.splitlines()
+                    if line.split() and line.split()[0] in told and "Not monitored" not in line}
+
+        self.wait_for(lambda: of_monit() == set(names), f"{names} to be monitored by Monit", detail=lambda: str(of_monit()))

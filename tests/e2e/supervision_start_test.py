@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Start programs that do no good: each is told with its reason, tried again, and never makes two of one."""
+import re
+
+import supervised
+import support
+
+
+
+class SupervisionStart(supervised.Case):
+    def why(self, daemon: support.Daemon, service: supervised.Process) -> list[str]:
+        """The reasons of the starts that failed."""
+        return [text for kind, text in self.told(daemon, service.name) if kind == "job-failed"]
+
+    def test_what_a_start_did_not_do_is_told_with_its_reason(self):
+        cases = {  # what the start program does, what its process does: the reason
+            "fails": ("echo no licence >&2; exit 3", ":", "(exit status 3) -- '{script} start': no licence"),
+            "killed": ("kill -9 $$", ":", "(exit status 9) -- no output"),
+            "hangs": ("exec sleep 99999", ":", "(exit status -1) -- Program '{script} start' timed out after 2 s"),
+            "foreground": ("exec {live}", "sleep 99998; write_pid", "Program '{script} start' timed out after 2 s"),
+            "nothing": ("exit 0", ":", "failed to start within 2 s"),
+            "dies": (supervised.LAUNCH, "exit 1", "failed to start within 2 s"),
+            "nameless": (": > {pidfile}", ":", "failed to start within 2 s"),
+            "babbles": ("echo started > {pidfile}", ":", "failed to start within 2 s"),
+            "absent": ("", ":", "cannot execute {script}: No such file or directory"),
+            "refused": ("", ":", "cannot execute {script}: Permission denied"),
+        }
+        services = {name: self.process(name, start=start, live=live, within=2) for name, (start, live, _) in cases.items()}
+        daemon = self.configure(self.rules(*services.values()))
+        services["absent"].script.unlink()
+        services["refused"].script.chmod(0o644)
+        daemon.launch()
+
+        # While it waits, jobs and explain say for what.
+        for name, word in (("hangs", "its program to end"), ("nothing", "the process of nothing to appear")):
+            self.wait_for(lambda: f"start {name}, waits for {word}" in daemon.ctl("jobs").stdout, f"{name} to wait",
+                          detail=lambda: daemon.ctl("jobs").stdout)
+            under_way = re.compile(f"Under way: restart {name}: step 2 of 2, start {name}, for .*; it waits for {word}")
+            self.wait_for(lambda: under_way.search(daemon.ctl("explain", name).stdout), f"{name} to be explained",
+                          detail=lambda: daemon.ctl("explain", name).stdout)
+
+        for name, (_, _, reason) in cases.items():
+            one = services[name]
+            reason = reason.replace("{script}", str(one.script))
+            self.wait_for(lambda: len(self.why(daemon, one)) >= 2, f"{name} to fail twice",
+                          detail=lambda: str(self.told(daemon, name)))
+            for told in self.why(daemon, one):
+                self.assertTrue(told.startswith("restart failed: failed to start ") and told.endswith(reason), told)
+            self.wait_for(lambda: "starts failed, or it died soon after" in daemon.ctl("explain", name).stdout,
+                          f"the backoff of {name}", detail=lambda: daemon.ctl("explain", name).stdout)
+            self.assertEqual(daemon.ask("summary", name)["services"][0]["state"], "failed")
+            self.assertLessEqual(len(one.living()), 1)
+        self.alone()
+
+        # Each comes up when what was wrong has gone.
+        for name in cases:
+            services[name] = self.process(name, within=2)
+        self.wait_up(daemon, *services.values())
+        self.alone()
+
+
+if __name__ == "__main__":
+    support.main()

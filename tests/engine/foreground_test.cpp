@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// Foreground processes: healer's own children.
+#include <catch2/catch.hpp>
+
+#include <csignal>
+
+#include "engine/evaluate.hpp"
+#include "support/process_world.hpp"
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::test;
+
+namespace {
+
+using Kind = event::Command::Kind;
+using Programs = std::vector<std::string>;
+
+/// One foreground service "web" in a cycle of 30 s, which has come up.
+struct OneUp : ProcessWorld {
+  explicit OneUp(std::shared_ptr<ServiceBlock> block = foreground("web"))
+      : ProcessWorld(rule_set({std::move(block)}, seconds{30})) {
+    start();
+    run(seconds{2});
+  }
+};
+
+std::string last_text(const World& world, RecordKind kind) {
+  std::string text = "none";
+  for (const Record& record : world.records)
+    if (record.kind == kind) text = record.text;
+  return text;
+}
+
+std::vector<StopSignal> last_signals(const World& world) {
+  std::vector<StopSignal> signals;
+  for (const Effect& effect : world.effects)
+    if (const auto* end = std::get_if<effect::EndAction>(&effect)) signals = end->signals;
+  return signals;
+}
+
+}  // namespace
+
+TEST_CASE("a foreground process is started at the first run, and is ready after its time") {
+  ProcessWorld world(rule_set({foreground("web")}, seconds{30}));
+  world.start();
+  world.run(milliseconds{900});
+  CHECK(world.programs == Programs{"run web"});
+  CHECK(world.engine.jobs().size() == 1);
+  world.run(milliseconds{200});
+  CHECK(world.engine.jobs().empty());
+  CHECK(last_text(world, RecordKind::JobStep) == "started with pid 100");
+  CHECK(process_of(*world.engine.service(world.id("web")).last)->pid == 100);
+}
+
+TEST_CASE("a foreground process is ready when it says so") {
+  auto block = foreground("web");
+  block->process.foreground->by_notice = true;
+  block->process.foreground->ready_after = seconds{20};
+  ProcessWorld world(rule_set({block}, seconds{30}));
+  world.start();
+  world.run(seconds{5});
+  REQUIRE(world.engine.jobs().size() == 1);
+  SECTION("it does") {
+    world.say_ready("web");
+    CHECK(world.engine.jobs().empty());
+    world.run(seconds{40});
+    CHECK(world.programs.size() == 1);
+  }
+  SECTION("it does not: the start has failed, and it is ended before it is started again") {
+    world.stubborn = true;
+    world.run(seconds{15});
+    CHECK(last_text(world, RecordKind::JobFailed) ==
+          "restart failed: failed to start: it did not say within 20 s that it is ready");
+    CHECK(world.ended.size() == 1);
+    CHECK(world.programs.size() == 1);
+    world.run(seconds{5});
+    CHECK(world.programs.size() == 2);
+    CHECK(world.twice.empty());
+  }
+}
+
+TEST_CASE("the death of a foreground process is acted on at once, with its status and last words") {
+  OneUp world;
+  world.run(seconds{20});
+  world.die("web");
+  CHECK(world.programs == Programs{"run web", "run web"});  // no settle time, no cycle
+  CHECK(last_text(world, RecordKind::ProcessDied) == "process 100 was killed by signal 9 after 1 m");
+  CHECK(last_text(world, RecordKind::RuleFailed) == "process is not running: it was killed by signal 9 after 1 m");
+}
+
+TEST_CASE("a foreground process that exits at once is tried again after 1 s, doubling") {
+  ProcessWorld world(rule_set({foreground("web")}, seconds{30}));
+  world.doings["run web"] = {.takes = milliseconds{100}, .status = 3};
+  world.start();
+  world.run(milliseconds{500});
+  CHECK(world.programs.size() == 1);
+  CHECK(last_text(world, RecordKind::JobFailed) ==
+        "restart failed: failed to start: it exited with status 3 after 100 ms: last words");
+  world.run(milliseconds{1000});
+  CHECK(world.programs.size() == 2);
+  world.run(milliseconds{1500});
+  CHECK(world.programs.size() == 2);
+  world.run(milliseconds{1000});
+  CHECK(world.programs.size() == 3);
+  world.run(minutes{5});
+  CHECK(world.programs.size() < 20);
+  world.doings.clear();
+  world.run(minutes{1});
+  CHECK(world.is_up("web"));
+}
+
+TEST_CASE("a stop goes through the stop signals, and a stopped one stays down") {
+  auto block = foreground("web");
+  block->process.foreground->stop = {{SIGINT, seconds{5}}, {SIGTERM, seconds{10}}};
+  OneUp world(block);
+  world.command(Kind::Stop, {"web"});
+  world.run(seconds{1});
+  CHECK(last_signals(world) == block->process.foreground->stop);
+  CHECK_FALSE(world.is_up("web"));
+  CHECK(world.replies.back().ok);
+  CHECK(world.count(RecordKind::ProcessDied) == 0);
+  world.run(minutes{2});
+  CHECK(world.programs.size() == 1);
+}
+
+TEST_CASE("one that does not end even by SIGKILL fails its stop, and no second is started") {
+  OneUp world;
+  world.deathless = true;
+  world.command(Kind::Restart, {"web"});
+  world.run(minutes{1});
+  CHECK(world.replies.back().text == "web: failed to stop within 35 s: process 100 is still there after SIGKILL");
+  world.run(minutes{5});
+  CHECK(world.programs.size() == 1);
+}
+
+TEST_CASE("what depends on a foreground process is started when that is ready") {
+  auto base = foreground("base");
+  base->process.foreground->by_notice = true;
+  base->process.foreground->ready_after = seconds{20};
+  ProcessWorld world(rule_set({process("app", {missing_rule()}, {"base"}), base}, seconds{30}));
+  world.start();
+  world.run(seconds{10});
+  CHECK(world.programs == Programs{"run base"});
+  world.say_ready("base");
+  world.run(seconds{1});
+  CHECK(world.programs == Programs{"run base", "start app"});
+  world.command(Kind::Restart, {"base"});
+  world.run(seconds{1});
+  world.say_ready("base");
+  world.run(seconds{1});
+  CHECK(world.programs == Programs{"run base", "start app", "stop app", "run base", "start app"});
+}
+
+TEST_CASE("a foreground process outlives the daemon: the next one adopts it") {
+  OneUp world;
+  world.crash(seconds{3});
+  world.run(minutes{2});
+  CHECK(world.programs.size() == 1);
+  CHECK(last_text(world, RecordKind::ActionStarted) == "program /run still runs");
+  CHECK(world.engine.service(world.id("web")).child->pid == 100);
+  CHECK(world.engine.jobs().empty());
+  SECTION("and hears of its death, though not of its status") {
+    world.die("web");
+    CHECK(last_text(world, RecordKind::ProcessDied) ==
+          "process 100 has ended after 1 m, how is not known: an earlier healer had started it");
+    CHECK(world.programs.size() == 2);
+  }
+  SECTION("one that has ended while no daemon was there is started again") {
+    world.hidden_death("web");
+    world.crash(seconds{3});
+    world.run(seconds{1});
+    CHECK(world.programs.size() == 2);
+  }
+  SECTION("one whose service is gone from the rules meanwhile is ended") {
+    world.crash(seconds{3}, make_graph(rule_set({process("other", {})}, seconds{30})));
+    world.run(seconds{1});
+    CHECK_FALSE(world.is_up("web"));
+    CHECK(world.saved.execs.empty());
+  }
+}
+
+TEST_CASE("a crash at every point of a start leaves one foreground process") {
+  for (std::size_t k = 1;; ++k) {
+    ProcessWorld world(rule_set({foreground("web"), foreground("app", {missing_rule()}, {"web"})}, seconds{5}));
+    world.start();
+    for (int i = 0; world.effects.size() < k && i < 400; ++i) world.run(milliseconds{10});
+    if (world.effects.size() < k) break;
+    world.crash(milliseconds{500});
+    world.run(seconds{10});
+    INFO("crash after " << k);
+    CHECK(world.programs == Programs{"run web", "run app"});
+    CHECK(world.engine.jobs().empty());
+    CHECK(world.saved.jobs.empty());
+  }
+}
+
+TEST_CASE("reloads and foreground processes") {
+  OneUp world;
+  const auto reload = [&](std::vector<std::shared_ptr<ServiceBlock>> blocks) {
+    world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set(std::move(blocks), seconds{30}))});
+    world.settle();
+  };
+  SECTION("another program: the former runs on until a restart") {
+    auto other = foreground("web");
+    other->process.foreground->command.arguments = {"/other", "web"};
+    other->key = hash128("other");
+    reload({other});
+    world.run(minutes{1});
+    CHECK(world.programs.size() == 1);
+    CHECK(last_text(world, RecordKind::JobStep).starts_with("its program has changed"));
+    world.command(Kind::Restart, {"web"});
+    world.run(seconds{2});
+    CHECK(world.programs == Programs{"run web", "other web"});
+  }
+  SECTION("taken out: it is ended; put back meanwhile: the new one waits for that") {
+    world.stubborn = true;
+    reload({});
+    world.run(seconds{1});
+    CHECK(world.ended.size() == 1);
+    reload({foreground("web")});
+    world.run(milliseconds{500});
+    CHECK(world.programs.size() == 1);
+    world.run(seconds{5});
+    CHECK(world.programs.size() == 2);
+    CHECK(world.twice.empty());
+  }
+  SECTION("one that has a pid file from now on") {
+    auto other = process("web");
+    other->key = hash128("other");
+    reload({other});
+    world.run(seconds{65});
+    CHECK(world.programs == Programs{"run web", "start web"});
+    CHECK(world.twice.empty());
+  }
+}
+
+TEST_CASE("a paused, passive or unmonitored foreground process is not started by rules") {
+  OneUp world;
+  world.command(GENERATE(Kind::Pause, Kind::Unmonitor), {"web"});
+  world.die("web");
+  world.run(minutes{2});
+  CHECK(world.programs.size() == 1);
+  CHECK(world.count(RecordKind::ProcessDied) == 1);
+}
+
+TEST_CASE("a person cancels a start that waits for its word") {
+  auto block = foreground("web");
+  block->process.foreground->by_notice = true;
+  block->process.foreground->ready_after = seconds{60};
+  ProcessWorld world(rule_set({block}, minutes{5}));
+  world.start();
+  world.run(seconds{5});
+  REQUIRE(world.engine.jobs().size() == 1);
+  event::Command cancel{.id = CommandId{1}, .kind = Kind::Cancel, .by = "root"};
+  cancel.job = JobId{world.engine.jobs().begin()->first};
+  world.handle(cancel);
+  world.settle();
+  world.run(seconds{1});
+  CHECK(world.engine.jobs().empty());
+  CHECK_FALSE(world.is_up("web"));
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/ready_socket.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "support/processes.hpp"
+
+using namespace healer;
+using namespace healer::runtime;
+using healer::test::run_for;
+using healer::test::run_until;
+
+namespace {
+
+/// The other end, as a program has it.
+class Sender {
+ public:
+  explicit Sender(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    connected_ = ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+  [[nodiscard]] bool connected() const { return connected_; }
+  /// False where there is no room for it now.
+  bool send(std::string text, const std::vector<int>& descriptors = {}) const {
+    iovec place{text.data(), text.size()};
+    msghdr message{};
+    message.msg_iov = &place;
+    message.msg_iovlen = 1;
+    std::vector<char> control(CMSG_SPACE(descriptors.size() * sizeof(int)));
+    if (!descriptors.empty()) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+      cmsghdr* head = CMSG_FIRSTHDR(&message);
+      head->cmsg_level = SOL_SOCKET;
+      head->cmsg_type = SCM_RIGHTS;
+      head->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+      std::memcpy(CMSG_DATA(head), descriptors.data(), descriptors.size() * sizeof(int));
+    }
+    return ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0;
+  }
+
+ private:
+  Descriptor socket_;
+  bool connected_ = false;
+};
+
+struct Bench {
+  void open() {
+    socket.reset();
+    auto opened = ReadySocket::open(loop, path, [this](pid_t sender) { senders.push_back(sender); });
+    REQUIRE(opened);
+    socket = std::move(*opened);
+  }
+  bool heard(std::size_t count) {
+    return run_until(
+        loop, [&] { return senders.size() >= count; }, seconds{10});
+  }
+
+  test::TemporaryDirectory directory;
+  std::string path = (directory.path() / "notify").string();
+  Loop loop;
+  std::unique_ptr<ReadySocket> socket;
+  std::vector<pid_t> senders;
+};
+
+}  // namespace
+
+TEST_CASE("who says READY=1 is heard, in whatever line, and nothing else is", "[ready]") {
+  Bench bench;
+  bench.open();
+  const Sender sender(bench.path);
+  for (const char* text : {"", "READY=0", "READY=10", "XREADY=1", " READY=1", "STATUS=READY=1", "READY", "\n\n",
+                           "WATCHDOG=1", "STOPPING=1", "READY=1\r\n"}) {
+    CHECK(sender.send(text));
+  }
+  run_for(bench.loop, Duration{50});
+  CHECK(bench.senders.empty());
+  for (const char* text : {"READY=1", "READY=1\n", "STATUS=x\nREADY=1\nMAINPID=1", "\nREADY=1\n\n"}) {
+    CHECK(sender.send(text));
+  }
+  CHECK(bench.heard(4));
+  CHECK(bench.senders == std::vector<pid_t>(4, ::getpid()));
+}
+
+TEST_CASE("a barrier's descriptor is closed, and so is every other", "[ready]") {
+  Bench bench;
+  bench.open();
+  const Sender sender(bench.path);
+  run_for(bench.loop, Duration{20});
+  const std::size_t before = test::open_descriptors();
+  for (const std::size_t count : {1U, 2U, 253U}) {
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    CHECK(sender.send("BARRIER=1", std::vector<int>(count, ends[1])));
+    ::close(ends[1]);
+    pollfd end{ends[0], 0, 0};
+    CHECK(run_until(
+        bench.loop, [&] { return ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0; }, seconds{10}));
+    ::close(ends[0]);
+  }
+  CHECK(sender.send("FDSTORE=1\nREADY=1", {0, 1, 2}));
+  CHECK(bench.heard(1));
+  CHECK(test::open_descriptors() == before);
+}
+
+TEST_CASE("huge and hostile messages do no harm", "[ready]") {
+  Bench bench;
+  bench.open();
+  const Sender sender(bench.path);
+  const std::size_t before = test::open_descriptors();
+  CHECK(sender.send("READY=1\n" + std::string(ReadySocket::kMostOfMessage, 'x')));  // cut: who knows what it said
+  CHECK(sender.send("READY=1\n" + std::string(100'000, '\0')));
+  CHECK(sender.send(std::string(3000, '\n')));
+  CHECK(sender.send(std::string("READY=1\0\n", 9)));
+  run_for(bench.loop, Duration{50});
+  CHECK(bench.senders.empty());
+  CHECK(sender.send("READY=1\n" + std::string(ReadySocket::kMostOfMessage - 8, 'x')));
+  CHECK(bench.heard(1));
+
+  // A flood leaves the loop its time for others.
+  bool stop = false;
+  int timers = 0;
+  Loop::Timer timer;
+  timer = bench.loop.timer([&] {
+    for (int i = 0; i < 5000 && sender.send("STATUS=flood"); ++i) {
+    }
+    ++timers;
+    if (!stop) timer.set_deadline(Duration{0});
+  });
+  timer.set_deadline(Duration{0});
+  run_for(bench.loop, Duration{300});
+  stop = true;
+  CHECK(timers > 20);
+  run_for(bench.loop, Duration{50});
+  CHECK(sender.send("READY=1"));
+  CHECK(bench.heard(2));
+  CHECK(test::open_descriptors() == before);
+}
+
+TEST_CASE("without descriptors left, messages are taken all the same", "[ready]") {
+  Bench bench;
+  bench.open();
+  const Sender sender(bench.path);
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  CHECK(sender.send("READY=1\nBARRIER=1", {ends[1]}));
+  ::close(ends[1]);
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const int lowest = ::dup(0);
+  ::close(lowest);
+  const rlimit none{static_cast<rlim_t>(lowest), before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const bool heard = bench.heard(1);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(heard);
+  pollfd end{ends[0], 0, 0};
+  CHECK(::poll(&end, 1, 0) == 1);
+  ::close(ends[0]);
+}
+
+TEST_CASE("the next daemon listens at the same place, and all may write there", "[ready]") {
+  Bench bench;
+  bench.open();
+  bench.socket.reset();
+  CHECK_FALSE(Sender(bench.path).connected());
+  bench.open();
+  const Sender sender(bench.path);
+  CHECK(sender.connected());
+  CHECK(sender.send("READY=1"));
+  CHECK(bench.heard(1));
+  struct stat facts {};
+  REQUIRE(::stat(bench.path.c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 0777) == 0666);
+}
+
+TEST_CASE("a place where the socket cannot be says why", "[ready]") {
+  Bench bench;
+  const auto why = [&](const std::string& path) {
+    const auto opened = ReadySocket::open(bench.loop, path, [](pid_t) {});
+    REQUIRE_FALSE(opened);
+    return opened.error().what;
+  };
+  test::write_file(bench.path, "mine");
+  CHECK(why(bench.path) == bench.path + " is there already, and is not a socket");
+  CHECK(test::read_file(bench.path) == "mine");
+  CHECK(why(bench.path + "/x") == "cannot bind " + bench.path + "/x: Not a directory");
+  CHECK(why(std::string(108, 'x')).starts_with("the path of a socket must have 1 to 107 bytes: xxx"));
+}
