@@ -23,6 +23,7 @@
 #include "actions/mail.hpp"
 #include "background.hpp"
 #include "control/commands.hpp"
+#include "control/counter.hpp"
 #include "control/server.hpp"
 #include "engine/engine.hpp"
 #include "identity.hpp"
@@ -119,6 +120,7 @@ class Daemon : public EffectSink {
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::ReadySocket> ready_;
   std::unique_ptr<runtime::Mailer> mailer_;
+  control::Counter counter_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
   std::unique_ptr<RulesCompiler> compiler_;
@@ -161,10 +163,14 @@ void raise_descriptor_limit() {
 // ---- events and effects -------------------------------------------------------------------------------------------
 
 void Daemon::handle(const Event& event) {
+  counter_.note(event);
   engine_->handle(event, runtime::now(), *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, {});
-  for (Effect& effect : effects) std::visit([this](auto& known) { perform(known); }, effect);
+  for (Effect& effect : effects) {
+    counter_.note(effect);
+    std::visit([this](auto& known) { perform(known); }, effect);
+  }
   deadline_.set_deadline(engine_->next_deadline());
 }
 
@@ -415,6 +421,12 @@ Result<void> Daemon::open_control() {
       .quit = [this] { stop(); },
       .output_path =
           [files = runtime::ActionFiles(paths_.action_dir)](ActionId action) { return files.output_path(action); },
+      .counts =
+          [this] {
+            control::CountsView counts = counter_.counts();
+            counts.mails_waiting = mailer_->waiting();
+            return counts;
+          },
       .mail =
           [this] {
             const runtime::MailFigures figures = mailer_->figures();

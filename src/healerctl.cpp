@@ -5,9 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <spdlog/fmt/fmt.h>
@@ -17,6 +22,8 @@
 #include "healerctl_output.hpp"
 #include "healerctl_procmatch.hpp"
 #include "healerctl_simulate.hpp"
+#include "healerctl_top.hpp"
+#include "usage.hpp"
 #include "util/text.hpp"
 
 namespace healer {
@@ -24,6 +31,8 @@ namespace {
 
 using control::Request;
 using control::Verb;
+
+constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
 
 /// What the command line says.
 struct Arguments {
@@ -36,7 +45,20 @@ struct Arguments {
   bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
   bool dot = false;       ///< graph: said though it is the default
+  TopOptions top;
 };
+
+/// A check of a whole number; `what` it is called in the complaint.
+auto number_between(const std::string& what, std::uint64_t least, std::uint64_t most) {
+  return [what, least, most](const std::string& text) {
+    std::uint64_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc{} && rest == text.data() + text.size() && number >= least && number <= most)
+      return std::string{};
+    return most == kAnyNumber ? fmt::format("{} {}: not a number", what, text)
+                              : fmt::format("{} {}: not a number between {} and {}", what, text, least, most);
+  };
+}
 
 CLI::App* add(CLI::App& app, Arguments& arguments, Verb verb, const std::string& help) {
   CLI::App* command = app.add_subcommand(std::string(to_string(verb)), help);
@@ -62,8 +84,22 @@ void add_jobs(CLI::App& app, Arguments& arguments) {
   for (const auto& [verb, help] : {std::pair(Verb::Follow, "Print the output of its programs until they have ended"),
                                    {Verb::Cancel, "End a start, stop or restart"}}) {
     CLI::App* command = add(*jobs, arguments, verb, help);
-    command->add_option("id", arguments.request.id, "The number that `jobs` shows")->type_name("ID")->required();
+    command->add_option("id", arguments.request.id, "The number that `jobs` shows")
+        ->type_name("ID")
+        ->required()
+        ->check(number_between(fmt::format("jobs {}", to_string(verb)), 0, kAnyNumber));
   }
+}
+
+void add_top(CLI::App& app, Arguments& arguments) {
+  CLI::App* top = app.add_subcommand("top", "A live view of all services; ? in it shows the keys");
+  top->fallthrough();
+  top->callback([&arguments] { arguments.top.wanted = true; });
+  top->add_option("--interval", arguments.top.interval, "How often healerd is asked")
+      ->type_name("DURATION")
+      ->take_last()
+      ->capture_default_str();
+  top->add_flag("--batch", arguments.top.batch, "Print one frame as plain text and end, as where there is no terminal");
 }
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -99,18 +135,32 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("DURATION");
   history->add_option("-n,--lines", request.limit, "The newest N records (100; with --since all, at most 10000)")
       ->type_name("N")
-      ->check(CLI::Range(1U, control::kMaxRecords));
+      ->check(number_between("--lines", 1, control::kMaxRecords));
   auto* follow = history->add_flag("-f,--follow", request.follow, "Go on with what happens");
   history->add_option("--state", arguments.ask.state_file, "Read this state file, without a daemon")
       ->type_name("PATH")
       ->excludes(follow);
 
+  CLI::App* output = add(app, arguments, Verb::Output, "What the program of a service writes, or wrote last");
+  output->add_option("name", request.names, "A service, or the number of a job or program")
+      ->type_name("NAME|ID")
+      ->required()
+      ->expected(1);
+  output->add_flag("-f,--follow", request.follow, "Go on with what it writes, and with the service's next programs");
+
+  add_top(app, arguments);
   add_jobs(app, arguments);
   CLI::App* report = add(app, arguments, Verb::Report, "How many services are up and down");
   report->add_option("type", arguments.ask.report, "Only this number")
       ->type_name("up|down|initialising|unmonitored|total")
       ->transform([](const std::string& word) { return word == "initializing" ? "initialising" : word; })
-      ->check(CLI::IsMember({"up", "down", "initialising", "unmonitored", "total"}));
+      ->check([](const std::string& word) {
+        constexpr std::array<std::string_view, 5> kTypes{"up", "down", "initialising", "unmonitored", "total"};
+        if (std::ranges::find(kTypes, word) != kTypes.end()) return std::string{};
+        const std::string_view near = nearest_word(word, kTypes);
+        return fmt::format("report tells of up, down, initialising, unmonitored and total, not of \"{}\"{}", word,
+                           near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+      });
   CLI::App* names = add(app, arguments, Verb::Names, "The names of the services, one a line");
   names->add_flag("--groups", arguments.ask.groups, "Those of the groups");
   CLI::App* graph = app.add_subcommand("graph", "Services, dependencies and rules as a graph");
@@ -150,6 +200,10 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->check([](const std::string& text) { return text.empty() ? "REGEX must not be empty" : ""; });
 
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
+  simulate->footer(
+      "Where the script does not say `run for`, it ends when all outcomes that it tells are used up, its last command "
+      "is\n"
+      "three cycles ago, and what began by then is over. healerctl(1) has the language of scripts.");
   simulate->fallthrough();
   simulate->callback([&arguments] { arguments.simulates = true; });
   simulate->add_option("rules", arguments.simulate.rules, "The rules: a file, or a directory of *.rules")
@@ -182,6 +236,13 @@ std::string complaint(Arguments& arguments) {
   if (!arguments.since.empty()) {
     request.since = parse_duration(arguments.since);
     if (!request.since) return fmt::format("--since {}: not a duration (such as \"2 hours\" or 90m)", arguments.since);
+  }
+  if (arguments.top.wanted) {
+    if (arguments.output.json) return "top prints no JSON: `summary --json` has what is in it";
+    arguments.top.every = parse_duration(arguments.top.interval).value_or(Duration{0});
+    if (arguments.top.every < milliseconds{100} || arguments.top.every > hours{1})
+      return fmt::format("--interval {}: not a duration between 100 ms and 1 h (such as 2s)", arguments.top.interval);
+    return {};
   }
   if (request.verb == Verb::Explain && !explicit_selection) return "explain which service?";
   if (request.verb != Verb::History && std::ranges::find(request.names, "all") != request.names.end()) {
@@ -236,11 +297,12 @@ int run(int count, char** words) {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return usage(count == 1 ? "which command?" : error.what());
+    return usage(count == 1 ? "which command?" : usage_complaint(app, error));
   }
   if (const std::string wrong = complaint(arguments); !wrong.empty()) return usage(wrong);
   Output output(arguments.output);
   if (!arguments.procmatch.empty()) return procmatch(arguments.procmatch, output);
+  if (arguments.top.wanted) return top(arguments.socket, arguments.top, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);
   return ask(arguments.socket, arguments.request, arguments.ask, output);
 }

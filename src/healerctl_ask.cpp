@@ -38,7 +38,9 @@ std::string_view list_name(Verb verb) {
 }
 
 /// Whether the answer goes on for as long as something else does: as a document it would be of no use before its end.
-bool goes_on(const Request& request) { return request.follow || request.verb == Verb::Follow; }
+bool goes_on(const Request& request) {
+  return request.follow || request.verb == Verb::Follow || request.verb == Verb::Output;
+}
 
 /// Prints what a reading command is answered, as it comes.
 class Listing {
@@ -67,7 +69,8 @@ class Listing {
         break;
       case Verb::Jobs: jobs_.push_back(json.get<control::JobView>()); break;
       case Verb::Names: name(json.get<control::ServiceName>()); break;
-      case Verb::Follow: output(json.get<control::OutputView>()); break;
+      case Verb::Follow:
+      case Verb::Output: output(json.get<control::OutputView>()); break;
       case Verb::Explain:
         output_.print((std::exchange(first_, false) ? "" : "\n") +
                       render_explanation(json.get<control::ServiceExplanation>(), style));
@@ -122,9 +125,11 @@ class Listing {
       if (groups_.insert(to_lower(group)).second) output_.print(printable(group) + "\n");
   }
 
-  /// Of a job with several programs each is announced.
+  /// Of several programs each is announced; to a person at a terminal also the first whose output is asked for.
   void output(const control::OutputView& part) {
-    if (followed_ != 0 && part.action != followed_) output_.print(fmt::format("==> {} <==\n", printable(part.doing)));
+    const bool to_person = request_.verb == Verb::Output && output_.style().width != 0;
+    if (!part.doing.empty() && (followed_ ? *followed_ != part.action : to_person))
+      output_.print(fmt::format("==> {} <==\n", printable(part.doing)));
     followed_ = part.action;
     output_.print(control::render_output(part.text));
   }
@@ -138,7 +143,7 @@ class Listing {
   std::vector<control::ServiceStatus> graph_;
   std::vector<control::JobView> jobs_;
   std::set<std::string> groups_;
-  std::uint64_t followed_ = 0;
+  std::optional<std::uint64_t> followed_;
   Totals totals_;
 };
 
@@ -166,7 +171,12 @@ int read_state(const std::string& path, const Request& request, Output& output) 
   if (!request.names.empty()) query.service = request.names.front();
   if (request.since) query.since = output.style().now - *request.since;
   query.limit = request.limit != 0 ? request.limit : request.since ? control::kMaxRecords : 100;
-  const auto records = (*reader)->history(query);
+  auto records = (*reader)->history(query);
+  if (records && records->empty() && iequals(query.service, "healer")) {
+    query.service.clear();
+    query.own = true;
+    records = (*reader)->history(query);
+  }
   if (!records) return output.fail({"state", fmt::format("cannot read the history: {}", records.error().what), ""});
   Listing listing(request, {}, output);
   listing.head({{"version", control::kWireVersion}, {"command", "history"}});
@@ -200,7 +210,7 @@ int ask(const std::string& socket, const Request& request, const AskOptions& opt
     if (request.verb == Verb::Ping) {
       const auto daemon = reply.header.at("daemon").get<DaemonView>();
       done.text = fmt::format("healerd {} answers, pid {}, up {}", daemon.version, daemon.pid,
-                              format_duration(std::chrono::floor<seconds>(daemon.up)));
+                              daemon.up < seconds{1} ? "0 s" : format_duration(std::chrono::floor<seconds>(daemon.up)));
     }
     return show_done(reply.header, done, output);
   }

@@ -6,11 +6,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include <spdlog/fmt/fmt.h>
+
+#include "usage.hpp"
+#include "util/text.hpp"
+
 namespace healer {
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
   Options options;
-  CLI::App app{"healerd watches services by the rules files and heals what fails. Commands are given by healerctl."};
+  CLI::App app{"healerd watches services by the rules files and heals what fails. Commands are given by healerctl.",
+               "healerd"};
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 
@@ -34,7 +40,9 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   app.add_flag("-t", test, "Check the rules and exit: status 0 accepted, 1 rejected");
   app.add_option("--dialect", dialect, "With -t: `monit` gives Monit 5.33's own verdict")
       ->type_name("monit")
-      ->check(CLI::IsMember({"healer", "monit"}));
+      ->check([](const std::string& word) {
+        return word == "healer" || word == "monit" ? "" : fmt::format("--dialect {}: there are healer and monit", word);
+      });
   app.add_flag("--offline", options.offline, "With -t: look up no users, programs or hosts");
   app.add_flag("--strict", options.strict, "With -t: warnings are errors");
   app.add_flag("--shadow", options.shadow, "Judge and record everything, act on nothing");
@@ -49,7 +57,11 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::string wrong = command_complaint(app.remaining());
+    if (wrong.empty()) wrong = usage_complaint(app, error);
+    std::cerr << "healerd: " << printable(wrong) << "\n  `healerd --help` shows how it is used\n";
+    return 1;
   }
   if (interval->count() > 0) {
     if (!(cycle >= 0.001 && cycle <= 365.0 * 86'400)) {

@@ -21,6 +21,7 @@ LIBRARIES = {
     "json": r"nlohmann/",
     "sqlite": r"sqlite3\.h",
     "cli11": r"CLI/",
+    "ncurses": r"(ncursesw/)?(n?curses|term)\.h",
 }
 LAW = {
     "util": (set(), {"spdlog", "xxhash"}),
@@ -33,15 +34,17 @@ LAW = {
     "control/wire": ({"util"}, {"json"}),
     "control/client": ({"control/wire", "util"}, {"json"}),
     "control/render": ({"control/wire", "util"}, {"json"}),
+    "control/top": ({"control/wire", "control/render", "util"}, {"json"}),
     "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
-    "healerctl": ({"control/client", "control/render", "control/views", "control/wire", "config", "engine", "grammar",
-                   "util", "store", "runtime/clock", "runtime/host", "runtime/pattern", "runtime/proc_stat",
-                   "runtime/proc_table"}, {"cli11", "json"}),
+    "healerctl": ({"control/client", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
+                   "grammar", "util", "store", "runtime/clock", "runtime/descriptor", "runtime/host", "runtime/pattern",
+                   "runtime/proc_stat", "runtime/proc_table", "usage"}, {"cli11", "json"}),
+    "healerctl_screen": ({"control/top", "util"}, {"ncurses"}),
     "": ({"util", "grammar", "engine", "actions", "config", "runtime", "store", "control", "daemon", "registries"},
          set(LIBRARIES)),  # daemon, healerd: the composition root
 }
 FORMATTING = r"spdlog/fmt/"  # fmt, which stands in for std::format: everywhere
-ONLY_IN_CPP = r"(uv\.h|curl/curl\.h|sqlite3\.h)"
+ONLY_IN_CPP = r"(uv\.h|curl/curl\.h|sqlite3\.h|n?curses\.h)"
 POOL = r"\b(uv_queue_work|uv_fs_\w+)\s*\("
 
 # Symbols that the pure folders may not refer to: clocks, files, processes, sockets, the environment, other threads.
@@ -157,6 +160,7 @@ def self_test() -> None:
         "src/util/f.cpp": "// SPDX-License-Identifier: MIT\n#include <uv.h>\n",
         "src/engine/g.cpp": "// SPDX-License-Identifier: MIT\nauto x = time(nullptr);\n",
         "src/util/g.cpp": "#include <string>\n",
+        "src/healerctl_top.cpp": "// SPDX-License-Identifier: MIT\n#include <ncurses.h>\n",
         "grammar/h.cpp": '// SPDX-License-Identifier: MIT\n#include "config/syntax.hpp"\n',
     }
     good = {

@@ -48,13 +48,13 @@ _healerctl() {
       compopt -o default 2>/dev/null
       return
       ;;
-    -n | --lines | --since | --reason) return ;;
+    -n | --lines | --since | --reason | --interval) return ;;
   esac
 
   case $command in
     "")
-      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history jobs report graph names ping start \
-        stop restart monitor unmonitor validate pause resume accept reload quit procmatch simulate)
+      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
+        start stop restart monitor unmonitor validate pause resume accept reload quit procmatch simulate)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -63,6 +63,8 @@ _healerctl() {
     explain | start | stop | restart | monitor | unmonitor | validate | resume | accept) options="--group" ;;
     history) options="--since --lines --follow --state" ;;
     names) options="--groups" ;;
+    output) options="--follow" ;;
+    top) options="--interval --batch" ;;
     simulate) options="--script" ;;
   esac
   if [[ $current == -* ]]; then
@@ -72,6 +74,12 @@ _healerctl() {
 
   case $command in
     history) [[ -z $second ]] && _healerctl_offer "$current" < <(_healerctl_ask names) ;;
+    output)
+      if [[ -z $second ]]; then
+        _healerctl_offer "$current" < <(_healerctl_ask names)
+        _healerctl_offer "$current" < <(_healerctl_ask jobs | sed -n 's/^\([0-9][0-9]*\) .*/\1/p')
+      fi
+      ;;
     summary | status | explain | graph | start | stop | restart | monitor | unmonitor | validate | pause | resume | accept)
       _healerctl_offer "$current" < <(_healerctl_ask names)
       [[ $command == @(explain|graph|summary|status) ]] || _healerctl_offer "$current" <<<all

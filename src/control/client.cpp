@@ -65,6 +65,34 @@ Failure connect_failure(int code, const std::string& path) {
   }
 }
 
+/// One line of a reply; whether it was the last.
+bool take_line(const std::string& line, Reply& reply, const std::function<void(const Json&)>& on_item,
+               const std::function<void(const Json&)>& on_header) {
+  try {
+    const Json json = Json::parse(line);
+    if (json.contains("error")) {
+      reply.failure = json["error"].get<Failure>();
+      return true;
+    }
+    if (json.contains("end")) {
+      reply.failure.reset();
+      reply.end = json["end"];
+      return true;
+    }
+    if (json.contains("item")) {
+      if (on_item) on_item(json["item"]);
+    } else {
+      reply.header = json;
+      if (on_header) on_header(json);
+    }
+    return false;
+  } catch (const std::exception& failure) {
+    reply.failure = Failure{"protocol", fmt::format("the answer is not understood: {}", failure.what()),
+                            "use the healerctl of the same release as healerd"};
+    return true;
+  }
+}
+
 }  // namespace
 
 Client::Client(int descriptor, std::string path, Duration timeout)
@@ -139,39 +167,63 @@ std::optional<Failure> Client::send(std::string_view bytes) {
   return std::nullopt;
 }
 
+/// The first line that lies whole in the buffer, whose bytes before `from` hold no end of one.
+std::optional<std::string> Client::buffered_line(std::size_t from) {
+  const std::size_t end = buffer_.find('\n', from);
+  if (end == std::string::npos) {
+    buffer_.erase(0, taken_);
+    taken_ = 0;
+    return std::nullopt;
+  }
+  std::string found = buffer_.substr(taken_, end - taken_);
+  taken_ = end + 1;
+  if (taken_ == buffer_.size()) {
+    buffer_.clear();
+    taken_ = 0;
+  }
+  return found;
+}
+
+/// Takes what has come, if something has.
+std::optional<Failure> Client::receive() {
+  if (buffer_.size() > kMaxLine) return Failure{"protocol", "healerd sent a line of over 64 MiB", ""};
+  std::array<char, 65'536> bytes;
+  const ssize_t count = recv(descriptor_, bytes.data(), bytes.size(), 0);
+  if (count > 0)
+    buffer_.append(bytes.data(), static_cast<std::size_t>(count));
+  else if (count == 0 || (errno != EAGAIN && errno != EINTR))
+    return closed();
+  return std::nullopt;
+}
+
 std::variant<std::string, Failure> Client::line(std::optional<Duration> limit) {
   std::optional<Clock::time_point> until;
   if (limit) until = Clock::now() + *limit;
   std::size_t searched = taken_;
   for (;;) {
-    if (const std::size_t end = buffer_.find('\n', searched); end != std::string::npos) {
-      std::string found = buffer_.substr(taken_, end - taken_);
-      taken_ = end + 1;
-      if (taken_ == buffer_.size()) {
-        buffer_.clear();
-        taken_ = 0;
-      }
-      return found;
-    }
-    buffer_.erase(0, taken_);
-    taken_ = 0;
+    if (auto found = buffered_line(searched)) return std::move(*found);
     searched = buffer_.size();
-    if (buffer_.size() > kMaxLine) return Failure{"protocol", "healerd sent a line of over 64 MiB", ""};
     if (!wait_ready(descriptor_, POLLIN, until)) return timed_out("waiting for its answer", *limit);
-    std::array<char, 65'536> bytes;
-    const ssize_t count = recv(descriptor_, bytes.data(), bytes.size(), 0);
-    if (count > 0) {
-      buffer_.append(bytes.data(), static_cast<std::size_t>(count));
-    } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-      return closed();
-    }
+    if (auto failure = receive()) return std::move(*failure);
   }
+}
+
+std::optional<Failure> Client::begin(const Request& request) { return send(to_line(request) + '\n'); }
+
+bool Client::advance(Reply& reply, const std::function<void(const Json&)>& on_item,
+                     const std::function<void(const Json&)>& on_header) {
+  const std::size_t searched = buffer_.size();
+  reply.failure = receive();
+  // What was sent before the end of the connection may be the whole reply.
+  for (auto found = buffered_line(searched); found; found = buffered_line(taken_))
+    if (take_line(*found, reply, on_item, on_header)) return true;
+  return reply.failure.has_value();
 }
 
 Reply Client::call(const Request& request, const std::function<void(const Json&)>& on_item,
                    const std::function<void(const Json&)>& on_header) {
   Reply reply;
-  if ((reply.failure = send(to_line(request) + '\n'))) return reply;
+  if ((reply.failure = begin(request))) return reply;
   // What is yet to happen may take any time; a daemon that dies meanwhile closes the connection.
   const bool open_ended = acts(request.verb) || request.follow || request.verb == Verb::Follow;
   for (;;) {
@@ -182,27 +234,7 @@ Reply Client::call(const Request& request, const std::function<void(const Json&)
       if (!quit) reply.failure = std::move(*failure);
       return reply;
     }
-    try {
-      const Json json = Json::parse(std::get<std::string>(next));
-      if (json.contains("error")) {
-        reply.failure = json["error"].get<Failure>();
-        return reply;
-      }
-      if (json.contains("end")) {
-        reply.end = json["end"];
-        return reply;
-      }
-      if (json.contains("item")) {
-        if (on_item) on_item(json["item"]);
-      } else {
-        reply.header = json;
-        if (on_header) on_header(json);
-      }
-    } catch (const std::exception& failure) {
-      reply.failure = Failure{"protocol", fmt::format("the answer is not understood: {}", failure.what()),
-                              "use the healerctl of the same release as healerd"};
-      return reply;
-    }
+    if (take_line(std::get<std::string>(next), reply, on_item, on_header)) return reply;
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The blocking client of the control socket: one request, its reply line by line. For healerctl and tests; each Client
-// belongs to one thread.
+// The client of the control socket: one request, its reply line by line. It waits for all of it, or, for a program that
+// has more to wait for, takes what has come. For healerctl and tests; each Client belongs to one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -41,6 +41,13 @@ class Client {
   [[nodiscard]] Reply call(const Request& request, const std::function<void(const Json&)>& on_item = {},
                            const std::function<void(const Json&)>& on_header = {});
 
+  /// The same without waiting, part by part: begin() sends the request; then advance(), whenever descriptor() can be
+  /// read, takes what has come, and returns true when `reply` is whole (or has failed). At most one request at a time.
+  [[nodiscard]] std::optional<Failure> begin(const Request& request);
+  [[nodiscard]] bool advance(Reply& reply, const std::function<void(const Json&)>& on_item = {},
+                             const std::function<void(const Json&)>& on_header = {});
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
   /// Waits until the daemon at the other end has ended as a process; false where it still runs after `limit`.
   [[nodiscard]] bool wait_for_exit(Duration limit);
 
@@ -48,6 +55,8 @@ class Client {
   Client(int descriptor, std::string path, Duration timeout);
   [[nodiscard]] std::optional<Failure> send(std::string_view bytes);
   [[nodiscard]] std::variant<std::string, Failure> line(std::optional<Duration> limit);
+  [[nodiscard]] std::optional<std::string> buffered_line(std::size_t from);
+  [[nodiscard]] std::optional<Failure> receive();
   void close();
 
   int descriptor_ = -1;

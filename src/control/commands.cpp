@@ -2,10 +2,12 @@
 #include "control/commands.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,7 +33,8 @@ using engine::ServiceId;
 /// Followers hold a place at the server for as long as they like: they may not take all of them.
 constexpr std::size_t kMaxFollowers = 16;
 constexpr std::uint32_t kDefaultRecords = 100;
-constexpr Duration kLongest = days{36'500};  // a longer time might be beyond what a clock can say
+constexpr std::string_view kSelf = "healer";  // as `history` calls the daemon
+constexpr Duration kLongest = days{36'500};   // a longer time might be beyond what a clock can say
 /// How many services are looked through for a name that was meant; with more the loop would be kept too long.
 constexpr std::size_t kMaxCandidates = 10'000;
 
@@ -62,6 +65,13 @@ Failure unknown_service(const Graph& graph, std::string_view name) {
   const std::string_view near = nearest_word(name, names);
   return {"unknown-service", fmt::format("there is no service \"{}\"", printable(name)),
           near.empty() ? "`healerctl summary` lists them" : fmt::format("did you mean \"{}\"?", near)};
+}
+
+/// The number that `text` is, as a whole; 0: it is none.
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && rest == text.data() + text.size() ? number : 0;
 }
 
 bool in_group(const engine::ServiceBlock& block, std::string_view group) {
@@ -240,14 +250,6 @@ class PendingAnswer : public Answer {
   std::shared_ptr<Pending> pending_;
 };
 
-/// Told when the history has grown, and when it has come to its end.
-struct Follower {
-  Wake wake;
-  bool grown = false;
-  bool last = false;
-  std::shared_ptr<void> ending = nullptr;  // let go of when it has gone
-};
-
 class HistoryAnswer : public Answer {
  public:
   HistoryAnswer(const DaemonHooks& daemon, HistoryReader& reader, store::HistoryQuery what,
@@ -317,8 +319,9 @@ struct Commands::Impl {
   explicit Impl(DaemonHooks hooks) : daemon(std::move(hooks)), reader(daemon.store) {}
 
   [[nodiscard]] std::string header(Verb verb) const { return answer_header(daemon, verb); }
-  /// Whether another may follow, be it the history or a program.
-  [[nodiscard]] bool may_follow();
+  /// Another who follows the history or a program; null where there are too many.
+  [[nodiscard]] std::shared_ptr<Follower> add_follower(const Wake& wake);
+  std::unique_ptr<Answer> output_of(const Request& request, Wake wake);
   std::unique_ptr<Answer> history(const Request& request, Wake wake);
   std::unique_ptr<Answer> follow(const Request& request, Wake wake);
   [[nodiscard]] std::optional<Failure> cannot_cancel(std::uint64_t id) const;
@@ -331,8 +334,7 @@ struct Commands::Impl {
   OutputReader output;
   std::uint64_t next_command = 1;
   std::map<std::uint64_t, std::weak_ptr<Pending>> pending;  // by CommandId
-  std::vector<std::weak_ptr<Follower>> followers;           // of the history
-  std::vector<std::weak_ptr<void>> output_followers;        // of a program's output
+  std::vector<std::weak_ptr<Follower>> followers;
   bool ending = false;
 };
 
@@ -344,18 +346,39 @@ Failure nothing_under_way(std::uint64_t id) {
   return {"unknown-job", fmt::format("nothing with the number {} is under way", id), "`healerctl jobs` lists them"};
 }
 
-bool Commands::Impl::may_follow() {
+std::shared_ptr<Follower> Commands::Impl::add_follower(const Wake& wake) {
   std::erase_if(followers, [](const auto& one) { return one.expired(); });
-  std::erase_if(output_followers, [](const auto& one) { return one.expired(); });
-  return followers.size() + output_followers.size() < kMaxFollowers;
+  if (followers.size() >= kMaxFollowers) return nullptr;
+  auto follower = std::make_shared<Follower>(Follower{.wake = wake, .last = ending});
+  followers.push_back(follower);
+  return follower;
 }
 
 std::unique_ptr<Answer> Commands::Impl::follow(const Request& request, Wake wake) {
   if (!view_job(daemon.engine, request.id, daemon.now())) return refuse(nothing_under_way(request.id));
-  if (!may_follow()) return refuse(too_many_followers());
-  auto place = std::make_shared<bool>();
-  output_followers.push_back(place);
-  return answer_follow(daemon, output, request.id, std::move(place), std::move(wake));
+  auto follower = add_follower(wake);
+  if (!follower) return refuse(too_many_followers());
+  return answer_follow(daemon, output, request.id, std::move(follower), std::move(wake));
+}
+
+std::unique_ptr<Answer> Commands::Impl::output_of(const Request& request, Wake wake) {
+  if (request.names.size() > 1 || !request.groups.empty() || request.names.empty() == (request.id == 0))
+    return refuse({"bad-request", "the output is that of one service, or of one number", ""});
+  std::string service;
+  std::uint64_t id = request.id;
+  if (!request.names.empty()) {
+    const Graph& graph = *daemon.engine.graph();
+    const std::string& name = request.names.front();
+    if (const auto found = graph.find(name))
+      service = graph.at(*found).name;
+    else if ((id = number_in(name)) == 0)
+      return refuse(unknown_service(graph, name));
+  }
+  if (request.follow && id != 0 && view_job(daemon.engine, id, daemon.now()))
+    return follow({.verb = Verb::Follow, .id = id}, std::move(wake));
+  std::shared_ptr<Follower> follower;
+  if (request.follow && !(follower = add_follower(wake))) return refuse(too_many_followers());
+  return answer_output(daemon, output, reader, std::move(service), id, std::move(follower), std::move(wake));
 }
 
 std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
@@ -373,13 +396,16 @@ std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wak
                             .after = 0,
                             .kinds = {},
                             .limit = std::min(request.limit, kMaxRecords)};
+  if (iequals(query.service, kSelf) && !daemon.engine.graph()->find(query.service)) {
+    query.service.clear();
+    query.own = true;
+  }
   if (query.limit == 0) query.limit = request.since ? kMaxRecords : kDefaultRecords;
   if (request.since) query.since = daemon.now().wall - std::clamp(*request.since, Duration{0}, kLongest);
   std::shared_ptr<Follower> follower;
   if (request.follow) {
-    if (!may_follow()) return refuse(too_many_followers());
-    follower = std::make_shared<Follower>(Follower{.wake = wake, .last = ending});
-    followers.push_back(follower);
+    follower = add_follower(wake);
+    if (!follower) return refuse(too_many_followers());
   }
   return std::make_unique<HistoryAnswer>(daemon, reader, std::move(query), std::move(follower), std::move(wake));
 }
@@ -436,6 +462,7 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
   if (verb == Verb::Jobs) return answer_jobs(impl_->daemon);
   if (verb == Verb::Follow) return impl_->follow(request, std::move(wake));
+  if (verb == Verb::Output) return impl_->output_of(request, std::move(wake));
   if (verb == Verb::Cancel) {
     if (const auto failure = impl_->cannot_cancel(request.id)) return refuse(*failure);
     return impl_->submit(request, peer, {}, std::move(wake));

@@ -31,6 +31,8 @@ struct DaemonHooks {
   std::function<void()> quit;
   /// Where the program of an action writes its output.
   std::function<std::string(engine::ActionId)> output_path;
+  /// What the daemon has done since it started; may be empty.
+  std::function<CountsView()> counts;
   /// The mails that wait; may be empty.
   std::function<std::optional<MailView>()> mail;
   std::string version;

@@ -36,9 +36,9 @@ class JobsAnswer : public Answer {
 /// Reads page after page; between two of them it looks at the engine whether the program still runs.
 class FollowAnswer : public Answer {
  public:
-  FollowAnswer(const DaemonHooks& daemon, OutputReader& reader, std::uint64_t id, std::shared_ptr<void> place,
+  FollowAnswer(const DaemonHooks& daemon, OutputReader& reader, std::uint64_t id, std::shared_ptr<Follower> follower,
                Wake wake)
-      : daemon_(daemon), reader_(reader), id_(id), held_(std::move(place)), wake_(std::move(wake)) {}
+      : daemon_(daemon), reader_(reader), id_(id), follower_(std::move(follower)), wake_(std::move(wake)) {}
 
   Next pull(std::string& out, std::size_t budget) override {
     if (!std::exchange(begun_, true)) out += answer_header(daemon_, Verb::Follow);
@@ -55,8 +55,8 @@ class FollowAnswer : public Answer {
           told_.action = 0;
         }
       }
-      if (!ask()) {
-        out += end_line(Done{true, ""});
+      if (follower_->last || !ask()) {
+        out += end_line(Done{true, follower_->last ? "healerd has ended" : ""});
         return Next::Done;
       }
     }
@@ -82,7 +82,7 @@ class FollowAnswer : public Answer {
   const DaemonHooks& daemon_;
   OutputReader& reader_;
   std::uint64_t id_;
-  std::shared_ptr<void> held_;
+  std::shared_ptr<Follower> follower_;
   Wake wake_;
   OutputView told_;  ///< whose program is read; action 0: none
   OutputReader::Place place_;
@@ -95,6 +95,7 @@ class FollowAnswer : public Answer {
 
 std::string answer_header(const DaemonHooks& daemon, Verb verb) {
   DaemonView view = view_daemon(daemon.engine, daemon.version, daemon.now());
+  if (daemon.counts) view.counts = daemon.counts();
   if (daemon.mail) view.mail = daemon.mail();
   return header_line(verb, view);
 }
@@ -102,8 +103,8 @@ std::string answer_header(const DaemonHooks& daemon, Verb verb) {
 std::unique_ptr<Answer> answer_jobs(const DaemonHooks& daemon) { return std::make_unique<JobsAnswer>(daemon); }
 
 std::unique_ptr<Answer> answer_follow(const DaemonHooks& daemon, OutputReader& reader, std::uint64_t id,
-                                      std::shared_ptr<void> place, Wake wake) {
-  return std::make_unique<FollowAnswer>(daemon, reader, id, std::move(place), std::move(wake));
+                                      std::shared_ptr<Follower> follower, Wake wake) {
+  return std::make_unique<FollowAnswer>(daemon, reader, id, std::move(follower), std::move(wake));
 }
 
 }  // namespace healer::control

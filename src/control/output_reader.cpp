@@ -81,6 +81,7 @@ std::string_view find_again(OutputReader::Place& place, const File& file, std::u
 std::string OutputReader::read(Place& place, bool last) {
   const File file(place.path);
   const std::optional<std::uint64_t> size = file.size();
+  place.there = size.has_value();
   std::string text;
   if (size && *size < place.size) text += find_again(place, file, *size);
   if (size && *size > place.offset) {

@@ -33,6 +33,7 @@ class OutputReader {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;  ///< the largest seen: one that is smaller now was cut
     std::string shown;       ///< the end of what was read, to find the place again in a file that was cut
+    bool there = false;      ///< whether there was a file when it was read last
     std::string rest;        ///< the beginning of a character whose end has not come yet
   };
 

@@ -55,6 +55,8 @@ std::string describe(const RuleView& rule, const Style& style) {
   if (rule.hold) {
     if (rule.held)
       text += fmt::format(", holds for {} of {}", format_duration(*rule.held), format_duration(*rule.hold));
+  } else if (rule.restarts) {
+    text += fmt::format(", restarts in {} of the last {} runs, {} needed", rule.failed, rule.window, rule.count);
   } else if (rule.window > 1 && rule.state != "failed") {
     text += fmt::format(", {} of the last {} runs failed, {} needed", rule.failed, rule.window, rule.count);
   }
@@ -100,7 +102,7 @@ std::string supervision(const ServiceStatus& status, const Style& style) {
 }
 
 std::string describe(const ActionView& action) {
-  const std::string age = format_duration(std::chrono::floor<seconds>(action.age));
+  const std::string age = full_seconds(action.age);
   std::string text = action.started ? fmt::format("runs for {}", age) : fmt::format("starts since {}", age);
   if (action.pid != 0) text += fmt::format(" as pid {}", action.pid);
   if (action.again) text += ", once more afterwards";
@@ -123,9 +125,8 @@ std::string render_mail(const DaemonView& daemon, const Style& style) {
 }  // namespace
 
 std::string render_daemon(const DaemonView& daemon, const Style& style) {
-  std::string text =
-      fmt::format("healer {}, up {}, cycle {}", printable(daemon.version),
-                  format_duration(std::chrono::floor<seconds>(daemon.up)), format_duration(daemon.cycle));
+  std::string text = fmt::format("healer {}, up {}, cycle {}", printable(daemon.version), full_seconds(daemon.up),
+                                 format_duration(daemon.cycle));
   if (daemon.shadow)
     text += ", shadow: it acts on nothing";
   else if (daemon.dry_run)

@@ -40,7 +40,7 @@ std::string render_jobs(std::span<const JobView> jobs, const Style& style) {
     kind.add(printable(job.kind));
     service.add(printable(job.service));
     step.add(fmt::format("{}/{}", job.step, job.steps));
-    age.add(format_duration(std::chrono::floor<seconds>(job.age)));
+    age.add(full_seconds(job.age));
     by.add(printable(job.by));
     pid.add(job.pid == 0 ? "" : fmt::format("{}", job.pid));
     std::string text = fmt::format("{}, waits for {}", job.doing, job.waits_for);

@@ -47,12 +47,14 @@ std::string ago(WallTime when, const Style& style) {
   return age < seconds{1} ? "just now" : format_duration(std::chrono::floor<seconds>(age)) + " ago";
 }
 
-std::string lasting(WallTime since, const Style& style) {
-  return format_duration(std::chrono::floor<seconds>(std::max(style.now - since, Duration{0})));
+std::string full_seconds(Duration duration) {
+  return duration < seconds{1} ? "0 s" : format_duration(std::chrono::floor<seconds>(duration));
 }
 
+std::string lasting(WallTime since, const Style& style) { return full_seconds(style.now - since); }
+
 std::string whole_seconds(Duration duration) {
-  return format_duration(std::chrono::ceil<seconds>(std::max(duration, Duration{0})));
+  return duration <= Duration{0} ? "0 s" : format_duration(std::chrono::ceil<seconds>(duration));
 }
 
 std::string hanging(std::string_view first, std::string_view text, const Style& style) {
@@ -74,7 +76,7 @@ std::string field(std::string_view label, std::string_view text, const Style& st
 std::string job_text(const JobView& job) {
   std::string text = fmt::format("step {} of {}, {}, waits for {}", job.step, job.steps, job.doing, job.waits_for);
   if (job.pid != 0) text += fmt::format(" (pid {})", job.pid);
-  text += fmt::format(", for {}", format_duration(std::chrono::floor<seconds>(job.age)));
+  text += fmt::format(", for {}", full_seconds(job.age));
   return text + fmt::format(", by {}", job.by == "rule" ? "a rule" : job.by);
 }
 

@@ -26,6 +26,8 @@ inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what mat
 [[nodiscard]] std::string clock_time(WallTime when, const Style& style);
 /// "3 s ago".
 [[nodiscard]] std::string ago(WallTime when, const Style& style);
+/// In whole seconds, those begun left out: "0 s", "3 s".
+[[nodiscard]] std::string full_seconds(Duration duration);
 /// For how long since then, in whole seconds.
 [[nodiscard]] std::string lasting(WallTime since, const Style& style);
 [[nodiscard]] std::string whole_seconds(Duration duration);

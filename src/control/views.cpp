@@ -58,7 +58,7 @@ std::string_view unit_name(engine::Unit unit) {
 /// As format_metric, but a time as people say it.
 std::string format_value(engine::Unit unit, double value) {
   if (unit != engine::Unit::Seconds) return engine::format_metric(unit, value);
-  return format_duration(seconds{static_cast<std::int64_t>(value)});
+  return value < 1 ? "0 s" : format_duration(seconds{static_cast<std::int64_t>(value)});
 }
 
 std::string_view first_line(std::string_view output) {
@@ -87,6 +87,9 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
   if (!state.last) return {};
   const engine::Observation& last = *state.last;
   if (block.kind != engine::ServiceKind::Program) {
+    // What was measured of a process that has died since is no news of it.
+    if (state.died && last.facts && last.facts->process)
+      return fmt::format("process {} has died", last.facts->process->pid);
     const bool there = last.facts && (block.kind == engine::ServiceKind::System || last.facts->process);
     if (there) return describe_look(*last.facts);
     return std::string(last.output && !last.output->empty() ? first_line(*last.output) : "not there");
@@ -157,6 +160,8 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
   view.kind = to_string(block.kind);
   view.state = to_string(condition);
   view.text = summary_text(engine, service, now);
+  const ServiceState& state = engine.service(service);
+  view.dying = state.died || (state.starts.not_before && *state.starts.not_before > now.wall);
   if (condition == Condition::Failed)
     for (const engine::RuleState& rule : engine.rules(service))
       if (rule.status == engine::RuleStatus::Failed && rule.changed)
@@ -223,7 +228,7 @@ bool of_rule(const engine::RunningAction& action) { return action.exec.job == en
 
 /// What only processes and the system have, and what jobs and people have done.
 void fill_supervision(ServiceStatus& view, const Engine& engine, const ServiceState& state, Instant now) {
-  if (const auto facts = state.last ? state.last->facts : nullptr) {
+  if (const auto facts = state.last && !state.died ? state.last->facts : nullptr) {
     if (facts->process)
       view.process = ProcessView{.pid = facts->process->pid,
                                  .parent = facts->process->parent,
@@ -264,7 +269,8 @@ RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& 
                 .count = rule.tolerance.count,
                 .window = rule.tolerance.window,
                 .since = state.changed,
-                .held_back = std::string(to_string(engine.hold(service, rule, state, rule.action.kind, now)))};
+                .held_back = std::string(to_string(engine.hold(service, rule, state, rule.action.kind, now))),
+                .restarts = rule.counts_restarts()};
   if (rule.tolerance.held > Duration{0}) {
     view.hold = rule.tolerance.held;
     if (state.failing_since) view.held = std::max(now.mono - *state.failing_since, Duration{0});

@@ -17,9 +17,9 @@ namespace healer::control {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::Count_)> kVerbs{
-    "ping", "status",  "summary", "explain",   "history",  "report", "names",
-    "jobs", "follow",  "monitor", "unmonitor", "validate", "accept", "start",
-    "stop", "restart", "pause",   "resume",    "cancel",   "reload", "quit"};
+    "ping",    "status", "summary", "explain",   "history",  "report", "names", "jobs",
+    "follow",  "output", "monitor", "unmonitor", "validate", "accept", "start", "stop",
+    "restart", "pause",  "resume",  "cancel",    "reload",   "quit"};
 
 // ---- fields: each struct names its fields once; Writer and Reader walk them ---------------------------------------
 
@@ -47,6 +47,16 @@ void fields(Walk walk, T& v) {
   walk("remedy", v.remedy);
 }
 
+template <typename Walk, Same<CountsView> T>
+void fields(Walk walk, T& v) {
+  walk("runs", v.runs);
+  walk("changes", v.changes);
+  walk("deaths", v.deaths);
+  walk("programs", v.programs);
+  walk("mails", v.mails);
+  walk("mails_waiting", v.mails_waiting);
+}
+
 template <typename Walk, Same<MailView> T>
 void fields(Walk walk, T& v) {
   walk("waiting", v.waiting);
@@ -66,6 +76,7 @@ void fields(Walk walk, T& v) {
   walk("files", v.files);
   walk("shadow", v.shadow);
   walk("dry_run", v.dry_run);
+  walk("counts", v.counts);
   walk("mail", v.mail);
 }
 
@@ -77,6 +88,7 @@ void fields(Walk walk, T& v) {
   walk("text", v.text);
   walk("since", v.since);
   walk("next_run_ms", v.next_run);
+  walk("dying", v.dying);
 }
 
 template <typename Walk, Same<ServiceName> T>
@@ -106,6 +118,7 @@ void fields(Walk walk, T& v) {
   walk("hold_ms", v.hold);
   walk("since", v.since);
   walk("held_back", v.held_back);
+  walk("restarts", v.restarts);
 }
 
 template <typename Walk, Same<ActionView> T>

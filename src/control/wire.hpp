@@ -59,6 +59,7 @@ enum class Verb : std::uint8_t {
   Names,
   Jobs,
   Follow,   ///< the output of a job's programs, or of an action's
+  Output,   ///< of the program of a service, or of a number, that runs now or ran last
   Monitor,  ///< the first that acts
   Unmonitor,
   Validate,
@@ -88,9 +89,9 @@ struct Request {
   bool all = false;                 ///< every service
   bool failed = false;              ///< Status, Summary: only services that stand failed
   std::optional<Duration> since;    ///< History: how far back
-  bool follow = false;              ///< History: goes on with what happens
+  bool follow = false;              ///< History, Output: goes on with what happens
   std::uint32_t limit = 0;          ///< History: the newest that many; 0: the daemon's choice
-  std::uint64_t id = 0;             ///< Follow, Cancel: of a job, or of an action's program
+  std::uint64_t id = 0;             ///< Follow, Output, Cancel: of a job, or of an action's program
   std::optional<Duration> span;     ///< Pause: for how long; none: until Resume
   std::string reason;               ///< Pause
 
@@ -104,6 +105,18 @@ struct Failure {
   std::string remedy;
 
   bool operator==(const Failure&) const = default;
+};
+
+/// What a daemon has done since it started. The difference between two answers, by the time between them, is a rate.
+struct CountsView {
+  std::uint64_t runs = 0;           ///< of check programs, and looks at processes and the system, that have ended
+  std::uint64_t changes = 0;        ///< of rules: failed, recovered, matched
+  std::uint64_t deaths = 0;         ///< of processes
+  std::uint64_t programs = 0;       ///< of actions, starts and stops that were started
+  std::uint64_t mails = 0;          ///< that a server has taken
+  std::uint64_t mails_waiting = 0;  ///< now
+
+  bool operator==(const CountsView&) const = default;
 };
 
 /// The mails that wait for a server.
@@ -127,6 +140,7 @@ struct DaemonView {
   std::vector<std::string> files;
   bool shadow = false;
   bool dry_run = false;
+  CountsView counts;
   std::optional<MailView> mail;  ///< none: not known
 
   bool operator==(const DaemonView&) const = default;
@@ -140,6 +154,7 @@ struct ServiceSummary {
   std::string text;                  ///< what was seen last, or what is the matter, for people
   std::optional<WallTime> since;     ///< since when it stands failed
   std::optional<Duration> next_run;  ///< time until the next run; none: not scheduled
+  bool dying = false;                ///< its process has died and was not seen since, or dies again and again
 
   bool operator==(const ServiceSummary&) const = default;
 };
@@ -174,6 +189,7 @@ struct RuleView {
   std::optional<Duration> hold;   ///< and for how long it must
   std::optional<WallTime> since;  ///< when `state` last became or ceased to be "failed"
   std::string held_back;  ///< why its action is not done: "dormant", "shadow", "dry run", "passive", "paused"; or empty
+  bool restarts = false;  ///< it counts runs after which the service was restarted, not failed ones
 
   bool operator==(const RuleView&) const = default;
 };

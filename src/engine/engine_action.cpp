@@ -245,6 +245,15 @@ void Engine::on(const event::Command& event, Turn& turn) {
       case Kind::Resume: resume(id, event.by, turn); break;
     }
   }
+  if (event.kind == Kind::Accept) {
+    const auto accepted = std::ranges::count(turn.commit.records, RecordKind::Accepted, &Record::kind);  // rules
+    const std::string of = fmt::format("{} {}", done, done == 1 ? "service" : "services");
+    turn.replies.push_back(
+        {event.id, true,
+         accepted == 0 ? fmt::format("nothing to accept: no rule of {} is dormant", of)
+                       : fmt::format("{} dormant {} of {} accepted", accepted, accepted == 1 ? "rule" : "rules", of)});
+    return;
+  }
   static constexpr std::string_view kVerbs[] = {"monitored", "unmonitored", "validated", "accepted", "started",
                                                 "stopped",   "restarted",   "paused",    "resumed",  "cancelled"};
   turn.replies.push_back({event.id, true,

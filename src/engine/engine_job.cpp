@@ -162,10 +162,10 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   for (std::size_t i = 0; i < job.steps.size(); ++i) {
     const ServiceId id = job.steps[i].service;
     services_[id.index()].job.reset();
-    // What has recovered is known at once, not a cycle later; nor is a death meanwhile.
+    // What has recovered is known at once, not a cycle later; nor is a death meanwhile, nor what was left down.
     if (services_[id.index()].died)
       look_later(id, Reason::Death, turn.now.mono);
-    else if (i < job.position && job.steps[i].kind != StepKind::Stop)
+    else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop : id != job.step().service)
       look_later(id, Reason::Again, turn.now.mono);
     wake_waiting(id, turn.now);
     turn.save(id);

@@ -6,7 +6,7 @@
 //
 //   start at 2026-11-21 04:00:00             the wall clock at the start, UTC (2026-01-01 00:00:00 where not said)
 //   run for 10 minutes                       how long; also `run for 50 cycles`. Not said: until the scripts are used
-//                                            up
+//                                            up, the last command is three cycles ago, and what began is over
 //
 //   ping_node_5: 0 0 1 1 1 0                 how the program exits, run by run; the last one stays
 //   ping_node_5: 0*3 1*4 timeout missing     three times 0, four times 1, one that never ends, one that cannot start

@@ -23,6 +23,7 @@ namespace {
 constexpr Duration kBegin = hours{1};  // mono
 constexpr Duration kLongest = days{400};
 constexpr std::uint64_t kMostRuns = 20'000'000;
+constexpr int kCyclesAfter = 3;  // the last command, where the script does not say how long it takes
 
 /// The command to healer that one of a script is; none: it is no such command.
 std::optional<event::Command::Kind> command_kind(ScriptedCommand::Kind kind) {
@@ -112,23 +113,31 @@ class Simulation final : public EffectSink {
   [[nodiscard]] Duration length() const {
     if (script_.length) return *script_.length;
     if (world_.scripted()) return kLongest;
-    // No run is scripted: a cycle from the last command on shows what there is.
-    const Duration last = script_.commands.empty() ? Duration{0} : script_.commands.back().at;
-    return last + graph_->settings.start_delay + graph_->settings.cycle_length();
+    // No run is scripted: a cycle shows what there is.
+    return std::max(graph_->settings.start_delay + graph_->settings.cycle_length(), afterword());
   }
 
-  /// Whether all is shown, where the end is `reached`: but what is started, stopped or restarted then is shown to its
-  /// end, if the script does not say how long it takes.
+  /// Until then, since the start, is shown what the last command has led to.
+  [[nodiscard]] Duration afterword() const {
+    if (script_.commands.empty()) return Duration{0};
+    return script_.commands.back().at + kCyclesAfter * graph_->settings.cycle_length();
+  }
+
+  /// Whether all is shown, where the end is `reached`: but what is started, stopped or restarted then, and programs of
+  /// actions that run then, are shown to their end, if the script does not say how long it takes.
   bool shown(bool reached) {
     if (!reached) return false;
     if (!reached_) reached_ = now_.mono;
-    return script_.length || !engine_ ||
-           std::ranges::none_of(engine_->jobs(), [this](const auto& job) { return job.second.begun <= *reached_; });
+    if (script_.length || !engine_) return true;
+    return std::ranges::none_of(engine_->jobs(), [this](const auto& job) { return job.second.begun <= *reached_; }) &&
+           std::ranges::none_of(running_, [this](const auto& one) {
+             return one.second.ends && !one.second.step && one.second.began <= *reached_;
+           });
   }
 
   /// Whether the scripts are used up, where they say how long it takes.
   [[nodiscard]] bool used_up() const {
-    if (script_.length || !world_.scripted() || commands_left_ > 0) return false;
+    if (script_.length || !world_.scripted() || commands_left_ > 0 || now_.mono - start_ < afterword()) return false;
     if (!happenings_.empty() && happenings_.begin()->first.when <= now_.mono) return false;
     return std::ranges::all_of(graph_->order, [this](ServiceId id) {
       return world_.used_up(id) || (engine_ && !engine_->service(id).monitored);

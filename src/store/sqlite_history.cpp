@@ -22,6 +22,7 @@ std::vector<Record> read_history(Database& database, const HistoryQuery& query) 
   std::string sql =
       "SELECT sequence, when_ms, kind, severity, service, rule, subject, text, output FROM records WHERE sequence > ?1";
   if (!query.service.empty()) sql += " AND service = ?2";
+  if (query.own) sql += " AND service = ''";
   if (query.since) sql += " AND when_ms >= ?3";
   if (!query.kinds.empty()) {
     sql += " AND kind IN ('";

@@ -37,6 +37,7 @@ struct HistoryQuery {
   engine::Sequence after = 0;             ///< only records of later commits (for --follow)
   std::vector<engine::RecordKind> kinds;  ///< empty: all
   std::uint32_t limit = 1000;             ///< the newest that many
+  bool own = false;                       ///< only what concerns the daemon itself; then `service` is empty
 };
 
 /// Whether `query`, its limit apart, asks for `record`.

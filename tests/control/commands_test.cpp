@@ -70,7 +70,7 @@ TEST_CASE("a summary tells the state of each service in the order of the files",
         R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unmonitored":0})");
   CHECK(to_line(heard.items[1]) ==
         R"({"name":"db","kind":"program","state":"failed","text":"exit status 1 in 5 ms: no route",)"
-        R"("since":"2026-11-21T04:24:01.000Z","next_run_ms":1000})");
+        R"("since":"2026-11-21T04:24:01.000Z","next_run_ms":1000,"dying":false})");
   const Json daemon = heard.reply.header.at("daemon");
   CHECK(daemon.at("version") == "1.2.3");
   CHECK(daemon.at("pid") == getpid());
@@ -126,6 +126,7 @@ TEST_CASE("a status tells everything about a service", "[control]") {
  "text": "exit status 1 in 5 ms: no route",
  "since": "2026-11-21T04:24:00.000Z",
  "next_run_ms": 1000,
+ "dying": false,
  "monitored": true,
  "passive": false,
  "groups": [
@@ -161,7 +162,8 @@ TEST_CASE("a status tells everything about a service", "[control]") {
    "held_ms": null,
    "hold_ms": null,
    "since": "2026-11-21T04:24:00.000Z",
-   "held_back": ""
+   "held_back": "",
+   "restarts": false
   }
  ],
  "actions": [

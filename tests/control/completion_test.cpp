@@ -100,6 +100,9 @@ TEST_CASE("bash completes what the daemon knows", "[control][completion]") {
   CHECK(offered({"healerctl", "jobs", ""}) == "follow\ncancel\n");
   CHECK(offered({"healerctl", "jobs", "cancel", "7"}) == "70\n71\njobs\n");
   CHECK(offered({"healerctl", "history", "web", ""}) == "\n");
+  CHECK(offered({"healerctl", "output", "7"}) == "70\n71\nnames\njobs\n");
+  CHECK(offered({"healerctl", "output", "web", ""}) == "\n");
+  CHECK(offered({"healerctl", "top", "--b"}) == "--batch\n");
 }
 
 TEST_CASE("the options that are completed are those that there are", "[control][completion]") {

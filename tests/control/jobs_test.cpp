@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -204,6 +205,15 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
             .at("notes")
             .dump()
             .find("The last look: pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.5 MB.") != std::string::npos);
+  CHECK(ask(world, {.verb = Verb::Summary, .names = {"nginx"}}).items.at(0).at("dying") == false);
+  // What was measured before it died is no news of it.
+  world.act([](World& engine) { state_of(engine, "nginx").died = true; });
+  CHECK(told("nginx") == "process: process 4242 has died");
+  const Json dead = ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0);
+  CHECK(dead.at("dying") == true);
+  CHECK(dead.at("process").is_null());
+  CHECK(dead.at("measured").empty());
+  world.act([](World& engine) { state_of(engine, "nginx").died = false; });
   world.act([](World& engine) { look(engine, "nginx", std::make_shared<const Facts>(), "no process matches nginx"); });
   CHECK(told("nginx") == "process: no process matches nginx");
   CHECK(ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0).at("process").is_null());
@@ -304,6 +314,59 @@ TEST_CASE("the output of a program is followed to its end", "[control][jobs]") {
   CHECK(told == all);
   CHECK(world.server().wait_for_clients(1));
   CHECK(ask(world, {.verb = Verb::Jobs}).items.empty());
+}
+
+TEST_CASE("the output of a service is that of its program that runs, or ran last", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const auto output = [&](const std::string& name, std::uint64_t id = 0) {
+    Request request{.verb = Verb::Output, .id = id};
+    if (!name.empty()) request.names = {name};
+    const Heard heard = ask(world, request);
+    std::string text;
+    for (const Json& item : heard.items)
+      text += item.at("doing").get<std::string>() + "|" + item.at("text").get<std::string>();
+    return heard.reply.ok() ? text : heard.failure();
+  };
+  CHECK(output("dbb") == "unknown-service: there is no service \"dbb\" | did you mean \"db\"?");
+  CHECK(output("db").starts_with("no-output: no program of db has run yet | "));
+  CHECK(output("").starts_with("bad-request: "));
+  const ActionId action = running_action(world);
+  CHECK(output("web") == "the last check|");  // a check program, which is all that it has
+  world.cycle(1, "no route\n");
+  CHECK(output("web") == "the last check|no route\n");
+  std::ofstream(world.output_path(action)) << "healing\n";
+  CHECK(output("DB") == "exec /bin/heal|healing\n");
+  const std::string id = std::to_string(action.number());
+  CHECK(output("", action.number()) == "exec /bin/heal|healing\n");
+  CHECK(output(id) == "exec /bin/heal|healing\n");
+  world.act(
+      [&](World& engine) { engine.handle(event::ActionEnded{.action = action, .elapsed = seconds{1}, .output = {}}); });
+  CHECK(output("db") == "exec /bin/heal exited with status 0 after 1 s|healing\n");
+  CHECK(output(id) == "|healing\n");
+  CHECK(output("999").starts_with("unknown-job: there is no output of a number 999 | "));
+  REQUIRE(std::remove(world.output_path(action).c_str()) == 0);
+  CHECK(output("db").starts_with("no-output: the output of db is not kept any more | "));
+}
+
+TEST_CASE("the output of a service is followed from program to program, to an orderly end", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const ActionId action = running_action(world);
+  std::ofstream(world.output_path(action)) << "one\n";
+  RawClient client(world.path());
+  client.send(to_line(Request{.verb = Verb::Output, .names = {"db"}, .follow = true}) + "\n");
+  CHECK(client.lines(2).ends_with(item_line(OutputView{action.number(), "db", "exec /bin/heal", "one\n"})));
+  world.act(
+      [&](World& engine) { engine.handle(event::ActionEnded{.action = action, .elapsed = seconds{1}, .output = {}}); });
+  world.cycle(0);
+  const ActionId next = running_action(world);
+  REQUIRE(next != action);
+  std::ofstream(world.output_path(next)) << "two\n";
+  CHECK(client.lines(1) == item_line(OutputView{next.number(), "db", "exec /bin/heal", "two\n"}));
+  std::atomic<bool> ended{false};
+  world.server().thread().run([&] { world.commands().end_followers([&ended] { ended = true; }); });
+  CHECK(client.lines(1) == "{\"end\":{\"ok\":true,\"text\":\"healerd has ended\"}}\n");
+  world.server().stop();
+  CHECK(ended);
 }
 
 TEST_CASE("a followed job is followed from program to program", "[control][jobs]") {

@@ -361,6 +361,19 @@ ping_db1
 )");
 }
 
+TEST_CASE("a rule that counts restarts tells of restarts", "[control]") {
+  ServiceStatus status{{.name = "web", .kind = "process", .state = "running"}};
+  status.rules = {{.text = "if 5 restarts within 10 cycles then unmonitor",
+                   .place = "a:3",
+                   .state = "ok",
+                   .failed = 2,
+                   .count = 5,
+                   .window = 10,
+                   .restarts = true}};
+  CHECK(render_status(status, {.now = kNow}).find("ok, restarts in 2 of the last 10 runs, 5 needed\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("each rule is explained", "[control]") {
   CHECK(explained(style(40)) == R"(
 ping_db1 is failed (/etc/healer/healer.conf:12)

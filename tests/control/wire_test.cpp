@@ -55,7 +55,7 @@ ServiceStatus full_status() {
   status.pause = PauseView{kWhen, "root", "maintenance"};
   status.starts = StartsView{3, kWhen, kWhen};
   status.rules = {{"if status != 0 for 3 cycles then alert", "/etc/healer/healer.conf:13", "failed", 3, 3, 3,
-                   seconds{1}, seconds{90}, kWhen, "dormant"}};
+                   seconds{1}, seconds{90}, kWhen, "dormant", true}};
   status.actions = {{7, "if status != 0 then exec \"/x\"", 4242, true, minutes{2}, true}};
   return status;
 }
@@ -77,6 +77,7 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
                  {"/etc/healer/healer.conf"},
                  true,
                  true,
+                 CountsView{7, 6, 5, 4, 3, 2},
                  MailView{12, WallTime{milliseconds{1}}, "mx:25: 421 not now", WallTime{milliseconds{2}}}});
   check_round_trip(full_status());
   check_round_trip(ServiceStatus{});
@@ -112,10 +113,11 @@ TEST_CASE("a measured value is a number", "[control]") {
 TEST_CASE("each line of a reply has its form", "[control]") {
   CHECK(header_line(Verb::Ping, {.version = "0.1.0", .pid = 42}) ==
         R"({"version":1,"command":"ping","daemon":{"version":"0.1.0","pid":42,"up_ms":0,"cycle_ms":0,"cycles":0,)"
-        R"("generation":0,"files":[],"shadow":false,"dry_run":false,"mail":null}})"
+        R"("generation":0,"files":[],"shadow":false,"dry_run":false,"counts":{"runs":0,"changes":0,"deaths":0,)"
+        R"("programs":0,"mails":0,"mails_waiting":0},"mail":null}})"
         "\n");
   CHECK(item_line(ServiceSummary{.name = "a"}) ==
-        R"({"item":{"name":"a","kind":"","state":"","text":"","since":null,"next_run_ms":null}})"
+        R"({"item":{"name":"a","kind":"","state":"","text":"","since":null,"next_run_ms":null,"dying":false}})"
         "\n");
   CHECK(end_line(Done{true, "done"}) == "{\"end\":{\"ok\":true,\"text\":\"done\"}}\n");
   CHECK(error_line({"denied", "no", ""}) ==

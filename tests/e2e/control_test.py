@@ -119,6 +119,47 @@ class Control(support.Case):
         self.assertEqual(gone.returncode, 1)
         self.assertIn("nothing with the number", gone.stderr)
 
+    def test_the_output_of_a_service_is_that_of_its_last_program(self):
+        heal = self.script("heal", "echo healing")
+        bad = self.statuses("bad", [1, 0, 1])
+        daemon = self.start(f'check program bad with path "{bad}"\n  if status != 0 then exec "{heal}"\n'
+                            f'check program fine with path "{self.script("fine", "echo all is well")}"\n'
+                            f'  if status != 0 then alert\n')
+        self.wait_for(lambda: daemon.ctl("output", "BAD").stdout == "healing\n", "the output of the action")
+        self.wait_for(lambda: daemon.ctl("output", "fine").stdout == "all is well\n", "the output of the check")
+        part = json.loads(daemon.ctl("output", "bad", "--json").stdout.splitlines()[0])
+        self.assertEqual((part["service"], part["text"]), ("bad", "healing\n"))
+        self.assertEqual(daemon.ctl("output", str(part["action"])).stdout, "healing\n")
+        follower = subprocess.Popen([str(support.BUILD / "healerctl"), "--socket", str(daemon.socket), "output", "bad", "-f"],
+                                    stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (follower.kill(), follower.wait(), follower.stdout.close()))
+        self.assertEqual(follower.stdout.readline(), "healing\n")
+        daemon.ctl("unmonitor", "bad")
+        daemon.ctl("monitor", "bad")  # begins afresh: it fails, and is healed, once more
+        while (line := follower.stdout.readline()) == "healing\n":  # where the second had begun before we followed
+            pass
+        self.assertRegex(line, r"^==> exec .*/heal.* <==$")
+        self.assertEqual(follower.stdout.readline(), "healing\n")
+        daemon.stop()
+        self.assertEqual((follower.stdout.read(), follower.wait(support.LIMIT)), ("", 0))
+
+    def test_texts_show_the_way(self):
+        daemon = self.two()
+        for words in (["start", "all"], ["-c", str(daemon.rules), "summary"]):
+            asked = subprocess.run([str(support.BUILD / "healerd"), *words], capture_output=True, text=True)
+            self.assertEqual((asked.returncode, asked.stdout), (1, ""))
+            command = " ".join(word for word in words if word not in ("-c", str(daemon.rules)))
+            self.assertEqual(asked.stderr, f"healerd: commands are given by healerctl: healerctl {command}\n"
+                                           "  `healerd --help` shows how it is used\n")
+        for word, complaint in (("frobnicate", 'healerd takes no "frobnicate"'),
+                                ("--shadw", "healerd has no option --shadw; did you mean --shadow?"),
+                                ("--dialect=perl", "--dialect perl: there are healer and monit"),
+                                ("-dx", "-d x: not a number"), ("-c", "-c needs a value: -c PATH")):
+            asked = subprocess.run([str(support.BUILD / "healerd"), word], capture_output=True, text=True)
+            self.assertEqual((asked.returncode, asked.stderr.splitlines()[0]), (1, f"healerd: {complaint}"))
+        self.assertRegex(daemon.ctl("history", "healer").stdout, r"^\S+ \S+  healer: healer .* started\n$")
+        self.assertEqual(daemon.ctl("accept", "all").stdout, "nothing to accept: no rule of 2 services is dormant\n")
+
     def test_services_are_counted_named_and_drawn(self):
         daemon = self.two()
         report = daemon.ctl("report").stdout.splitlines()

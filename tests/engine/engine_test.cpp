@@ -331,8 +331,11 @@ TEST_CASE("dormant rules, shadow and dry run are judged and recorded, not acted 
   CHECK(world.count(RecordKind::ActionHeld) == 1);
   if (block->rules[0].dormant) {
     world.handle(command(world, event::Command::Kind::Accept));
+    CHECK(world.replies.back().text == "1 dormant rule of 1 service accepted");
     world.advance(seconds{1});
     CHECK(world.execs.size() == 1);
+    world.handle(command(world, event::Command::Kind::Accept));
+    CHECK(world.replies.back().text == "nothing to accept: no rule of 1 service is dormant");
   }
 }
 

@@ -395,3 +395,18 @@ TEST_CASE("the limit of restarts counts cycles, also where each start takes as l
   CHECK(world.programs.size() <= 6);
   CHECK(world.programs.size() >= 5);
 }
+
+TEST_CASE("what a failed restart has left down is known at once, and says what it waits for") {
+  ProcessWorld world(rule_set({process("app", {missing_rule()}, {"base"}), process("base")}, seconds{30}));
+  world.start();
+  world.run(seconds{5});
+  world.doings["start base"] = {.status = 1};
+  world.command(Kind::Restart, {"base"});
+  world.run(seconds{1});
+  CHECK_FALSE(world.is_up("app"));
+  CHECK(world.engine.rules(world.id("app"))[0].status == RuleStatus::Failed);
+  CHECK(world.engine.service(world.id("app")).waits == "it depends on base, which is not running");
+  world.doings.clear();
+  world.run(seconds{3});
+  CHECK(world.is_up("app"));
+}

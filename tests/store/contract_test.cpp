@@ -365,6 +365,12 @@ TEST_CASE("history is asked by service, time, kind, place and number", "[store]"
     query.service = "EVEN";
     CHECK(bench.sequences(query) == Sequences{2, 4, 6, 8, 10, 12, 14, 16, 18, 20});
   }
+  SECTION("of the daemon itself") {
+    bench.submit(commit(21, "", RecordKind::DaemonStarted));
+    bench.store().flush();
+    query.own = true;
+    CHECK(bench.sequences(query) == Sequences{21});
+  }
   SECTION("a name is not a pattern") {
     query.service = "eve%";
     CHECK(bench.sequences(query).empty());

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "control/counter.hpp"
+
+#include <variant>
+
+namespace healer::control {
+
+void Counter::note(const engine::Event& event) {
+  if (std::holds_alternative<engine::event::Observed>(event)) ++counts_.runs;
+}
+
+void Counter::note(const engine::Effect& effect) {
+  using engine::RecordKind;
+  const auto* commit = std::get_if<engine::effect::Commit>(&effect);
+  if (commit == nullptr) return;
+  for (const engine::Record& record : commit->records) {
+    switch (record.kind) {
+      case RecordKind::RuleFailed:
+      case RecordKind::RuleRecovered:
+      case RecordKind::RuleMatched:
+      case RecordKind::RuleChanged: ++counts_.changes; break;
+      case RecordKind::ProcessDied: ++counts_.deaths; break;
+      case RecordKind::ActionStarted: ++counts_.programs; break;
+      case RecordKind::MailSent: ++counts_.mails; break;
+      default: break;  // it is in the history; nobody watches its rate
+    }
+  }
+}
+
+}  // namespace healer::control

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// `output`: which program is meant, and what it wrote.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+#include <nlohmann/json.hpp>
+
+#include "control/job_answers.hpp"
+#include "control/views.hpp"
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+using engine::ActionId;
+using engine::RecordKind;
+
+constexpr std::uint32_t kStarts = 100;  // that are looked through at once for the next one
+
+/// A program: the number of its action, and what it is called.
+struct Chosen {
+  std::uint64_t action = 0;
+  std::string service;
+  std::string doing;
+};
+
+/// What the action does, in the words of `jobs`.
+std::string words_for(const DaemonHooks& daemon, const engine::RunningAction& running) {
+  const bool of_job = daemon.engine.jobs().contains(running.exec.job.number());
+  const std::uint64_t id = of_job ? running.exec.job.number() : running.exec.action.number();
+  const auto job = view_job(daemon.engine, id, daemon.now());
+  return job ? job->doing : fmt::format("{}", fmt::join(running.exec.command.arguments, " "));
+}
+
+class OutputAnswer : public Answer {
+ public:
+  OutputAnswer(const DaemonHooks& daemon, OutputReader& reader, HistoryReader& history, std::string service,
+               std::uint64_t id, std::shared_ptr<Follower> follower, Wake wake)
+      : daemon_(daemon),
+        reader_(reader),
+        history_(history),
+        service_(std::move(service)),
+        id_(id),
+        follower_(std::move(follower)),
+        wake_(std::move(wake)) {}
+
+  Next pull(std::string& out, std::size_t budget) override {
+    if (!std::exchange(begun_, true)) {
+      out += answer_header(daemon_, Verb::Output);
+      choose();
+    }
+    while (out.size() < budget) {
+      if (query_) {
+        const auto records = query_->take();
+        if (!records) return Next::Waiting;
+        query_.reset();
+        if (told_ != 0 || waits_)
+          take_next(*records);
+        else if (!take_last(*records, out))
+          return Next::Done;
+      }
+      if (page_) {
+        const auto text = page_->take();
+        if (!text) return Next::Waiting;
+        place_ = std::move(page_->place());
+        page_.reset();
+        if (const Next next = tell(*text, out); next == Next::Done) return next;
+      }
+      if (follower_ && follower_->last) {
+        out += end_line(Done{true, "healerd has ended"});
+        return Next::Done;
+      }
+      if (chosen_) {
+        ask();
+      } else {
+        // One may have begun and ended since: the history knows.
+        waits_ = true;
+        if (!std::exchange(follower_->grown, false)) return Next::Waiting;
+        query_ = history_.ask({.service = service_,
+                               .since = {},
+                               .after = sequence_,
+                               .kinds = {RecordKind::ActionStarted},
+                               .limit = kStarts},
+                              wake_);
+      }
+    }
+    return Next::More;
+  }
+  [[nodiscard]] bool endless() const override { return follower_ && !service_.empty(); }
+
+ private:
+  /// Whose output comes first.
+  void choose() {
+    if (id_ != 0) {
+      const auto job = view_job(daemon_.engine, id_, daemon_.now());
+      return read(job ? Chosen{.action = job->action, .service = job->service, .doing = job->doing}
+                      : Chosen{.action = id_, .service = {}, .doing = {}});
+    }
+    if (auto running = newest_running()) return read(std::move(*running));
+    query_ = history_.ask({.service = service_,
+                           .since = {},
+                           .after = 0,
+                           .kinds = {RecordKind::ActionStarted, RecordKind::ActionEnded, RecordKind::ActionFailed},
+                           .limit = 1},
+                          wake_);
+  }
+
+  /// The program of the service that was started last, of those that run.
+  [[nodiscard]] std::optional<Chosen> newest_running() const {
+    const engine::RunningAction* newest = nullptr;
+    for (const auto& [number, running] : daemon_.engine.actions())
+      if (running.started && iequals(running.exec.cause->service, service_) &&
+          (newest == nullptr || number > newest->exec.action.number()))
+        newest = &running;
+    if (newest == nullptr) return std::nullopt;
+    return Chosen{.action = newest->exec.action.number(), .service = service_, .doing = words_for(daemon_, *newest)};
+  }
+
+  void read(Chosen what) {
+    chosen_ = std::move(what);
+    told_ = std::max(told_, chosen_->action);
+    place_ = {};
+    place_.path = daemon_.output_path(ActionId{chosen_->action});
+  }
+
+  /// Of a service whose programs have all ended, the one that the history knows last; of a check program without
+  /// programs of its own the output of its last run. False where that is all, or there is none.
+  bool take_last(const HistoryReader::Records& records, std::string& out) {
+    if (!records) {
+      out += error_line({"history", fmt::format("the history cannot be read: {}", records.error().what), ""});
+      return false;
+    }
+    if (!records->empty()) {
+      const engine::Record& record = records->back();
+      read(Chosen{.action = record.subject, .service = record.service, .doing = record.text});
+      return true;
+    }
+    if (follower_) return true;  // one may come
+    const auto id = daemon_.engine.graph()->find(service_);
+    const auto last = id ? daemon_.engine.service(*id).last : std::nullopt;
+    if (last && daemon_.engine.graph()->at(*id).kind == engine::ServiceKind::Program) {
+      if (last->output)
+        out +=
+            item_line(OutputView{.action = 0, .service = service_, .doing = "the last check", .text = *last->output});
+      out += end_line(Done{true, ""});
+      return false;
+    }
+    out += error_line({"no-output", fmt::format("no program of {} has run yet", service_),
+                       "its start, stop and restart programs and those of its rules are meant"});
+    return false;
+  }
+
+  /// The first that was started since, where there is one.
+  void take_next(const HistoryReader::Records& records) {
+    if (!records) return;  // a disk that is sick now may be well at the next
+    for (const engine::Record& record : *records) {
+      if (record.subject <= told_) continue;
+      sequence_ = record.sequence - 1;  // more may have been started with it
+      const auto running = daemon_.engine.actions().find(record.subject);
+      const bool runs = running != daemon_.engine.actions().end();
+      return read(Chosen{.action = record.subject,
+                         .service = record.service,
+                         .doing = runs ? words_for(daemon_, running->second) : record.text});
+    }
+  }
+
+  /// Passes on a page. Done: that was all.
+  Next tell(const std::string& text, std::string& out) {
+    if (!text.empty()) {
+      out += item_line(
+          OutputView{.action = chosen_->action, .service = chosen_->service, .doing = chosen_->doing, .text = text});
+      return Next::More;
+    }
+    if (!last_) return Next::More;
+    if (!place_.there && !follower_) {
+      out += error_line(id_ != 0 ? Failure{"unknown-job", fmt::format("there is no output of a number {}", id_),
+                                           "`healerctl jobs` lists what is under way; `healerctl output NAME` shows "
+                                           "that of the last program of a service"}
+                                 : Failure{"no-output", fmt::format("the output of {} is not kept any more", service_),
+                                           "`healerctl history` has the end of what explains a failure"});
+      return Next::Done;
+    }
+    chosen_.reset();
+    if (follower_ && !service_.empty()) return Next::More;
+    out += end_line(Done{true, ""});
+    return Next::Done;
+  }
+
+  /// Asks for what comes next.
+  void ask() {
+    last_ = !follower_ || !daemon_.engine.actions().contains(chosen_->action);
+    page_ = reader_.ask(std::move(place_), last_, wake_);
+  }
+
+  const DaemonHooks& daemon_;
+  OutputReader& reader_;
+  HistoryReader& history_;
+  std::string service_;
+  std::uint64_t id_;
+  std::shared_ptr<Follower> follower_;  // null: it does not follow
+  Wake wake_;
+  std::shared_ptr<HistoryReader::Query> query_;
+  std::optional<Chosen> chosen_;   // none: the next one is waited for
+  std::uint64_t told_ = 0;         // the highest number that was read
+  engine::Sequence sequence_ = 0;  // of the history, what was looked through for the next one
+  bool waits_ = false;             // for the next one
+  OutputReader::Place place_;
+  std::shared_ptr<OutputReader::Page> page_;
+  bool last_ = false;  // nothing more was to come when the page was asked for
+  bool begun_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Answer> answer_output(const DaemonHooks& daemon, OutputReader& reader, HistoryReader& history,
+                                      std::string service, std::uint64_t id, std::shared_ptr<Follower> follower,
+                                      Wake wake) {
+  return std::make_unique<OutputAnswer>(daemon, reader, history, std::move(service), id, std::move(follower),
+                                        std::move(wake));
+}
+
+}  // namespace healer::control

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// `healerctl top`: the terminal and the questions to the daemon around control/top.
+#pragma once
+
+#include <string>
+
+#include "healerctl_output.hpp"
+#include "util/time.hpp"
+
+namespace healer {
+
+struct TopOptions {
+  bool wanted = false;
+  bool batch = false;          ///< print one frame and end
+  std::string interval{"2s"};  ///< as written
+  Duration every{0};           ///< the same
+};
+
+/// Returns the exit status. Where the output or the input is no terminal it prints one frame.
+[[nodiscard]] int top(const std::string& socket, const TopOptions& options, Output& output);
+
+}  // namespace healer
