@@ -398,18 +398,20 @@ void Daemon::open_shells(const Settings& settings) {
                                                      [this](const Event& event) { handle(event); });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
-  mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
-                                                                     .host = runtime::Host{}.host_name(),
-                                                                     .version = HEALER_VERSION,
-                                                                     .civil = runtime::local_civil},
-                                              settings.mail, runtime::MailerCallbacks{report, log});
+  mailer_ =
+      std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
+                                                               .former = paths_.state_file + ".mail",
+                                                               .host = runtime::Host{}.host_name(),
+                                                               .version = HEALER_VERSION,
+                                                               .civil = runtime::local_civil},
+                                        settings.mail, settings.cycle_length(), runtime::MailerCallbacks{report, log});
 }
 
 /// Takes over what settings say of the shells: at the start and after a reload.
 void Daemon::use(const Settings& settings) {
   base_ = {.host = runtime::Host{}.host_name(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;
-  mailer_->configure(settings.mail);
+  mailer_->configure(settings.mail, settings.cycle_length());
   configure_log(settings);
 }
 
@@ -434,6 +436,11 @@ Result<void> Daemon::open_control() {
             control::CountsView counts = counter_.counts();
             counts.mails_waiting = mailer_->waiting();
             return counts;
+          },
+      .mail =
+          [this] {
+            const runtime::MailFigures figures = mailer_->figures();
+            return control::MailView{figures.waiting, figures.since, figures.error, figures.error_since};
           },
       .version = HEALER_VERSION});
   if (paths_.socket.empty()) return {};
@@ -496,6 +503,7 @@ void Daemon::warn_of_restart(const Settings& settings) {
   compare("pid file", paths_.pid_file, now.pid_file);
   compare("state file", paths_.state_file, now.state_file);
   compare("control socket", paths_.socket, now.socket);
+  compare("mail queue", paths_.mail_dir, now.mail_dir);
 }
 
 void Daemon::reloaded(RulesCompiler::Outcome outcome) {

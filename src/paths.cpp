@@ -35,7 +35,9 @@ Paths paths_of(const engine::Settings& settings) {
   paths.socket = pick(settings.control_socket, root ? std::string(control::kDefaultSocket) : own + "sock");
   paths.socket_chosen = !settings.control_socket.empty();
   paths.action_dir = paths.state_file + ".actions";
-  paths.mail_dir = paths.state_file + ".mail";
+  std::string queue = settings.mail.queue_directory;
+  while (queue.size() > 1 && queue.ends_with('/')) queue.pop_back();
+  paths.mail_dir = queue.empty() ? paths.state_file + ".mail" : queue + ".healer";  // a queue of Monit's stays its own
   return paths;
 }
 

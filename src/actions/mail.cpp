@@ -2,7 +2,6 @@
 #include "actions/mail.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -28,33 +27,32 @@ constexpr std::string_view kMessage =
     "Your faithful employee,\n"
     "healer\n";
 
-/// "Sat, 21 Nov 2026 04:19:24 +0100".
-std::string header_date(const CivilTime& civil) {
-  const std::int64_t offset = civil.offset.count() / 60;
-  return fmt::format("{} {}{:02}{:02}", format_monit_date(civil), offset < 0 ? '-' : '+', std::abs(offset) / 60,
-                     std::abs(offset) % 60);
-}
-
-/// The host name as it may stand in a Message-Id.
-std::string id_host(std::string_view host) {
-  std::string result;
-  for (const char c : host)
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-') result += c;
-  return result.empty() ? "localhost" : result;
-}
-
 std::string_view pick(const std::optional<std::string>& own, const std::optional<std::string>& general,
                       std::string_view otherwise) {
   if (own) return *own;
   return general ? std::string_view(*general) : otherwise;
 }
 
+/// What has happened to the service, in a word for a subject.
+std::string_view word_of(const engine::effect::Cause& cause) {
+  using State = engine::effect::Cause::State;
+  if (cause.state == State::Failed) return "failed";
+  if (cause.event == engine::EventKind::Action) return "handled";
+  if (cause.event == engine::EventKind::Content) return "matched";
+  return cause.state == State::Succeeded ? "recovered" : "changed";
+}
+
 }  // namespace
+
+MailKey key_of(const Message& message) {
+  return {message.alert.number(), message.number, message.when.time_since_epoch().count()};
+}
 
 std::string expand_mail_variables(std::string_view text, const engine::effect::Cause& cause, const MailWorld& world) {
   const std::string date = format_monit_date(world.civil(cause.when));
+  const std::string& service = cause.event == engine::EventKind::Instance ? world.host : cause.service;  // as Monit
   const std::array<std::pair<std::string_view, std::string_view>, 6> variables{{{"EVENT", cause.event_text},
-                                                                                {"SERVICE", cause.service},
+                                                                                {"SERVICE", service},
                                                                                 {"DATE", date},
                                                                                 {"HOST", world.host},
                                                                                 {"ACTION", cause.action_text},
@@ -82,8 +80,6 @@ std::vector<Message> compose_mails(const engine::effect::Alert& alert, const eng
                                    const MailWorld& world) {
   std::vector<Message> messages;
   const engine::effect::Cause& cause = *alert.cause;
-  const std::string date = header_date(world.civil(cause.when));
-  const std::string id_part = id_host(settings.hostname.empty() ? world.host : settings.hostname);
   for (std::uint32_t number = 0; number < alert.recipients.size(); ++number) {
     const engine::Recipient& recipient = alert.recipients[number];
     const auto expand = [&](std::string_view text) { return expand_mail_variables(text, cause, world); };
@@ -95,22 +91,26 @@ std::vector<Message> compose_mails(const engine::effect::Alert& alert, const eng
     const std::string subject = expand(pick(recipient.format.subject, settings.format.subject, kSubject));
     const Body body = mail_body(expand(pick(recipient.format.message, settings.format.message, kMessage)));
 
-    std::string text;
-    if (!reply_to.empty()) text += fmt::format("Reply-To: {}\r\n", header_mailbox(parse_mailbox(reply_to)));
-    text += fmt::format("From: {}\r\n", header_mailbox(from));
-    text += fmt::format("To: {}\r\n", to.address);
-    text += fmt::format("Subject: {}\r\n", header_text(subject));
-    text += fmt::format("Date: {}\r\n", date);
-    text += fmt::format("X-Mailer: healer {}\r\n", world.version);
-    text += "MIME-Version: 1.0\r\n";
-    text += "Content-Type: text/plain; charset=utf-8\r\n";
-    text += fmt::format("Content-Transfer-Encoding: {}\r\n", body.encoding);
-    text += fmt::format("Message-Id: <{}.{}.{}.{:016x}@{}>\r\n", cause.when.time_since_epoch().count(),
-                        alert.alert.number(), number, hash128(to.address).low, id_part);
-    text += "Auto-Submitted: auto-generated\r\n\r\n";
-    text += body.text;
-    messages.push_back({alert.alert, number, cause.when, from.address, to.address,
-                        printable(std::string_view(subject).substr(0, kMaxHeader)), std::move(text)});
+    const std::string id =
+        fmt::format("{}.{}.{}.{:016x}@{}", cause.when.time_since_epoch().count(), alert.alert.number(), number,
+                    hash128(to.address).low, id_host(settings.hostname.empty() ? world.host : settings.hostname));
+    Message& message = messages.emplace_back();
+    message.alert = alert.alert;
+    message.number = number;
+    message.when = cause.when;
+    message.from = from.address;
+    message.to = to.address;
+    message.subject = printable(std::string_view(subject).substr(0, kMaxHeader));
+    message.text = mail_text({.reply_to = reply_to.empty() ? "" : header_mailbox(parse_mailbox(reply_to)),
+                              .from = header_mailbox(from),
+                              .to = to.address,
+                              .subject = header_text(subject),
+                              .date = header_date(world.civil(cause.when)),
+                              .version = world.version,
+                              .id = id},
+                             body);
+    message.items = {{cause.when, std::string(word_of(cause)), cause.service, cause.event_text}};
+    message.digest = recipient.digest;
   }
   return messages;
 }

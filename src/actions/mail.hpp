@@ -6,6 +6,7 @@
 // where no filter looks: X-Mailer, Message-Id and the signature.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,25 @@
 
 namespace healer::actions {
 
+/// Names one mail over restarts. The time is in it so that ids which begin again after a lost state are new names.
+struct MailKey {
+  std::uint64_t alert = 0;
+  std::uint32_t number = 0;
+  std::int64_t when = 0;  ///< ms since the epoch
+
+  auto operator<=>(const MailKey&) const = default;
+};
+
+/// What a mail tells, in a line: for mails that tell of several.
+struct MailItem {
+  WallTime when{};
+  std::string word;  ///< what has happened to the service: "failed", "recovered", ...
+  std::string service;
+  std::string event;  ///< "Status failed"
+
+  bool operator==(const MailItem&) const = default;
+};
+
 /// One mail to one person, ready for SMTP.
 struct Message {
   engine::AlertId alert;
@@ -25,11 +45,18 @@ struct Message {
   WallTime when{};           ///< of the cause; with alert and number it names the mail, also after a lost state
   std::string from;          ///< envelope: addresses alone, never with a control character
   std::string to;
-  std::string subject;  ///< readable, on one line: for logs
-  std::string text;     ///< headers and body; lines end with CRLF and are at most 998 bytes long
+  std::string subject;            ///< readable, on one line: for logs
+  std::string text;               ///< headers and body; lines end with CRLF and are at most 998 bytes long
+  std::vector<MailItem> items{};  ///< of one alert, or of several, in their order; bounded
+  std::uint32_t unlisted = 0;     ///< alerts that it tells of beyond `items`
+  bool digest = false;            ///< the person wants all alerts of a cycle in one mail
+  WallTime hold_until{};          ///< of such a mail: when its cycle is over
+  std::vector<MailKey> covers{};  ///< mails that this one takes the place of
 
   bool operator==(const Message&) const = default;
 };
+
+[[nodiscard]] MailKey key_of(const Message& message);
 
 /// Where and by whom mails are written.
 struct MailWorld {

@@ -2,7 +2,11 @@
 #include "actions/mail_text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <cstdlib>
+
+#include <spdlog/fmt/fmt.h>
 
 #include "util/text.hpp"
 
@@ -178,6 +182,72 @@ Body mail_body(std::string_view text) {
   if (!whole) body += "[cut]\r\n";
   if (long_line) return {quoted_printable(body), "quoted-printable"};
   return {std::move(body), "8bit"};
+}
+
+std::string header_date(const CivilTime& civil) {
+  const std::int64_t offset = civil.offset.count() / 60;
+  return fmt::format("{} {}{:02}{:02}", format_monit_date(civil), offset < 0 ? '-' : '+', std::abs(offset) / 60,
+                     std::abs(offset) % 60);
+}
+
+std::string id_host(std::string_view host) {
+  std::string result;
+  for (const char c : host)
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-') result += c;
+  return result.empty() ? "localhost" : result;
+}
+
+std::string mail_text(const MailHeaders& headers, const Body& body) {
+  std::string text;
+  if (!headers.reply_to.empty()) text += fmt::format("Reply-To: {}\r\n", headers.reply_to);
+  text += fmt::format("From: {}\r\n", headers.from);
+  text += fmt::format("To: {}\r\n", headers.to);
+  text += fmt::format("Subject: {}\r\n", headers.subject);
+  text += fmt::format("Date: {}\r\n", headers.date);
+  text += fmt::format("X-Mailer: healer {}\r\n", headers.version);
+  text += "MIME-Version: 1.0\r\n";
+  text += "Content-Type: text/plain; charset=utf-8\r\n";
+  text += fmt::format("Content-Transfer-Encoding: {}\r\n", body.encoding);
+  text += fmt::format("Message-Id: <{}>\r\n", headers.id);
+  text += "Auto-Submitted: auto-generated\r\n\r\n";
+  text += body.text;
+  return text;
+}
+
+std::string header_of(std::string_view mail, std::string_view name) {
+  mail = mail.substr(0, mail.find("\r\n\r\n"));
+  while (!mail.empty()) {
+    std::size_t end = mail.find("\r\n");
+    while (end != std::string_view::npos && mail.substr(end + 2, 1) == " ") end = mail.find("\r\n", end + 2);
+    const std::string_view line = mail.substr(0, end);
+    if (line.starts_with(name) && line.substr(name.size(), 2) == ": ") return std::string(line.substr(name.size() + 2));
+    mail.remove_prefix(end == std::string_view::npos ? mail.size() : end + 2);
+  }
+  return {};
+}
+
+std::string body_of(std::string_view mail) {
+  const bool encoded = header_of(mail, "Content-Transfer-Encoding") == "quoted-printable";
+  const std::size_t start = mail.find("\r\n\r\n");
+  std::string_view body = start == std::string_view::npos ? std::string_view() : mail.substr(start + 4);
+  std::string result;
+  while (!body.empty()) {
+    unsigned char byte = 0;
+    if (body.starts_with("\r\n")) {
+      result += '\n';
+      body.remove_prefix(2);
+    } else if (encoded && body.starts_with("=\r\n")) {
+      body.remove_prefix(3);
+    } else if (encoded && body.size() > 2 && body[0] == '=' &&
+               std::from_chars(body.data() + 1, body.data() + 3, byte, 16).ptr == body.data() + 3) {
+      result += static_cast<char>(byte);
+      body.remove_prefix(3);
+    } else {
+      result += body[0];
+      body.remove_prefix(1);
+    }
+  }
+  return result;
 }
 
 }  // namespace healer::actions

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "util/time.hpp"
+
 namespace healer::actions {
 
 /// A person's name (may be empty) and address.
@@ -38,5 +40,31 @@ struct Body {
 /// become visible (\x1b); at most kMaxBody bytes of it, after which it says that it was cut.
 [[nodiscard]] Body mail_body(std::string_view text);
 inline constexpr std::size_t kMaxBody = 256 * 1024;
+
+/// Values of headers, as header_mailbox() and header_text() make them.
+struct MailHeaders {
+  std::string reply_to;  ///< empty: none
+  std::string from;
+  std::string to;
+  std::string subject;
+  std::string date;
+  std::string version;  ///< of healer
+  std::string id;       ///< of the message, without angle brackets
+};
+
+/// The whole mail.
+[[nodiscard]] std::string mail_text(const MailHeaders& headers, const Body& body);
+
+/// "Sat, 21 Nov 2026 04:19:24 +0100".
+[[nodiscard]] std::string header_date(const CivilTime& civil);
+
+/// A host name as it may stand in a Message-Id.
+[[nodiscard]] std::string id_host(std::string_view host);
+
+/// The value of a header of such a mail, over several lines where it was so; empty: it has none.
+[[nodiscard]] std::string header_of(std::string_view mail, std::string_view name);
+
+/// The body of such a mail as it was before mail_body(), but for what that made visible; lines end with a newline.
+[[nodiscard]] std::string body_of(std::string_view mail);
 
 }  // namespace healer::actions

@@ -33,6 +33,8 @@ struct DaemonHooks {
   std::function<std::string(engine::ActionId)> output_path;
   /// What the daemon has done since it started; may be empty.
   std::function<CountsView()> counts;
+  /// The mails that wait; may be empty.
+  std::function<std::optional<MailView>()> mail;
   std::string version;
 };
 

@@ -96,6 +96,7 @@ class FollowAnswer : public Answer {
 std::string answer_header(const DaemonHooks& daemon, Verb verb) {
   DaemonView view = view_daemon(daemon.engine, daemon.version, daemon.now());
   if (daemon.counts) view.counts = daemon.counts();
+  if (daemon.mail) view.mail = daemon.mail();
   return header_line(verb, view);
 }
 

@@ -109,6 +109,19 @@ std::string describe(const ActionView& action) {
   return text + ": " + action.rule;
 }
 
+/// A line about the mails that wait; nothing where none does.
+std::string render_mail(const DaemonView& daemon, const Style& style) {
+  if (!daemon.mail || daemon.mail->waiting == 0) return {};
+  const MailView& mail = *daemon.mail;
+  std::string text = fmt::format("{} {}", mail.waiting, mail.waiting == 1 ? "mail waits" : "mails wait");
+  if (mail.since) text += fmt::format(", for {}", lasting(*mail.since, style));
+  if (!mail.error.empty()) {
+    text += fmt::format("; the mail server: {}", printable(mail.error));
+    if (mail.error_since) text += fmt::format(" ({} ago)", lasting(*mail.error_since, style));
+  }
+  return hanging("", text, style);
+}
+
 }  // namespace
 
 std::string render_daemon(const DaemonView& daemon, const Style& style) {
@@ -118,7 +131,7 @@ std::string render_daemon(const DaemonView& daemon, const Style& style) {
     text += ", shadow: it acts on nothing";
   else if (daemon.dry_run)
     text += ", dry run: it only sends alerts";
-  return hanging("", text, style);
+  return hanging("", text, style) + render_mail(daemon, style);
 }
 
 std::string render_totals(const Totals& totals, const Style& style) {

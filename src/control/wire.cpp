@@ -57,6 +57,14 @@ void fields(Walk walk, T& v) {
   walk("mails_waiting", v.mails_waiting);
 }
 
+template <typename Walk, Same<MailView> T>
+void fields(Walk walk, T& v) {
+  walk("waiting", v.waiting);
+  walk("since", v.since);
+  walk("error", v.error);
+  walk("error_since", v.error_since);
+}
+
 template <typename Walk, Same<DaemonView> T>
 void fields(Walk walk, T& v) {
   walk("version", v.version);
@@ -69,6 +77,7 @@ void fields(Walk walk, T& v) {
   walk("shadow", v.shadow);
   walk("dry_run", v.dry_run);
   walk("counts", v.counts);
+  walk("mail", v.mail);
 }
 
 template <typename Walk, Same<ServiceSummary> T>

@@ -119,6 +119,16 @@ struct CountsView {
   bool operator==(const CountsView&) const = default;
 };
 
+/// The mails that wait for a server.
+struct MailView {
+  std::uint64_t waiting = 0;
+  std::optional<WallTime> since;        ///< when what the oldest tells of happened
+  std::string error;                    ///< what the server said last, where it took no mail; or empty
+  std::optional<WallTime> error_since;  ///< when that was
+
+  bool operator==(const MailView&) const = default;
+};
+
 /// The daemon that answers: part of every header.
 struct DaemonView {
   std::string version;
@@ -131,6 +141,7 @@ struct DaemonView {
   bool shadow = false;
   bool dry_run = false;
   CountsView counts;
+  std::optional<MailView> mail;  ///< none: not known
 
   bool operator==(const DaemonView&) const = default;
 };

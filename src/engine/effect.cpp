@@ -42,6 +42,14 @@ void keep(SavedState& state, const effect::Commit& commit) {
   }
   for (const JobId id : commit.ended_jobs)
     std::erase_if(state.jobs, [&](const effect::SavedJob& job) { return job.job == id; });
+  for (const Record& record : commit.records) {
+    if (record.kind == RecordKind::DaemonStarted) state.boot = record.subject;
+    if (record.kind == RecordKind::DaemonStopped) {
+      state.died.reset();  // what is recorded after it, of mails and runs that end, is of a life in good order
+    } else if (record.kind == RecordKind::DaemonStarted || state.died) {
+      state.died = record.when;
+    }
+  }
 }
 
 }  // namespace healer::engine

@@ -188,6 +188,7 @@ struct SavedState {
   /// When the daemon before recorded something for the last time, where it did not record that it stopped: it was
   /// killed, or the machine went down.
   std::optional<WallTime> died;
+  std::uint64_t boot = 0;  ///< Instant::boot of the daemon before, when it started; 0: not known
 };
 
 /// What a store that holds `state` holds after `commit`, the records apart.

@@ -53,6 +53,21 @@ std::vector<ServiceId> first_order(const Graph& graph) {
   return order;
 }
 
+/// What is added to the word of a start where the daemon before did not end in good order.
+std::string death_text(const SavedState& found, const CivilClock& civil, Instant now) {
+  if (!found.died) return {};
+  const CivilTime then = civil(*found.died);
+  const CivilTime today = civil(now.wall);
+  const std::string when = format_civil(then);
+  const bool same_day = then.year == today.year && then.month == today.month && then.day == today.day;
+  return fmt::format("; {}: its last record is of {} ({} ago)",
+                     found.boot != 0 && found.boot != now.boot
+                         ? "the machine was started anew while the one before it still ran"
+                         : "the one before it died",
+                     same_day ? when.substr(when.find(' ') + 1) : when,
+                     format_duration(std::max(Duration{0}, now.wall - *found.died)));
+}
+
 }  // namespace
 
 std::string_view to_string(Hold hold) { return kHolds[static_cast<std::size_t>(hold)]; }
@@ -200,8 +215,9 @@ void Engine::on(const event::Started& event, Turn& turn) {
   running_ = true;
   started_at_ = turn.now;
   clock_offset_ = turn.now.wall.time_since_epoch() - turn.now.mono;
-  const std::string text = fmt::format("healer {} started", event.version);
-  turn.record(RecordKind::DaemonStarted, Severity::Info, {}, text);
+  const std::string text = fmt::format("healer {} started", event.version) + death_text(found_, civil_, turn.now);
+  turn.record(RecordKind::DaemonStarted, found_.died ? Severity::Warning : Severity::Info, {}, text).subject =
+      turn.now.boot;
 
   restore_acts(turn);
   for (const auto& [name, saved] : found_.services) {
@@ -216,7 +232,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
   const std::vector<ServiceId> order = first_order(*graph_);
   for (std::size_t i = 0; i < order.size(); ++i)
     begin(order[i], first + herd_phase(i, order.size(), graph_->settings.cycle_length()));
-  instance_alert(text, turn);
+  instance_alert(text, "start", turn);
 }
 
 /// Acts that an earlier daemon committed and may not have done. Shadow mode does nothing of them.
@@ -261,13 +277,13 @@ void Engine::restore_acts(Turn& turn) {
 void Engine::on(const event::Stopping&, Turn& turn) {
   running_ = false;
   turn.record(RecordKind::DaemonStopped, Severity::Info, {}, "healer stopped");
-  instance_alert("healer stopped", turn);
+  instance_alert("healer stopped", "stop", turn);
 }
 
 void Engine::on(const event::ReloadFailed& event, Turn& turn) {
   const std::string text = fmt::format("the rules files have errors, the rules of before stay: {}", event.summary);
   turn.record(RecordKind::ReloadFailed, Severity::Error, {}, text);
-  instance_alert(text, turn);
+  instance_alert(text, "alert", turn);
 }
 
 void Engine::on(const event::Swap& event, Turn& turn) {
@@ -310,9 +326,11 @@ void Engine::on(const event::Swap& event, Turn& turn) {
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
   if (plan.empty()) return;
 
-  turn.record(RecordKind::Reloaded, Severity::Info, {},
-              fmt::format("rules reloaded: {} services, {} added, {} removed, {} changed", graph_->order.size(), added,
-                          count(SlotChange::Kind::Removed), count(SlotChange::Kind::Replaced)));
+  const std::string text =
+      fmt::format("rules reloaded: {} services, {} added, {} removed, {} changed", graph_->order.size(), added,
+                  count(SlotChange::Kind::Removed), count(SlotChange::Kind::Replaced));
+  turn.record(RecordKind::Reloaded, Severity::Info, {}, text);
+  instance_alert(text, "start", turn);
 }
 
 void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {

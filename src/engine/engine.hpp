@@ -196,7 +196,9 @@ class Engine {
   void act(ServiceId id, const Decision& decision, bool ends, Turn& turn);
   void take(ServiceId id, const Observation& seen, Turn& turn);
   void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
-  void instance_alert(const std::string& text, Turn& turn);
+  void instance_alert(const std::string& text, std::string_view action, Turn& turn);
+  void tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
+                   const std::string& text, Turn& turn);
 
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);

@@ -160,20 +160,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
 
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   if (exec.job != JobId{}) return job_program_ended(exec, event, turn);
-  if (id && !good && !graph_->settings.shadow) {
-    std::vector<Recipient> recipients;
-    for (const Recipient& recipient : graph_->at(*id).recipients)
-      if (recipient.listed && recipient.events.test(static_cast<std::size_t>(EventKind::Exec)))
-        recipients.push_back(recipient);
-    auto cause = std::make_shared<effect::Cause>(*exec.cause);
-    cause->event = EventKind::Exec;
-    cause->state = effect::Cause::State::Failed;
-    cause->event_text = event_text(cause->event, cause->state);
-    cause->action_text = "alert";
-    cause->description = text;
-    cause->when = turn.now.wall;
-    alert(std::move(recipients), std::move(cause), turn);
-  }
+  if (id && !good) tell_people(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn);
   if (running.again) run_again(std::move(*running.again), turn);
 }
 
@@ -242,8 +229,12 @@ void Engine::on(const event::Command& event, Turn& turn) {
       case Kind::Monitor:
         for (const ServiceId needed : requirements_of(*graph_, id)) monitor(needed, event.by, turn);
         monitor(id, event.by, turn);
+        tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "monitor action done", turn);
         break;
-      case Kind::Unmonitor: unmonitor(id, event.by, turn); break;
+      case Kind::Unmonitor:
+        unmonitor(id, event.by, turn);
+        tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "unmonitor action done", turn);
+        break;
       case Kind::Accept: accept(id, event.by, turn); break;
       case Kind::Validate:
       case Kind::Start:

@@ -573,21 +573,7 @@ bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
 
 void Engine::tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text,
                       Turn& turn) {
-  const ServiceBlock& block = graph_->at(job.service);
-  if (graph_->settings.shadow) return;
-  std::vector<Recipient> recipients;
-  for (const Recipient& recipient : block.recipients)
-    if (recipient.events.test(static_cast<std::size_t>(event)) && (recipient.listed || event != EventKind::Exec))
-      recipients.push_back(recipient);
-  auto cause = std::make_shared<effect::Cause>(*job.cause);
-  cause->service = block.name;
-  cause->event = event;
-  cause->state = state;
-  cause->event_text = event_text(event, state);
-  cause->action_text = "alert";
-  cause->description = text;
-  cause->when = turn.now.wall;
-  alert(std::move(recipients), std::move(cause), turn);
+  tell_people(job.service, *job.cause, event, state, text, turn);
 }
 
 }  // namespace healer::engine

@@ -240,7 +240,27 @@ void Engine::alert(std::vector<Recipient> recipients, std::shared_ptr<const effe
   turn.commit.pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
 }
 
-void Engine::instance_alert(const std::string& text, Turn& turn) {
+/// Alerts of what is no rule's doing. Failed programs are told only to those who asked for them.
+void Engine::tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
+                         const std::string& text, Turn& turn) {
+  const ServiceBlock& block = graph_->at(id);
+  if (graph_->settings.shadow) return;
+  std::vector<Recipient> recipients;
+  for (const Recipient& recipient : block.recipients)
+    if (recipient.events.test(static_cast<std::size_t>(event)) && (recipient.listed || event != EventKind::Exec))
+      recipients.push_back(recipient);
+  cause.service = block.name;
+  cause.event = event;
+  cause.state = state;
+  cause.event_text = event_text(event, state);
+  cause.action_text = "alert";
+  cause.description = text;
+  cause.when = turn.now.wall;
+  alert(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn);
+}
+
+/// `action` is what Monit calls it: "start", "stop".
+void Engine::instance_alert(const std::string& text, std::string_view action, Turn& turn) {
   if (graph_->settings.shadow) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : graph_->settings.mail.recipients)
@@ -250,7 +270,7 @@ void Engine::instance_alert(const std::string& text, Turn& turn) {
   cause->event = EventKind::Instance;
   cause->state = effect::Cause::State::Changed;
   cause->event_text = event_text(cause->event, cause->state);
-  cause->action_text = "alert";
+  cause->action_text = action;
   cause->description = text;
   cause->when = turn.now.wall;
   alert(std::move(recipients), std::move(cause), turn);

@@ -62,7 +62,7 @@ struct Record {
   Severity severity = Severity::Info;
   std::string service;
   Hash128 rule;               ///< zero where no rule is concerned
-  std::uint64_t subject = 0;  ///< ActionId, AlertId or RunId, by kind; 0 where none
+  std::uint64_t subject = 0;  ///< ActionId, AlertId or RunId, by kind; the boot of DaemonStarted; 0 where none
   std::string text;
   std::string output;  ///< of the program, where it explains the record (bounded)
 

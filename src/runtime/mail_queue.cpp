@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,6 +17,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "util/hash.hpp"
+#include "util/text.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -24,7 +26,8 @@ constexpr std::string_view kWaiting = ".mail";
 constexpr std::string_view kSent = ".sent";
 constexpr std::string_view kDamaged = ".bad";
 constexpr std::string_view kUnfinished = ".new";
-constexpr std::string_view kMagic = "healer-mail 1 ";
+constexpr std::string_view kMagic = "healer-mail 2 ";
+constexpr std::string_view kPlainMagic = "healer-mail 1 ";  // of before there were digests: without facts
 constexpr std::uint64_t kMaxFile = 8U << 20;
 constexpr std::size_t kNameLength = 20 + 1 + 6 + 1 + 16;
 
@@ -51,14 +54,60 @@ std::optional<MailKey> parse_name(std::string_view name) {
   return key;
 }
 
-/// The file's text: a line that proves the rest, then the envelope a line each, then the mail.
+/// What comes before the next `end`; `text` becomes the rest. Nothing where there is no `end`.
+std::optional<std::string_view> take(std::string_view& text, char end) {
+  const std::size_t length = text.find(end);
+  if (length == std::string_view::npos) return std::nullopt;
+  const std::string_view taken = text.substr(0, length);
+  text.remove_prefix(length + 1);
+  return taken;
+}
+
+/// The file's text: a line that proves the rest, then the envelope a line each, then facts a line each and an empty
+/// line, then the mail.
 std::string serialise(const actions::Message& message) {
-  const std::string payload = fmt::format("{}\n{}\n{}\n{}", message.from, message.to, message.subject, message.text);
+  std::string facts;
+  if (message.digest) facts += fmt::format("digest {}\n", message.hold_until.time_since_epoch().count());
+  if (message.unlisted > 0) facts += fmt::format("unlisted {}\n", message.unlisted);
+  for (const actions::MailItem& item : message.items)
+    facts += fmt::format("item {} {} {}\t{}\n", item.when.time_since_epoch().count(), item.word,
+                         printable(item.service), printable(item.event));
+  for (const MailKey& key : message.covers) facts += fmt::format("covers {} {} {}\n", key.alert, key.number, key.when);
+  const std::string payload =
+      fmt::format("{}\n{}\n{}\n{}\n{}", message.from, message.to, message.subject, facts, message.text);
   return fmt::format("{}{} {}\n{}", kMagic, to_string(hash128(payload)), payload.size(), payload);
 }
 
+bool read_fact(std::string_view line, actions::Message& message) {
+  const std::string_view word = take(line, ' ').value_or("");
+  std::int64_t when = 0;
+  if (word == "digest") {
+    message.digest = parse(line, when, 10);
+    message.hold_until = WallTime{milliseconds{when}};
+    return message.digest;
+  }
+  if (word == "unlisted") return parse(line, message.unlisted, 10);
+  if (word == "item") {
+    actions::MailItem item;
+    if (!parse(take(line, ' ').value_or(""), when, 10)) return false;
+    item.when = WallTime{milliseconds{when}};
+    item.word = take(line, ' ').value_or("");
+    item.service = take(line, '\t').value_or("");
+    item.event = line;
+    message.items.push_back(std::move(item));
+    return true;
+  }
+  if (word == "covers") {
+    MailKey& key = message.covers.emplace_back();
+    return parse(take(line, ' ').value_or(""), key.alert, 10) && parse(take(line, ' ').value_or(""), key.number, 10) &&
+           parse(line, key.when, 10);
+  }
+  return false;
+}
+
 std::optional<actions::Message> deserialise(std::string_view file, const MailKey& key) {
-  if (!file.starts_with(kMagic)) return std::nullopt;
+  const bool plain = file.starts_with(kPlainMagic);
+  if (!plain && !file.starts_with(kMagic)) return std::nullopt;
   const std::size_t line = file.find('\n');
   if (line == std::string_view::npos) return std::nullopt;
   std::string_view payload = file.substr(line + 1);
@@ -69,10 +118,16 @@ std::optional<actions::Message> deserialise(std::string_view file, const MailKey
   message.number = key.number;
   message.when = WallTime{milliseconds{key.when}};
   for (std::string* field : {&message.from, &message.to, &message.subject}) {
-    const std::size_t end = payload.find('\n');
-    if (end == std::string_view::npos) return std::nullopt;
-    *field = payload.substr(0, end);
-    payload.remove_prefix(end + 1);
+    const auto value = take(payload, '\n');
+    if (!value) return std::nullopt;
+    *field = *value;
+  }
+  if (plain) message.items = {{message.when, "told", message.subject, "mail"}};
+  for (bool facts = !plain; facts;) {
+    const auto fact = take(payload, '\n');
+    if (!fact) return std::nullopt;
+    facts = !fact->empty();
+    if (facts && !read_fact(*fact, message)) return std::nullopt;
   }
   message.text = payload;
   return message;
@@ -90,10 +145,6 @@ Result<void> write_all(int file, std::string_view text) {
 
 }  // namespace
 
-MailKey key_of(const actions::Message& message) {
-  return {message.alert.number(), message.number, message.when.time_since_epoch().count()};
-}
-
 MailQueue::MailQueue(Descriptor directory, MailQueueLimits limits, Warn warn)
     : directory_(std::move(directory)), limits_(limits), warn_(std::move(warn)) {}
 
@@ -109,6 +160,23 @@ Result<MailQueue> MailQueue::open(const std::string& path, MailQueueLimits limit
   MailQueue queue(std::move(directory), limits, std::move(warn));
   if (Result<void> loaded = queue.load(); !loaded) return Error{loaded.error().code, path + ": " + loaded.error().what};
   return queue;
+}
+
+Result<void> MailQueue::take_over(const std::string& former, const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::symlink_status(former, error).type() != fs::file_type::directory) return {};
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error(errno, "cannot make " + path);
+  for (fs::directory_iterator entry(former, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    const bool ours = (name.ends_with(kWaiting) || name.ends_with(kSent)) && parse_name(name);
+    if (ours && ::rename(entry->path().c_str(), (path + "/" + name).c_str()) != 0)
+      return system_error(errno, "cannot move mail " + name + " of " + former);
+  }
+  if (error) return system_error(error.value(), "cannot list " + former);
+  ::unlink((former + "/ledger").c_str());
+  ::rmdir(former.c_str());  // where there are damaged mails in it, it stays for whom they are set aside
+  return {};
 }
 
 Result<void> MailQueue::load() {
@@ -161,8 +229,7 @@ Result<MailQueue::Taken> MailQueue::put(const actions::Message& message) {
   const MailKey key = key_of(message);
   if (known(key)) return Taken::Known;
   const std::string text = serialise(message);
-  if (waiting_.size() >= limits_.messages || bytes_ + text.size() > limits_.bytes || text.size() > kMaxFile)
-    return Taken::Full;
+  if (text.size() > kMaxFile || (message.covers.empty() && full(text.size()))) return Taken::Full;
   const std::string unfinished = name_of(key, kUnfinished);
   const auto undo = [&](Error error) {
     ::unlinkat(directory_.get(), unfinished.c_str(), 0);
@@ -179,6 +246,10 @@ Result<MailQueue::Taken> MailQueue::put(const actions::Message& message) {
   waiting_.emplace(key, text.size());
   bytes_ += text.size();
   return Taken::Queued;
+}
+
+bool MailQueue::full(std::size_t bytes) const {
+  return waiting_.size() >= limits_.messages || bytes_ + bytes > limits_.bytes;
 }
 
 Result<void> MailQueue::sync() {

@@ -7,12 +7,12 @@
 //
 // A mail is put under its final name only when it is on disk whole, and becomes its own tombstone by one rename, so a
 // crash at any point leaves it either waiting or sent. Tombstones make the same alert, handed over again by a daemon
-// that was killed before it could note the handing over, one mail. Everything is bounded.
+// that was killed before it could note the handing over, one mail. A mail that takes the place of others names them: it
+// is put before they are finished, so that they never go unless it is lost. Everything is bounded.
 //
 // Not thread-safe; file operations may wait for a slow disk, so it lives on the mailer's thread.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -28,16 +28,8 @@
 
 namespace healer::runtime {
 
-/// Names one mail over restarts. The time is in it so that ids which begin again after a lost state are new names.
-struct MailKey {
-  std::uint64_t alert = 0;
-  std::uint32_t number = 0;
-  std::int64_t when = 0;  ///< ms since the epoch
-
-  auto operator<=>(const MailKey&) const = default;
-};
-
-[[nodiscard]] MailKey key_of(const actions::Message& message);
+using actions::key_of;
+using actions::MailKey;
 
 struct MailQueueLimits {
   std::size_t messages = 1000;
@@ -54,13 +46,21 @@ class MailQueue {
   /// is not ours alone. `warn` is told of damaged files.
   [[nodiscard]] static Result<MailQueue> open(const std::string& path, MailQueueLimits limits, Warn warn);
 
+  /// Moves what waits, and what must not go again, from the directory of an earlier queue, which goes when it is empty.
+  /// Where there is none, nothing is done. Requires: `path` was not opened yet. Error: something stays there.
+  [[nodiscard]] static Result<void> take_over(const std::string& former, const std::string& path);
+
   enum class Taken : std::uint8_t {
     Queued,  ///< now on disk
     Known,   ///< waiting or sent already: nothing was done
     Full     ///< no room
   };
-  /// Puts one mail on disk; sync() makes it last. Error: it could not be written and is not in the queue.
+  /// Puts one mail on disk; sync() makes it last. Error: it could not be written and is not in the queue. One that
+  /// takes the place of others finds room in any case.
   [[nodiscard]] Result<Taken> put(const actions::Message& message);
+  /// Whether there is no room for one more of that size.
+  [[nodiscard]] bool full(std::size_t bytes) const;
+  void set_most(std::size_t messages) { limits_.messages = messages; }
   /// Makes what was put and finished so far durable.
   [[nodiscard]] Result<void> sync();
 

@@ -2,32 +2,23 @@
 #include "runtime/mailer.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <map>
-#include <mutex>
-#include <optional>
 #include <set>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include <pthread.h>
 #include <signal.h>
 
 #include <spdlog/fmt/fmt.h>
 
-#include "actions/mail.hpp"
-#include "runtime/smtp.hpp"
-#include "util/text.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/mailer_impl.hpp"
 
 namespace healer::runtime {
+
+using engine::Severity;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Outcome = engine::event::MailOutcome;
-using engine::Severity;
 
 constexpr std::size_t kMaxInbox = 10'000;      // alerts that wait for a disk that does not answer
 constexpr std::uint32_t kOvertaken = 8;        // refusals for now after which a mail holds others back no more
@@ -35,80 +26,14 @@ constexpr std::uint32_t kMaxRefusals = 7'200;  // about five days of them
 constexpr Duration kJoinPatience{500};         // beyond the grace of stop(), before the thread is left to itself
 constexpr Duration kLongestGrace{1'400};
 
-/// A mail that waits.
-struct Waiting {
-  std::string to;
-  std::optional<actions::Message> memory;  ///< where it could not be written
-  Clock::time_point not_before{};
-  std::uint32_t refusals = 0;
-  bool failure_told = false;
-};
-
-struct Server {
-  engine::MailServer settings;
-  Clock::time_point not_before{};
-  std::uint32_t failures = 0;  ///< in a row
-};
-
 }  // namespace
-
-struct Mailer::Impl {
-  Impl(MailerOptions mailer_options, MailerCallbacks mailer_callbacks)
-      : options(std::move(mailer_options)), callbacks(std::move(mailer_callbacks)) {}
-
-  // Set once.
-  const MailerOptions options;
-  const MailerCallbacks callbacks;
-  std::thread thread;
-
-  // Between the threads.
-  std::mutex mutex;
-  std::condition_variable ended;
-  std::vector<engine::effect::Alert> inbox;
-  std::optional<engine::MailSettings> new_settings;
-  std::optional<Clock::time_point> stop_at;
-  bool inbox_overflowed = false;
-  bool over = false;
-  std::mutex silence;     // held while a callback runs
-  bool silenced = false;  // under `silence`
-  std::atomic<std::size_t> count{0};
-  SmtpClient smtp;
-
-  // The thread's own.
-  engine::MailSettings settings;
-  std::vector<Server> servers;
-  std::optional<MailQueue> queue;
-  bool disk_sick = false;
-  Clock::time_point disk_not_before{};
-  std::map<MailKey, Waiting> mails;
-  std::map<std::uint64_t, std::vector<MailKey>> untaken;  ///< alerts whose mails are not safe on disk
-  bool said_no_servers = false;
-  bool said_full = false;
-
-  void run();
-  void take_settings();
-  void take_alerts();
-  void use(engine::MailSettings fresh);
-  void store(const engine::effect::Alert& alert);
-  bool open_queue();
-  void write_memory();
-  void disk_failed(const Error& error);
-  void deliver(const MailKey& key, bool last);
-  bool try_servers(const MailKey& key, const actions::Message& message, bool last);
-  void server_failed(Server& server, const std::string& reason);
-  void close_mail(const MailKey& key, Outcome::Kind kind, std::string text);
-  std::optional<MailKey> next_mail(Clock::time_point now, Clock::time_point& wake, const MailKey* after = nullptr);
-  [[nodiscard]] bool stopping_now();
-  void report(engine::Event event);
-  void log(Severity severity, std::string text);
-  [[nodiscard]] Duration rest(std::uint32_t failures) const;
-};
 
 // ---- the front ----------------------------------------------------------------------------------------------------
 
-Mailer::Mailer(MailerOptions options, engine::MailSettings settings, MailerCallbacks callbacks)
-    : impl_(std::make_shared<Impl>(std::move(options), std::move(callbacks))) {
-  impl_->new_settings = std::move(settings);
+Mailer::Mailer(MailerOptions options, engine::MailSettings settings, Duration cycle, MailerCallbacks callbacks) {
+  if (!options.wall) options.wall = [] { return now().wall; };
+  impl_ = std::make_shared<Impl>(std::move(options), std::move(callbacks));
+  impl_->new_settings = {std::move(settings), cycle};
   // Signals are the loop's.
   sigset_t all, before;
   sigfillset(&all);
@@ -132,10 +57,10 @@ void Mailer::submit(engine::effect::Alert alert) {
   impl_->smtp.wake();
 }
 
-void Mailer::configure(engine::MailSettings settings) {
+void Mailer::configure(engine::MailSettings settings, Duration cycle) {
   {
     const std::lock_guard lock(impl_->mutex);
-    impl_->new_settings = std::move(settings);
+    impl_->new_settings = {std::move(settings), cycle};
   }
   impl_->smtp.wake();
 }
@@ -164,7 +89,12 @@ void Mailer::stop(Duration grace) {
   impl_->silenced = true;
 }
 
-std::size_t Mailer::waiting() const { return impl_->count; }
+MailFigures Mailer::figures() const {
+  const std::lock_guard lock(impl_->told_mutex);
+  return impl_->told;
+}
+
+std::size_t Mailer::waiting() const { return figures().waiting; }
 
 // ---- the thread ---------------------------------------------------------------------------------------------------
 
@@ -193,17 +123,21 @@ void Mailer::Impl::run() {
     take_settings();
     take_alerts();
     write_memory();
+    merge_due();
+    tell_figures();
     const Clock::time_point now = Clock::now();
     Clock::time_point wake = now + hours{1};
     const std::optional<MailKey> mail = next_mail(now, wake);
     {
       const std::lock_guard lock(mutex);
-      if (stop_at && inbox.empty() && (!mail || now >= *stop_at)) break;
-      if (stop_at) wake = std::min(wake, *stop_at);
+      if (stopping && inbox.empty() && (!mail || now >= *stop_at)) break;
+      if (stop_at) wake = stopping ? std::min(wake, *stop_at) : now;
     }
     if (mail) {
       Clock::time_point ignored = wake;
+      sending = *mail;
       deliver(*mail, !next_mail(now, ignored, &*mail));
+      sending.reset();
     } else {
       if (disk_sick) wake = std::min(wake, disk_not_before);
       smtp.wait(std::chrono::ceil<milliseconds>(std::max(wake - now, Clock::duration{0})));
@@ -215,7 +149,7 @@ void Mailer::Impl::run() {
 }
 
 void Mailer::Impl::take_settings() {
-  std::optional<engine::MailSettings> fresh;
+  std::optional<Settings> fresh;
   {
     const std::lock_guard lock(mutex);
     fresh.swap(new_settings);
@@ -230,16 +164,21 @@ void Mailer::Impl::take_alerts() {
     const std::lock_guard lock(mutex);
     alerts.swap(inbox);
     overflowed = std::exchange(inbox_overflowed, false);
+    stopping = stop_at.has_value();
   }
   if (!queue) (void)open_queue();
   for (const engine::effect::Alert& alert : alerts) store(alert);
   if (overflowed)
     log(Severity::Error, "mail queue: more alerts came than the disk could take; the rest is queued at the next start");
-  count = mails.size();
+  tell_figures();
 }
 
-void Mailer::Impl::use(engine::MailSettings fresh) {
-  settings = std::move(fresh);
+void Mailer::Impl::use(Settings fresh) {
+  settings = std::move(fresh.mail);
+  cycle = fresh.cycle;
+  ledger.set_limit(settings.limit);
+  if (settings.limit) last_limit = settings.limit;
+  if (queue) queue->set_most(most_mails());
   servers.clear();
   for (const engine::MailServer& server : settings.servers) {
     if (const std::string text = complaint(server); !text.empty())
@@ -253,8 +192,14 @@ void Mailer::Impl::use(engine::MailSettings fresh) {
 
 bool Mailer::Impl::open_queue() {
   if (Clock::now() < disk_not_before) return false;
-  Result<MailQueue> opened = MailQueue::open(options.directory, options.limits,
-                                             [this](std::string text) { log(Severity::Error, std::move(text)); });
+  if (!options.former.empty() && options.former != options.directory)
+    if (Result<void> moved = MailQueue::take_over(options.former, options.directory); !moved)
+      log(Severity::Error,
+          fmt::format("mail queue: {}; the mails there wait until it is the queue again", moved.error().what));
+  MailQueueLimits limits = options.limits;
+  limits.messages = most_mails();
+  Result<MailQueue> opened =
+      MailQueue::open(options.directory, limits, [this](std::string text) { log(Severity::Error, std::move(text)); });
   if (!opened) {
     disk_failed(opened.error());
     return false;
@@ -262,16 +207,31 @@ bool Mailer::Impl::open_queue() {
   queue.emplace(std::move(*opened));
   std::vector<MailKey> keys;
   for (const auto& [key, size] : queue->waiting()) keys.push_back(key);
+  std::vector<MailKey> covered;  // by mails that were put just before the end of an earlier run
   for (const MailKey& key : keys) {
     Result<actions::Message> message = queue->read(key);
     if (message) {
-      mails[key].to = message->to;
+      Waiting& mail = mails[key];
+      mail.to = message->to;
+      mail.subject = message->subject;
+      mail.digest = message->digest;
+      mail.hold_until = message->hold_until;
+      covered.insert(covered.end(), message->covers.begin(), message->covers.end());
     } else if (message.error().code != 0) {
       mails[key];  // cannot be read now: seen again when its turn comes
     } else {
       report(Outcome{engine::AlertId{key.alert}, Outcome::Kind::Dropped, message.error().what});
     }
   }
+  for (const MailKey& key : covered) forget(key);
+  sync_queue();
+  if (Result<void> ledger_opened =
+          ledger.open(options.directory + "/ledger", [this](const MailKey& key) { return mails.contains(key); });
+      !ledger_opened) {
+    log(Severity::Error,
+        fmt::format("mail queue: {}; the mail limit is forgotten when healer ends", ledger_opened.error().what));
+  }
+  for (auto& [key, mail] : mails) mail.digest = mail.digest && !ledger.begun(key);
   if (!mails.empty()) log(Severity::Info, fmt::format("mail queue: {} mails of an earlier run wait", mails.size()));
   return true;
 }
@@ -296,6 +256,7 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
   for (actions::Message& message :
        actions::compose_mails(alert, settings, {options.host, options.version, options.civil})) {
     const MailKey key = key_of(message);
+    message.hold_until = message.digest ? options.wall() + std::min(cycle, kLongestHold) : WallTime{};
     if (mails.contains(key) || (queue && queue->known(key))) {
       if (mails.contains(key)) {
         waiting.push_back(key);
@@ -303,8 +264,9 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
       }
       continue;
     }
+    const bool room = make_room(key.alert, message.text.size());
     std::optional<MailQueue::Taken> put;
-    if (queue && Clock::now() >= disk_not_before) {
+    if (room && queue && Clock::now() >= disk_not_before) {
       Result<MailQueue::Taken> result = queue->put(message);
       if (result) {
         put = *result;
@@ -312,15 +274,16 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
         disk_failed(result.error());
       }
     }
-    if (put == MailQueue::Taken::Full || mails.size() >= options.limits.messages) {
-      if (!std::exchange(said_full, true))
-        log(Severity::Error, fmt::format("mail queue: full with {} mails; new ones are dropped", mails.size()));
+    if (put == MailQueue::Taken::Full || !room) {
       report(Outcome{alert.alert, Outcome::Kind::Dropped,
-                     fmt::format("mail to {} dropped: the mail queue is full", message.to)});
+                     fmt::format("mail to {} dropped: the mail queue is full: {}", message.to, message.subject)});
       continue;
     }
     Waiting& mail = mails[key];
     mail.to = message.to;
+    mail.subject = message.subject;
+    mail.digest = message.digest;
+    mail.hold_until = message.hold_until;
     waiting.push_back(key);
     if (!put) {
       mail.memory = std::move(message);
@@ -340,6 +303,29 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
   }
 }
 
+/// Most mails that may wait.
+std::size_t Mailer::Impl::most_mails() const {
+  return settings.queue_slots > 0 ? settings.queue_slots : options.limits.messages;
+}
+
+/// Makes room for one more mail: the oldest go. Who reads his mails after a night without a server needs to know how
+/// things stand; how they began is in the history, with the names of what was dropped. False: there is none.
+bool Mailer::Impl::make_room(std::uint64_t alert, std::size_t bytes) {
+  while (mails.size() >= most_mails() || (queue && queue->full(bytes))) {
+    const auto oldest = std::ranges::find_if(mails, [&](const auto& known) {
+      return known.first != sending && known.first.alert != alert && !known.second.covered;
+    });
+    if (oldest == mails.end()) return false;
+    if (!std::exchange(said_full, true))
+      log(Severity::Error, fmt::format("mail queue: full with {} mails; the oldest are dropped", mails.size()));
+    const MailKey key = oldest->first;
+    close_mail(key, Outcome::Kind::Dropped,
+               fmt::format("mail to {} dropped: the mail queue is full, and newer ones came: {}", oldest->second.to,
+                           oldest->second.subject));
+  }
+  return true;
+}
+
 /// Writes mails that are in memory only, once the disk works again.
 void Mailer::Impl::write_memory() {
   if (!disk_sick || Clock::now() < disk_not_before || (!queue && !open_queue())) return;
@@ -356,6 +342,10 @@ void Mailer::Impl::write_memory() {
   if (Result<void> synced = queue->sync(); !synced) return disk_failed(synced.error());
   disk_sick = false;
   log(Severity::Info, "mail queue: the disk works again");
+  std::vector<MailKey> merged;
+  for (const auto& [key, mail] : mails)
+    if (!mail.covers.empty()) merged.push_back(key);
+  for (const MailKey& key : merged) cover(key);
   for (const auto& [alert, keys] : std::exchange(untaken, {}))
     report(engine::event::AlertTaken{engine::AlertId{alert}});
 }
@@ -369,13 +359,25 @@ std::optional<MailKey> Mailer::Impl::next_mail(Clock::time_point now, Clock::tim
     wake = std::min(wake, server_ready);
     return std::nullopt;
   }
+  const WallTime wall = options.wall();
+  const auto wake_at = [&](WallTime when) { wake = std::min(wake, now + std::max(when - wall, Duration{1})); };
   std::set<std::string_view> held_back;
   for (const auto& [key, mail] : mails) {
-    if (held_back.contains(mail.to)) continue;
+    if (mail.covered || held_back.contains(mail.to)) continue;
+    if (const auto until = held_for_digest(mail, wall)) {
+      wake_at(*until);
+      continue;
+    }
     if (mail.not_before > now) {
       wake = std::min(wake, mail.not_before);
       if (mail.refusals < kOvertaken) held_back.insert(mail.to);
     } else if (after == nullptr || *after < key) {
+      const bool one_more = after != nullptr && mails.at(*after).to == mail.to;
+      if (const auto until = ledger.full_until(mail.to, wall, one_more ? 1 : 0)) {
+        if (after == nullptr) hold_back(key, mail, *until);
+        wake_at(*until);
+        continue;
+      }
       return key;
     }
   }
@@ -383,6 +385,7 @@ std::optional<MailKey> Mailer::Impl::next_mail(Clock::time_point now, Clock::tim
 }
 
 void Mailer::Impl::deliver(const MailKey& key, bool last) {
+  ledger.begin(key);
   Waiting& mail = mails.at(key);
   if (mail.memory) {
     const actions::Message message = *mail.memory;
@@ -398,7 +401,7 @@ void Mailer::Impl::deliver(const MailKey& key, bool last) {
     mail.not_before = Clock::now() + rest(++mail.refusals);
   } else {
     mails.erase(key);
-    count = mails.size();
+    ledger.forget(key);
     report(Outcome{engine::AlertId{key.alert}, Outcome::Kind::Dropped, message.error().what});
   }
 }
@@ -420,6 +423,8 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
     if (result.kind == Kind::Taken) {
       if (std::exchange(servers[i].failures, 0) > 0)
         log(Severity::Info, fmt::format("mail server {} works again", describe(server)));
+      last_error.reset();
+      ledger.sent(message.to, options.wall());
       close_mail(key, Outcome::Kind::Sent,
                  fmt::format("mail to {} sent through {}: {}", message.to, describe(server), message.subject));
       return true;
@@ -457,6 +462,7 @@ void Mailer::Impl::server_failed(Server& server, const std::string& reason) {
   ++server.failures;
   const Duration pause = rest(server.failures);
   server.not_before = Clock::now() + pause;
+  last_error = {fmt::format("{}: {}", describe(server.settings), reason), options.wall()};
   if (server.failures == 1)
     log(Severity::Warning, fmt::format("mail server {} does not work: {}; mails that wait: {}",
                                        describe(server.settings), reason, mails.size()));
@@ -467,13 +473,22 @@ void Mailer::Impl::server_failed(Server& server, const std::string& reason) {
 
 /// The mail is done with, one way or the other.
 void Mailer::Impl::close_mail(const MailKey& key, Outcome::Kind kind, std::string text) {
+  const std::vector<MailKey> covered = mails.contains(key) ? mails.at(key).covers : std::vector<MailKey>();
+  forget(key);
+  for (const MailKey& part : covered) forget(part);
+  sync_queue();
+  if (kind == Outcome::Kind::Sent) said_full = false;
+  tell_figures();
+  report(Outcome{engine::AlertId{key.alert}, kind, std::move(text)});
+}
+
+/// It waits no more, and once the queue is synced never will again.
+void Mailer::Impl::forget(const MailKey& key) {
   mails.erase(key);
-  count = mails.size();
-  said_full = false;
+  ledger.forget(key);
   if (queue) {
-    Result<void> finished = queue->finish(key);
-    if (finished) finished = queue->sync();
-    if (!finished) log(Severity::Error, "mail queue: " + finished.error().what);
+    if (Result<void> finished = queue->finish(key); !finished)
+      log(Severity::Error, "mail queue: " + finished.error().what);
   }
   const auto alert = untaken.find(key.alert);
   if (alert != untaken.end()) {
@@ -483,7 +498,19 @@ void Mailer::Impl::close_mail(const MailKey& key, Outcome::Kind kind, std::strin
       report(engine::event::AlertTaken{engine::AlertId{key.alert}});
     }
   }
-  report(Outcome{engine::AlertId{key.alert}, kind, std::move(text)});
+}
+
+void Mailer::Impl::sync_queue() {
+  if (!queue) return;
+  if (Result<void> synced = queue->sync(); !synced) log(Severity::Error, "mail queue: " + synced.error().what);
+}
+
+void Mailer::Impl::tell_figures() {
+  MailFigures figures{.waiting = mails.size(), .since = {}, .error = {}, .error_since = {}};
+  if (!mails.empty()) figures.since = WallTime{milliseconds{mails.begin()->first.when}};
+  if (last_error) std::tie(figures.error, figures.error_since) = *last_error;
+  const std::lock_guard lock(told_mutex);
+  told = std::move(figures);
 }
 
 }  // namespace healer::runtime

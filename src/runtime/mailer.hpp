@@ -7,12 +7,17 @@
 // person, and those not for ever. Where the disk cannot be written, mails wait in memory, and are not said to be taken
 // until sent.
 //
+// All alerts of a cycle to one person who asked for a digest go in one mail; a single one goes as it is. The cycle is
+// over its length after the first of them came, or when healer stops. What goes beyond `set mail limit` is held back,
+// and told in one mail when there is room again. Where too many mails wait, the oldest are dropped, and that is told.
+//
 // A thread of its own does all of it, so that neither a disk nor a server ever holds up the loop. The functions here
 // may be called from any thread and never wait, but for stop().
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/effect.hpp"
@@ -25,14 +30,24 @@
 namespace healer::runtime {
 
 struct MailerOptions {
-  std::string directory;  ///< of the queue, made if need be: `<state dir>/mail`
+  std::string directory;  ///< of the queue, made if need be
+  std::string former{};   ///< of a queue whose mails are taken over; empty: none
   std::string host;       ///< $HOST, and EHLO where nothing else is set
   std::string version;    ///< of healer
   CivilClock civil;       ///< called on the mailer's thread
   MailQueueLimits limits;
   Duration first_rest{1'000};  ///< after a failure
   Duration last_rest{60'000};
-  Duration disk_rest{5'000};  ///< before a disk that failed is written again
+  Duration disk_rest{5'000};         ///< before a disk that failed is written again
+  std::function<WallTime()> wall{};  ///< for cycles and limits, on the mailer's thread; empty: the real one
+};
+
+/// What a person is told of the queue.
+struct MailFigures {
+  std::size_t waiting = 0;              ///< mails, on disk and in memory
+  std::optional<WallTime> since;        ///< of the alert that has waited longest
+  std::string error;                    ///< of the servers, the last; empty: the last mail was taken, or none was sent
+  std::optional<WallTime> error_since;  ///< when that was
 };
 
 /// Called on the mailer's thread; they hand over to the loop and return at once.
@@ -43,7 +58,7 @@ struct MailerCallbacks {
 
 class Mailer {
  public:
-  Mailer(MailerOptions options, engine::MailSettings settings, MailerCallbacks callbacks);
+  Mailer(MailerOptions options, engine::MailSettings settings, Duration cycle, MailerCallbacks callbacks);
   /// As stop().
   ~Mailer();
   Mailer(const Mailer&) = delete;
@@ -54,13 +69,14 @@ class Mailer {
   void submit(engine::effect::Alert alert);
 
   /// Uses these settings from now on: after a reload. Servers that rest are tried again at once.
-  void configure(engine::MailSettings settings);
+  void configure(engine::MailSettings settings, Duration cycle);
 
   /// Puts what was submitted on disk, tries for `grace` to send it, and ends; the rest stays queued for the next start.
   /// Returns within 2 s, whatever disk and servers do; afterwards no callback is called any more.
   void stop(Duration grace = Duration{1'000});
 
-  /// Mails that wait, on disk and in memory.
+  /// The figures of now, without waiting for anything.
+  [[nodiscard]] MailFigures figures() const;
   [[nodiscard]] std::size_t waiting() const;
 
  private:

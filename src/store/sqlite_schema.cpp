@@ -174,7 +174,7 @@ CREATE TABLE job_steps(
   PRIMARY KEY(job, position)
 ) WITHOUT ROWID;
 )sql",
-    // Version 3: foreground processes, digests; whom a job is for; whose pid file it is.
+    // Version 3: foreground processes, digests; whom a job is for; whose pid file it is; how the last life ended.
     R"sql(
 ALTER TABLE execs ADD COLUMN foreground INTEGER NOT NULL DEFAULT 0;
 
@@ -188,6 +188,9 @@ ALTER TABLE services ADD COLUMN known_pid INTEGER;
 ALTER TABLE services ADD COLUMN known_start_ticks INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE services ADD COLUMN known_file_ns INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE services ADD COLUMN known_doubtful INTEGER NOT NULL DEFAULT 0;
+
+INSERT INTO meta(name, value) SELECT 'alive', kind = 'daemon-started' FROM records
+  WHERE kind IN ('daemon-started', 'daemon-stopped') ORDER BY id DESC LIMIT 1;
 )sql"};
 
 }  // namespace

@@ -54,12 +54,6 @@ ActionKind action_of(std::string_view text) {
   return ActionKind::Restart;
 }
 
-Severity severity_of(std::string_view text) {
-  for (const auto severity : {Severity::Debug, Severity::Info, Severity::Warning})
-    if (text == to_string(severity)) return severity;
-  return Severity::Error;
-}
-
 EventKind event_of(std::string_view text) {
   for (std::size_t i = 0; i < kEventKinds; ++i)
     if (text == to_string(static_cast<EventKind>(i))) return static_cast<EventKind>(i);
@@ -187,6 +181,7 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   rollback_ = prepare("ROLLBACK");
   set_meta_ =
       prepare("INSERT INTO meta(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = max(value, ?2)");
+  put_meta_ = prepare("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)");
 
   add_record_ = prepare(
       "INSERT INTO records(sequence, when_ms, kind, severity, service, rule, subject, text, output) "
@@ -276,6 +271,9 @@ void TableWriter::write_records(const Batch& batch) {
     add_record_.run(sequence, when, to_string(kind), to_string(severity), service, rule, subject, text, output);
     ++record_count_;
     record_bytes_ += bytes_of(record);
+    const bool started = kind == RecordKind::DaemonStarted;
+    if (started) put_meta_.run("boot", subject);
+    if (started || kind == RecordKind::DaemonStopped) put_meta_.run("alive", started);
   };
   if (batch.lost().count > 0) {  // the gap itself belongs to the history
     Record gap;
@@ -402,8 +400,14 @@ void TableWriter::prune() {
 // ---- reading ------------------------------------------------------------------------------------------------------
 
 void read_numbers(Database& database, SavedState& state) {
-  state.last_sequence = static_cast<Sequence>(database.number("SELECT value FROM meta WHERE name = 'last_sequence'"));
-  state.last_id = static_cast<std::uint64_t>(database.number("SELECT value FROM meta WHERE name = 'last_id'"));
+  const auto meta = [&database](std::string_view name) {
+    return static_cast<std::uint64_t>(database.number(fmt::format("SELECT value FROM meta WHERE name = '{}'", name)));
+  };
+  state.last_sequence = meta("last_sequence");
+  state.last_id = meta("last_id");
+  state.boot = meta("boot");
+  if (meta("alive") != 0)
+    state.died = WallTime{milliseconds{database.number("SELECT when_ms FROM records ORDER BY id DESC LIMIT 1")}};
 }
 
 void read_services(Database& database, SavedState& state) {
@@ -556,37 +560,6 @@ std::vector<SavedSource> read_sources(Database& database) {
     sources.push_back(std::move(source));
   });
   return sources;
-}
-
-std::vector<Record> read_history(Database& database, const HistoryQuery& query) {
-  std::string sql =
-      "SELECT sequence, when_ms, kind, severity, service, rule, subject, text, output FROM records WHERE sequence > ?1";
-  if (!query.service.empty()) sql += " AND service = ?2";
-  if (query.own) sql += " AND service = ''";
-  if (query.since) sql += " AND when_ms >= ?3";
-  if (!query.kinds.empty()) {
-    sql += " AND kind IN ('";
-    for (std::size_t i = 0; i < query.kinds.size(); ++i) {
-      if (i > 0) sql += "', '";
-      sql += to_string(query.kinds[i]);  // our own words, never a person's
-    }
-    sql += "')";
-  }
-  sql += " ORDER BY sequence DESC, id DESC LIMIT ?4";
-  std::vector<Record> records;
-  database.prepare(sql).rows(
-      [&records](Statement& row) {
-        Record record;
-        std::string kind, severity;
-        row.read(record.sequence, record.when, kind, severity, record.service, record.rule, record.subject, record.text,
-                 record.output);
-        record.kind = record_kind(kind);
-        record.severity = severity_of(severity);
-        if (record.kind != RecordKind::Count_) records.push_back(std::move(record));
-      },
-      query.after, query.service, query.since.value_or(WallTime{}), query.limit);
-  std::ranges::reverse(records);
-  return records;
 }
 
 }  // namespace healer::store

@@ -42,7 +42,7 @@ class TableWriter {
   Retention retention_;
   std::uint64_t record_count_ = 0;
   std::uint64_t record_bytes_ = 0;
-  Statement begin_, commit_, rollback_, set_meta_;
+  Statement begin_, commit_, rollback_, set_meta_, put_meta_;
   Statement add_record_, oldest_records_, prune_records_;
   Statement save_service_, save_rule_, cut_rules_, forget_service_, forget_rules_;
   Statement add_exec_, add_argument_, cut_arguments_, start_exec_, end_exec_, end_arguments_;

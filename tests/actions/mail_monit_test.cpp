@@ -177,4 +177,18 @@ TEST_CASE("The real Monit sends the same subjects and bodies and gives programs 
     CHECK(given == wanted);
   }
   REQUIRE(mails.contains("monit alert --  Monit instance changed " + std::string(host)));
+  const std::string& theirs = mails.at("monit alert --  Monit instance changed " + std::string(host));
+  auto cause = std::make_shared<engine::effect::Cause>();
+  cause->service = "healer";
+  cause->event = engine::EventKind::Instance;
+  cause->state = State::Changed;
+  cause->event_text = engine::event_text(cause->event, cause->state);
+  cause->action_text = "start";
+  const std::size_t description = theirs.find("Description: ") + 13;
+  cause->description = theirs.substr(description, theirs.find("\r\n", description) - description);
+  CHECK(cause->description.ends_with(" started"));
+  const engine::effect::Alert alert{engine::AlertId{1}, {{.address = "root@localhost", .format = {}}}, cause};
+  const std::string ours = actions::compose_mails(alert, {}, world).front().text;
+  CHECK(header(theirs, "Subject") == header(ours, "Subject"));
+  CHECK(comparable(theirs) == comparable(ours));
 }

@@ -83,6 +83,17 @@ TEST_CASE("a summary tells the state of each service in the order of the files",
   CHECK(ask(world, summary).states() == "web failed: exit status 1 in 5 ms\ndb failed: exit status 1 in 5 ms\n");
 }
 
+TEST_CASE("every answer says what mails wait, where that is known", "[control]") {
+  DaemonWorld world(two_services());
+  const Request status{.verb = Verb::Status};
+  CHECK(ask(world, status).reply.header.at("daemon").at("mail").is_null());
+  world.mail = MailView{3, World::kStart.wall, "mx:25: 421 not now", World::kStart.wall + seconds{1}};
+  for (const Verb verb : {Verb::Status, Verb::Jobs, Verb::History, Verb::Explain, Verb::Summary})
+    CHECK(to_line(ask(world, {.verb = verb}).reply.header.at("daemon").at("mail")) ==
+          R"({"waiting":3,"since":"2026-11-21T04:24:00.000Z","error":"mx:25: 421 not now",)"
+          R"("error_since":"2026-11-21T04:24:01.000Z"})");
+}
+
 TEST_CASE("services are chosen by name, group or state", "[control]") {
   DaemonWorld world(two_services());
   world.cycle(1);

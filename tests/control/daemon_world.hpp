@@ -52,6 +52,8 @@ class DaemonWorld {
   std::function<bool(const event::Command&)> on_submit = [](const event::Command&) { return false; };
   /// The engine's answer to a command.
   void reply(const effect::Reply& reply) { commands_.reply(reply); }
+  /// What waits for a mail server; none: as with an older healer.
+  std::optional<MailView> mail;
   /// Where programs write their output.
   [[nodiscard]] std::string output_path(ActionId action) const {
     return folder_.path() + "/" + std::to_string(action.number()) + ".out";
@@ -71,6 +73,7 @@ class DaemonWorld {
             .reload = [this](ReloadDone done) { on_reload(std::move(done)); },
             .quit = [this] { on_quit(); },
             .output_path = [this](ActionId action) { return output_path(action); },
+            .mail = [this] { return mail; },
             .version = "1.2.3"};
   }
 

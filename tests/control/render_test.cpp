@@ -215,6 +215,22 @@ backup_of_the_whole_machine_to_the_othe…  initialising           5 h
 )");
 }
 
+TEST_CASE("mails that wait are a line, with what the server said last", "[control]") {
+  DaemonView daemon = kDaemon;
+  const std::string plain = render_daemon(daemon, style(0));
+  CHECK(plain == "healer 0.1.0, up 3 d 4 h, cycle 30 s\n");
+  daemon.mail = MailView{};
+  CHECK(render_daemon(daemon, style(0)) == plain);
+  daemon.mail->error = "mx:25: 421 not now";  // it took mails by other ways, or there are none left
+  CHECK(render_daemon(daemon, style(0)) == plain);
+  daemon.mail = MailView{.waiting = 1};
+  CHECK(render_daemon(daemon, style(0)) == plain + "1 mail waits\n");
+  daemon.mail = MailView{12, kNow - minutes{4}, "mx:25: 421 \x1b[31mnot now", kNow - seconds{10}};
+  CHECK(render_daemon(daemon, style(0)) ==
+        plain + "12 mails wait, for 4 m; the mail server: mx:25: 421 \\x1b[31mnot now (10 s ago)\n");
+  CHECK(render_summary(daemon, {}, {}, style(0)).find("12 mails wait") != std::string::npos);
+}
+
 TEST_CASE("a summary that is piped is whole", "[control]") {
   CHECK(summary(style(0)) == R"(
 healer 0.1.0, up 3 d 4 h, cycle 30 s

@@ -67,16 +67,18 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
       Request{1, Verb::History, {"a", "Ä \"b\"\n"}, {"g"}, true, true, hours{2}, true, 50, 7, hours{1}, "why"});
   check_round_trip(Request{});
   check_round_trip(Failure{"code", "message", "remedy"});
-  check_round_trip(DaemonView{"0.1.0",
-                              42,
-                              hours{30},
-                              seconds{30},
-                              3600,
-                              7,
-                              {"/etc/healer/healer.conf"},
-                              true,
-                              true,
-                              CountsView{7, 6, 5, 4, 3, 2}});
+  check_round_trip(
+      DaemonView{"0.1.0",
+                 42,
+                 hours{30},
+                 seconds{30},
+                 3600,
+                 7,
+                 {"/etc/healer/healer.conf"},
+                 true,
+                 true,
+                 CountsView{7, 6, 5, 4, 3, 2},
+                 MailView{12, WallTime{milliseconds{1}}, "mx:25: 421 not now", WallTime{milliseconds{2}}}});
   check_round_trip(full_status());
   check_round_trip(ServiceStatus{});
   check_round_trip(static_cast<ServiceSummary>(full_status()));
@@ -112,7 +114,7 @@ TEST_CASE("each line of a reply has its form", "[control]") {
   CHECK(header_line(Verb::Ping, {.version = "0.1.0", .pid = 42}) ==
         R"({"version":1,"command":"ping","daemon":{"version":"0.1.0","pid":42,"up_ms":0,"cycle_ms":0,"cycles":0,)"
         R"("generation":0,"files":[],"shadow":false,"dry_run":false,"counts":{"runs":0,"changes":0,"deaths":0,)"
-        R"("programs":0,"mails":0,"mails_waiting":0}}})"
+        R"("programs":0,"mails":0,"mails_waiting":0},"mail":null}})"
         "\n");
   CHECK(item_line(ServiceSummary{.name = "a"}) ==
         R"({"item":{"name":"a","kind":"","state":"","text":"","since":null,"next_run_ms":null,"dying":false}})"

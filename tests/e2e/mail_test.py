@@ -36,6 +36,111 @@ class Mail(mails.Receiving, support.Case):
         failed, well = "monit alert --  Status failed node", "monit alert --  Status succeeded node"
         self.assertEqual(self.subjects(), [failed, well, failed, well])
 
+    def test_the_death_of_healer_is_mailed_by_the_next(self):
+        _, port = self.sink()
+        check = self.statuses("check", [0])
+        daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert admin@localhost only on {{ instance }}\n"
+                            f'check program node with path "{check}"\n  if status != 0 then alert\n')
+        told = lambda: [mail.field("Description") for mail in self.mails()]  # noqa: E731
+        self.wait_for(lambda: len(told()) == 1 and self.runs("check") > 1, "the word of the start")
+        daemon.kill()
+        daemon.launch()
+        self.wait_for(lambda: len(told()) == 2, "the word of the death")
+        daemon.stop()
+        daemon.launch()
+        self.wait_for(lambda: len(told()) == 4, "the words of an orderly end and another start")
+        started = r"healer \S+ started"
+        self.assertRegex(told()[0], f"^{started}$")
+        self.assertRegex(told()[1], f"^{started}; the one before it died: its last record is of "
+                                    r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d \([\d.]+ m?s ago\)$")
+        self.assertEqual(told()[2], "healer stopped")
+        self.assertRegex(told()[3], f"^{started}$")
+        self.assertIn("the one before it died", daemon.ctl("history").stdout)
+
+    def test_the_status_says_what_mails_wait_and_why(self):
+        _, port = self.sink()
+        self.mode("refuse")
+        daemon = self.start(self.rules(port, [1, 1, 1, 1, 1, 0]))
+        mail = lambda: daemon.ask("status")["daemon"]["mail"]  # noqa: E731
+        self.assertEqual(mail(), {"waiting": 0, "since": None, "error": "", "error_since": None})
+        self.wait_for(lambda: mail()["waiting"] == 2 and mail()["error"], "mails that wait", detail=lambda: str(mail()))
+        self.assertIn("421", mail()["error"])
+        self.assertRegex(daemon.ctl("status").stdout, rf"\n2 mails wait, for .*; the mail server: 127.0.0.1:{port}: .*421")
+        self.mode("")
+        self.wait_for(lambda: mail() == {"waiting": 0, "since": None, "error": "", "error_since": None}, "them to be sent",
+                      detail=lambda: str(mail()))
+        self.assertNotIn("mails wait", daemon.ctl("status").stdout)
+        self.assertEqual(len(self.subjects()), 2)
+
+    # ---- several mails to one person ----------------------------------------------------------------------------
+
+    def failing(self, *names: str) -> str:
+        """A check of each name that fails from its first run on."""
+        return "".join(f'check program {name} with path "{self.statuses(name, [1])}"\n  if status != 0 then alert\n'
+                       for name in names)
+
+    def test_a_digest_has_all_alerts_of_a_cycle_in_one_mail_also_over_a_kill(self):
+        _, port = self.sink()
+        daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert day@x.org not on {{ instance }}\n"
+                            "set alert night@x.org digest not on { instance }\n" + self.failing("web", "db", "cache"), cycle="10")
+        self.wait_for(lambda: len(self.subjects("day@x.org")) == 3, "the mails of who wants each by itself")
+        self.assertEqual(self.subjects("night@x.org"), [])
+        daemon.kill()
+        daemon.launch()
+        self.wait_for(lambda: self.subjects("night@x.org"), "the digest")
+        before = self.runs("web")
+        self.wait_for(lambda: self.runs("web") > before, "another cycle")
+        (digest,) = [mail for mail in self.mails() if mail.to == "night@x.org"]
+        self.assertRegex(digest.subject, r"^healer: 3 alerts on \S+: (web, db|db, web|web, cache|cache, web|db, cache|cache, db),"
+                                         r" (web|db|cache) failed$")
+        for name in ("web", "db", "cache"):
+            self.assertIn(f"  {name}: Status failed\n", digest.text)
+            self.assertIn(f"Status failed Service {name} \n", digest.text)
+
+    def test_a_mail_limit_tells_what_it_held_back_also_over_a_kill(self):
+        _, port = self.sink()
+        daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert you@x.org not on {{ instance }}\n"
+                            "set mail limit 2 mails within 10 seconds\n" + self.failing("a", "b", "c", "d", "e", "f"))
+        self.wait_for(lambda: daemon.ask("status")["daemon"]["mail"]["waiting"] == 4, "mails that are held back",
+                      detail=daemon.log_text)
+        self.wait_for(lambda: "mail to you@x.org held back: the limit of 2 mails within 10 s is reached" in
+                      daemon.ctl("history").stdout, "the word of it", detail=daemon.log_text)
+        self.assertEqual(len(self.subjects()), 2)
+        daemon.kill()
+        daemon.launch()
+        self.wait_for(lambda: len(self.subjects()) == 3, "one mail")
+        self.assertRegex(self.subjects()[2], r"^healer: 4 alerts held back on \S+: ., ., ., . failed$")
+        self.wait_for(lambda: daemon.ask("status")["daemon"]["mail"]["waiting"] == 0, "an empty queue")
+        self.assertEqual(len(self.subjects()), 3)
+
+    def test_the_queue_lies_where_eventqueue_says_beside_that_of_monit(self):
+        _, port = self.sink()
+        self.mode("refuse")
+        theirs, ours = self.path("queue"), self.path("queue.healer")
+        theirs.mkdir()
+        (theirs / "1795285747_55d1").write_text("an event of Monit's")
+        settings = f"set mailserver 127.0.0.1 port {port}\nset alert you@x.org not on {{ instance }}\n"
+        checks = self.failing("a", "b", "c")
+        waiting = lambda folder: len(list(folder.glob("*.mail"))) if folder.exists() else 0  # noqa: E731
+        daemon = self.start(settings + checks)
+        usual = daemon.folder / "healer.state.mail"
+        self.wait_for(lambda: waiting(usual) == 3, "mails that wait in the usual place")
+        daemon.write_rules(self.settings(daemon) + f"set eventqueue basedir {theirs} slots 4\n" + settings + checks)
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_for(lambda: f"the mail queue is {usual} until healerd is restarted, then {ours}" in daemon.log_text(),
+                      "the word of the other queue", detail=daemon.log_text)
+        daemon.stop()
+        daemon.write_rules(self.settings(daemon) + f"set eventqueue basedir {theirs} slots 4\n" + settings + checks +
+                           self.failing("d", "e"))
+        daemon.launch()
+        self.wait_for(lambda: "dropped: the mail queue is full, and newer ones came" in daemon.ctl("history").stdout,
+                      "an old mail to be dropped", detail=daemon.log_text)
+        self.assertEqual((waiting(usual), waiting(ours)), (0, 4))
+        self.mode("")
+        self.wait_for(lambda: len(self.subjects()) == 4, "the mails of both lives")
+        self.assertEqual(sorted(self.subjects()[2:]), [f"monit alert --  Status failed {name}" for name in "de"])
+        self.assertEqual([path.name for path in theirs.iterdir()], ["1795285747_55d1"])
+
     def test_a_password_is_nowhere_to_be_read(self):
         secret = "hunter2-not-to-be-seen"
         check = self.statuses("check", [1])

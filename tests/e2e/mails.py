@@ -1,10 +1,30 @@
 # SPDX-License-Identifier: MIT
 """Mail servers for end-to-end tests."""
+import email
+import email.policy
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 import support
+
+
+@dataclass
+class Mail:
+    """One that a server has taken."""
+
+    to: str
+    subject: str
+    sender: str
+    reply_to: str
+    text: str
+
+    def field(self, name: str) -> str:
+        """Of a body as Monit writes it: what follows "Description:" and the like."""
+        return next((line.split(":", 1)[1].strip() for line in self.text.splitlines() if line.strip().startswith(f"{name}:")),
+                    "")
 
 
 class Receiving:
@@ -21,9 +41,9 @@ class Receiving:
             server.stdin.close()
         super().tearDown()
 
-    def sink(self, *options: str):
-        """An SMTP server of this test; the folder of its mails and its port."""
-        folder = self.path("mails")
+    def sink(self, *options: str, name: str = "mails"):
+        """An SMTP server of this test, with its mails in the folder of that name; the server and its port."""
+        folder = self.path(name)
         folder.mkdir(exist_ok=True)
         port = folder / "port"
         port.unlink(missing_ok=True)
@@ -33,11 +53,19 @@ class Receiving:
         self.wait_for(lambda: port.exists() and port.read_text().strip(), "the mail server")
         return server, int(port.read_text())
 
-    def subjects(self, to: str | None = None) -> list[str]:
+    def mode(self, text: str, name: str = "mails") -> None:
+        """What that server does wrong from now on."""
+        (self.path(name) / "mode").write_text(text)
+
+    def mails(self, name: str = "mails") -> list[Mail]:
+        """What it has taken, in order."""
         found = []
-        for envelope in sorted(self.path("mails").glob("*.json")):
-            if to and to not in json.dumps(json.loads(envelope.read_text())):
-                continue
-            text = envelope.with_suffix(".eml").read_text(errors="replace")
-            found += [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("Subject:")]
+        for envelope in sorted(self.path(name).glob("*.json")):
+            read = email.message_from_bytes(envelope.with_suffix(".eml").read_bytes(), policy=email.policy.default)
+            to = json.loads(envelope.read_text())["to"]
+            found.append(Mail(to=", ".join(to), subject=str(read["Subject"]), sender=str(read["From"]),
+                              reply_to=str(read["Reply-To"] or ""), text=read.get_content().replace("\r\n", "\n")))
         return found
+
+    def subjects(self, to: str | None = None) -> list[str]:
+        return [mail.subject for mail in self.mails() if not to or to in mail.to]

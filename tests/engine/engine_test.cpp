@@ -447,3 +447,44 @@ TEST_CASE("a herd of more than a hundred services is spread", "[engine]") {
   world.advance(seconds{5});
   CHECK(world.open.size() == 1000);
 }
+
+TEST_CASE("what people and healer itself do is mailed to who wants to know", "[engine]") {
+  RuleSet rules = rule_set({service("s", {status_rule(Comparison::NotEqual, 0)})});
+  EventMask action, instance;
+  action.set(static_cast<std::size_t>(EventKind::Action));
+  instance.set(static_cast<std::size_t>(EventKind::Instance));
+  rules.settings.mail.recipients = {{.address = "healer@x", .events = instance, .format = {}}};
+  auto block = std::make_shared<ServiceBlock>(*rules.services.front());
+  block->recipients = {{.address = "all@x", .events = EventMask{}.set(), .format = {}},
+                       {.address = "action@x", .events = action, .format = {}},
+                       {.address = "instance@x", .events = instance, .format = {}}};
+  rules.services = {block};
+  World world(rules);
+  const auto told = [&] {
+    std::string text;
+    for (const effect::Alert& alert : std::exchange(world.alerts, {})) {
+      for (const Recipient& recipient : alert.recipients) text += recipient.address + " ";
+      text += alert.cause->event_text + " " + alert.cause->service + ", " + alert.cause->action_text + ": " +
+              alert.cause->description + "\n";
+    }
+    return text;
+  };
+  world.start();
+  CHECK(told() == "healer@x Monit instance changed healer, start: healer test started\n");
+  world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, "root"});
+  CHECK(told() == "all@x action@x Action done s, alert: unmonitor action done\n");
+  world.handle(event::Command{CommandId{2}, event::Command::Kind::Monitor, {world.id("s")}, "root"});
+  CHECK(told() == "all@x action@x Action done s, alert: monitor action done\n");
+  auto another = std::make_shared<ServiceBlock>(*service("another", {}));
+  RuleSet more = rules;
+  more.services.push_back(another);
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), more)});
+  CHECK(told() ==
+        "healer@x Monit instance changed healer, start: rules reloaded: 2 services, 1 added, 0 removed, 0 changed\n");
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), more)});
+  CHECK(told().empty());  // nothing has changed
+  world.handle(event::ReloadFailed{"line 3"});
+  CHECK(told().starts_with("healer@x Monit instance changed healer, alert: the rules files have errors"));
+  world.handle(event::Stopping{});
+  CHECK(told() == "healer@x Monit instance changed healer, stop: healer stopped\n");
+}

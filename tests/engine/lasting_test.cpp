@@ -421,3 +421,53 @@ TEST_CASE("a rule that is moved to another service begins anew there and is gone
   REQUIRE(world.execs.size() == 3);
   CHECK(world.execs.back().cause->service == "b");
 }
+
+TEST_CASE("A start tells of the death of the daemon before, once, and not of an orderly end") {
+  RuleSet rules = rule_set({service("s", {kOne})});
+  EventMask all;
+  rules.settings.mail.recipients = {{.address = "root@localhost", .events = all.set(), .format = {}}};
+  World first(rules);
+  first.start();
+  CHECK(first.records.front().text == "healer test started");
+  CHECK(first.records.front().severity == Severity::Info);
+  first.answer = [](ServiceId) { return 0; };
+  const auto word = [&](Instant at) {
+    World second(make_graph(rules), first.saved, at);
+    second.start();
+    REQUIRE(second.alerts.size() >= 1);
+    CHECK(second.alerts.back().cause->event == EventKind::Instance);
+    CHECK(second.alerts.back().cause->description == second.records.front().text);
+    return second.records.front().text;
+  };
+  const auto later = [&](Duration span, std::uint64_t boot = 7) {
+    return Instant{boot, first.now.mono + span, first.now.wall + span};
+  };
+  SECTION("killed") {
+    first.advance(minutes{10});
+    first.handle(event::ReloadFailed{"line 3"});  // the last thing that it recorded
+    CHECK(word(later(minutes{3})) ==
+          "healer test started; the one before it died: its last record is of 04:34:00 (3 m ago)");
+    CHECK(word(later(hours{30})) ==
+          "healer test started; the one before it died: its last record is of 2026-11-21 04:34:00 (1 d 6 h ago)");
+    CHECK(word(later(-minutes{3})) ==
+          "healer test started; the one before it died: its last record is of 04:34:00 (0 ms ago)");
+    CHECK(word(later(minutes{3}, 8)) ==
+          "healer test started; the machine was started anew while the one before it still ran: its last record is of "
+          "04:34:00 (3 m ago)");
+  }
+  SECTION("killed, and then stopped in good order") {
+    World second(make_graph(rules), first.saved, later(minutes{3}));
+    second.start();
+    CHECK(second.records.front().severity == Severity::Warning);
+    second.handle(event::Stopping{});
+    first.saved = second.saved;
+    CHECK(word(later(minutes{6})) == "healer test started");
+  }
+  SECTION("stopped; what comes of its mails after that is no life") {
+    first.advance(minutes{10});
+    first.handle(event::Stopping{});
+    first.handle(event::MailOutcome{AlertId{1}, event::MailOutcome::Kind::Sent, "mail sent"});
+    CHECK(word(later(minutes{3})) == "healer test started");
+    CHECK(word(later(minutes{3}, 8)) == "healer test started");
+  }
+}

@@ -276,3 +276,65 @@ TEST_CASE("Killed at any point, the queue has every mail that was acknowledged a
   CHECK(finished.size() > 10);
   CHECK(world.warnings.empty());
 }
+
+TEST_CASE("What waits in a former queue is taken over, with what must not go again") {
+  test::TemporaryDirectory base;
+  const std::string former = (base.path() / "former").string(), path = (base.path() / "now").string();
+  CHECK(MailQueue::take_over(former, path));  // there is none
+  CHECK_FALSE(std::filesystem::exists(path));
+  {
+    auto old = MailQueue::open(former, {}, [](const std::string&) {});
+    REQUIRE(old);
+    REQUIRE(old->put(message(1)));
+    REQUIRE(old->put(message(2)));
+    REQUIRE(old->finish(key_of(message(1))));
+  }
+  test::write_file(former + "/ledger", "sent 1 a@x\n");
+  SECTION("all of it") {
+    REQUIRE(MailQueue::take_over(former, path));
+    CHECK_FALSE(std::filesystem::exists(former));
+  }
+  SECTION("but for what is not ours") {
+    test::write_file(former + "/x.bad", "");
+    test::write_file(former + "/y.mail", "");
+    REQUIRE(MailQueue::take_over(former, path));
+    CHECK(std::filesystem::exists(former + "/x.bad"));
+    CHECK(std::filesystem::exists(former + "/y.mail"));
+  }
+  SECTION("by a link nothing is") {
+    std::filesystem::rename(former, former + ".away");
+    std::filesystem::create_symlink(former + ".away", former);
+    REQUIRE(MailQueue::take_over(former, path));
+    CHECK_FALSE(std::filesystem::exists(path));
+    return;
+  }
+  auto queue = MailQueue::open(path, {}, [](const std::string&) {});
+  REQUIRE(queue);
+  CHECK(queue->waiting().size() == 1);
+  CHECK(queue->put(message(1)).value() == MailQueue::Taken::Known);
+  CHECK(queue->read(key_of(message(2))).value() == message(2));
+}
+
+TEST_CASE("All that a mail knows of itself survives") {
+  test::TemporaryDirectory base;
+  const std::string path = (base.path() / "mail").string();
+  actions::Message mail = message(7);
+  mail.items = {{WallTime{milliseconds{-5}}, "failed", "a service \xc3\xbc", "Does not exist"},
+                {WallTime{}, "told", "", ""}};
+  mail.unlisted = 4'000'000'000;
+  mail.digest = true;
+  mail.hold_until = WallTime{milliseconds{1'795'234'764'123}};
+  mail.covers = {{1, 2, -3}, {~0ULL, 999'999, 9}};
+  {
+    auto queue = MailQueue::open(path, {}, [](const std::string&) {});
+    REQUIRE(queue);
+    REQUIRE(queue->put(mail));
+  }
+  auto queue = MailQueue::open(path, {.messages = 1}, [](const std::string&) {});
+  REQUIRE(queue);
+  CHECK(queue->read(key_of(mail)).value() == mail);
+  CHECK(queue->put(message(8)).value() == MailQueue::Taken::Full);
+  mail = message(9);
+  mail.covers = {{7, 0, 0}};
+  CHECK(queue->put(mail).value() == MailQueue::Taken::Queued);  // it makes room for itself
+}

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/mailer.hpp"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,115 +7,15 @@
 
 #include <catch2/catch.hpp>
 
-#include "support/smtp_sink.hpp"
+#include "mailer_world.hpp"
 
 using namespace healer;
 using namespace healer::runtime;
-using engine::event::MailOutcome;
-using Kind = MailOutcome::Kind;
-
-namespace {
-
-/// What a mailer said, from its thread.
-class Heard {
- public:
-  [[nodiscard]] MailerCallbacks callbacks() {
-    return {[this](engine::Event event) {
-              const std::lock_guard lock(mutex_);
-              if (const auto* taken = std::get_if<engine::event::AlertTaken>(&event))
-                taken_.push_back(taken->alert.number());
-              if (const auto* outcome = std::get_if<MailOutcome>(&event)) outcomes_.push_back(*outcome);
-            },
-            [this](engine::Severity, std::string text) {
-              const std::lock_guard lock(mutex_);
-              log_ += text + "\n";
-            }};
-  }
-  [[nodiscard]] std::vector<std::uint64_t> taken() const {
-    const std::lock_guard lock(mutex_);
-    return taken_;
-  }
-  [[nodiscard]] std::size_t count(Kind kind) const {
-    const std::lock_guard lock(mutex_);
-    return static_cast<std::size_t>(
-        std::ranges::count_if(outcomes_, [kind](const MailOutcome& outcome) { return outcome.kind == kind; }));
-  }
-  /// All that was said, as a log would have it.
-  [[nodiscard]] std::string everything() const {
-    const std::lock_guard lock(mutex_);
-    std::string text = log_;
-    for (const MailOutcome& outcome : outcomes_) text += outcome.text + "\n";
-    return text;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::uint64_t> taken_;
-  std::vector<MailOutcome> outcomes_;
-  std::string log_;
-};
-
-engine::effect::Alert alert(std::uint64_t number, std::vector<std::string> addresses = {"root@localhost"}) {
-  auto cause = std::make_shared<engine::effect::Cause>();
-  cause->service = "service-" + std::to_string(number);
-  cause->event_text = "Status failed";
-  cause->action_text = "alert";
-  cause->description = "status failed (1) -- no output";
-  cause->when = WallTime{seconds{1'795'234'764}};
-  engine::effect::Alert result;
-  result.alert = engine::AlertId{number};
-  for (std::string& address : addresses) result.recipients.push_back({.address = std::move(address), .format = {}});
-  result.cause = std::move(cause);
-  return result;
-}
-
-engine::MailServer server(const test::SmtpSink& sink) {
-  engine::MailServer result;
-  result.host = "127.0.0.1";
-  result.port = sink.port();
-  return result;
-}
-
-struct World {
-  test::TemporaryDirectory directory;
-  Heard heard;
-  MailerOptions options{.directory = (directory.path() / "mail").string(),
-                        .host = "vm",
-                        .version = "1",
-                        .civil = utc_civil,
-                        .limits = {},
-                        .first_rest = Duration{20},
-                        .last_rest = Duration{100},
-                        .disk_rest = Duration{50}};
-  engine::MailSettings settings;
-
-  explicit World(std::vector<engine::MailServer> servers) { settings.servers = std::move(servers); }
-  std::unique_ptr<Mailer> start() { return std::make_unique<Mailer>(options, settings, heard.callbacks()); }
-};
-
-/// The service numbers of the mails, in the order in which they were taken.
-std::vector<int> received(const test::SmtpSink& sink) {
-  std::vector<int> result;
-  for (const std::string& mail : sink.mails()) {
-    const std::size_t at = mail.find("service-");
-    result.push_back(at == std::string::npos ? -1 : std::stoi(mail.substr(at + 8)));
-  }
-  return result;
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-std::size_t occurrences(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
-  return count;
-}
-
-}  // namespace
+using namespace healer::test;
 
 TEST_CASE("Alerts are taken, mailed in order and told") {
   test::SmtpSink sink;
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 20; ++i) mailer->submit(alert(i));
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 20; }));
@@ -135,7 +33,7 @@ TEST_CASE("Alerts are taken, mailed in order and told") {
 TEST_CASE("What waits goes over one connection, which ends with QUIT") {
   test::SmtpSink sink;
   sink.stop();
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 5; ++i) mailer->submit(alert(i));
   CHECK(test::eventually([&] { return world.heard.taken().size() == 5; }));
@@ -147,7 +45,7 @@ TEST_CASE("What waits goes over one connection, which ends with QUIT") {
 
 TEST_CASE("A dead server delays mails, in order, and is told once") {
   test::SmtpSink sink;
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   sink.stop();
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 10; ++i) mailer->submit(alert(i));
@@ -164,7 +62,7 @@ TEST_CASE("A dead server delays mails, in order, and is told once") {
 
 TEST_CASE("Mails outlive the mailer") {
   test::SmtpSink sink;
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   sink.stop();
   {
     const auto mailer = world.start();
@@ -181,7 +79,7 @@ TEST_CASE("Mails outlive the mailer") {
 
 TEST_CASE("The next server is used where the first is dead, refuses connections or never greets") {
   test::SmtpSink bad, good;
-  World world({server(bad), server(good)});
+  MailWorld world({server(bad), server(good)});
   world.settings.timeout = Duration{300};
   SECTION("dead") { bad.stop(); }
   SECTION("refuses") { bad.mode("refuse"); }
@@ -198,7 +96,7 @@ TEST_CASE("The next server is used where the first is dead, refuses connections 
 
 TEST_CASE("The first server is used again once it works") {
   test::SmtpSink first, second;
-  World world({server(first), server(second)});
+  MailWorld world({server(first), server(second)});
   first.stop();
   const auto mailer = world.start();
   mailer->submit(alert(1));
@@ -215,7 +113,7 @@ TEST_CASE("The first server is used again once it works") {
 TEST_CASE("Alerts are taken while a server never answers") {
   test::SmtpSink sink;
   sink.mode("silent");
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   world.settings.timeout = minutes{10};
   const auto mailer = world.start();
   mailer->submit(alert(1));
@@ -229,7 +127,7 @@ TEST_CASE("Alerts are taken while a server never answers") {
 TEST_CASE("The mailer can be stopped while it sends; nothing is lost") {
   test::SmtpSink sink;
   sink.mode("hang data");
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   world.settings.timeout = minutes{10};
   {
     const auto mailer = world.start();
@@ -247,7 +145,7 @@ TEST_CASE("The mailer can be stopped while it sends; nothing is lost") {
 TEST_CASE("A server that never says goodbye holds nothing up and gets no mail twice") {
   test::SmtpSink sink;
   sink.mode("hang quit");
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   world.settings.timeout = minutes{10};
   {
     const auto mailer = world.start();
@@ -266,7 +164,7 @@ TEST_CASE("A server that never says goodbye holds nothing up and gets no mail tw
 
 TEST_CASE("A mail that is refused for good is dropped and told, the others go") {
   test::SmtpSink sink;
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   sink.mode("rcpt 550 gone@x.org");
   const auto mailer = world.start();
   mailer->submit(alert(1, {"gone@x.org", "here@x.org"}));
@@ -284,7 +182,7 @@ TEST_CASE("A mail that is refused for good is dropped and told, the others go") 
 
 TEST_CASE("A mail that is refused for now is tried again, holds back only its person's mails and keeps their order") {
   test::SmtpSink sink;
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   // The rest is long enough that the others' mails do not wait for it by chance.
   world.options.first_rest = Duration{200};
   sink.mode("rcpt 451 full@x.org");
@@ -304,7 +202,7 @@ TEST_CASE("A mail that is refused for now is tried again, holds back only its pe
 
 TEST_CASE("Every refusal for now, of sender, recipient or text, is tried again") {
   test::SmtpSink sink;
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   const std::string mode = GENERATE(as<std::string>{}, "from 451", "rcpt 452 *", "data 451", "from 530", "refuse");
   CAPTURE(mode);
   sink.mode(mode);
@@ -320,7 +218,7 @@ TEST_CASE("Every refusal for now, of sender, recipient or text, is tried again")
 TEST_CASE("A connection that the server closes between two mails is no fault") {
   test::SmtpSink sink;
   sink.stop();
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 6; ++i) mailer->submit(alert(i));
   CHECK(test::eventually([&] { return world.heard.taken().size() == 6; }));
@@ -332,7 +230,7 @@ TEST_CASE("A connection that the server closes between two mails is no fault") {
 
 TEST_CASE("The same alert is mailed once, now and after a restart") {
   test::SmtpSink sink;
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   {
     const auto mailer = world.start();
     mailer->submit(alert(1));
@@ -349,7 +247,7 @@ TEST_CASE("The same alert is mailed once, now and after a restart") {
 }
 
 TEST_CASE("Without a mail server alerts are taken, and that is said once") {
-  World world({});
+  MailWorld world({});
   const auto mailer = world.start();
   mailer->submit(alert(1));
   mailer->submit(alert(2));
@@ -361,7 +259,7 @@ TEST_CASE("Without a mail server alerts are taken, and that is said once") {
 TEST_CASE("New settings are used for what waits") {
   test::SmtpSink old_sink, new_sink;
   old_sink.stop();
-  World world({server(old_sink)});
+  MailWorld world({server(old_sink)});
   world.options.first_rest = world.options.last_rest = minutes{10};
   const auto mailer = world.start();
   mailer->submit(alert(1));
@@ -369,29 +267,75 @@ TEST_CASE("New settings are used for what waits") {
   engine::MailSettings settings;
   settings.servers = {server(new_sink)};
   settings.hostname = "mx.example.org";
-  mailer->configure(settings);
+  mailer->configure(settings, seconds{1});
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
   CHECK(contains(new_sink.envelopes()[0], "\"ehlo\": \"mx.example.org\""));
 }
 
-TEST_CASE("A full queue drops new mails, says so and keeps the old ones") {
+TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
   test::SmtpSink sink;
   sink.stop();
-  World world({server(sink)});
-  world.options.limits.messages = 3;
+  MailWorld world({server(sink)});
+  SECTION("of healer's own bound") { world.options.limits.messages = 3; }
+  SECTION("by the slots that are set") { world.settings.queue_slots = 3; }
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 5; ++i) mailer->submit(alert(i));
   CHECK(test::eventually([&] { return world.heard.taken().size() == 5; }));
   CHECK(world.heard.count(Kind::Dropped) == 2);
-  CHECK(occurrences(world.heard.everything(), "full with 3 mails") == 1);
+  const std::string told = world.heard.everything();
+  CHECK(occurrences(told, "full with 3 mails") == 1);
+  for (const std::string number : {"1", "2"})
+    CHECK(contains(told,
+                   "mail to root@localhost dropped: the mail queue is full, and newer ones came: monit alert --  "
+                   "Status failed service-" +
+                       number));
   sink.restart();
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 3; }));
-  CHECK(received(sink) == std::vector<int>{1, 2, 3});
+  CHECK(received(sink) == std::vector<int>{3, 4, 5});
+  mailer->submit(alert(1));  // it is over, also when it is handed over again
+  mailer->submit(alert(6));
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 4; }));
+  CHECK(received(sink) == std::vector<int>{3, 4, 5, 6});
+}
+
+TEST_CASE("With one slot an alert to several people is mailed to the first, and the others are told of") {
+  test::SmtpSink sink;
+  sink.stop();
+  MailWorld world({server(sink)});
+  world.settings.queue_slots = 1;
+  const auto mailer = world.start();
+  mailer->submit(alert(1, {"a@x.org", "b@x.org"}));
+  CHECK(test::eventually([&] { return world.heard.taken().size() == 1; }));
+  CHECK(contains(world.heard.everything(), "mail to b@x.org dropped: the mail queue is full"));
+  sink.restart();
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+  CHECK(contains(sink.envelopes()[0], "a@x.org"));
+}
+
+TEST_CASE("The mailer's figures say how many mails wait, since when, and what the server last said") {
+  test::SmtpSink sink;
+  MailWorld world({server(sink)});
+  sink.mode("refuse");
+  const auto mailer = world.start();
+  CHECK(mailer->figures().waiting == 0);
+  CHECK_FALSE(mailer->figures().since);
+  CHECK(mailer->figures().error.empty());
+  mailer->submit(alert(1));
+  mailer->submit(alert(2));
+  CHECK(test::eventually([&] { return mailer->figures().waiting == 2 && !mailer->figures().error.empty(); }));
+  CHECK(mailer->figures().since == WallTime{seconds{1'795'234'764}});
+  CHECK(contains(mailer->figures().error, "127.0.0.1:" + std::to_string(sink.port()) + ": "));
+  CHECK(contains(mailer->figures().error, "421 not now"));
+  CHECK(mailer->figures().error_since);
+  sink.mode("");
+  CHECK(test::eventually([&] { return mailer->figures().waiting == 0; }));
+  CHECK(mailer->figures().error.empty());
+  CHECK_FALSE(mailer->figures().error_since);
 }
 
 TEST_CASE("Where the disk cannot be written, mails are sent from memory and not said to be safe before") {
   test::SmtpSink sink;
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   test::write_file(world.options.directory, "in the way");
   SECTION("the server works") {
     const auto mailer = world.start();
@@ -415,7 +359,7 @@ TEST_CASE("Where the disk cannot be written, mails are sent from memory and not 
 
 TEST_CASE("Killed at any point while it sends, the mailer loses nothing and keeps the order") {
   test::SmtpSink sink;
-  World world({server(sink)});
+  MailWorld world({server(sink)});
   std::mt19937 random(7);  // NOLINT: the same every time
   const std::uint64_t total = 60;
   constexpr std::uint64_t kHanded = 4;
@@ -434,7 +378,7 @@ TEST_CASE("Killed at any point while it sends, the mailer loses nothing and keep
                                   }
                                 },
                                 [](engine::Severity, const std::string&) {}};
-      Mailer mailer(world.options, world.settings, callbacks);
+      Mailer mailer(world.options, world.settings, world.cycle, callbacks);
       // As the engine: what was not said to be taken is handed over again. A few at a time, so that however quick the
       // machine is, many mailers are killed.
       for (std::uint64_t i = taken + 1; i <= std::min(taken + kHanded, total); ++i) mailer.submit(alert(i));

@@ -445,6 +445,25 @@ TEST_CASE("the rules files are those that were saved last, in their order", "[st
   CHECK(bench.store().load_sources().value().empty());
 }
 
+TEST_CASE("a life that did not record its end has died at its last record", "[store]") {
+  Bench bench(GENERATE(false, true));
+  bench.submit(commit(1, "", RecordKind::RuleFailed));
+  CHECK_FALSE(bench.loaded().died);  // nothing says that a daemon was started
+  auto started = commit(2, "", RecordKind::DaemonStarted);
+  started.records.front().subject = std::numeric_limits<std::uint64_t>::max() - 4;
+  bench.submit(started);
+  CHECK(bench.loaded().died == record(2).when);
+  CHECK(bench.loaded().boot == std::numeric_limits<std::uint64_t>::max() - 4);
+  bench.submit(commit(3));
+  CHECK(bench.loaded().died == record(3).when);
+  bench.submit(commit(4, "", RecordKind::DaemonStopped));
+  bench.submit(commit(5, "", RecordKind::MailSent));
+  CHECK_FALSE(bench.loaded().died);
+  bench.submit(commit(6, "", RecordKind::DaemonStarted));
+  CHECK(bench.loaded().died == record(6).when);
+  CHECK(bench.loaded().boot == record(6).subject);
+}
+
 TEST_CASE("numbers go on where they were, however often the store is opened", "[store]") {
   Bench bench(GENERATE(false, true));
   auto first = commit(41);

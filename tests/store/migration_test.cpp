@@ -312,6 +312,24 @@ TEST_CASE("a job of version 2 is for the service that it bears the name of", "[s
   }
 }
 
+TEST_CASE("whether the last life has ended is known of a state of version 1", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  leave(path);
+  const bool stopped = GENERATE(false, true);
+  {
+    Raw raw(path);
+    raw("UPDATE records SET kind = 'daemon-started' WHERE id = 1");
+    raw("INSERT INTO records SELECT 2, 42, 1795000042000, 'mail-sent', 'info', '', rule, 0, '', '' FROM records");
+    if (stopped)
+      raw("INSERT INTO records SELECT 3, 43, when_ms, 'daemon-stopped', 'info', '', rule, 0, '', '' FROM records "
+          "WHERE id = 1");
+  }
+  const auto state = open(path)->load().value();
+  CHECK(state.died == (stopped ? std::nullopt : std::optional(wall(1'795'000'042'000))));
+  CHECK(state.boot == 0);
+}
+
 TEST_CASE("a state that was brought up to date is written like a new one", "[store]") {
   healer::test::TemporaryDirectory directory;
   leave(in(directory, "old"));

@@ -127,7 +127,8 @@ inline std::string describe(const SavedService& service) {
 
 /// Everything but last_id, which a store may raise.
 inline std::string describe(const SavedState& state) {
-  std::string text = "last " + std::to_string(state.last_sequence) + "\n";
+  std::string text = "last " + std::to_string(state.last_sequence) + " boot " + std::to_string(state.boot) +
+                     (state.died ? " died " + format_iso(*state.died) : "") + "\n";
   std::map<std::string, std::string> services;
   for (const auto& [name, service] : state.services) services[name] = describe(service);
   for (const auto& [name, service] : services) text += "service " + name + ": " + service + "\n";

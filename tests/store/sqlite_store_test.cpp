@@ -229,7 +229,7 @@ TEST_CASE("the history is pruned to its bound, and the numbers go on", "[store]"
   SECTION("of bytes") { options.retention.bytes = 50 * 150; }
   auto store = open(path, {}, options);
   for (engine::Sequence sequence = 1; sequence <= 1000; ++sequence) {
-    auto next = commit(sequence);
+    auto next = commit(sequence, "web", sequence == 1 ? RecordKind::DaemonStarted : RecordKind::RuleFailed);
     next.pending.emplace_back(full_exec(sequence * 2));
     next.ended.emplace_back(sequence * 2);
     store->submit(next);
@@ -249,6 +249,9 @@ TEST_CASE("the history is pruned to its bound, and the numbers go on", "[store]"
   CHECK(raw("SELECT count(*) FROM records") == std::to_string(records.size()));
   CHECK(raw("SELECT value FROM meta WHERE name = 'last_id'") == "2000");
   CHECK(raw("SELECT value FROM meta WHERE name = 'last_sequence'") == "1000");
+  // The life that began so long ago is one all the same.
+  CHECK(store->load().value().died == records.back().when);
+  CHECK(store->load().value().boot == record(1).subject);
 }
 
 TEST_CASE("ids are never issued twice, even where the state file was removed", "[store]") {

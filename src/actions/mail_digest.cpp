@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "actions/mail_digest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "actions/mail_text.hpp"
+#include "util/hash.hpp"
+#include "util/text.hpp"
+
+namespace healer::actions {
+namespace {
+
+constexpr std::size_t kMaxNames = 4;             // of one word, in a subject
+constexpr std::uint32_t kFirstNumber = 500'000;  // in the keys of such mails; people of an alert are fewer
+
+/// The more urgent first. "told" is of mails that an older healer has left.
+constexpr std::array<std::string_view, 6> kWords{"failed", "matched", "changed", "recovered", "handled", "told"};
+
+struct Told {
+  std::vector<MailItem> items;
+  std::uint32_t unlisted = 0;
+
+  [[nodiscard]] std::size_t count() const { return items.size() + unlisted; }
+};
+
+Told told_by(std::span<const Message> mails) {
+  Told told;
+  for (const Message& mail : mails) {
+    told.unlisted += mail.unlisted;
+    told.items.insert(told.items.end(), mail.items.begin(), mail.items.end());
+  }
+  return told;
+}
+
+/// "web, db failed; cache recovered": each service once, by what has happened to it last.
+std::string names_by_word(const std::vector<MailItem>& items) {
+  std::vector<std::string_view> order;
+  std::map<std::string_view, std::string_view> last;
+  for (const MailItem& item : items) {
+    if (!last.contains(item.service)) order.push_back(item.service);
+    last[item.service] = item.word;
+  }
+  std::string text;
+  for (const std::string_view word : kWords) {
+    std::size_t named = 0;
+    std::size_t more = 0;
+    for (const std::string_view service : order) {
+      if (last.at(service) != word) continue;
+      if (named == kMaxNames) {
+        ++more;
+        continue;
+      }
+      if (named++ > 0)
+        text += ", ";
+      else if (!text.empty())
+        text += "; ";
+      text += service;
+    }
+    if (more > 0) text += fmt::format(" and {} more", more);
+    if (named > 0) text += fmt::format(" {}", word);
+  }
+  return text;
+}
+
+std::string lines_of(const Told& told, const MailWorld& world) {
+  const std::size_t listed = std::min(told.items.size(), kMaxLines);
+  std::string text;
+  for (const MailItem& item : std::span(told.items).first(listed))
+    text += fmt::format("  {}  {}: {}\n", format_civil(world.civil(item.when)), item.service, item.event);
+  if (told.count() > listed) text += fmt::format("  and {} more that are not listed here\n", told.count() - listed);
+  return text;
+}
+
+/// The mail around `text`, with the sender of the first of `mails`, whose place it takes.
+Message merge(std::span<const Message> mails, Told told, const std::string& subject, std::string_view text,
+              const MailWorld& world, WallTime now) {
+  const Message& first = mails.front();
+  Message merged;
+  merged.alert = first.alert;
+  merged.number = first.number % kFirstNumber + kFirstNumber;
+  merged.when = first.when;
+  merged.from = first.from;
+  merged.to = first.to;
+  merged.subject = printable(std::string_view(subject).substr(0, kMaxHeader));
+  std::string id = header_of(first.text, "Message-Id");
+  std::erase_if(id, [](char c) { return c == '<' || c == '>'; });
+  merged.text = mail_text({.reply_to = header_of(first.text, "Reply-To"),
+                           .from = header_of(first.text, "From"),
+                           .to = first.to,
+                           .subject = header_text(subject),
+                           .date = header_date(world.civil(now)),
+                           .version = world.version,
+                           .id = fmt::format("{}.{}.{}", now.time_since_epoch().count(), mails.size(), id)},
+                          mail_body(text));
+  const std::size_t count = told.count();
+  if (told.items.size() > kMaxLines) told.items.resize(kMaxLines);
+  merged.items = std::move(told.items);
+  merged.unlisted = static_cast<std::uint32_t>(count - merged.items.size());
+  for (const Message& mail : mails) merged.covers.push_back(key_of(mail));
+  return merged;
+}
+
+std::string span_of(const Told& told, const MailWorld& world) {
+  const auto [first, last] = std::ranges::minmax(told.items, {}, &MailItem::when);
+  return fmt::format("from {} to {}", format_civil(world.civil(first.when)), format_civil(world.civil(last.when)));
+}
+
+}  // namespace
+
+Message compose_digest(std::span<const Message> mails, const MailWorld& world, WallTime now) {
+  Told told = told_by(mails);
+  const std::size_t count = told.count();
+  const std::string subject = fmt::format("healer: {} alerts on {}: {}", count, world.host, names_by_word(told.items));
+  std::string text = fmt::format("{} alerts on {}, {}:\n\n", count, world.host, span_of(told, world));
+  text += lines_of(told, world);
+  std::size_t full = 0;
+  for (const Message& mail : mails) {
+    const std::string body = body_of(mail.text);
+    if (full == kMaxFull || text.size() + body.size() > kMaxFullBytes) {
+      text += fmt::format("\n---- {} more alerts are not told in full here: healerctl history has them ----\n",
+                          mails.size() - full);
+      break;
+    }
+    text += fmt::format("\n---- {} of {}: {} ----\n\n{}", ++full, mails.size(), mail.subject, body);
+  }
+  return merge(mails, std::move(told), subject, text, world, now);
+}
+
+Message compose_held_back(std::span<const Message> mails, const std::optional<engine::MailLimit>& limit,
+                          const MailWorld& world, WallTime now) {
+  Told told = told_by(mails);
+  const std::size_t count = told.count();
+  const std::string subject =
+      fmt::format("healer: {} alerts held back on {}: {}", count, world.host, names_by_word(told.items));
+  const std::string text = fmt::format(
+      "The limit of {} to {} was reached on {}. {} alerts were held back, {}:\n\n{}\n"
+      "Their descriptions are in the history: healerctl history\n",
+      limit ? describe(*limit) : "mails", mails.front().to, world.host, count, span_of(told, world),
+      lines_of(told, world));
+  return merge(mails, std::move(told), subject, text, world, now);
+}
+
+std::string describe(const engine::MailLimit& limit) {
+  return fmt::format("{} {} within {}", limit.mails, limit.mails == 1 ? "mail" : "mails",
+                     format_duration(limit.within));
+}
+
+}  // namespace healer::actions

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Several mails to one person as one: the digest of a cycle, and the word of what a limit held back. Pure.
+//
+// They are for somebody who is woken at night by the subject on a telephone: what has failed comes first in it, by
+// name. Below that, a line for each alert in the order in which they came; in a digest then each alert in full.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "actions/mail.hpp"
+
+namespace healer::actions {
+
+/// Alerts that a digest has in full, and in lines; it says how many there were beyond that.
+inline constexpr std::size_t kMaxFull = 100;
+inline constexpr std::size_t kMaxFullBytes = 192U * 1024;
+inline constexpr std::size_t kMaxLines = 500;
+
+/// All of `mails` in one, by the sender of the first. Requires: at least one, to one person, in order.
+[[nodiscard]] Message compose_digest(std::span<const Message> mails, const MailWorld& world, WallTime now);
+
+/// What was held back by `limit`, where that is still known. Requires: as above.
+[[nodiscard]] Message compose_held_back(std::span<const Message> mails, const std::optional<engine::MailLimit>& limit,
+                                        const MailWorld& world, WallTime now);
+
+/// "20 mails within 1 h".
+[[nodiscard]] std::string describe(const engine::MailLimit& limit);
+
+}  // namespace healer::actions

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Who was mailed when, for `set mail limit`, which mails the limit holds back, and which a server may have taken
+// already: in a file beside the queue, so that a restart neither forgets a limit, nor sends one by one what is to be
+// told in one mail, nor tells in another mail what somebody has got.
+//
+//     sent 1795234764000 admin@example.org
+//     held 42 0 1795234764000              alert, recipient, time: the key of the mail
+//     begun 43 0 1795234765000
+//
+// No clock is read here. Not thread-safe: it lives on the mailer's thread. A line that a crash cut short is passed
+// over.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "actions/mail.hpp"
+#include "engine/graph.hpp"
+#include "runtime/descriptor.hpp"
+#include "util/result.hpp"
+#include "util/time.hpp"
+
+namespace healer::runtime {
+
+class MailLedger {
+ public:
+  /// Reads `path`, or begins it, beside what is in memory already; a mail is held where it still `waits`. Before that,
+  /// and where it fails, all is as it should be but that it does not last.
+  [[nodiscard]] Result<void> open(const std::string& path, const std::function<bool(const actions::MailKey&)>& waits);
+
+  void set_limit(std::optional<engine::MailLimit> limit) { limit_ = limit; }
+
+  /// A server has taken a mail to that address.
+  void sent(const std::string& address, WallTime now);
+  /// When there is room for a mail to that address, after `more` that are sent now; nothing: now.
+  [[nodiscard]] std::optional<WallTime> full_until(const std::string& address, WallTime now, std::size_t more = 0);
+
+  /// The limit holds this mail back.
+  void hold(const actions::MailKey& key);
+  [[nodiscard]] bool held(const actions::MailKey& key) const { return held_.contains(key); }
+  void release(const actions::MailKey& key) { held_.erase(key); }
+
+  /// From now on a server may have taken this mail, whatever is heard of it: it goes as it is, or not at all.
+  void begin(const actions::MailKey& key);
+  [[nodiscard]] bool begun(const actions::MailKey& key) const { return begun_.contains(key); }
+
+  /// The mail is no more.
+  void forget(const actions::MailKey& key) {
+    held_.erase(key);
+    begun_.erase(key);
+  }
+
+ private:
+  [[nodiscard]] Result<void> rewrite();
+  void write(const std::string& line);
+  void read(std::string_view line);
+
+  std::string path_;
+  Descriptor file_;  ///< to append to; none: nothing can be written now
+  std::size_t lines_ = 0;
+  std::size_t most_lines_ = 0;  ///< then the file is written anew, without what is over
+  std::optional<engine::MailLimit> limit_;
+  std::map<std::string, std::deque<WallTime>, std::less<>> sent_;  ///< by address, oldest first; no more than count
+  std::set<actions::MailKey> held_;
+  std::set<actions::MailKey> begun_;
+};
+
+}  // namespace healer::runtime
