@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// The daemon: owner of the loop, the engine and all shells. It hands events to the engine and performs its effects.
+// Private to daemon.cpp (events and effects, reload, the end) and daemon_start.cpp (coming up).
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "actions/environment.hpp"
+#include "background.hpp"
+#include "control/commands.hpp"
+#include "control/counter.hpp"
+#include "control/server.hpp"
+#include "engine/engine.hpp"
+#include "paths.hpp"
+#include "rules_loader.hpp"
+#include "runtime/action_runner.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/inspector.hpp"
+#include "runtime/log_sink.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/mailer.hpp"
+#include "runtime/notify.hpp"
+#include "runtime/pid_file.hpp"
+#include "runtime/process_runner.hpp"
+#include "runtime/ready_socket.hpp"
+#include "runtime/spawner.hpp"
+#include "store/sqlite_store.hpp"
+
+namespace healer {
+
+class Daemon : public engine::EffectSink {
+ public:
+  Daemon(Options options, Paths paths, Background background)
+      : options_(std::move(options)), paths_(std::move(paths)), background_(std::move(background)) {}
+
+  /// Brings everything up, in the order in which one needs the other.
+  Result<void> start(LoadedRules loaded);
+  /// Until SIGTERM, SIGINT or `quit`.
+  void run() {
+    loop_.run();
+    finish();
+  }
+  void failed(const std::string& error) { background_.failed(error); }
+
+  void emit(engine::Effect effect) override { effects_.push_back(std::move(effect)); }
+
+ private:
+  using Answer = std::function<void(bool ok, std::string text)>;
+
+  // events and effects
+  void handle(const engine::Event& event);
+  void perform(engine::effect::StartRun& effect);
+  void perform(engine::effect::CancelRun& effect);
+  void perform(engine::effect::Exec& effect);
+  void perform(engine::effect::EndAction& effect);
+  void perform(engine::effect::Signal& effect);
+  void perform(engine::effect::Adopt& effect);
+  void perform(engine::effect::Alert& effect);
+  void perform(engine::effect::Commit& effect);
+  void perform(engine::effect::Note& effect);
+  void perform(engine::effect::Reply& effect);
+  std::string hear_of_ready();
+  void committed(engine::Sequence up_to);
+  void say(engine::Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
+  void sick(const std::string& reason);
+
+  // life
+  Result<void> lock();
+  void watch_beside_monit(pid_t monit);
+  void reload_acting();
+  Result<LoadedRules> open_state(LoadedRules loaded, std::string& broken);
+  void open_shells(const engine::Settings& settings);
+  Result<void> open_control();
+  Result<void> watch_signals();
+  void use(const engine::Settings& settings);
+  void configure_log(const engine::Settings& settings);
+  [[nodiscard]] Options options() const;
+  void warn_of_restart(const engine::Settings& settings);
+  void reload(Answer answer);
+  void reloaded(RulesCompiler::Outcome outcome);
+  void hang_up();
+  void wake_all();
+  void beat();
+  void stop();
+  void end_if_done();
+  void finish();
+
+  Options options_;
+  Paths paths_;
+  Background background_;
+  runtime::InstanceLocks locks_;
+  runtime::LogSink log_{{}};  // until the settings say where
+  runtime::Loop loop_;
+  runtime::Notifier notify_;
+  std::unique_ptr<store::SqliteStore> store_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<runtime::Spawner> spawner_;
+  std::unique_ptr<runtime::ProcessRunner> runs_;
+  std::unique_ptr<runtime::Inspector> looks_;
+  std::unique_ptr<runtime::ActionRunner> actions_;
+  std::unique_ptr<runtime::ReadySocket> ready_;
+  std::unique_ptr<runtime::Mailer> mailer_;
+  control::Counter counter_;
+  std::unique_ptr<control::Commands> commands_;
+  std::unique_ptr<control::Server> server_;
+  std::unique_ptr<RulesCompiler> compiler_;
+  runtime::Loop::Timer deadline_;
+  std::optional<runtime::Loop::Timer> beat_;
+  runtime::Loop::Timer last_moment_;
+  std::vector<runtime::Loop::SignalWatch> signals_;
+
+  actions::BaseEnvironment base_;
+  std::vector<engine::Effect> effects_;
+  std::deque<Answer> reloads_;       ///< who waits for the reload under way
+  std::deque<Answer> next_reloads_;  ///< who asked meanwhile: another reload follows
+  bool reloading_ = false;
+  bool reload_again_ = false;
+  engine::Sequence submitted_ = 0;
+  std::optional<std::string> sick_;  ///< why the store cannot write now
+  std::string beside_monit_;         ///< the pid file of a monit that runs
+  runtime::Loop::Timer monit_watch_;
+  runtime::LaunchDefaults launch_defaults_ = runtime::LaunchDefaults::capture();
+  engine::Sequence acknowledged_ = 0;
+  bool stopping_ = false;
+  bool runs_ended_ = false;
+  bool ending_ = false;
+};
+
+}  // namespace healer
