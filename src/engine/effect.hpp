@@ -92,12 +92,12 @@ struct Signal {
   int number = 15;
 };
 
-/// An action that an earlier daemon started: watch it if it still runs; answer with ActionEnded, `unseen` where its
-/// status cannot be known.
+/// An action that an earlier daemon started: watch it if it still runs, which ActionStarted tells; answer with
+/// ActionEnded, `unseen` where its status cannot be known.
 struct Adopt {
   ActionId action;
   ServiceId service;
-  bool foreground = false;  ///< as Exec::foreground; answered by ActionStarted too, where it still runs
+  bool foreground = false;  ///< as Exec::foreground
 };
 
 /// Mail these people. The mailer answers with AlertTaken once it has the mail on its own disk (the same AlertId again

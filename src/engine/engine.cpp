@@ -123,6 +123,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (saved.boot != now.boot) state.starts.left_by = {};
   state.pause = saved.pause;
   state.known = saved.known;
+  state.restored = saved.boot == now.boot;
   if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
 
   const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
@@ -260,7 +261,7 @@ void Engine::restore_acts(Turn& turn) {
       earlier->again = std::move(exec);
       continue;
     }
-    add_action(exec, turn.now).started = pending.started;
+    restore_action(pending, turn.now);
     if (pending.started)
       turn.sink.emit(effect::Adopt{exec.action, exec.service});
     else

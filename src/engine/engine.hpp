@@ -96,6 +96,8 @@ struct ServiceState {
   std::optional<Duration> looked;       ///< mono: when `last` was seen
   bool unknown = false;                 ///< the last look had no answer
   bool died = false;                    ///< by the word of the kernel, and not looked at since
+  bool restored = false;                ///< an earlier daemon of this boot knew it, and it was not looked at since
+  std::string start_failure;            ///< why its last start failed; or empty
   std::optional<Duration> settling;     ///< mono: until then its death is not acted on, for others may restart it
   std::optional<Duration> counted_at;   ///< mono: of the last run that counted
   std::optional<Duration> death_count;  ///< mono: of the last run that counted because its process had died
@@ -203,6 +205,7 @@ class Engine {
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   RunningAction& add_action(effect::Exec exec, Instant now);
+  void restore_action(const PendingExec& pending, Instant now);
   RunningAction* running(const effect::Exec& exec);
   [[nodiscard]] const Rule* rule_of(const effect::Exec& exec) const;
   [[nodiscard]] bool overlapping(const effect::Exec& exec) const;
@@ -267,6 +270,9 @@ class Engine {
   [[nodiscard]] bool in_schedule(ServiceId id, Instant now) const;
   [[nodiscard]] bool counted_death(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::optional<Duration> backing_off(ServiceId id, Instant now) const;
+  [[nodiscard]] bool left_alone(ServiceId id, Instant now) const;
+  void settle(ServiceId id, bool failed, Turn& turn);
+  [[nodiscard]] bool newly_missing(ServiceId id, const Observation& seen, Instant now) const;
   [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::string missing_requirement(ServiceId id) const;
   std::optional<Progress> left_out(Job& job, Turn& turn);

@@ -22,8 +22,10 @@ std::string named(const effect::Exec& exec) {
 
 std::string outcome_text(const effect::Exec& exec, const event::ActionEnded& end) {
   const std::string program = named(exec);
-  if (end.unseen) return fmt::format("{} ended while healer was away: its status is not known", program);
   const std::string after = format_duration(end.elapsed);
+  if (end.unseen && end.elapsed > Duration{0})
+    return fmt::format("{} ended after {}: its status is not known, an earlier healer had started it", program, after);
+  if (end.unseen) return fmt::format("{} ended while healer was away: its status is not known", program);
   switch (end.outcome) {
     case Outcome::Exited: return fmt::format("{} exited with status {} after {}", program, end.status, after);
     case Outcome::Signalled: return fmt::format("{} was killed by signal {} after {}", program, end.status, after);
@@ -77,6 +79,13 @@ RunningAction& Engine::add_action(effect::Exec exec, Instant now) {
   actions_of_[exec.cause->service].push_back(id);
   if (exec.job == JobId{}) long_at_.emplace_back(now.mono + kLong, id);  // a started program may be the service itself
   return actions_[id.number()] = {.exec = std::move(exec), .since = now.mono};
+}
+
+/// One that an earlier daemon decided on. It is as old as its cause.
+void Engine::restore_action(const PendingExec& pending, Instant now) {
+  RunningAction& action = add_action(pending.exec, now);
+  action.started = pending.started;
+  action.since -= std::max(now.wall - pending.exec.cause->when, Duration{0});
 }
 
 /// The action that runs already for the same branch of the same rule; null: none.

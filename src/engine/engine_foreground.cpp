@@ -203,9 +203,8 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   state.died = true;
   // An unseen end tells nothing of how long it lived.
   if (!told && (!event.unseen || event.elapsed > Duration{0})) note_end(id, event.elapsed, turn);
-  const bool left_alone = graph_->at(id).activity == ServiceBlock::Activity::Passive || paused(id, turn.now);
   if (state.flight) return ask(id, *state.flight, turn);
-  if (left_alone || state.job || !in_schedule(id, turn.now)) return;
+  if (left_alone(id, turn.now) || state.job || !in_schedule(id, turn.now)) return;
   look_now(id, told ? Reason::Again : Reason::Death, turn);
 }
 
@@ -215,7 +214,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
 void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& turn) {
   const effect::Exec& exec = pending.exec;
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  add_action(exec, turn.now).started = pending.started;
+  restore_action(pending, turn.now);
   const bool wanted = id && graph_->at(*id).foreground() && !services_[id->index()].child;
   if (wanted) services_[id->index()].child = Child{.action = exec.action, .ready = true};
   if (wanted && may_start && !pending.started)

@@ -98,10 +98,9 @@ void Engine::begin_job(Order order, Turn& turn) {
   std::vector<bool> takes_part(services_.size());
   for (const ServiceId id : graph_->order) {
     const ServiceBlock& block = graph_->at(id);
-    const bool left_alone = block.activity == ServiceBlock::Activity::Passive || paused(id, turn.now);
     // What could not be started again is not stopped for the sake of another.
-    takes_part[id.index()] =
-        order.kind == ActionKind::Stop || (services_[id.index()].monitored && !left_alone && block.can_start());
+    takes_part[id.index()] = order.kind == ActionKind::Stop ||
+                             (services_[id.index()].monitored && !left_alone(id, turn.now) && block.can_start());
   }
   std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, takes_part);
   // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
@@ -194,7 +193,10 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
                fmt::format("{} action done", to_string(job.kind)), turn);
   } else {
     const JobStep& failed = job.step();
-    if (failed.kind != StepKind::Stop && !job.cancelled) note_start(failed.service, false, turn.now);
+    if (failed.kind != StepKind::Stop && !job.cancelled) {
+      note_start(failed.service, false, turn.now);
+      services_[failed.service.index()].start_failure = job.failure;
+    }
     if (failed.kind != StepKind::Stop && job.action != ActionId{} && !graph_->at(failed.service).foreground())
       services_[failed.service.index()].starts.left_by = job.action;
     turn.record(RecordKind::JobFailed, Severity::Error, block.name,

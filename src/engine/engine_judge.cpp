@@ -26,6 +26,7 @@ void Engine::on(const event::Observed& event, Turn& turn) {
   }
   const bool counted = state.counted;
   state.flight.reset();
+  if (newly_missing(id, seen, turn.now)) return settle(id, true, turn);
   state.initialising = false;
   take(id, seen, turn);
   ++state.runs;
@@ -48,6 +49,7 @@ void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
     const bool was_up = state.last && process_of(*state.last) != nullptr;
     const bool up = process_of(seen) != nullptr;
     state.died = false;
+    state.restored = false;
     state.looked = turn.now.mono;
     if (!up && !state.job) note_missing(id, was_up, turn);
     if (up && std::exchange(state.starts.left_by, ActionId{}) != ActionId{}) turn.save(id);

@@ -52,15 +52,48 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
     if (job.step().service == id) return look(job, turn);
   }
   turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, fmt::format("process {} has died", event.pid));
-  const bool left_alone = block.activity == ServiceBlock::Activity::Passive || paused(id, turn.now);
-  if (!state.monitored || left_alone || !in_schedule(id, turn.now) || state.job) return;
+  if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
+  if (graph_->settings.settle > Duration{0}) return settle(id, false, turn);
   finish_validate(id, false, turn);
-  // Where an administrator restarts it by hand, the pid file names another one when the dust has settled.
-  const Duration settle = graph_->settings.settle;
-  if (settle == Duration{0}) return look_now(id, Reason::Death, turn);
-  state.settling = turn.now.mono + settle;
+  look_now(id, Reason::Death, turn);
+}
+
+/// Whether its rules start nothing, whatever becomes of it.
+bool Engine::left_alone(ServiceId id, Instant now) const {
+  return graph_->at(id).activity == ServiceBlock::Activity::Passive || paused(id, now);
+}
+
+/// A death is not acted on yet: where an administrator restarts it by hand, the pid file names another process when the
+/// dust has settled. `failed`: it was a look that has found it.
+void Engine::settle(ServiceId id, bool failed, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (failed) {
+    const bool seen = state.last.has_value();
+    const std::int64_t pid = seen ? process_of(*state.last)->pid : state.known ? state.known->pid : 0;
+    turn.record(RecordKind::ProcessDied, Severity::Warning, graph_->at(id).name,
+                fmt::format("{} {}", pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
+                            seen ? "has died" : "is gone: it ended while no healer ran"));
+  }
+  finish_validate(id, failed, turn);
+  state.died = true;
+  state.restored = false;
+  state.settling = turn.now.mono + graph_->settings.settle;
   look_later(id, Reason::Death, *state.settling);
+}
+
+/// Whether this look is the first to hear of the death of a process: where the kernel could not tell of it, or no
+/// healer ran.
+bool Engine::newly_missing(ServiceId id, const Observation& seen, Instant now) const {
+  const ServiceState& state = services_[id.index()];
+  const ServiceBlock& block = graph_->at(id);
+  if (block.kind != ServiceKind::Process || block.foreground() || graph_->settings.settle == Duration{0}) return false;
+  if (seen.outcome == Outcome::TimedOut || process_of(seen) != nullptr) return false;
+  const bool was_up = state.last ? process_of(*state.last) != nullptr
+                                 : state.restored && std::ranges::none_of(rules(id), [](const RuleState& rule) {
+                                     return rule.status == RuleStatus::Failed;
+                                   });
+  return was_up && !state.died && !left_alone(id, now) && in_schedule(id, now);
 }
 
 /// A look has found no process. `was_up`: the look before had found one.
@@ -87,6 +120,7 @@ void Engine::note_start(ServiceId id, bool good, Instant now) {
   StartHistory& starts = services_[id.index()].starts;
   starts.last = now.wall;
   if (good) {
+    services_[id.index()].start_failure.clear();
     starts.not_before.reset();
     return;
   }

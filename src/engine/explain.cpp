@@ -139,6 +139,7 @@ void add_affairs(const Engine& engine, const ServiceBlock& block, const ServiceS
         text +
         fmt::format(": checks and alerts go on, nothing else is done; `healerctl resume {}` ends it.", block.name));
   }
+  if (!state.start_failure.empty()) notes.push_back(fmt::format("Its last start failed: {}.", state.start_failure));
   const StartHistory& starts = state.starts;
   if (starts.not_before && *starts.not_before > now.wall)
     notes.push_back(fmt::format(

@@ -190,7 +190,7 @@ void ActionRunner::adopt(ActionId id, bool foreground) {
   action->id = id;
   action->foreground = foreground;
   actions_.emplace(id.number(), std::move(action));
-  inspect(id, foreground);
+  inspect(id, true);
 }
 
 void ActionRunner::inspect(ActionId id, bool tell_start) {

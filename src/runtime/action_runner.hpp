@@ -62,8 +62,7 @@ class ActionRunner {
 
   /// Starts the program; where the files of this action exist already it is adopted instead.
   void start(ActionRequest request);
-  /// Watches an action that a former daemon started; answered by ActionEnded alone, of a foreground process that still
-  /// runs by ActionStarted too.
+  /// Watches an action that a former daemon started; answered by ActionStarted where it still runs, and by ActionEnded.
   void adopt(engine::ActionId action, bool foreground = false);
   /// Ends the program: SIGTERM to its session now, SIGKILL 2 s later; ActionEnded comes when it has gone. With
   /// `signals` a foreground process gets these, its main process alone, each for its time, and then its session

@@ -110,6 +110,7 @@ exit 4""")
             daemon.launch()
             job, = daemon.ask("jobs")["jobs"]
             self.assertEqual((job["kind"], job["doing"]), ("exec", f"exec {play}"))
+            self.wait_for(lambda: daemon.ask("jobs")["jobs"][0]["pid"] == pid, "its number to be known", limit=5)
             self.more_runs(2)
             self.assertEqual(support.processes.command_line(pid), f"/bin/sh {play}")
         follow = subprocess.Popen([support.BUILD / "healerctl", "--socket", daemon.socket, "jobs", "follow",
@@ -121,6 +122,7 @@ exit 4""")
                          if one["kind"] in ("action-ended", "action-failed")]
         self.wait_for(ended, "the record of its end")
         self.assertEqual([one["output"] for one in ended()], ["begins\nends\n"])
+        self.assertNotIn("while healer was away", ended()[0]["text"])  # it was there
         self.more_runs(2)
         self.assertEqual((daemon.ask("jobs")["jobs"], self.lines("began")), ([], 1))
 

@@ -27,6 +27,19 @@ class Slow(support.Case):
         daemon.stop()
         self.wait_for(lambda: processes.reap() or not processes.descendants(), "the end of all that hung")
 
+    def test_what_hangs_when_healer_is_killed_is_ended_by_the_next_one(self):
+        check = self.script("check", f"echo x >> {self.path('check.runs')}; exec sleep 77777")
+        daemon = self.start(f'check program hangs with path "{check}" with timeout 3 seconds\n  if status = 9 then alert\n')
+        hung = lambda: [pid for pid in processes.descendants() if "77777" in processes.command_line(pid)]  # noqa: E731
+        for _ in range(2):
+            before = self.runs("check")
+            self.wait_for(lambda: self.runs("check") > before, "a run")
+            daemon.kill()
+            daemon.launch()
+        before = self.runs("check")
+        self.wait_for(lambda: self.runs("check") >= before + 2, "two more runs")
+        self.wait_for(lambda: len(hung()) <= 1, "the end of all runs but the last", limit=10)
+
     def test_a_background_child_that_keeps_the_pipe_open_holds_no_result(self):
         check = self.script("check", f"sleep 600 &\necho x >> {self.path('ran')}; exit 3")
         daemon = self.start(f'check program forks with path "{check}"\n  if status = 3 for 3 cycles then alert\n')

@@ -68,6 +68,53 @@ class SupervisionHand(supervised.Case):
         if good < RESTARTS / 4:
             self.skipTest(f"too slow to restart processes by hand within the settle time: {good} of {RESTARTS}")
 
+    def test_a_restart_by_hand_beside_a_restart_of_healer_is_not_raced(self):
+        # As where an upgrade of the system restarts both.
+        services = [self.process(f"node{number}") for number in range(3)]
+        for one, end in zip(services, ("stop", "kill", "kill later"), strict=True):
+            daemon = self.start(self.rules(one), name=one.name + "-healer", cycle="5")
+            self.wait_up(daemon, one)
+            if end == "stop":
+                daemon.stop()
+            elif end == "kill":
+                daemon.kill()
+            begun = time.monotonic()
+            one.kill()
+            if end == "kill later":  # while it waits
+                self.wait_for(lambda: "process-died" in self.kinds(daemon, one.name), "the death")
+                daemon.kill()
+            daemon.launch()
+            one.by_hand()
+            self.wait_for(lambda: one.living(), "the start by hand")
+            if time.monotonic() - begun > JUDGED * SETTLE:
+                self.skipTest("too slow to restart processes by hand within the settle time")
+            self.wait_up(daemon, one)
+            self.more_cycles(daemon, 1)
+            self.assertEqual((one.name, len(one.copies()), self.log().count(f"{one.name} start")), (one.name, 2, 1),
+                             self.told(daemon, one.name))
+        self.alone()
+
+    def test_a_restart_by_hand_of_what_only_polls_see_is_not_raced(self):
+        # More processes than there are descriptors to watch them.
+        services = [self.process(f"node{number}") for number in range(60)]
+        daemon = self.configure(self.rules(*services))
+        daemon.binary = self.script("few", f'exec prlimit --nofile=80:80 {support.BUILD / "healerd"} "$@"')
+        daemon.launch()
+        self.wait_up(daemon, *services)
+        begun = time.monotonic()
+        self.wait_for(lambda: time.monotonic() - begun > 11, "the time after which no death is a quick one")
+        raced = set()
+        for one in services[-20:]:
+            begun = time.monotonic()
+            one.kill()
+            self.wait_for(lambda: time.monotonic() - begun > SETTLE / 2, "half of the settle time")
+            if not one.pid():
+                one.by_hand()
+            self.wait_for(one.pid, "the start by hand")
+            if self.log().count(f"{one.name} start") > 1 and time.monotonic() - begun < JUDGED * SETTLE:
+                raced.add(one.name)
+        self.assertEqual(raced, set())
+
     def place_hand(self, service: supervised.Process) -> None:
         text = HAND
         for word, value in {"live": service.live_script, "pidfile": service.pidfile, "folder": service.folder,

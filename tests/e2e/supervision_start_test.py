@@ -58,6 +58,21 @@ class SupervisionStart(supervised.Case):
         self.wait_up(daemon, *services.values())
         self.alone()
 
+    def test_what_a_start_leaves_without_a_pid_file_is_not_doubled(self):
+        twice = "setsid sh -c 'setsid {live} & exit 0' >/dev/null 2>&1 </dev/null & exit 0"
+        never = self.process("never", within=1, live=":")
+        late = self.process("late", within=1, live="sleep 5; write_pid", start=twice)
+        fails = self.process("fails", within=1, live=":", start=supervised.LAUNCH + "\nsleep 0.2; exit 1")
+        services = (never, late, fails)
+        daemon = self.start(self.rules(*services))
+        for one in services:
+            self.wait_for(lambda: self.why(daemon, one), f"{one.name} to fail")
+        self.wait_for(lambda: late.pid() and self.seen_pid(daemon, "late") == late.pid(), "the late one",
+                      detail=lambda: str(self.told(daemon, "late")))
+        self.more_cycles(daemon, 3)
+        self.assertEqual([len(one.copies()) for one in services], [1, 1, 1])
+        self.alone()
+
 
 if __name__ == "__main__":
     support.main()

@@ -410,3 +410,31 @@ TEST_CASE("what a failed restart has left down is known at once, and says what i
   world.run(seconds{3});
   CHECK(world.is_up("app"));
 }
+
+TEST_CASE("a death that only a look finds is settled, too: another hand may be at it") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.start();
+  world.run(seconds{12});
+  REQUIRE(world.programs.size() == 1);
+  const bool restarts = GENERATE(true, false);
+  world.deaf = true;
+  SECTION("the kernel could not tell of it") {
+    world.die("web");
+    for (int i = 0; i < 60 && world.count(RecordKind::ProcessDied) == 0; ++i) world.run(milliseconds{100});
+    CHECK(world.count(RecordKind::RuleFailed) == 1);  // before its first start
+    if (restarts) world.bring_up("web");
+    world.run(milliseconds{1100});
+    CHECK(world.programs.size() == (restarts ? 1 : 2));
+    CHECK(world.count(RecordKind::RuleFailed) == (restarts ? 1 : 2));
+  }
+  SECTION("no healer ran") {
+    world.die("web");
+    world.crash(milliseconds{100});
+    world.run(milliseconds{10});
+    CHECK(world.programs.size() == 1);
+    CHECK(world.count(RecordKind::ProcessDied) == 1);
+    if (restarts) world.bring_up("web");
+    world.run(milliseconds{1100});
+    CHECK(world.programs.size() == (restarts ? 1 : 2));
+  }
+}
