@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Digests and limits: several mails to one person that become one. The wall clock is the test's.
 #include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <map>
-#include <random>
 
 #include <spdlog/fmt/fmt.h>
 #include <catch2/catch.hpp>
@@ -172,42 +169,12 @@ TEST_CASE("Killed at any point, the mailer tells of each alert in one mail, and 
   world.options.wall = {};
   world.cycle = milliseconds{15};
   world.settings.limit = GENERATE(std::optional<engine::MailLimit>{}, engine::MailLimit{2, milliseconds{60}});
-  std::mt19937 random(11);  // NOLINT: the same every time
-  const std::uint64_t total = 60;
-  constexpr std::uint64_t kHanded = 6;
-  std::uint64_t taken = 0;
-  int kills = 0;
-  while (taken < total && kills < 200) {
-    int ends[2];
-    REQUIRE(pipe(ends) == 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      close(ends[0]);
-      MailerCallbacks callbacks{[&](const engine::Event& event) {
-                                  if (const auto* it = std::get_if<engine::event::AlertTaken>(&event)) {
-                                    const std::uint64_t word = it->alert.number();
-                                    if (write(ends[1], &word, sizeof word) < 0) _exit(1);
-                                  }
-                                },
-                                [](engine::Severity, const std::string&) {}};
-      Mailer mailer(world.options, world.settings, world.cycle, callbacks);
-      for (std::uint64_t i = taken + 1; i <= std::min(taken + kHanded, total); ++i) mailer.submit(digest(i));
-      for (;;) pause();
-    }
-    close(ends[1]);
-    std::uint64_t word = 0;
-    const std::uint64_t until = random() % (kHanded + 1);
-    for (std::uint64_t i = 0; i < until && taken < total && read(ends[0], &word, sizeof word) == sizeof word; ++i)
-      taken = std::max(taken, word);
-    usleep(static_cast<useconds_t>(random() % 40'000));
-    kill(child, SIGKILL);
-    ++kills;
-    while (read(ends[0], &word, sizeof word) == sizeof word) taken = std::max(taken, word);
-    close(ends[0]);
-    waitpid(child, nullptr, 0);
-  }
+  KilledMailers killed{.handed = 6, .longest = 40'000};
+  killed.run(
+      world, [](std::uint64_t i) { return digest(i); }, 11);
+  const std::uint64_t total = killed.total;
   const auto mailer = world.start();
-  for (std::uint64_t i = taken + 1; i <= total; ++i) mailer->submit(digest(i));
+  for (std::uint64_t i = killed.taken + 1; i <= total; ++i) mailer->submit(digest(i));
   mailer->submit(digest(total + 1));
   const auto last = [&] {
     return std::ranges::any_of(sink.mails(), [](const std::string& mail) { return contains(mail, "service-61"); });
@@ -228,7 +195,7 @@ TEST_CASE("Killed at any point, the mailer tells of each alert in one mail, and 
     }
   }
   for (std::uint64_t i = 1; i <= total; ++i) CHECK(told[i] == 1);
-  CHECK(kills > 5);
+  CHECK(killed.kills > 5);
 }
 
 TEST_CASE("Where the disk cannot be written, a digest goes from memory, and its alerts are safe when it has gone") {

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <mutex>
-#include <random>
 
 #include <catch2/catch.hpp>
 
@@ -360,44 +356,12 @@ TEST_CASE("Where the disk cannot be written, mails are sent from memory and not 
 TEST_CASE("Killed at any point while it sends, the mailer loses nothing and keeps the order") {
   test::SmtpSink sink;
   MailWorld world({server(sink)});
-  std::mt19937 random(7);  // NOLINT: the same every time
-  const std::uint64_t total = 60;
-  constexpr std::uint64_t kHanded = 4;
-  int kills = 0;
-  std::uint64_t taken = 0;
-  while (taken < total && kills < 200) {
-    int ends[2];
-    REQUIRE(pipe(ends) == 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      close(ends[0]);
-      MailerCallbacks callbacks{[&](const engine::Event& event) {
-                                  if (const auto* it = std::get_if<engine::event::AlertTaken>(&event)) {
-                                    const std::uint64_t word = it->alert.number();
-                                    if (write(ends[1], &word, sizeof word) < 0) _exit(1);
-                                  }
-                                },
-                                [](engine::Severity, const std::string&) {}};
-      Mailer mailer(world.options, world.settings, world.cycle, callbacks);
-      // As the engine: what was not said to be taken is handed over again. A few at a time, so that however quick the
-      // machine is, many mailers are killed.
-      for (std::uint64_t i = taken + 1; i <= std::min(taken + kHanded, total); ++i) mailer.submit(alert(i));
-      for (;;) pause();
-    }
-    close(ends[1]);
-    std::uint64_t word = 0;
-    const std::uint64_t until = random() % (kHanded + 1);
-    for (std::uint64_t i = 0; i < until && taken < total && read(ends[0], &word, sizeof word) == sizeof word; ++i)
-      taken = std::max(taken, word);
-    usleep(static_cast<useconds_t>(random() % 8'000));
-    kill(child, SIGKILL);
-    ++kills;
-    while (read(ends[0], &word, sizeof word) == sizeof word) taken = std::max(taken, word);
-    close(ends[0]);
-    waitpid(child, nullptr, 0);
-  }
+  KilledMailers killed;
+  killed.run(
+      world, [](std::uint64_t i) { return alert(i); }, 7);
+  const std::uint64_t total = killed.total;
   const auto mailer = world.start();
-  for (std::uint64_t i = taken + 1; i <= total; ++i) mailer->submit(alert(i));
+  for (std::uint64_t i = killed.taken + 1; i <= total; ++i) mailer->submit(alert(i));
   mailer->submit(alert(total + 1));
   CHECK(test::eventually([&] { return contains(world.heard.everything(), "service-61"); }));
   const std::vector<int> all = received(sink);
@@ -407,6 +371,6 @@ TEST_CASE("Killed at any point while it sends, the mailer loses nothing and keep
   std::vector<int> wanted;
   for (int i = 1; i <= static_cast<int>(total) + 1; ++i) wanted.push_back(i);
   CHECK(once == wanted);
-  CHECK(static_cast<int>(all.size() - once.size()) <= kills);
-  CHECK(kills > 5);
+  CHECK(static_cast<int>(all.size() - once.size()) <= killed.kills);
+  CHECK(killed.kills > 5);
 }

@@ -2,9 +2,15 @@
 // A mailer with a disk of its own, and what it says.
 #pragma once
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,6 +100,55 @@ struct MailWorld {
   explicit MailWorld(std::vector<engine::MailServer> servers) { settings.servers = std::move(servers); }
   std::unique_ptr<runtime::Mailer> start() {
     return std::make_unique<runtime::Mailer>(options, settings, cycle, heard.callbacks());
+  }
+};
+
+/// Mailers that are killed at random moments, one after the other.
+struct KilledMailers {
+  std::uint64_t total = 60;  ///< alerts
+  std::uint64_t handed = 4;  ///< to one mailer: a few, so that however quick the machine is, many are killed
+  unsigned longest = 8'000;  ///< microseconds that one lives after it has taken some
+  std::uint64_t taken = 0;   ///< the last alert that is on their disk
+  int kills = 0;
+
+  /// Hands over the alerts that `make` makes of 1, 2, ..., as the engine does: what was not said to be taken again.
+  void run(const MailWorld& world, const std::function<engine::effect::Alert(std::uint64_t)>& make, unsigned seed) {
+    std::mt19937 random(seed);
+    while (taken < total && kills < 200) {
+      int ends[2];
+      if (pipe(ends) != 0) return;
+      const pid_t child = fork();
+      if (child == 0) {
+        close(ends[0]);
+        tell_and_wait(world, make, ends[1]);
+      }
+      close(ends[1]);
+      std::uint64_t word = 0;
+      const std::uint64_t until = random() % (handed + 1);
+      for (std::uint64_t i = 0; i < until && taken < total && read(ends[0], &word, sizeof word) == sizeof word; ++i)
+        taken = std::max(taken, word);
+      usleep(static_cast<useconds_t>(random() % longest));
+      kill(child, SIGKILL);
+      ++kills;
+      while (read(ends[0], &word, sizeof word) == sizeof word) taken = std::max(taken, word);
+      close(ends[0]);
+      waitpid(child, nullptr, 0);
+    }
+  }
+
+ private:
+  [[noreturn]] void tell_and_wait(const MailWorld& world,
+                                  const std::function<engine::effect::Alert(std::uint64_t)>& make, int end) const {
+    runtime::MailerCallbacks callbacks{[end](const engine::Event& event) {
+                                         const auto* it = std::get_if<engine::event::AlertTaken>(&event);
+                                         if (it == nullptr) return;
+                                         const std::uint64_t word = it->alert.number();
+                                         if (write(end, &word, sizeof word) < 0) _exit(1);
+                                       },
+                                       [](engine::Severity, const std::string&) {}};
+    runtime::Mailer mailer(world.options, world.settings, world.cycle, callbacks);
+    for (std::uint64_t i = taken + 1; i <= std::min(taken + handed, total); ++i) mailer.submit(make(i));
+    for (;;) pause();
   }
 };
 
