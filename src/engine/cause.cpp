@@ -198,8 +198,8 @@ class Account {
 
   std::string operator()(const RestartsTest& /*test*/) const {
     if (!failed_) return "process is running after previous restart timeout (manually recovered?)";
-    return fmt::format("service restarted {} times within {} cycle{} - {}", rule_.tolerance.count,
-                       rule_.tolerance.window, rule_.tolerance.window == 1 ? "" : "s", to_string(rule_.action.kind));
+    return fmt::format("service restarted {} times within {} cycles(s) - {}", rule_.tolerance.count,
+                       rule_.tolerance.window, to_string(rule_.action.kind));
   }
 
  private:
@@ -263,8 +263,7 @@ std::string describe_not_done(std::string_view verb, const Command& command, Out
   } else {
     reason = fmt::format("{}: {}{}", program, timed_out ? "Program timed out -- " : "", reason);
   }
-  if (timed_out) return fmt::format("failed to {} -- {}", verb, reason);  // it has no status: Monit tells of -1
-  return fmt::format("failed to {} (exit status {}) -- {}", verb, status, reason);
+  return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
 }
 
 std::string describe_end(const event::ActionEnded& end) {

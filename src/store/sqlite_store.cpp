@@ -218,12 +218,13 @@ void SqliteStore::Writer::write_loop() {
       // What was kept before the disk worked again is written by this batch or the next.
       const bool well = sick_ && (recovering || queue_.empty());
       recovering = sick_ && !well;
+      // Together: the watchdog must not find the one without the other, for nobody would mend what it says then.
       stalled_ = false;
+      waiting_since_.reset();
       lock.unlock();
       if (well) become_well();
       lock.lock();
       writing_.reset();
-      waiting_since_.reset();
       if (!queue_.empty()) waiting_since_ = Clock::now();
     } else {
       become_sick(written.error().what);

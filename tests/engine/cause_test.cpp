@@ -292,7 +292,7 @@ TEST_CASE("Too many restarts are described as Monit describes them") {
   Word word(RestartsTest{});
   word.rule.tolerance = {.count = 3, .window = 5};
   word.rule.action.kind = ActionKind::Unmonitor;
-  CHECK(word.failed() == "service restarted 3 times within 5 cycles - unmonitor");
+  CHECK(word.failed() == "service restarted 3 times within 5 cycles(s) - unmonitor");
   CHECK(word.recovered() == "process is running after previous restart timeout (manually recovered?)");
 }
 
@@ -346,9 +346,9 @@ TEST_CASE("A program that does not start or stop a service is described as Monit
   CHECK(describe_not_done("restart", command, Outcome::Signalled, 9, "killing\n") ==
         "failed to restart (exit status 9) -- '/bin/sh -c echo out; exit 3': killing");
   CHECK(describe_not_done("start", command, Outcome::TimedOut, 9, "waiting\n") ==
-        "failed to start -- '/bin/sh -c echo out; exit 3': Program timed out -- waiting");
+        "failed to start (exit status -1) -- '/bin/sh -c echo out; exit 3': Program timed out -- waiting");
   CHECK(describe_not_done("stop", command, Outcome::TimedOut, 9, "") ==
-        "failed to stop -- Program '/bin/sh -c echo out; exit 3' timed out after 2 s");
+        "failed to stop (exit status -1) -- Program '/bin/sh -c echo out; exit 3' timed out after 2 s");
 }
 
 TEST_CASE("A person's commands are described as Monit describes them") {

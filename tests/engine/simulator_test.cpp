@@ -266,10 +266,10 @@ TEST_CASE("a restart limit ends the restarts", "[engine][simulator]") {
                                  "at 45 s web dies\nat 75 s web dies\nat 105 s web dies\nat 135 s web dies\n"
                                  "run for 4 minutes");
   CHECK(programs(timeline) == "00:00:46.000 /start web\n00:01:16.000 /start web\n00:01:46.000 /start web\n");
-  CHECK(
-      story(timeline).ends_with("00:02:16.000 web rule-failed process is not running\n"
-                                "00:02:16.000 web rule-failed service restarted 3 times within 5 cycles - unmonitor\n"
-                                "00:02:16.000 web unmonitored unmonitored by rule\n"));
+  CHECK(story(timeline).ends_with(
+      "00:02:16.000 web rule-failed process is not running\n"
+      "00:02:16.000 web rule-failed service restarted 3 times within 5 cycles(s) - unmonitor\n"
+      "00:02:16.000 web unmonitored unmonitored by rule\n"));
 }
 
 TEST_CASE("what is measured is told run by run, not look by look", "[engine][simulator]") {
@@ -369,9 +369,9 @@ TEST_CASE("a program that hangs is ended when its time is over", "[engine][simul
         "00:00:10.000 web job-started stop by the script: stop web\n"
         "00:00:10.000 web exec /stop web\n"
         "00:00:10.000 web action-started program /stop started\n"
-        "00:00:40.000 web job-failed stop failed: failed to stop -- Program '/stop web' timed out "
+        "00:00:40.000 web job-failed stop failed: failed to stop (exit status -1) -- Program '/stop web' timed out "
         "after 30 s\n"
-        "00:00:40.000 reply web: failed to stop -- Program '/stop web' timed out after 30 s\n"
+        "00:00:40.000 reply web: failed to stop (exit status -1) -- Program '/stop web' timed out after 30 s\n"
         "00:00:40.000 web action-failed program /stop was killed by signal 15 after 30 s\n");
   // A rule's own program without a timeout is not ended; with one it is.
   const std::string script = "web: 1*4\nexec /bin/heal never ends\nrun for 2 minutes";
