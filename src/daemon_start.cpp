@@ -171,8 +171,14 @@ Result<void> Daemon::start(LoadedRules loaded) {
 
 void Daemon::open_shells(const Settings& settings) {
   spawner_ = std::make_unique<runtime::Spawner>(loop_, runtime::Spawner::Options{.defaults = launch_defaults_});
-  runs_ = std::make_unique<runtime::ProcessRunner>(loop_, *spawner_, runtime::ProcessRunner::Options{},
-                                                   [this](event::Observed seen) { handle(std::move(seen)); });
+  const auto stray = [this](const std::string& service, pid_t pid) {
+    log_.write(Severity::Info, runtime::now().wall, service,
+               fmt::format("a check program that the healer before has left is ended (pid {})", pid));
+  };
+  runs_ = std::make_unique<runtime::ProcessRunner>(
+      loop_, *spawner_,
+      runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_file.identity()), .stray = stray},
+      [this](event::Observed seen) { handle(std::move(seen)); });
   looks_ = std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{},
                                                 [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(loop_, *spawner_,

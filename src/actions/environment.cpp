@@ -79,4 +79,6 @@ std::vector<std::string> action_environment(const BaseEnvironment& base, const e
 
 std::string action_mark(engine::ActionId action) { return fmt::format("HEALER_ACTION={}", action.number()); }
 
+std::string check_mark(std::string_view state) { return fmt::format("HEALER_CHECK={}:", state); }
+
 }  // namespace healer::actions

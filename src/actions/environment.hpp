@@ -49,6 +49,10 @@ struct BaseEnvironment {
 /// write over their environment.
 [[nodiscard]] std::string action_mark(engine::ActionId action);
 
+/// The variable HEALER_CHECK of check programs, which their own number follows: by it the next daemon with this `state`
+/// knows those that are left (runtime/strays).
+[[nodiscard]] std::string check_mark(std::string_view state);
+
 inline constexpr std::size_t kMaxDescription = 64 * 1024;
 
 }  // namespace healer::actions

@@ -36,6 +36,7 @@ constexpr std::size_t kStackSize = 64 * 1024;
 constexpr std::size_t kGuardSize = 64 * 1024;
 constexpr int kLastSignal = 64;
 constexpr std::size_t kProofSize = 1024;
+constexpr std::size_t kMostDigits = 10;
 
 enum class Step : int { None, Session, Limits, Groups, Group, User, Directory, Descriptors, Execute };
 
@@ -43,6 +44,7 @@ enum class Step : int { None, Session, Limits, Groups, Group, User, Directory, D
 struct ChildPlan {
   char* const* arguments;
   char* const* environment;
+  char* number;  // null, or a place for kMostDigits and a NUL in the environment
   const std::pair<int, rlimit>* limits;
   std::size_t limit_count;
   bool reset_oom_score;
@@ -107,6 +109,14 @@ HEALER_CHILD_CODE void write_proof(const ChildPlan* plan) {
   ::syscall(SYS_close, file);
 }
 
+HEALER_CHILD_CODE void write_number(char* place) {
+  long number = ::syscall(SYS_getpid);
+  int digits = 1;
+  for (long rest = number; rest >= 10; rest /= 10) ++digits;
+  place[digits] = '\0';
+  for (; digits > 0; number /= 10) place[--digits] = static_cast<char>('0' + number % 10);
+}
+
 HEALER_CHILD_CODE void close_from_three() {
   if (::syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
   for (int number = 3; number < 65536; ++number) ::syscall(SYS_close, number);  // kernel before 5.9
@@ -120,6 +130,7 @@ HEALER_CHILD_CODE int child_main(void* argument) {
   ::syscall(SYS_umask, 022);
   if (plan->reset_oom_score) write_text("/proc/self/oom_score_adj", "0", 1);
   if (plan->proof >= 0) write_proof(plan);
+  if (plan->number != nullptr) write_number(plan->number);
   for (std::size_t i = 0; i < plan->limit_count; ++i) {
     if (::syscall(SYS_prlimit64, 0, plan->limits[i].first, &plan->limits[i].second, nullptr) < 0) {
       return give_up(plan, Step::Limits);
@@ -208,6 +219,9 @@ Launcher::~Launcher() { ::munmap(stack_, kGuardSize + kStackSize); }
 
 Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   if (launch.arguments.empty()) return Error{EINVAL, "no program to start"};
+  // First, where whoever looks for it finds it however long the rest is.
+  const std::size_t mark = launch.mark.size();
+  if (mark > 0) launch.environment.insert(launch.environment.begin(), launch.mark + std::string(kMostDigits, '0'));
   const std::vector<char*> arguments = pointers(launch.arguments);
   const std::vector<char*> environment = pointers(launch.environment);
   // Only what differs is worth a system call.
@@ -223,6 +237,7 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   ChildPlan plan{};
   plan.arguments = arguments.data();
   plan.environment = environment.data();
+  plan.number = mark > 0 ? environment.front() + mark : nullptr;
   plan.limits = limits.data();
   plan.limit_count = limits.size();
   plan.reset_oom_score = defaults_.reset_oom_score;

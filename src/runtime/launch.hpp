@@ -23,6 +23,7 @@ namespace healer::runtime {
 struct Launch {
   std::vector<std::string> arguments;    ///< the program's path first
   std::vector<std::string> environment;  ///< NAME=value, complete
+  std::string mark;                      ///< "NAME=text": one more variable, the text followed by the program's number
   std::optional<std::uint32_t> uid;
   std::optional<std::uint32_t>
       gid;            ///< with uid or gid set, the supplementary groups are this group alone, as in Monit

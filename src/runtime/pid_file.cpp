@@ -61,6 +61,7 @@ Result<LockFile> LockFile::take(const std::string& path, mode_t mode, const std:
     }
     LockFile taken;
     taken.path_ = path;
+    taken.identity_ = fmt::format("{:x}-{:x}", facts.st_dev, facts.st_ino);
     taken.file_ = std::move(file);
     return taken;
   }
@@ -70,6 +71,7 @@ Result<LockFile> LockFile::take(const std::string& path, mode_t mode, const std:
 LockFile& LockFile::operator=(LockFile&& other) noexcept {
   LockFile old(std::move(other));
   std::swap(path_, old.path_);
+  std::swap(identity_, old.identity_);
   std::swap(file_, old.file_);
   return *this;
 }

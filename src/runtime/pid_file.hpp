@@ -28,9 +28,12 @@ class LockFile {
   ~LockFile();
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// The file itself, whatever its name, as a word: no other lock on this machine has it while this one is held.
+  [[nodiscard]] const std::string& identity() const { return identity_; }
 
  private:
   std::string path_;
+  std::string identity_;
   Descriptor file_;
 };
 

@@ -70,12 +70,25 @@ struct ProcessRunner::Run {
 ProcessRunner::ProcessRunner(Loop& loop, Spawner& spawner, Options options, Sink sink)
     : loop_(loop),
       spawner_(spawner),
-      options_(options),
+      options_(std::move(options)),
       sink_(std::move(sink)),
       buffer_(kBufferSize),
       retry_(loop.timer([this] { pump(); })),
-      matcher_(loop, options.matcher) {
+      matcher_(loop, options_.matcher) {
   options_.most_running = std::max<std::size_t>(1, std::min(options_.most_running, descriptor_places()));
+  if (options_.mark.empty()) return;
+  searching_ = true;
+  Strays::Callbacks callbacks;
+  callbacks.found = [this](const std::string& service, pid_t pid) {
+    ++former_[service].left;
+    if (options_.stray) options_.stray(service, pid);
+  };
+  callbacks.gone = [this](const std::string& service) { former_gone(service); };
+  callbacks.searched = [this] {
+    searching_ = false;
+    pump();
+  };
+  strays_.emplace(loop, spawner.sweeper(), options_.mark, std::move(callbacks));
 }
 
 ProcessRunner::~ProcessRunner() = default;
@@ -96,7 +109,7 @@ void ProcessRunner::queue(Run& run) {
 }
 
 void ProcessRunner::pump() {
-  if (std::exchange(pumping_, true)) return;
+  if (searching_ || std::exchange(pumping_, true)) return;
   while (!queue_.empty() && running_ < options_.most_running) {
     const auto found = runs_.find(queue_.front());
     if (found == runs_.end()) {  // cancelled meanwhile
@@ -104,7 +117,12 @@ void ProcessRunner::pump() {
       continue;
     }
     queue_.pop_front();
-    if (!begin(*found->second)) break;
+    const auto former = former_.find(found->second->request.block->name);
+    if (former != former_.end()) {
+      former->second.waits.push_back(found->first);
+    } else if (!begin(*found->second)) {
+      break;
+    }
   }
   pumping_ = false;
 }
@@ -128,6 +146,7 @@ bool ProcessRunner::begin(Run& run) {
   Launch launch;
   launch.arguments = command.arguments;
   launch.environment = run.request.environment;
+  launch.mark = options_.mark;
   launch.uid = command.identity.uid;
   launch.gid = command.identity.gid;
   launch.output = std::move(output->write);
@@ -298,7 +317,18 @@ void ProcessRunner::remove(Run& run) {
   } else if (first) {
     queue_.push_back(line.front());
   }
-  if (runs_.empty() && stopped_) loop_.post(std::exchange(stopped_, nullptr));
+  end_if_stopped();
+  pump();
+}
+
+/// With the last program of a service that the former daemon has left: who has waited for that is next.
+void ProcessRunner::former_gone(const std::string& service) {
+  const auto former = former_.find(service);
+  if (--former->second.left > 0) return;
+  const std::vector<std::uint64_t> waits = std::move(former->second.waits);
+  former_.erase(former);
+  queue_.insert(queue_.end(), waits.begin(), waits.end());
+  end_if_stopped();
   pump();
 }
 
@@ -307,11 +337,12 @@ void ProcessRunner::stop(std::function<void()> done) {
   for (const auto& [id, run] : runs_) ids.push_back(id);
   for (const std::uint64_t id : ids) cancel(engine::RunId(id));
   matching_.clear();
-  if (runs_.empty()) {
-    loop_.post(std::move(done));
-  } else {
-    stopped_ = std::move(done);
-  }
+  stopped_ = std::move(done);
+  end_if_stopped();
+}
+
+void ProcessRunner::end_if_stopped() {
+  if (stopped_ && runs_.empty() && former_.empty()) loop_.post(std::exchange(stopped_, nullptr));
 }
 
 }  // namespace healer::runtime

@@ -11,6 +11,10 @@
 // of its former run is gone (it waits here; its own timeout counts from its true start). A cancelled run ends the same
 // way, with nothing delivered.
 //
+// What a former daemon has left is ended first (runtime/strays): no run begins until it is known which services have
+// something left, and no run of such a service until that is gone. The search takes some milliseconds, and is waited
+// for no longer than Strays::kPatience.
+//
 // Runs beyond `most_running`, or for which there are no descriptors or processes to be had, wait in order; one that the
 // machine has refused for `resource_patience` is reported as NotStarted with the reason.
 #pragma once
@@ -20,6 +24,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -31,6 +36,7 @@
 #include "runtime/loop.hpp"
 #include "runtime/matcher.hpp"
 #include "runtime/spawner.hpp"
+#include "runtime/strays.hpp"
 
 namespace healer::runtime {
 
@@ -47,6 +53,9 @@ class ProcessRunner {
     std::size_t most_running = 512;  ///< lowered to what RLIMIT_NOFILE has room for
     Duration resource_patience{30'000};
     Matcher::Options matcher{};
+    std::string mark{};  ///< that programs bear, before their number (actions/environment); empty: none
+    /// Told of each program that a former daemon has left.
+    std::function<void(const std::string& service, pid_t pid)> stray{};
   };
   using Sink = std::function<void(engine::event::Observed)>;
 
@@ -60,7 +69,8 @@ class ProcessRunner {
   void start(RunRequest request);
   /// Ends a run without a result. Unknown runs are ignored.
   void cancel(engine::RunId run);
-  /// Cancels all runs; `done` is called when no process of theirs is left. Nothing may be started any more.
+  /// Cancels all runs; `done` is called when no process of theirs is left, nor of the former daemon's. Nothing may be
+  /// started any more.
   void stop(std::function<void()> done);
 
   /// Runs whose program is being started, runs, or is being ended.
@@ -71,6 +81,10 @@ class ProcessRunner {
  private:
   struct Run;
   struct Capture;
+  struct Former {
+    unsigned left = 0;                 ///< programs that are being ended
+    std::vector<std::uint64_t> waits;  ///< runs
+  };
 
   void queue(Run& run);
   void pump();
@@ -83,6 +97,8 @@ class ProcessRunner {
   void deliver(Run& run, engine::Observation observation);
   void matched(engine::event::Observed observed, Result<std::uint64_t> bits);
   void remove(Run& run);
+  void former_gone(const std::string& service);
+  void end_if_stopped();
   [[nodiscard]] static std::string output_of(const Run& run);
 
   Loop& loop_;
@@ -98,8 +114,11 @@ class ProcessRunner {
   std::vector<char> buffer_;
   Loop::Timer retry_;
   std::function<void()> stopped_;
+  std::unordered_map<std::string, Former> former_;  ///< by the name of the service
+  bool searching_ = false;                          ///< for what a former daemon has left
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   Matcher matcher_;
+  std::optional<Strays> strays_;
 };
 
 }  // namespace healer::runtime

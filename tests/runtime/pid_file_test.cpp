@@ -33,6 +33,32 @@ TEST_CASE("a lock file holds our number, strictly moded, and goes with its owner
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
+TEST_CASE("a lock that a dead daemon has left is the same to the next, and no other", "[pid-file]") {
+  test::TemporaryDirectory directory;
+  const std::string path = (directory.path() / "state.lock").string();
+  const std::string other = (directory.path() / "other.lock").string();
+  write_with_mode(path, "99999999\n", 0600);
+  std::filesystem::create_hard_link(path, directory.path() / "kept");  // as when killed: the file itself stays
+  std::string former;
+  {
+    auto lock = LockFile::take(path, 0600, "the state file");
+    REQUIRE(lock);
+    former = lock->identity();
+  }
+  std::filesystem::rename(directory.path() / "kept", path);
+  LockFile moved;
+  {
+    auto lock = LockFile::take(path, 0600, "the state file");
+    REQUIRE(lock);
+    moved = std::move(*lock);
+  }
+  CHECK(moved.identity() == former);
+  CHECK_FALSE(former.empty());
+  const auto another = LockFile::take(other, 0600, "the state file");
+  REQUIRE(another);
+  CHECK(another->identity() != former);
+}
+
 TEST_CASE("a second daemon is told which file is held, and by whom", "[pid-file]") {
   test::TemporaryDirectory directory;
   const std::string base = directory.path().string();

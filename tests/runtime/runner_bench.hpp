@@ -18,7 +18,7 @@ namespace healer::test {
 struct RunnerBench {
   explicit RunnerBench(runtime::ProcessRunner::Options options = {}, runtime::Spawner::Options spawner_options = {})
       : spawner(loop, std::move(spawner_options)),
-        runner(loop, spawner, options, [this](engine::event::Observed observed) {
+        runner(loop, spawner, std::move(options), [this](engine::event::Observed observed) {
           arrived[observed.run.number()] = runtime::mono_now();
           seen.emplace(observed.run.number(), observed);
         }) {}
@@ -27,6 +27,7 @@ struct RunnerBench {
   std::uint64_t start(std::vector<std::string> arguments, Duration timeout = Duration{0}, std::uint32_t service = 0,
                       std::vector<std::string> patterns = {}) {
     auto block = std::make_shared<engine::ServiceBlock>();
+    block->name = name;
     block->program.command.arguments = std::move(arguments);
     block->program.command.timeout = timeout;
     block->program.command.identity = identity;
@@ -56,6 +57,7 @@ struct RunnerBench {
   runtime::ProcessRunner runner;
   std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   engine::Identity identity;
+  std::string name;
   std::uint32_t limit = 512;
   std::uint64_t last = 0;
 };
