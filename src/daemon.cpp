@@ -58,6 +58,7 @@ void Daemon::perform(effect::Exec& effect) {
                           : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job,
                                                         effect.action),
        .foreground = effect.foreground,
+       .service = effect.foreground ? effect.cause->service : std::string(),
        .repeatable = of_job});
 }
 

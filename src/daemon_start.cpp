@@ -19,6 +19,7 @@
 #include "identity.hpp"
 #include "runtime/action_files.hpp"
 #include "runtime/host.hpp"
+#include "runtime/orphans.hpp"
 
 namespace healer {
 
@@ -38,6 +39,26 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65'536);
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Foreground processes that run still, and that the store does not name since it could not be written when they were
+/// started, become acts of the daemon before all the same; and no number is issued again of which there are files.
+void add_orphans(SavedState& saved, const runtime::ActionFiles& files) {
+  runtime::Orphans orphans = runtime::find_orphans(files, runtime::now());
+  saved.last_id = std::max(saved.last_id, orphans.newest.number());
+  for (runtime::Orphan& orphan : orphans.processes) {
+    const auto named = [&](const PendingExec& pending) { return pending.exec.action == orphan.action; };
+    if (std::ranges::any_of(saved.execs, named)) continue;
+    effect::Exec exec{
+        .action = orphan.action,
+        .job = JobId{orphan.action.number()},  // which nobody knows any more: its number is no other job's
+        .foreground = true};
+    exec.command.arguments = std::move(orphan.command);
+    if (exec.command.arguments.empty()) exec.command.arguments.push_back(orphan.service);
+    exec.cause = std::make_shared<effect::Cause>(
+        effect::Cause{.service = std::move(orphan.service), .action_text = "start", .when = orphan.since});
+    saved.execs.push_back({std::move(exec), true});
+  }
 }
 
 }  // namespace
@@ -147,6 +168,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   const auto graph = make_graph(std::move(*rules->result.rules));
   auto saved = store_->load();
   if (!saved) return saved.error();
+  add_orphans(*saved, runtime::ActionFiles(paths_.action_dir));
 
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), runtime::now());
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });

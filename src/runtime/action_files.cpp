@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,17 +21,60 @@
 namespace healer::runtime {
 namespace {
 
-constexpr std::size_t kMostOfTrace = 4096;
+constexpr std::size_t kMostOfTrace = 64 * 1024;
+constexpr std::size_t kRoom = 1280;               // for the lines of the child and of the end
 constexpr std::size_t kLargestBlock = 64 * 1024;  // of file systems: what is taken out of a file is so many of these
 constexpr std::string_view kCut = "\n[... output left out ...]\n";
 
-void write_all(int file, std::string_view text) {
+/// False, with errno, where not all of it could be written.
+bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t size = ::write(file, text.data(), text.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return;
+    if (size < 0) return false;
     text.remove_prefix(static_cast<std::size_t>(size));
   }
+  return true;
+}
+
+constexpr std::string_view kHex = "0123456789abcdef";
+
+/// One word of printable characters, whatever the text.
+std::string encode(std::string_view text) {
+  std::string word;
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte > ' ' && byte < 0x7f && byte != '%') {
+      word += letter;
+    } else {
+      word += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return word;
+}
+
+std::string decode(std::string_view word) {
+  std::string text;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const std::size_t high = word[i] == '%' && i + 2 < word.size() ? kHex.find(word[i + 1]) : std::string_view::npos;
+    const std::size_t low = high != std::string_view::npos ? kHex.find(word[i + 2]) : std::string_view::npos;
+    if (low == std::string_view::npos) {
+      text += word[i];
+    } else {
+      text += static_cast<char>(high << 4 | low);
+      i += 2;
+    }
+  }
+  return text;
+}
+
+/// Begins ID.pid and takes the room of the lines that follow, which go where the blanks begin.
+bool begin_trace(int file, const ActionFiles::Start& start) {
+  std::string text = fmt::format("boot {}\ndeadline {}\n", start.boot, start.deadline.count());
+  if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
+  ::flock(file, LOCK_EX | LOCK_NB);
+  return write_all(file, text + std::string(kRoom, ' ') + '\n') &&
+         ::lseek(file, static_cast<off_t>(text.size()), SEEK_SET) >= 0;
 }
 
 std::string read_at(int file, std::size_t offset, std::size_t size) {
@@ -60,12 +104,12 @@ std::string ActionFiles::pid_path(engine::ActionId action) const {
   return fmt::format("{}/{}.pid", directory_, action.number());
 }
 
-Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, std::uint64_t boot, Duration deadline,
+Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, const Start& start,
                                                 std::optional<std::uint32_t> uid, bool durable) const {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   Opened opened;
   const std::string path = output_path(action);
-  opened.output = Descriptor(::open(path.c_str(), kFlags | O_EXCL, 0600));
+  opened.output = Descriptor(::open(path.c_str(), kFlags | O_APPEND | O_EXCL, 0600));
   if (!opened.output) return system_error(errno, "cannot make " + path);
   const std::string pid = pid_path(action);
   opened.proof = Descriptor(::open(pid.c_str(), kFlags | O_TRUNC, 0600));
@@ -81,7 +125,14 @@ Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, std::ui
     forget(action);
     return system_error(code, "cannot give away " + path);
   }
-  write_all(opened.proof.get(), fmt::format("boot {}\ndeadline {}\n", boot, deadline.count()));
+  if (!begin_trace(opened.proof.get(), start)) {
+    const int code = errno;
+    if (!start.service.empty()) {
+      forget(action);
+      return system_error(code, "cannot write " + pid);
+    }
+    if (::ftruncate(opened.proof.get(), 0) == 0) ::lseek(opened.proof.get(), 0, SEEK_SET);
+  }
   if (durable && (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0)) {
     const int code = errno;
     forget(action);
@@ -97,20 +148,28 @@ void ActionFiles::forget(engine::ActionId action) const {
 
 Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
   const std::string path = pid_path(action);
-  const auto text = read_head(AT_FDCWD, path.c_str(), kMostOfTrace);
-  if (!text && text.error().code != ENOENT) return text.error();
   Trace trace;
-  std::istringstream file(text ? *text : std::string());
-  for (std::string line; std::getline(file, line);) {
+  const Descriptor lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!lock && errno == ENOENT) return trace;
+  if (!lock) return system_error(errno, "cannot read " + path);
+  // Before the look: what is not there then comes no more.
+  const bool locked = ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const auto text = read_head(AT_FDCWD, path.c_str(), kMostOfTrace);
+  if (!text) return text.error();
+  std::istringstream file(*text);
+  for (std::string line; std::getline(file, line) && !file.eof();) {  // one without its end was cut
     std::istringstream fields(line);
     std::string word;
     fields >> word;
     if (word == "boot") {
-      fields >> trace.boot;
+      fields >> trace.start.boot;
     } else if (word == "deadline") {
       std::int64_t milliseconds_since_boot = 0;
       fields >> milliseconds_since_boot;
-      trace.deadline = Duration{milliseconds_since_boot};
+      trace.start.deadline = Duration{milliseconds_since_boot};
+    } else if (word == "service") {
+      fields >> word;
+      trace.start.service = decode(word);
     } else if (word == "ended") {
       int outcome = 0;
       std::int64_t elapsed = 0;
@@ -126,14 +185,18 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
       trace.start_ticks = stat->start_ticks;
     }
   }
+  trace.starting = locked && trace.pid < 0 && !trace.end;
   return trace;
 }
 
 void ActionFiles::write_end(engine::ActionId action, const End& end, bool durable) const {
-  const Descriptor file(::open(pid_path(action).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor file(::open(pid_path(action).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!file) return;
+  // Over the blanks after the last line, in the place of its end.
+  const std::size_t last = read_at(file.get(), 0, kMostOfTrace).find_last_not_of(" \n");
+  ::lseek(file.get(), last == std::string::npos ? 0 : static_cast<off_t>(last + 1), SEEK_SET);
   write_all(file.get(),
-            fmt::format("ended {} {} {}\n", static_cast<int>(end.outcome), end.status, end.elapsed.count()));
+            fmt::format("\nended {} {} {}\n", static_cast<int>(end.outcome), end.status, end.elapsed.count()));
   if (durable) ::fdatasync(file.get());
 }
 
@@ -185,20 +248,24 @@ std::string ActionFiles::true_path(engine::ActionId action) const {
   return absent ? std::string() : path.string();
 }
 
-void ActionFiles::remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep,
-                             engine::ActionId newest) const {
-  std::vector<std::uint64_t> ids;
+std::vector<engine::ActionId> ActionFiles::actions() const {
+  std::vector<engine::ActionId> ids;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
     const std::string name = entry.path().filename();
     std::uint64_t id = 0;
     const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-    if (error == std::errc{} && std::string_view(rest) == ".out") ids.push_back(id);
+    if (error == std::errc{} && std::string_view(rest) == ".out") ids.emplace_back(id);
   }
-  if (ids.size() <= count) return;
-  std::sort(ids.begin(), ids.end(), std::greater<>());
+  std::ranges::sort(ids, std::greater<>());
+  return ids;
+}
+
+void ActionFiles::remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep,
+                             engine::ActionId newest) const {
+  const std::vector<engine::ActionId> ids = actions();
   for (std::size_t i = count; i < ids.size(); ++i) {
-    if (ids[i] <= newest.number() && keep.count(ids[i]) == 0) forget(engine::ActionId(ids[i]));
+    if (ids[i] <= newest && keep.count(ids[i].number()) == 0) forget(ids[i]);
   }
 }
 

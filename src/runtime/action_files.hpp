@@ -6,9 +6,16 @@
 //            to be; it is made once (O_EXCL), and before the program is started it is there for good, also where the
 //            power fails, so no program is started twice. (Unless it may be, as what starts a service may after a
 //            reboot: then nobody waits for the disk.)
-//   ID.pid   lines: "boot N" and "deadline MS" from the daemon; the child's own /proc/self/stat, written by the child
-//            before it becomes the program, so there is no moment at which it runs unrecorded; "ended OUTCOME STATUS
-//            MS" once a daemon has seen its end.
+//   ID.pid   lines: "boot N", "deadline MS" and, of a foreground process, "service NAME" from the daemon; the child's
+//   own
+//            /proc/self/stat, written by the child before it becomes the program; "ended OUTCOME STATUS MS" once a
+//            daemon has seen its end. The room of the later lines is taken when the file is made, as blanks, so that
+//            they need no more of the disk (save where a file system writes in new places only). The file is locked
+//            until the child has become the program: what is missing while it is not locked was never written.
+//
+// A foreground process runs only where its ID.pid tells of it: where that cannot be written it is not started, so that
+// no later daemon takes it for gone. Any other program is started all the same where the disk is full, for it may be
+// what makes room; a later daemon that finds it still running then takes it for ended.
 //
 // The program writes its output straight to the file, so it needs no daemon to live. To keep the file bounded its
 // middle is taken out: a hole while the program runs, a line in its place at the end; the first kHead and the last
@@ -48,11 +55,17 @@ class ActionFiles {
     std::int64_t status = 0;
     Duration elapsed{0};
   };
-  /// What the files know of an action.
-  struct Trace {
+  /// What is written down of an action before it is started.
+  struct Start {
     std::uint64_t boot = 0;
     Duration deadline{0};  ///< mono; 0: none
-    pid_t pid = -1;        ///< -1: it was never started
+    std::string service;   ///< whose foreground process it is; empty: none
+  };
+  /// What the files know of an action.
+  struct Trace {
+    Start start;
+    bool starting = false;  ///< it is being started just now, and whether it runs is not known yet
+    pid_t pid = -1;         ///< -1: it was never started, or nobody could write it down
     std::uint64_t start_ticks = 0;
     std::optional<End> end;
   };
@@ -62,7 +75,7 @@ class ActionFiles {
   };
   struct Opened {
     Descriptor output;
-    Descriptor proof;  ///< where the child writes its /proc/self/stat
+    Descriptor proof;  ///< where the child writes its /proc/self/stat; holds the lock
   };
 
   explicit ActionFiles(std::string directory) : directory_(std::move(directory)) {}
@@ -74,8 +87,8 @@ class ActionFiles {
 
   /// Makes both files. An Error with code EEXIST where this action was started before. `durable`: the power may fail
   /// and it is still known; needless for what does not outlive that either.
-  [[nodiscard]] Result<Opened> create(engine::ActionId action, std::uint64_t boot, Duration deadline,
-                                      std::optional<std::uint32_t> uid, bool durable = true) const;
+  [[nodiscard]] Result<Opened> create(engine::ActionId action, const Start& start, std::optional<std::uint32_t> uid,
+                                      bool durable = true) const;
   /// Takes the files of an action that has not been started away again.
   void forget(engine::ActionId action) const;
   /// An Error where there may be more to know than can be read now.
@@ -93,6 +106,8 @@ class ActionFiles {
   [[nodiscard]] std::string excerpt(engine::ActionId action) const;
   /// The output file as the kernel names it, whatever links lead there; empty where it is not there.
   [[nodiscard]] std::string true_path(engine::ActionId action) const;
+  /// The actions of which there are files, the newest first.
+  [[nodiscard]] std::vector<engine::ActionId> actions() const;
   /// Removes the files of all but the newest `count` actions, those in `keep` and those newer than `newest`.
   void remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep, engine::ActionId newest) const;
 

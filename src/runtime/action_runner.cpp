@@ -18,7 +18,6 @@ namespace {
 using engine::ActionId;
 using engine::Outcome;
 
-constexpr Duration kLookAgain{5000};
 constexpr Duration kThinInterval{250};
 constexpr Duration kFastThinInterval{50};     // while a program writes much
 constexpr Duration kQuietThinInterval{1000};  // at most, while it writes nothing
@@ -112,12 +111,14 @@ void ActionRunner::spawn(Action& action) {
   launch.environment = action.request.environment;
   launch.uid = command.identity.uid;
   launch.gid = command.identity.gid;
-  auto prepare = [files = files_, id = action.id, made = action.made, timeout = command.timeout,
-                  uid = command.identity.uid, durable = !action.request.repeatable](Launch& into) -> Result<void> {
+  launch.must_prove = action.foreground;
+  auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
+                  timeout = command.timeout, uid = command.identity.uid,
+                  durable = !action.request.repeatable](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
-    auto opened =
-        files->create(id, moment.boot, timeout > Duration{0} ? moment.mono + timeout : Duration{0}, uid, durable);
+    auto opened = files->create(id, {moment.boot, timeout > Duration{0} ? moment.mono + timeout : Duration{0}, service},
+                                uid, durable);
     if (!opened) return opened.error();
     *made = true;
     into.output = std::move(opened->output);
@@ -138,14 +139,17 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
   Action& action = *actions_.at(id.number());
   if (!result) {
     const Error& error = result.error();
-    if (error.code == EEXIST) return inspect(id, true);
+    if (error.code == EEXIST) {
+      action.ticket = 0;  // nothing is being started: end() leaves it to who looks for it
+      return inspect(id, true);
+    }
     const Duration moment = mono_now();
     if (!action.refused_since) action.refused_since = moment;
     if (action.ending) {
       constexpr auto kReason = "not started: it was to end before";
       return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kReason}, false);
     }
-    if (lacks_resources(error) && moment - *action.refused_since < options_.resource_patience) {
+    if ((lacks_resources(error) || lacks_room(error)) && moment - *action.refused_since < options_.resource_patience) {
       action.waits = true;
       action.timer = loop_.timer([this, &action] { spawn(action); });
       action.timer.set_deadline(moment + kRetryInterval);
@@ -199,11 +203,12 @@ void ActionRunner::inspect(ActionId id, bool tell_start) {
         auto seen = std::make_shared<Found>();
         if (auto trace = files->read(id)) {
           seen->trace = std::move(*trace);
+          seen->unknown = seen->trace.starting;
         } else {
           seen->unknown = true;
         }
         const Instant before = now();
-        if (!seen->trace.end && seen->trace.pid > 0 && seen->trace.boot == before.boot) {
+        if (!seen->trace.end && seen->trace.pid > 0 && seen->trace.start.boot == before.boot) {
           auto pidfd = find_process(seen->trace.pid, seen->trace.start_ticks);
           seen->lives = static_cast<bool>(pidfd);
           if (pidfd) {
@@ -220,11 +225,11 @@ void ActionRunner::inspect(ActionId id, bool tell_start) {
 }
 
 /// What cannot be looked at has not ended: the files may lie on a mount that does not answer now, or there are no
-/// descriptors left.
+/// descriptors left, or a starter of the former daemon is at it still.
 void ActionRunner::look_again(ActionId id, bool tell_start) {
   Action& action = *actions_.at(id.number());
   action.timer = loop_.timer([this, id, tell_start] { inspect(id, tell_start); });
-  action.timer.set_deadline(mono_now() + kLookAgain);
+  action.timer.set_deadline(mono_now() + options_.look_again);
 }
 
 void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> found) {
@@ -250,9 +255,9 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
     });
     action.look.set_deadline(mono_now() + kLookInterval);
   }
-  if (trace.deadline > Duration{0}) {
+  if (trace.start.deadline > Duration{0}) {
     action.timer = loop_.timer([this, id] { time_out(id); });
-    action.timer.set_deadline(trace.deadline);
+    action.timer.set_deadline(trace.start.deadline);
   }
   runs(action, trace.pid, trace.start_ticks, tell_start);
 }

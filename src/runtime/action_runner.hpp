@@ -40,15 +40,17 @@ struct ActionRequest {
   engine::Command command;
   std::vector<std::string> environment;  ///< NAME=value, complete
   bool foreground = false;               ///< a foreground process: the timeout of its command counts for nothing
+  std::string service;                   ///< whose foreground process it is; written down
   bool repeatable = false;               ///< after a reboot it may be started once more
 };
 
 class ActionRunner {
  public:
   struct Options {
-    std::string directory;   ///< of the files; its parent must exist
-    std::size_t kept = 200;  ///< actions whose files are kept
-    Duration resource_patience{30'000};
+    std::string directory;               ///< of the files; its parent must exist
+    std::size_t kept = 200;              ///< actions whose files are kept
+    Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
+    Duration look_again{5'000};          ///< after what an earlier daemon started could not be looked at
   };
   /// Gets event::ActionStarted, event::ActionReady and event::ActionEnded, on the loop; never from within a call but
   /// told_ready().

@@ -16,6 +16,8 @@ bool lacks_resources(const Error& error) {
   return error.code == EMFILE || error.code == ENFILE || error.code == ENOMEM || error.code == EAGAIN;
 }
 
+bool lacks_room(const Error& error) { return error.code == ENOSPC || error.code == EDQUOT; }
+
 Result<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return system_error(errno, "cannot make a pipe");

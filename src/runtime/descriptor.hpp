@@ -41,6 +41,8 @@ struct Pipe {
 
 /// Whether it is the machine that has nothing to give now: descriptors, memory, processes.
 [[nodiscard]] bool lacks_resources(const Error& error);
+/// Whether it is the disk that is full, or the share of it that may be used.
+[[nodiscard]] bool lacks_room(const Error& error);
 
 /// A pipe. Errors: no descriptors left (EMFILE, ENFILE).
 [[nodiscard]] Result<Pipe> make_pipe();

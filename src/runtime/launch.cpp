@@ -38,7 +38,7 @@ constexpr int kLastSignal = 64;
 constexpr std::size_t kProofSize = 1024;
 constexpr std::size_t kMostDigits = 10;
 
-enum class Step : int { None, Session, Limits, Groups, Group, User, Directory, Descriptors, Execute };
+enum class Step : int { None, Session, Proof, Limits, Groups, Group, User, Directory, Descriptors, Execute };
 
 /// All that the child reads and writes; it lives in the caller's frame. No allocation, no lock, no libc state in there.
 struct ChildPlan {
@@ -56,6 +56,7 @@ struct ChildPlan {
   int output;
   int error;
   int proof;
+  bool must_prove;
   char* proof_text;  // kProofSize bytes, NUL-terminated
   std::atomic<bool>* child_runs;
   volatile int failed_step;
@@ -101,12 +102,16 @@ HEALER_CHILD_CODE void write_text(const char* path, const char* text, std::size_
   ::syscall(SYS_close, file);
 }
 
-HEALER_CHILD_CODE void write_proof(const ChildPlan* plan) {
+/// False, with errno, where it could not be written whole.
+HEALER_CHILD_CODE bool write_proof(const ChildPlan* plan) {
   const auto file = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return;
+  if (file < 0) return false;
   const long size = ::syscall(SYS_read, file, plan->proof_text, kProofSize - 1);
-  if (size > 0) ::syscall(SYS_write, plan->proof, plan->proof_text, size);
   ::syscall(SYS_close, file);
+  if (size <= 0) return false;
+  const long written = ::syscall(SYS_write, plan->proof, plan->proof_text, size);
+  if (written >= 0 && written < size) errno = ENOSPC;
+  return written == size;
 }
 
 HEALER_CHILD_CODE void write_number(char* place) {
@@ -129,7 +134,7 @@ HEALER_CHILD_CODE int child_main(void* argument) {
   reset_signals();
   ::syscall(SYS_umask, 022);
   if (plan->reset_oom_score) write_text("/proc/self/oom_score_adj", "0", 1);
-  if (plan->proof >= 0) write_proof(plan);
+  if (plan->proof >= 0 && !write_proof(plan) && plan->must_prove) return give_up(plan, Step::Proof);
   if (plan->number != nullptr) write_number(plan->number);
   for (std::size_t i = 0; i < plan->limit_count; ++i) {
     if (::syscall(SYS_prlimit64, 0, plan->limits[i].first, &plan->limits[i].second, nullptr) < 0) {
@@ -170,6 +175,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 std::string reason(Step step, int code, const std::string& program, const ChildPlan& plan) {
   switch (step) {
     case Step::Session: return "cannot make a session";
+    case Step::Proof: return "cannot write down which process it is";
     case Step::Limits: return "cannot set the resource limits";
     case Step::Groups: return fmt::format("cannot set the supplementary groups to {}", plan.gid);
     case Step::Group: return fmt::format("cannot become group {}", plan.gid);
@@ -249,6 +255,7 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   plan.output = launch.output.get();
   plan.error = launch.error ? launch.error.get() : launch.output.get();
   plan.proof = launch.proof.get();
+  plan.must_prove = launch.must_prove;
   std::array<char, kProofSize> proof{};
   plan.proof_text = proof.data();
   plan.child_runs = &progress.child_runs;

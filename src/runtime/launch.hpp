@@ -26,10 +26,11 @@ struct Launch {
   std::string mark;                      ///< "NAME=text": one more variable, the text followed by the program's number
   std::optional<std::uint32_t> uid;
   std::optional<std::uint32_t>
-      gid;            ///< with uid or gid set, the supplementary groups are this group alone, as in Monit
-  Descriptor output;  ///< becomes 1
-  Descriptor error;   ///< becomes 2; none: the same as `output`
-  Descriptor proof;   ///< the child writes its own /proc/self/stat here before it becomes the program
+      gid;                  ///< with uid or gid set, the supplementary groups are this group alone, as in Monit
+  Descriptor output;        ///< becomes 1
+  Descriptor error;         ///< becomes 2; none: the same as `output`
+  Descriptor proof;         ///< the child writes its own /proc/self/stat here before it becomes the program
+  bool must_prove = false;  ///< where it cannot, it does not become the program
 };
 
 /// What all programs get, taken when the daemon starts, before it changes its own limits.

@@ -312,7 +312,7 @@ TEST_CASE("the output of a program that runs on takes little of the disk meanwhi
 TEST_CASE("output that has grown for months stays within what a file can be", "[action]") {
   const test::TemporaryDirectory directory;
   const ActionFiles files(directory.path().string());
-  auto opened = files.create(ActionId(1), 1, Duration{0}, std::nullopt);
+  auto opened = files.create(ActionId(1), {.boot = 1}, std::nullopt);
   REQUIRE(opened);
   const auto append = [&](const std::string& text) {
     return ::write(opened->output.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// What is written down of an action before it runs, and what a later daemon makes of it.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+
+#include "runtime/action_bench.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/orphans.hpp"
+#include "runtime/proc_stat.hpp"
+#include "support/small_disk.hpp"
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::runtime;
+using healer::test::read_file;
+using healer::test::reap_all;
+using healer::test::run_for;
+using healer::test::run_until;
+using Bench = healer::test::ActionBench;
+
+namespace {
+
+bool skipped(const test::SmallDisk& disk) {
+  if (!disk.works()) WARN("SKIPPED: no file system can be mounted here");
+  return !disk.works();
+}
+
+/// Starts `sleep 600` with these files, as a daemon does it.
+Result<Started> sleep_with(ActionFiles::Opened opened, bool must_prove) {
+  Launcher launcher(LaunchDefaults::capture());
+  Launch launch;
+  launch.arguments = {"/bin/sleep", "600"};
+  launch.output = std::move(opened.output);
+  launch.proof = std::move(opened.proof);
+  launch.must_prove = must_prove;
+  LaunchProgress progress;
+  return launcher.start(std::move(launch), progress);
+}
+
+void end(pid_t pid) {
+  ::kill(pid, SIGKILL);
+  CHECK(reap_all());
+}
+
+/// Writes what a former daemon has left of an action.
+void leave(const ActionFiles& files, std::uint64_t id, const std::string& trace) {
+  test::write_with_mode(files.output_path(ActionId(id)), "", 0600);
+  test::write_with_mode(files.pid_path(ActionId(id)), trace, 0600);
+}
+
+std::string stat_line(pid_t pid, std::uint64_t ticks) {
+  return std::to_string(pid) + " (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 1 0 " + std::to_string(ticks);
+}
+
+}  // namespace
+
+TEST_CASE("on a full disk a foreground process waits for room, and a later daemon finds it", "[trace]") {
+  test::SmallDisk disk;
+  if (skipped(disk)) return;
+  Bench bench;
+  bench.options.directory = disk.file("actions");
+  bench.foreground = true;
+  bench.new_daemon();
+  disk.fill();
+  bench.start(1, {"/bin/sleep", "600"});
+  run_for(bench.loop, Duration{300});
+  CHECK(bench.started.empty());
+  CHECK(bench.ended.empty());
+  disk.free();
+  REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
+  const auto pid = bench.started[1];
+  disk.fill();
+  bench.new_daemon();
+  bench.runner->adopt(ActionId(1), true);
+  REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty() || !bench.ended.empty(); }));
+  CHECK(bench.started[1] == pid);
+  bench.runner->end(ActionId(1));
+  bench.end(1);
+  CHECK(reap_all());
+}
+
+TEST_CASE("a foreground process for which there is no room for long is not started, and says why", "[trace]") {
+  test::SmallDisk disk;
+  if (skipped(disk)) return;
+  Bench bench;
+  bench.options.directory = disk.file("actions");
+  bench.options.resource_patience = Duration{200};
+  bench.foreground = true;
+  bench.new_daemon();
+  disk.fill();
+  bench.start(1, {"/bin/sleep", "600"});
+  CHECK(bench.end(1).outcome == Outcome::NotStarted);
+  CHECK(bench.end(1).output == "cannot write " + disk.file("actions/1.pid") + ": No space left on device");
+  CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("on a full disk any other program is started: it may be what makes room", "[trace]") {
+  test::SmallDisk disk;
+  if (skipped(disk)) return;
+  Bench bench;
+  bench.options.directory = disk.file("actions");
+  bench.new_daemon();
+  disk.fill();
+  bench.shell(1, "rm " + disk.file("ballast"));
+  CHECK(bench.end(1).status == 0);
+  CHECK_FALSE(std::filesystem::exists(disk.file("ballast")));
+}
+
+TEST_CASE("a program that must be proved does not run where its proof cannot be written", "[trace]") {
+  const auto opened = [] {
+    return ActionFiles::Opened{Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC)),
+                               Descriptor(::open("/dev/full", O_WRONLY | O_CLOEXEC))};
+  };
+  const auto refused = sleep_with(opened(), true);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ENOSPC);
+  CHECK(refused.error().what == "cannot write down which process it is: No space left on device");
+  CHECK_FALSE(test::has_children());
+  const auto started = sleep_with(opened(), false);
+  REQUIRE(started);
+  end(started->pid);
+}
+
+TEST_CASE("what is written down later has its room from the start", "[trace]") {
+  const test::TemporaryDirectory directory;
+  const ActionFiles files(directory.path().string());
+  const auto size = [&] { return std::filesystem::file_size(files.pid_path(ActionId(1))); };
+  auto opened = files.create(ActionId(1), {.boot = 7, .deadline = Duration{9}, .service = "shop"}, std::nullopt);
+  REQUIRE(opened);
+  const auto room = size();
+  const auto started = sleep_with(std::move(*opened), true);
+  REQUIRE(started);
+  files.write_end(ActionId(1), {Outcome::Signalled, 9, Duration{1234}});
+  CHECK(size() == room);
+  const auto trace = files.read(ActionId(1));
+  REQUIRE(trace);
+  CHECK(trace->start.boot == 7);
+  CHECK(trace->start.deadline == Duration{9});
+  CHECK(trace->start.service == "shop");
+  CHECK(trace->pid == started->pid);
+  CHECK(trace->start_ticks == started->start_ticks);
+  REQUIRE(trace->end);
+  CHECK(trace->end->outcome == Outcome::Signalled);
+  CHECK(trace->end->status == 9);
+  CHECK(trace->end->elapsed == Duration{1234});
+  end(started->pid);
+}
+
+TEST_CASE("the end is written behind the lines of a file without room, too", "[trace]") {
+  const test::TemporaryDirectory directory;
+  const ActionFiles files(directory.path().string());
+  leave(files, 1, "boot 7\ndeadline 0\n" + stat_line(4242, 99) + "\n");
+  leave(files, 2, "");
+  for (const std::uint64_t id : {1, 2}) {
+    files.write_end(ActionId(id), {Outcome::Exited, 3, Duration{5}});
+    const auto trace = files.read(ActionId(id));
+    REQUIRE(trace);
+    CHECK(trace->pid == (id == 1 ? 4242 : -1));
+    REQUIRE(trace->end);
+    CHECK(trace->end->status == 3);
+  }
+}
+
+TEST_CASE("any name of a service comes back as it was", "[trace]") {
+  const test::TemporaryDirectory directory;
+  const ActionFiles files(directory.path().string());
+  std::uint64_t id = 0;
+  for (const std::string& name :
+       {std::string("shop"), std::string("my shop"), std::string("100%25"), std::string("a\nboot 5\n\xff\x01 (b) S"),
+        std::string("ended 0 0 0"), std::string("ü%"), std::string(5000, ' ')}) {
+    REQUIRE(files.create(ActionId(++id), {.boot = 1, .service = name}, std::nullopt));
+    const auto trace = files.read(ActionId(id));
+    REQUIRE(trace);
+    CHECK((trace->start.service == name));
+    CHECK(trace->start.boot == 1);
+    CHECK_FALSE(trace->end);
+  }
+}
+
+TEST_CASE("a line that was cut tells nothing", "[trace]") {
+  const test::TemporaryDirectory directory;
+  const ActionFiles files(directory.path().string());
+  leave(files, 1, "boot 7\ndeadline 0\n" + stat_line(4242, 99));
+  const auto trace = files.read(ActionId(1));
+  REQUIRE(trace);
+  CHECK(trace->start.boot == 7);
+  CHECK(trace->pid == -1);
+}
+
+TEST_CASE("what a former daemon is starting just now is waited for", "[trace]") {
+  Bench bench;
+  bench.options.look_again = Duration{50};
+  bench.new_daemon();
+  const ActionFiles& files = bench.runner->files();
+  auto runs = files.create(ActionId(1), {.boot = now().boot, .service = "shop"}, std::nullopt);
+  auto dies = files.create(ActionId(2), {.boot = now().boot, .service = "shop"}, std::nullopt);
+  REQUIRE(runs);
+  REQUIRE(dies);
+  CHECK(find_orphans(files, now()).processes.size() == 2);
+  bench.runner->adopt(ActionId(1), true);
+  bench.runner->adopt(ActionId(2), true);
+  run_for(bench.loop, Duration{200});
+  CHECK(bench.started.empty());
+  CHECK(bench.ended.empty());
+  dies = ActionFiles::Opened{};  // the starter has gone without having started anything
+  CHECK(bench.end(2).unseen);
+  const auto started = sleep_with(std::move(*runs), true);
+  REQUIRE(started);
+  REQUIRE(run_until(
+      bench.loop, [&] { return !bench.started.empty(); }, seconds{10}));
+  CHECK(bench.started[1] == started->pid);
+  bench.runner->end(ActionId(1));
+  bench.end(1);
+  CHECK(reap_all());
+}
+
+TEST_CASE("an action whose files cannot be read, and that is to end, ends when they can", "[trace]") {
+  Bench bench;
+  bench.options.look_again = Duration{100};
+  bench.new_daemon();
+  test::write_with_mode(bench.file("1.out"), "", 0600);
+  std::filesystem::create_directory(bench.file("1.pid"));
+  bench.shell(1, "true");
+  run_for(bench.loop, Duration{250});
+  bench.runner->end(ActionId(1));
+  run_for(bench.loop, Duration{250});
+  CHECK(bench.ended.empty());
+  std::filesystem::remove(bench.file("1.pid"));
+  CHECK(run_until(
+      bench.loop, [&] { return bench.ended.contains(1); }, seconds{10}));
+}
+
+TEST_CASE("foreground processes that an earlier daemon has left are told by their files", "[trace]") {
+  Bench bench;
+  bench.new_daemon();
+  CHECK(find_orphans(bench.runner->files(), now()).processes.empty());
+  CHECK(find_orphans(bench.runner->files(), now()).newest == ActionId(0));
+  const std::uint64_t boot = now().boot;
+  const auto own = read_proc_stat(::getpid());
+  REQUIRE(own);
+  const ActionFiles& files = bench.runner->files();
+  // Of another boot: neither it nor what is older can live, whatever is written there.
+  const std::string alive = "\nservice old\n" + stat_line(::getpid(), own->start_ticks) + "\n";
+  leave(files, 1, "boot " + std::to_string(boot) + alive);
+  leave(files, 2, "boot " + std::to_string(boot + 1) + alive);
+  bench.foreground = true;
+  bench.start(3, {"/bin/sleep", "600"});
+  bench.service = "my other";
+  bench.start(4, {"/bin/sleep", "601"});
+  bench.start(5, {"/bin/true"});
+  bench.end(5);
+  bench.foreground = false;
+  bench.start(6, {"/bin/sleep", "602"});
+  leave(files, 7,
+        "boot " + std::to_string(boot) + "\nservice dead\n" + stat_line(::getpid(), own->start_ticks + 1) + "\n");
+  leave(files, 8, "boot " + std::to_string(boot) + "\nservice never\n");
+  leave(files, 9, "");
+  REQUIRE(run_until(bench.loop, [&] { return bench.started.size() == 4; }));
+
+  const Orphans orphans = find_orphans(files, now());
+  CHECK(orphans.newest == ActionId(9));
+  REQUIRE(orphans.processes.size() == 2);
+  CHECK(orphans.processes[0].action == ActionId(4));
+  CHECK(orphans.processes[0].service == "my other");
+  CHECK(orphans.processes[0].command == std::vector<std::string>{"/bin/sleep", "601"});
+  CHECK(now().wall - orphans.processes[0].since < seconds{60});
+  CHECK(now().wall >= orphans.processes[0].since);
+  CHECK(orphans.processes[1].action == ActionId(3));
+  CHECK(orphans.processes[1].service == "shop");
+  for (const std::uint64_t id : {3, 4, 6}) bench.runner->end(ActionId(id));
+  for (const std::uint64_t id : {3, 4, 6}) bench.end(id);
+}
