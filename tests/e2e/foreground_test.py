@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sqlite3
 import time
 from dataclasses import dataclass
 
@@ -229,6 +230,29 @@ class Foreground(supervised.Case):
         daemon.launch()
         self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)
         self.assertEqual(web.living(), [])
+        self.alone()
+
+    def test_what_was_started_while_the_store_was_sick_is_not_started_twice(self):
+        web = self.web()
+        daemon = self.start("")
+        store = sqlite3.connect(daemon.folder / "healer.state", isolation_level=None)
+        store.execute("BEGIN EXCLUSIVE")
+        daemon.write_rules(self.settings(daemon) + self.rules(web))
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_for(lambda: web.pidfile.exists() and web.living(), "the process")
+        pid = web.pid()
+        daemon.kill()
+        store.execute("ROLLBACK")
+        self.assertEqual(store.execute("SELECT count(*) FROM execs").fetchone(), (0,))
+        store.close()
+        daemon.launch()
+        self.wait_up(daemon, web)
+        self.more_cycles(daemon, 2)
+        self.assertEqual((web.pid(), web.copies()), (pid, [pid]))
+        self.assertEqual(self.ctl(daemon, "restart", "web").returncode, 0)
+        self.wait_up(daemon, web)
+        self.assertEqual(len(web.living()), 1)
+        self.assertEqual(len(web.copies()), 2)
         self.alone()
 
     # ---- reload -----------------------------------------------------------------------------------------------
