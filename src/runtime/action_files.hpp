@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The files of started actions, by which a later daemon knows what an earlier one did. All calls block on the disk, so
-// they are made on worker threads only.
+// they are made on worker threads, or before the loop runs.
 //
 //   ID.out   what the program wrote, mode 0600, owned by the user it runs as. That it exists means: started, or about
 //            to be; it is made once (O_EXCL), and before the program is started it is there for good, also where the
 //            power fails, so no program is started twice. (Unless it may be, as what starts a service may after a
 //            reboot: then nobody waits for the disk.)
-//   ID.pid   lines: "boot N", "deadline MS" and, of a foreground process, "service NAME" from the daemon; the child's
-//   own
-//            /proc/self/stat, written by the child before it becomes the program; "ended OUTCOME STATUS MS" once a
-//            daemon has seen its end. The room of the later lines is taken when the file is made, as blanks, so that
+//   ID.pid   lines: "boot N", "deadline MS" and, of a foreground process, "service NAME" from the daemon; the own
+//            /proc/self/stat of the child, written by it before it becomes the program; "ended OUTCOME STATUS MS" once
+//            a daemon has seen its end. The room of the later lines is taken when the file is made, as blanks, so that
 //            they need no more of the disk (save where a file system writes in new places only). The file is locked
 //            until the child has become the program: what is missing while it is not locked was never written.
 //
