@@ -158,9 +158,10 @@ Result<void> signal_process(pid_t pid, std::uint64_t start_ticks, int number) {
 
 unsigned signal_members(pid_t leader, pid_t spared_group, int number, const std::function<bool()>& proved) {
   unsigned signalled = 0;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
+  std::error_code error;  // where there is one, the rest is not seen
+  std::filesystem::directory_iterator entry("/proc", error);
+  for (const std::filesystem::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
     pid_t pid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc{} || pid == leader) continue;
     const auto glance = read_proc_stat(pid);
