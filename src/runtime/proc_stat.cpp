@@ -116,19 +116,6 @@ Duration start_time(std::uint64_t start_ticks) {
 
 std::uint64_t ticks_at(Duration mono) { return static_cast<std::uint64_t>(mono.count()) * ticks_per_second() / 1000; }
 
-std::vector<pid_t> lineage(pid_t pid) {
-  constexpr int kMostGenerations = 64;
-  std::vector<pid_t> found;
-  for (int i = 0; i < kMostGenerations && pid > 1; ++i) {
-    found.push_back(pid);
-    const auto stat = read_proc_stat(pid);
-    if (!stat) break;
-    if (stat->session > 1 && stat->session != pid) found.push_back(stat->session);
-    pid = stat->parent;
-  }
-  return found;
-}
-
 bool lives(const Descriptor& pidfd) {
   pollfd waiting{pidfd.get(), POLLIN, 0};
   return ::poll(&waiting, 1, 0) == 0;
