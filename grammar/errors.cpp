@@ -258,7 +258,10 @@ Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expecta
   complaint.remedy = habit(tokens, token, expectation, candidates(expectation));
   if (!complaint.remedy.empty()) return complaint;
   if (const auto near = meant(tokens, token, expectation); !near.empty()) {
-    complaint.remedy = fmt::format("did you mean '{}'?", spelled(near));
+    const auto word = spelled(near);
+    // `group` and `depends on` at the end of their line, as in Monit.
+    complaint.remedy = iequals(word, tokens.text_of(token)) ? "what belongs to this word must follow on its line"
+                                                            : fmt::format("did you mean '{}'?", word);
   } else if (!is_value(kind) && expectation.kinds.none() &&
              expectation.near.test(static_cast<std::size_t>(Kind::String))) {
     complaint.remedy =

@@ -93,6 +93,17 @@ TEST_CASE("a statement that lacks its end is told of where it stops", "[config]"
         "1:15: the statement ends here, expected 'program \"...\"', 'pidfile', 'match' or 'path'\n");
 }
 
+TEST_CASE("a word that is none without what follows it is not proposed in its own place", "[config]") {
+  for (const std::string word : {"group", "depends on"})
+    CHECK(rule_errors("if status 1 then alert\n" + word + "\nx") ==
+          "3:1: unexpected '" + word +
+              "', expected another statement or 'else' (what "
+              "belongs to this word must follow on its line)\n");
+  CHECK(errors("check\nprogram x path /x") ==
+        "1:1: unexpected 'check', expected 'set', 'check' or 'include' (what belongs to this word must follow on its "
+        "line)\n");
+}
+
 TEST_CASE("a slip in the first word of a statement is found where it is", "[config]") {
   CHECK(errors("chek program x path \"/x\"") ==
         "1:1: unexpected 'chek', expected 'set', 'check' or 'include' (did you mean 'check'?)\n");
