@@ -423,19 +423,25 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
     if (result.kind == Kind::Taken) {
       if (std::exchange(servers[i].failures, 0) > 0)
         log(Severity::Info, fmt::format("mail server {} works again", describe(server)));
-      last_error.reset();
+      // What was refused for now, and waits, keeps what was said of it.
+      if (std::ranges::none_of(mails,
+                               [&](const auto& other) { return other.first != key && other.second.refusals > 0; }))
+        last_error.reset();
       ledger.sent(message.to, options.wall());
       close_mail(key, Outcome::Kind::Sent,
                  fmt::format("mail to {} sent through {}: {}", message.to, describe(server), message.subject));
       return true;
     }
     if (result.kind == Kind::RefusedForGood) {
-      close_mail(key, Outcome::Kind::Dropped,
-                 fmt::format("mail to {} refused by {}: {}", message.to, describe(server), result.text));
+      last_error = {fmt::format("{}: {}", describe(server), result.text), options.wall()};
+      close_mail(
+          key, Outcome::Kind::Dropped,
+          fmt::format("mail to {} refused by {}: {}: {}", message.to, describe(server), result.text, message.subject));
       return true;
     }
     if (result.kind == Kind::RefusedForNow) {
       refusal = fmt::format("{}: {}", describe(server), result.text);
+      last_error = {refusal, options.wall()};
     } else {
       fault = fmt::format("{}: {}", describe(server), result.text);
       server_failed(servers[i], result.text);
@@ -445,9 +451,9 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
   if (!refusal.empty()) {
     mail.not_before = Clock::now() + rest(++mail.refusals);
     if (mail.refusals >= kMaxRefusals) {
-      close_mail(
-          key, Outcome::Kind::Dropped,
-          fmt::format("mail to {} given up after {} refusals, the last by {}", message.to, mail.refusals, refusal));
+      close_mail(key, Outcome::Kind::Dropped,
+                 fmt::format("mail to {} given up after {} refusals, the last by {}: {}", message.to, mail.refusals,
+                             refusal, message.subject));
       return true;
     }
   }

@@ -44,9 +44,11 @@ struct MailerOptions {
 
 /// What a person is told of the queue.
 struct MailFigures {
-  std::size_t waiting = 0;              ///< mails, on disk and in memory
-  std::optional<WallTime> since;        ///< of the alert that has waited longest
-  std::string error;                    ///< of the servers, the last; empty: the last mail was taken, or none was sent
+  std::size_t waiting = 0;        ///< mails, on disk and in memory
+  std::optional<WallTime> since;  ///< of the alert that has waited longest
+  /// What a server said last against a mail, or why none works; empty: the last mail was taken, or none was sent, and
+  /// none that was refused waits.
+  std::string error;
   std::optional<WallTime> error_since;  ///< when that was
 };
 

@@ -86,7 +86,7 @@ struct Mailer::Impl {
   std::map<MailKey, Waiting> mails;
   std::map<std::uint64_t, std::vector<MailKey>> untaken;  ///< alerts whose mails are not safe on disk
   std::optional<MailKey> sending;
-  std::optional<std::pair<std::string, WallTime>> last_error;  ///< of a server; none: one works
+  std::optional<std::pair<std::string, WallTime>> last_error;  ///< what MailFigures has
   std::optional<engine::MailLimit> last_limit;                 ///< that held mails back
   bool stopping = false;                                       ///< what is held for a digest is held no more
   bool said_no_servers = false;
