@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The slots of `set eventqueue`: what they drop, what they never drop, and how people learn of it.
 #include <atomic>
+#include <map>
 
 #include <spdlog/fmt/fmt.h>
 #include <catch2/catch.hpp>
@@ -185,4 +186,57 @@ TEST_CASE("Who has no mail left is told what was dropped when a server takes mai
   CHECK(contains(sink.envelopes()[1], "\"to\": [\"a@x.org\"]"));
   CHECK(contains(sink.mails()[1], "Subject: healer: 1 alert dropped on vm: service-1 failed\r\n"));
   CHECK(contains(sink.mails()[1], "1 alert to a@x.org was dropped, from "));
+}
+
+TEST_CASE("Where the disk cannot be written, slots hold, and what was dropped is told from memory") {
+  SmtpSink sink;
+  sink.mode("refuse");
+  SlotsWorld world(sink, 2);
+  write_file(world.options.directory, "in the way");
+  const auto mailer = world.start();
+  for (std::uint64_t i = 1; i <= 5; ++i) mailer->submit(alert(i));
+  CHECK(world.drops(3));
+  CHECK(eventually([&] { return mailer->waiting() == 2; }));
+  sink.mode("");
+  CHECK(world.sends(3));
+  CHECK(received(sink) == std::vector<int>{4, 1, 5});
+  CHECK(
+      contains(sink.mails()[1], "Subject: healer: 3 alerts dropped on vm: service-1, service-2, service-3 failed\r\n"));
+  CHECK(eventually([&] { return mailer->waiting() == 0 && world.heard.taken().size() == 5; }));
+}
+
+TEST_CASE("Killed at any point, the mailer sends each alert or tells that it was dropped, once") {
+  SmtpSink sink;
+  SlotsWorld world(sink, 4);
+  const auto make = [](std::uint64_t i) { return alert(i, {"you@x.org"}); };
+  sink.stop();
+  KilledMailers killed{.total = 60, .handed = 6, .longest = 40'000};
+  killed.run(world, make, 5);
+  CHECK(killed.kills > 5);
+  sink.restart();
+  killed.total = 90;
+  killed.run(world, make, 6);
+  const auto mailer = world.start();
+  for (std::uint64_t i = killed.taken + 1; i <= 91; ++i) mailer->submit(make(i));
+  CHECK(eventually([&] { return world.heard.taken().size() >= 91 - killed.taken && mailer->waiting() == 0; }));
+  // What the server took just when the mailer was killed comes twice, with the same Message-Id.
+  std::map<std::string, std::string> once;
+  for (const std::string& mail : sink.mails()) {
+    const std::size_t id = mail.find("Message-Id: ");
+    once.emplace(mail.substr(id, mail.find("\r\n", id) - id), mail);
+  }
+  std::size_t dropped = 0;
+  for (std::uint64_t i = 1; i <= 91; ++i) {
+    const std::string name = "service-" + std::to_string(i);
+    std::size_t sent = 0;
+    std::size_t told = 0;
+    for (const auto& [id, mail] : once) {
+      sent += contains(mail, "Subject: monit alert --  Status failed " + name + "\r\n") ? 1 : 0;
+      told += contains(mail, "  " + name + ": Status failed\r\n") ? 1 : 0;
+    }
+    CAPTURE(i, sent, told);
+    CHECK(sent + told == 1);
+    dropped += told;
+  }
+  CHECK(dropped > 5);
 }
