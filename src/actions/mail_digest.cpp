@@ -88,8 +88,10 @@ Message merge(std::span<const Message> mails, Told told, const std::string& subj
   merged.subject = printable(std::string_view(subject).substr(0, kMaxHeader));
   std::string id = header_of(first.text, "Message-Id");
   std::erase_if(id, [](char c) { return c == '<' || c == '>'; });
+  if (id.empty()) id = fmt::format("{}.{:016x}@{}", first.alert.number(), hash128(first.to).low, id_host(world.host));
+  const std::string from = header_of(first.text, "From");
   merged.text = mail_text({.reply_to = header_of(first.text, "Reply-To"),
-                           .from = header_of(first.text, "From"),
+                           .from = from.empty() ? merged.from : from,
                            .to = first.to,
                            .subject = header_text(subject),
                            .date = header_date(world.civil(now)),
@@ -142,6 +144,22 @@ Message compose_held_back(std::span<const Message> mails, const std::optional<en
       limit ? describe(*limit) : "mails", mails.front().to, world.host, count, span_of(told, world),
       lines_of(told, world));
   return merge(mails, std::move(told), subject, text, world, now);
+}
+
+Message compose_dropped(const Message& dropped, const MailWorld& world, WallTime now) {
+  const std::span<const Message> mails(&dropped, 1);
+  Told told = told_by(mails);
+  const std::size_t count = told.count();
+  const std::string alerts = fmt::format("{} {}", count, count == 1 ? "alert" : "alerts");
+  const std::string subject =
+      fmt::format("healer: {} dropped on {}: {}", alerts, world.host, names_by_word(told.items));
+  const std::string text = fmt::format(
+      "The mail queue on {} was full. {} to {} {} dropped, {}:\n\n{}\n"
+      "Their descriptions are in the history: healerctl history\n",
+      world.host, alerts, dropped.to, count == 1 ? "was" : "were", span_of(told, world), lines_of(told, world));
+  Message message = merge(mails, std::move(told), subject, text, world, now);
+  message.covers.clear();
+  return message;
 }
 
 std::string describe(const engine::MailLimit& limit) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several mails to one person as one: the digest of a cycle, and the word of what a limit held back. Pure.
+// Several mails to one person as one: the digest of a cycle, and the words of what a limit held back and of what was
+// dropped. Pure.
 //
 // They are for somebody who is woken at night by the subject on a telephone: what has failed comes first in it, by
 // name. Below that, a line for each alert in the order in which they came; in a digest then each alert in full.
@@ -24,6 +25,10 @@ inline constexpr std::size_t kMaxLines = 500;
 /// What was held back by `limit`, where that is still known. Requires: as above.
 [[nodiscard]] Message compose_held_back(std::span<const Message> mails, const std::optional<engine::MailLimit>& limit,
                                         const MailWorld& world, WallTime now);
+
+/// What was dropped of a person's mails, given as one mail: with the key and the sender of the first, and all items,
+/// of which there is one at least; it has no text. It takes no other mail's place.
+[[nodiscard]] Message compose_dropped(const Message& dropped, const MailWorld& world, WallTime now);
 
 /// "20 mails within 1 h".
 [[nodiscard]] std::string describe(const engine::MailLimit& limit);

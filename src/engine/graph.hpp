@@ -395,7 +395,7 @@ struct MailSettings {
   MailFormat format;                  ///< set mail-format
   std::vector<Recipient> recipients;  ///< set alert
   std::string queue_directory;        ///< set eventqueue basedir; empty: beside the state file
-  std::uint32_t queue_slots = 0;      ///< set eventqueue ... slots: most mails that wait; 0: healer's own bound
+  std::uint32_t queue_slots = 0;      ///< set eventqueue ... slots: most that wait which no server took; 0: any
   std::optional<MailLimit> limit;
 
   bool operator==(const MailSettings&) const = default;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Who was mailed when, for `set mail limit`, which mails the limit holds back, and which a server may have taken
-// already: in a file beside the queue, so that a restart neither forgets a limit, nor sends one by one what is to be
-// told in one mail, nor tells in another mail what somebody has got.
+// Who was mailed when, for `set mail limit`, which mails the limit holds back, which a server may have taken already,
+// and what was dropped and is to be told: in a file beside the queue, so that a restart neither forgets a limit or a
+// loss, nor sends one by one what is to be told in one mail, nor tells in another mail what somebody has got.
 //
 //     sent 1795234764000 admin@example.org
 //     held 42 0 1795234764000              alert, recipient, time: the key of the mail
 //     begun 43 0 1795234765000
+//     dropped 40 0 1795234763000 0 admin@example.org monit@vm      alerts beyond the items, recipient, sender
+//     item 1795234763000 failed web<TAB>Status failed              of the mail that was dropped
+//     telling 40 500000 1795234763000 admin@example.org            the mail that tells of what stands above
 //
 // No clock is read here. Not thread-safe: it lives on the mailer's thread. A line that a crash cut short is passed
 // over.
@@ -49,6 +52,16 @@ class MailLedger {
   void begin(const actions::MailKey& key);
   [[nodiscard]] bool begun(const actions::MailKey& key) const { return begun_.contains(key); }
 
+  /// This mail is dropped, and is to be told of. Its text is not needed. Call it before the mail goes: what still waits
+  /// when the file is opened was not dropped.
+  void drop(const actions::Message& mail);
+  /// What was dropped, by address: as one mail, without a text, with the key of the first; its items are bounded.
+  [[nodiscard]] const std::map<std::string, actions::Message, std::less<>>& dropped() const { return dropped_; }
+  /// That mail tells of it, as soon as it waits...
+  void telling(const std::string& address, const actions::MailKey& key);
+  /// ...which it does now.
+  void told(const std::string& address);
+
   /// The mail is no more.
   void forget(const actions::MailKey& key) {
     held_.erase(key);
@@ -57,8 +70,8 @@ class MailLedger {
 
  private:
   [[nodiscard]] Result<void> rewrite();
-  void write(const std::string& line);
-  void read(std::string_view line);
+  void write(const std::string& lines);
+  void read(std::string_view line, const std::function<bool(const actions::MailKey&)>& waits);
 
   std::string path_;
   Descriptor file_;  ///< to append to; none: nothing can be written now
@@ -68,6 +81,8 @@ class MailLedger {
   std::map<std::string, std::deque<WallTime>, std::less<>> sent_;  ///< by address, oldest first; no more than count
   std::set<actions::MailKey> held_;
   std::set<actions::MailKey> begun_;
+  std::map<std::string, actions::Message, std::less<>> dropped_;
+  actions::Message* reading_ = nullptr;  ///< of dropped_: what the items that are read are added to
 };
 
 }  // namespace healer::runtime

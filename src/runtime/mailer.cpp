@@ -124,9 +124,11 @@ void Mailer::Impl::run() {
     take_alerts();
     write_memory();
     merge_due();
+    tell_dropped();
     tell_figures();
     const Clock::time_point now = Clock::now();
     Clock::time_point wake = now + hours{1};
+    if (tell_at) wake = std::min(wake, now + std::max(*tell_at - options.wall(), Duration{1}));
     const std::optional<MailKey> mail = next_mail(now, wake);
     {
       const std::lock_guard lock(mutex);
@@ -275,6 +277,7 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
       }
     }
     if (put == MailQueue::Taken::Full || !room) {
+      ledger.drop(message);
       report(Outcome{alert.alert, Outcome::Kind::Dropped,
                      fmt::format("mail to {} dropped: the mail queue is full: {}", message.to, message.subject)});
       continue;
@@ -303,13 +306,10 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
   }
 }
 
-/// Most mails that may wait.
-std::size_t Mailer::Impl::most_mails() const {
-  return settings.queue_slots > 0 ? settings.queue_slots : options.limits.messages;
-}
+/// Most mails that may wait: healer's own bound, beyond those that slots let wait for a server.
+std::size_t Mailer::Impl::most_mails() const { return options.limits.messages + settings.queue_slots; }
 
-/// Makes room for one more mail: the oldest go. Who reads his mails after a night without a server needs to know how
-/// things stand; how they began is in the history, with the names of what was dropped. False: there is none.
+/// Makes room for one more mail: the oldest go. False: there is none.
 bool Mailer::Impl::make_room(std::uint64_t alert, std::size_t bytes) {
   while (mails.size() >= most_mails() || (queue && queue->full(bytes))) {
     const auto oldest = std::ranges::find_if(mails, [&](const auto& known) {
@@ -318,12 +318,46 @@ bool Mailer::Impl::make_room(std::uint64_t alert, std::size_t bytes) {
     if (oldest == mails.end()) return false;
     if (!std::exchange(said_full, true))
       log(Severity::Error, fmt::format("mail queue: full with {} mails; the oldest are dropped", mails.size()));
-    const MailKey key = oldest->first;
-    close_mail(key, Outcome::Kind::Dropped,
-               fmt::format("mail to {} dropped: the mail queue is full, and newer ones came: {}", oldest->second.to,
-                           oldest->second.subject));
+    drop(MailKey(oldest->first));
   }
   return true;
+}
+
+/// At a try no server took a mail to that person, or none: no server worked. It stands for all that would have gone
+/// then: of what failed so, no more wait than there are slots. The oldest go: who reads his mails after a night without
+/// a server needs to know how things stand. What comes while the servers rest counts at the next try.
+void Mailer::Impl::not_taken(const std::string* to) {
+  served = to != nullptr;
+  const WallTime now = options.wall();
+  std::vector<MailKey> failed;
+  for (auto& [key, mail] : mails) {
+    if (mail.covered || held_for_digest(mail, now) || ledger.full_until(mail.to, now)) continue;
+    mail.failed = mail.failed || to == nullptr || mail.to == *to;
+    if (mail.failed) failed.push_back(key);
+  }
+  const std::size_t slots = settings.queue_slots;
+  if (slots == 0 || failed.size() <= slots) return;
+  if (!std::exchange(said_full, true))
+    log(Severity::Error, fmt::format("mail queue: full with {} mails; the oldest are dropped", slots));
+  failed.resize(failed.size() - slots);
+  for (const MailKey& key : failed) drop(key);
+}
+
+/// A server took a mail to that person: what has failed for want of one is to be tried again.
+void Mailer::Impl::taken(const std::string& to) {
+  served = true;
+  for (auto& [key, mail] : mails)
+    if (mail.to == to || mail.refusals == 0) mail.failed = false;
+}
+
+/// Drops a mail, to be told of when a server works.
+void Mailer::Impl::drop(const MailKey& key) {
+  const Waiting& mail = mails.at(key);
+  const std::string text =
+      fmt::format("mail to {} dropped: the mail queue is full, and newer ones came: {}", mail.to, mail.subject);
+  const Result<actions::Message> message = mail.memory ? Result<actions::Message>(*mail.memory) : queue->read(key);
+  if (message) ledger.drop(*message);
+  close_mail(key, Outcome::Kind::Dropped, text);
 }
 
 /// Writes mails that are in memory only, once the disk works again.
@@ -423,19 +457,27 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
     if (result.kind == Kind::Taken) {
       if (std::exchange(servers[i].failures, 0) > 0)
         log(Severity::Info, fmt::format("mail server {} works again", describe(server)));
-      last_error.reset();
+      // What was refused for now, and waits, keeps what was said of it.
+      if (std::ranges::none_of(mails,
+                               [&](const auto& other) { return other.first != key && other.second.refusals > 0; }))
+        last_error.reset();
+      taken(message.to);
       ledger.sent(message.to, options.wall());
       close_mail(key, Outcome::Kind::Sent,
                  fmt::format("mail to {} sent through {}: {}", message.to, describe(server), message.subject));
       return true;
     }
     if (result.kind == Kind::RefusedForGood) {
-      close_mail(key, Outcome::Kind::Dropped,
-                 fmt::format("mail to {} refused by {}: {}", message.to, describe(server), result.text));
+      last_error = {fmt::format("{}: {}", describe(server), result.text), options.wall()};
+      served = true;
+      close_mail(
+          key, Outcome::Kind::Dropped,
+          fmt::format("mail to {} refused by {}: {}: {}", message.to, describe(server), result.text, message.subject));
       return true;
     }
     if (result.kind == Kind::RefusedForNow) {
       refusal = fmt::format("{}: {}", describe(server), result.text);
+      last_error = {refusal, options.wall()};
     } else {
       fault = fmt::format("{}: {}", describe(server), result.text);
       server_failed(servers[i], result.text);
@@ -445,9 +487,9 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
   if (!refusal.empty()) {
     mail.not_before = Clock::now() + rest(++mail.refusals);
     if (mail.refusals >= kMaxRefusals) {
-      close_mail(
-          key, Outcome::Kind::Dropped,
-          fmt::format("mail to {} given up after {} refusals, the last by {}", message.to, mail.refusals, refusal));
+      close_mail(key, Outcome::Kind::Dropped,
+                 fmt::format("mail to {} given up after {} refusals, the last by {}: {}", message.to, mail.refusals,
+                             refusal, message.subject));
       return true;
     }
   }
@@ -455,6 +497,7 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
   if (!reason.empty() && !std::exchange(mail.failure_told, true))
     report(Outcome{message.alert, Outcome::Kind::Failed,
                    fmt::format("mail to {} not sent yet, is tried again: {}", message.to, reason)});
+  if (!reason.empty()) not_taken(refusal.empty() ? nullptr : &message.to);
   return false;
 }
 

@@ -9,7 +9,11 @@
 //
 // All alerts of a cycle to one person who asked for a digest go in one mail; a single one goes as it is. The cycle is
 // over its length after the first of them came, or when healer stops. What goes beyond `set mail limit` is held back,
-// and told in one mail when there is room again. Where too many mails wait, the oldest are dropped, and that is told.
+// and told in one mail when there is room again.
+//
+// Where more mails wait that no server took at a try than the queue has slots, the oldest are dropped; so they are
+// where more wait in all than healer's own bound says. What was dropped is recorded, and told in a mail when a server
+// works again.
 //
 // A thread of its own does all of it, so that neither a disk nor a server ever holds up the loop. The functions here
 // may be called from any thread and never wait, but for stop().
@@ -44,9 +48,11 @@ struct MailerOptions {
 
 /// What a person is told of the queue.
 struct MailFigures {
-  std::size_t waiting = 0;              ///< mails, on disk and in memory
-  std::optional<WallTime> since;        ///< of the alert that has waited longest
-  std::string error;                    ///< of the servers, the last; empty: the last mail was taken, or none was sent
+  std::size_t waiting = 0;        ///< mails, on disk and in memory
+  std::optional<WallTime> since;  ///< of the alert that has waited longest
+  /// What a server said last against a mail, or why none works; empty: the last mail was taken, or none was sent, and
+  /// none that was refused waits.
+  std::string error;
   std::optional<WallTime> error_since;  ///< when that was
 };
 

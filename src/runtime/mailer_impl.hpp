@@ -36,6 +36,7 @@ struct Mailer::Impl {
     Clock::time_point not_before{};
     std::uint32_t refusals = 0;
     bool failure_told = false;
+    bool failed = false;          ///< no server took it at the last try, or it had no chance of being taken
     bool digest = false;          ///< it may become a part of one
     bool covered = false;         ///< another mail has taken its place, and is not on disk yet
     WallTime hold_until{};        ///< of a digest
@@ -86,9 +87,11 @@ struct Mailer::Impl {
   std::map<MailKey, Waiting> mails;
   std::map<std::uint64_t, std::vector<MailKey>> untaken;  ///< alerts whose mails are not safe on disk
   std::optional<MailKey> sending;
-  std::optional<std::pair<std::string, WallTime>> last_error;  ///< of a server; none: one works
+  std::optional<std::pair<std::string, WallTime>> last_error;  ///< what MailFigures has
   std::optional<engine::MailLimit> last_limit;                 ///< that held mails back
   bool stopping = false;                                       ///< what is held for a digest is held no more
+  bool served = false;                                         ///< a server answered to the last mail that was tried
+  std::optional<WallTime> tell_at;  ///< when a limit has room for the word of what was dropped
   bool said_no_servers = false;
   bool said_full = false;
 
@@ -108,6 +111,9 @@ struct Mailer::Impl {
   void forget(const MailKey& key);
   void sync_queue();
   bool make_room(std::uint64_t alert, std::size_t bytes);
+  void not_taken(const std::string* to);
+  void taken(const std::string& to);
+  void drop(const MailKey& key);
   [[nodiscard]] std::size_t most_mails() const;
   std::optional<MailKey> next_mail(Clock::time_point now, Clock::time_point& wake, const MailKey* after = nullptr);
   [[nodiscard]] bool stopping_now();
@@ -123,6 +129,8 @@ struct Mailer::Impl {
   void cover(const MailKey& key);
   [[nodiscard]] std::optional<WallTime> held_for_digest(const Waiting& mail, WallTime now) const;
   void hold_back(const MailKey& key, const Waiting& mail, WallTime until);
+  void tell_dropped();
+  void tell_dropped_to(const std::string& to);
 };
 
 }  // namespace healer::runtime

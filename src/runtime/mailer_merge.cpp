@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several mails to one person that become one: digests, and what a limit held back.
+// Several mails to one person that become one: digests, what a limit held back, and the word of what was dropped.
 #include <algorithm>
 #include <set>
 
@@ -103,6 +103,45 @@ void Mailer::Impl::hold_back(const MailKey& key, const Waiting& mail, WallTime u
                    fmt::format("mail to {} held back: the limit of {} is reached; what is held back is told in one "
                                "mail at {}",
                                mail.to, actions::describe(*last_limit), format_civil(options.civil(until)))});
+}
+
+/// Tells people what was dropped of their mails, once a server works and nothing waits that it did not take from them
+/// at the last try. The word goes before what came later.
+void Mailer::Impl::tell_dropped() {
+  tell_at.reset();
+  if (ledger.dropped().empty() || servers.empty() || (!served && !mails.empty())) return;
+  const WallTime now = options.wall();
+  std::vector<std::string> people;
+  for (const auto& [to, dropped] : ledger.dropped()) {
+    if (std::ranges::any_of(mails, [&](const auto& mail) { return mail.second.to == to && mail.second.failed; }))
+      continue;
+    if (const auto until = ledger.full_until(to, now))
+      tell_at = tell_at ? std::min(*tell_at, *until) : *until;
+    else
+      people.push_back(to);
+  }
+  for (const std::string& to : people) tell_dropped_to(to);
+}
+
+void Mailer::Impl::tell_dropped_to(const std::string& to) {
+  actions::Message message = actions::compose_dropped(ledger.dropped().find(to)->second,
+                                                      {options.host, options.version, options.civil}, options.wall());
+  while (mails.contains(key_of(message)) || (queue && queue->known(key_of(message)))) ++message.number;
+  const MailKey key = key_of(message);
+  bool safe = queue && Clock::now() >= disk_not_before;
+  if (safe) {
+    ledger.telling(to, key);
+    Result<MailQueue::Taken> put = queue->put(message);
+    Result<void> synced = put ? queue->sync() : Result<void>(put.error());
+    if (!synced) disk_failed(synced.error());
+    if (synced && *put != MailQueue::Taken::Queued) return;  // no room now: when one of those that wait has gone
+    safe = static_cast<bool>(synced);
+  }
+  Waiting& mail = mails[key];
+  mail.to = message.to;
+  mail.subject = message.subject;
+  if (!safe) mail.memory = std::move(message);
+  ledger.told(to);
 }
 
 }  // namespace healer::runtime

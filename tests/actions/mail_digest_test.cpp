@@ -164,3 +164,36 @@ TEST_CASE("What a limit held back is told with how many, from when to when, and 
         "Their descriptions are in the history: healerctl history\n");
   CHECK(told.covers.size() == 4);
 }
+
+TEST_CASE("The word of what was dropped says what it was, by the sender of the first") {
+  Message dropped;
+  dropped.alert = engine::AlertId{7};
+  dropped.number = 1;
+  dropped.when = kStart;
+  dropped.from = "monit@vm.example.org";
+  dropped.to = "ops@example.org";
+  dropped.items = {{kStart, "failed", "web", "Status failed"}};
+  const Message one = compose_dropped(dropped, kWorld, kStart + hours{1});
+  CHECK(one.subject == "healer: 1 alert dropped on vm.example.org: web failed");
+  CHECK(header_of(one.text, "From") == "monit@vm.example.org");
+  CHECK(header_of(one.text, "Message-Id").ends_with("@vm.example.org>"));
+  CHECK(one.from == dropped.from);
+  CHECK(one.to == dropped.to);
+  CHECK(one.alert == dropped.alert);
+  CHECK(one.covers.empty());
+  CHECK(body_of(one.text) ==
+        "The mail queue on vm.example.org was full. 1 alert to ops@example.org was dropped, from 2026-11-21 04:19:24 "
+        "to 2026-11-21 04:19:24:\n"
+        "\n"
+        "  2026-11-21 04:19:24  web: Status failed\n"
+        "\n"
+        "Their descriptions are in the history: healerctl history\n");
+  dropped.items.push_back({kStart + seconds{1}, "recovered", "cache", "Exists"});
+  dropped.unlisted = 40;
+  const Message many = compose_dropped(dropped, kWorld, kStart + hours{1});
+  CHECK(many.subject == "healer: 42 alerts dropped on vm.example.org: web failed; cache recovered");
+  CHECK(many.unlisted == 40);
+  CHECK(body_of(many.text).find("42 alerts to ops@example.org were dropped, from 2026-11-21 04:19:24 to 2026-11-21 "
+                                "04:19:25:\n") != std::string::npos);
+  CHECK(body_of(many.text).find("  and 40 more that are not listed here\n") != std::string::npos);
+}

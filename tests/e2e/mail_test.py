@@ -137,8 +137,9 @@ class Mail(mails.Receiving, support.Case):
                       "an old mail to be dropped", detail=daemon.log_text)
         self.assertEqual((waiting(usual), waiting(ours)), (0, 4))
         self.mode("")
-        self.wait_for(lambda: len(self.subjects()) == 4, "the mails of both lives")
-        self.assertEqual(sorted(self.subjects()[2:]), [f"monit alert --  Status failed {name}" for name in "de"])
+        self.wait_for(lambda: len(self.subjects()) == 5, "the mails of both lives, and the word of what was dropped")
+        self.assertRegex(self.subjects()[1], r"^healer: 1 alert dropped on \S+: [abc] failed$")
+        self.assertEqual(sorted(self.subjects()[3:]), [f"monit alert --  Status failed {name}" for name in "de"])
         self.assertEqual([path.name for path in theirs.iterdir()], ["1795285747_55d1"])
 
     def test_a_password_is_nowhere_to_be_read(self):

@@ -102,6 +102,76 @@ TEST_CASE("What was sent and what is held is known over restarts") {
   }
 }
 
+TEST_CASE("What was dropped is known over restarts until a mail that tells of it waits") {
+  const Disk disk;
+  const auto mail = [](std::uint64_t number, std::size_t items) {
+    actions::Message message;
+    message.alert = engine::AlertId{number};
+    message.number = 1;
+    message.when = at(0);
+    message.from = "monit@vm";
+    message.to = kYou;
+    message.subject = "not kept";
+    message.text = "not kept";
+    for (std::size_t i = 0; i < items; ++i) message.items.push_back({at(1), "failed", "a b", "Status failed"});
+    return message;
+  };
+  const auto none = [](const MailKey&) { return false; };
+  const auto again = [&](const std::function<bool(const MailKey&)>& waits) {
+    MailLedger ledger;
+    REQUIRE(ledger.open(disk.path, waits));
+    return ledger;
+  };
+  MailLedger ledger = again(none);
+  ledger.drop(mail(1, 2));
+  ledger.drop(mail(2, 1));
+  REQUIRE(ledger.dropped().size() == 1);
+  actions::Message wanted = mail(1, 3);
+  wanted.text.clear();
+  CHECK(ledger.dropped().at(kYou) == wanted);
+  wanted.subject.clear();
+  SECTION("as it was, also twice") {
+    (void)again(none);
+    CHECK(again(none).dropped().at(kYou).items == wanted.items);
+    CHECK(key_of(again(none).dropped().at(kYou)) == key_of(wanted));
+    CHECK(again(none).dropped().at(kYou).from == "monit@vm");
+  }
+  SECTION("but for what still waits, so that it was not dropped after all") {
+    const MailLedger other = again([](const MailKey& key) { return key.alert == 1; });
+    CHECK(other.dropped().at(kYou).items.size() == 1);
+    CHECK(other.dropped().at(kYou).alert == engine::AlertId{2});
+  }
+  SECTION("with so many lines, and the number of those beyond") {
+    ledger.drop(mail(3, 498));
+    CHECK(ledger.dropped().at(kYou).items.size() == 500);
+    CHECK(ledger.dropped().at(kYou).unlisted == 1);
+    ledger.drop(mail(4, 1));
+    const MailLedger other = again(none);
+    CHECK(other.dropped().at(kYou).items.size() == 500);
+    CHECK(other.dropped().at(kYou).unlisted == 2);
+  }
+  SECTION("a mail is to tell of it, and does not wait yet") {
+    ledger.telling(kYou, {9, 0, 0});
+    CHECK(again(none).dropped().at(kYou).items.size() == 3);
+  }
+  SECTION("a mail that tells of it waits already") {
+    ledger.telling(kYou, {9, 0, 0});
+    CHECK(again([](const MailKey& key) { return key.alert == 9; }).dropped().empty());
+    CHECK(again(none).dropped().empty());
+  }
+  SECTION("it is told") {
+    ledger.told(kYou);
+    CHECK(ledger.dropped().empty());
+    CHECK(again(none).dropped().empty());
+  }
+  SECTION("a line that was cut short") {
+    std::string text = test::read_file(disk.path);
+    text.resize(text.find("item"));
+    test::write_file(disk.path, text);
+    CHECK(again(none).dropped().empty());
+  }
+}
+
 TEST_CASE("The ledger's file stays small, however much is mailed") {
   const Disk disk;
   MailLedger ledger = disk.open(5, minutes{1});

@@ -167,13 +167,18 @@ TEST_CASE("A mail that is refused for good is dropped and told, the others go") 
   mailer->submit(alert(2));
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 2; }));
   CHECK(world.heard.count(Kind::Dropped) == 1);
-  CHECK(contains(world.heard.everything(),
-                 "mail to gone@x.org refused by 127.0.0.1:" + std::to_string(sink.port()) + ": 550 recipient refused"));
+  CHECK(contains(world.heard.everything(), "mail to gone@x.org refused by 127.0.0.1:" + std::to_string(sink.port()) +
+                                               ": 550 recipient refused: monit alert --  Status failed service-1\n"));
   CHECK(mailer->waiting() == 0);
   sink.mode("data 554");
   mailer->submit(alert(3));
   CHECK(test::eventually([&] { return world.heard.count(Kind::Dropped) == 2; }));
-  CHECK(contains(world.heard.everything(), "554 text refused"));
+  CHECK(contains(world.heard.everything(), "554 text refused: monit alert --  Status failed service-3\n"));
+  CHECK(contains(mailer->figures().error, "554 text refused"));
+  sink.mode("");
+  mailer->submit(alert(4));
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 3; }));
+  CHECK(mailer->figures().error.empty());
 }
 
 TEST_CASE("A mail that is refused for now is tried again, holds back only its person's mails and keeps their order") {
@@ -272,8 +277,7 @@ TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
   test::SmtpSink sink;
   sink.stop();
   MailWorld world({server(sink)});
-  SECTION("of healer's own bound") { world.options.limits.messages = 3; }
-  SECTION("by the slots that are set") { world.settings.queue_slots = 3; }
+  world.options.limits.messages = 3;
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 5; ++i) mailer->submit(alert(i));
   CHECK(test::eventually([&] { return world.heard.taken().size() == 5; }));
@@ -286,26 +290,28 @@ TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
                    "Status failed service-" +
                        number));
   sink.restart();
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 3; }));
-  CHECK(received(sink) == std::vector<int>{3, 4, 5});
-  mailer->submit(alert(1));  // it is over, also when it is handed over again
-  mailer->submit(alert(6));
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 4; }));
-  CHECK(received(sink) == std::vector<int>{3, 4, 5, 6});
+  CHECK(received(sink) == std::vector<int>{3, 1, 4, 5});  // the second tells of 1 and 2
+  mailer->submit(alert(1));                               // it is over, also when it is handed over again
+  mailer->submit(alert(6));
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 5; }));
+  CHECK(received(sink) == std::vector<int>{3, 1, 4, 5, 6});
 }
 
-TEST_CASE("With one slot an alert to several people is mailed to the first, and the others are told of") {
+TEST_CASE("Where there is room for one mail, an alert to several goes to the first, and the others are told of it") {
   test::SmtpSink sink;
   sink.stop();
   MailWorld world({server(sink)});
-  world.settings.queue_slots = 1;
+  world.options.limits.messages = 1;
   const auto mailer = world.start();
   mailer->submit(alert(1, {"a@x.org", "b@x.org"}));
   CHECK(test::eventually([&] { return world.heard.taken().size() == 1; }));
   CHECK(contains(world.heard.everything(), "mail to b@x.org dropped: the mail queue is full"));
   sink.restart();
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 2; }));
   CHECK(contains(sink.envelopes()[0], "a@x.org"));
+  CHECK(contains(sink.envelopes()[1], "b@x.org"));
+  CHECK(contains(sink.mails()[1], "Subject: healer: 1 alert dropped on vm: service-1 failed\r\n"));
 }
 
 TEST_CASE("The mailer's figures say how many mails wait, since when, and what the server last said") {
@@ -327,6 +333,25 @@ TEST_CASE("The mailer's figures say how many mails wait, since when, and what th
   CHECK(test::eventually([&] { return mailer->figures().waiting == 0; }));
   CHECK(mailer->figures().error.empty());
   CHECK_FALSE(mailer->figures().error_since);
+}
+
+TEST_CASE("The mailer's figures say what the server said of mails that it refused for now, while these wait") {
+  test::SmtpSink sink;
+  MailWorld world({server(sink)});
+  sink.mode("rcpt 451 full@x.org");
+  const auto mailer = world.start();
+  mailer->submit(alert(1, {"full@x.org"}));
+  mailer->submit(alert(2, {"full@x.org"}));
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+  const std::string said = "127.0.0.1:" + std::to_string(sink.port()) + ": 451 recipient refused";
+  CHECK(test::eventually([&] { return mailer->figures().waiting == 2 && mailer->figures().error == said; }));
+  CHECK(mailer->figures().error_since);
+  mailer->submit(alert(3, {"other@x.org"}));
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+  CHECK(mailer->figures().error == said);
+  sink.mode("");
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 3; }));
+  CHECK(test::eventually([&] { return mailer->figures().error.empty(); }));
 }
 
 TEST_CASE("Where the disk cannot be written, mails are sent from memory and not said to be safe before") {
