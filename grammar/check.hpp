@@ -6,10 +6,13 @@
 
 namespace healer::grammar {
 
-/// Whether `stop signal` is healer's own here: Monit takes `signal` for the name of a stop program, up to a number.
+/// Whether `stop signal` is healer's own here: Monit takes `signal` for the name of a stop program, up to a number. Of
+/// a foreground process a slip in the word is no program's name either.
 [[nodiscard]] inline bool is_stop_signal(const TokenInput& in) {
-  if (in.kind(1) != Kind::String || !iequals(in.text(1), "signal")) return false;
-  return in.is_foreground() || in.kind(2) == Kind::Number || in.kind(3) == Kind::Number;
+  static constexpr std::string_view kSignal[] = {"signal"};
+  if (in.kind(1) != Kind::String) return false;
+  if (in.is_foreground()) return !nearest_word(in.text(1), kSignal).empty();
+  return iequals(in.text(1), kSignal[0]) && (in.kind(2) == Kind::Number || in.kind(3) == Kind::Number);
 }
 
 /// Whether what comes is no more argument of a foreground process: it begins a line, or the statement `ready`.

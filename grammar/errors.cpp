@@ -80,12 +80,37 @@ std::string_view joined(const TokenStream& tokens, std::size_t first, std::span<
   return found == words.end() ? std::string_view{} : *found;
 }
 
-/// `cpu(idle)`, `loadavg(10min)`: a part that there is not.
-std::string part(const TokenStream& tokens, std::size_t token) {
-  if (token == 0) return {};
+/// Words of healer's own that go together, in one: `maillimit`, `dry-run`.
+std::string_view apart(std::string_view written, std::span<const std::string_view> expected) {
+  static constexpr std::string_view kPairs[] = {"mail limit", "dry run", "accept dormant", "control socket"};
+  std::string letters(written);
+  std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
+  const auto* found = std::ranges::find_if(kPairs, [&](std::string_view pair) {
+    const auto first = first_word(pair);
+    return std::ranges::find(expected, first) != expected.end() &&
+           iequals(letters, fmt::format("{}{}", first, pair.substr(first.size() + 1)));
+  });
+  return found == std::end(kPairs) ? std::string_view{} : *found;
+}
+
+/// What stands between a token and the one before it: blanks, noise words and signs.
+std::string_view noise_before(const TokenStream& tokens, std::size_t token) {
   const auto& before = tokens.tokens[token - 1];
   const std::size_t end = before.offset + before.length;
-  if (tokens.text.substr(end, tokens.tokens[token].offset - end).find('(') == std::string_view::npos) return {};
+  return tokens.text.substr(end, tokens.tokens[token].offset - end);
+}
+
+/// `check program x with program "/x"`: the header of a foreground process, but for its kind.
+std::string program_in_check(const TokenStream& tokens, std::size_t token) {
+  if (token < 2 || tokens.tokens[token - 2].kind != Kind::CheckProgram) return {};
+  if (to_lower(noise_before(tokens, token)).find("program") == std::string::npos) return {};
+  return "'check program' takes 'path \"...\"'; a foreground process is 'check process NAME with program \"...\"'";
+}
+
+/// `cpu(idle)`, `loadavg(10min)`: a part that there is not.
+std::string part(const TokenStream& tokens, std::size_t token) {
+  if (token == 0 || noise_before(tokens, token).find('(') == std::string_view::npos) return {};
+  const auto& before = tokens.tokens[token - 1];
   if (before.kind == Kind::Cpu)
     return "the parts are user, system, wait, nice, hardirq, softirq, steal, guest and guestnice; 'cpu' alone is all "
            "but "
@@ -109,6 +134,8 @@ std::string habit(const TokenStream& tokens, std::size_t token, const Expectatio
   const auto did_you_mean = [](std::string_view word) { return fmt::format("did you mean '{}'?", spelled(word)); };
   const auto written = tokens.text_of(token);
   if (const auto meant = slip(written, allowed); !meant.empty()) return did_you_mean(meant);
+  if (const auto meant = apart(written, expectation.texts); !meant.empty()) return did_you_mean(meant);
+  if (auto told = program_in_check(tokens, token); !told.empty()) return told;
   if (auto told = part(tokens, token); !told.empty()) return told;
   if (auto told = terabytes(tokens, token, allowed); !told.empty()) return told;
   if (const auto meant = joined(tokens, token, candidates); !meant.empty()) return did_you_mean(meant);
@@ -130,11 +157,32 @@ std::string habit(const TokenStream& tokens, std::size_t token, const Expectatio
 std::string_view meant(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
   const Kind kind = tokens.tokens[token].kind;
   if (kind == Kind::Quoted || kind == Kind::Number) return {};
-  if (const auto near = nearest_word(tokens.text_of(token), candidates(expectation)); !near.empty()) return near;
-  // A slip in a noise word: what follows it would have fitted.
   const Kind next = tokens.tokens[token + 1].kind;
+  const auto words = candidates(expectation);
+  if (const auto near = nearest_word(tokens.text_of(token), words); !near.empty()) return near;
+  // The sign of `from:` is a token of its own where the word is not known.
+  if (next == Kind::Colon) return nearest_word(fmt::format("{}:", tokens.text_of(token)), words);
+  // A slip in a noise word: what follows it would have fitted.
   if (kind != Kind::String || !(expectation.kinds | expectation.near).test(static_cast<std::size_t>(next))) return {};
   return nearest_word(tokens.text_of(token), noise_words());
+}
+
+/// ", expected a number or 'cycles'"; empty where nothing is known to fit.
+std::string expected_words(const Expectation& expectation) {
+  std::vector<std::string> expected;
+  const auto add = [&](std::string one) {
+    if (std::ranges::find(expected, one) == expected.end()) expected.push_back(std::move(one));
+  };
+  for (const auto phrase : expectation.phrases) add(std::string(phrase));
+  for (std::size_t kind = 0; kind < expectation.kinds.size(); ++kind)
+    if (expectation.kinds.test(kind)) add(describe(static_cast<Kind>(kind)));
+  for (const auto text : expectation.texts) add(fmt::format("'{}'", text));
+  if (expected.empty()) return {};
+  if (expected.size() > kMostExpected) {
+    expected.resize(kMostExpected - 1);
+    expected.emplace_back("something else");
+  }
+  return fmt::format(", expected {}", join_words(expected, "or"));
 }
 
 }  // namespace
@@ -203,26 +251,9 @@ const Fault* fault_of(const TokenStream& tokens, std::size_t token) {
 Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
   if (const Fault* fault = fault_of(tokens, token)) return {fault->message, fault->remedy};
 
-  std::vector<std::string> expected;
-  const auto add = [&](std::string one) {
-    if (std::ranges::find(expected, one) == expected.end()) expected.push_back(std::move(one));
-  };
-  for (const auto phrase : expectation.phrases) add(std::string(phrase));
-  for (std::size_t kind = 0; kind < expectation.kinds.size(); ++kind)
-    if (expectation.kinds.test(kind)) add(describe(static_cast<Kind>(kind)));
-  for (const auto text : expectation.texts) add(fmt::format("'{}'", text));
-
   Complaint complaint;
   const Kind kind = tokens.tokens[token].kind;
-  complaint.message = unexpected(tokens, token);
-  if (!expected.empty()) {
-    if (expected.size() > kMostExpected) {
-      expected.resize(kMostExpected - 1);
-      expected.emplace_back("something else");
-    }
-    complaint.message += fmt::format(", expected {}", join_words(expected, "or"));
-  }
-
+  complaint.message = unexpected(tokens, token) + expected_words(expectation);
   if (kind == Kind::End) return complaint;
   complaint.remedy = habit(tokens, token, expectation, candidates(expectation));
   if (!complaint.remedy.empty()) return complaint;
@@ -234,6 +265,10 @@ Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expecta
         fmt::format("{} is a word of the language; put it in double quotes to mean a text", describe(tokens, token));
   }
   return complaint;
+}
+
+Complaint incomplete(const Expectation& expectation) {
+  return {.message = "the statement ends here" + expected_words(expectation), .remedy = {}};
 }
 
 }  // namespace healer::grammar

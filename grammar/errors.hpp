@@ -45,6 +45,9 @@ struct Complaint {
 /// The message for a token that none of the expected fits. A Broken token's fault goes before all else.
 [[nodiscard]] Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expectation& expectation);
 
+/// The message for a statement that ends, where the next one begins, before it says all that it must.
+[[nodiscard]] Complaint incomplete(const Expectation& expectation);
+
 /// The fault of a Broken token.
 [[nodiscard]] const Fault* fault_of(const TokenStream& tokens, std::size_t token);
 

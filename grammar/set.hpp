@@ -113,7 +113,9 @@ struct count_runs     : text<"runs"> {};
 struct set_counting   : extension<"set cycles count", token<Kind::Cycle>, token<Kind::Count>, sor<count_polls, count_runs>> {};
 struct set_settle     : extension<"set settle", text<"settle">, duration> {};
 struct mail_count     : number {};
-struct set_mail_limit : extension<"set mail limit", text<"mail">, text<"limit">, mail_count, opt<text<"mails", "mail">>, duration> {};
+struct mail_period    : token<Kind::Number> { static constexpr std::string_view kExpected = "a time such as 'within 1 hour'"; };
+struct mail_window    : sor<seq<mail_period, any_unit>, tight_duration> {};
+struct set_mail_limit : extension<"set mail limit", text<"mail">, text<"limit">, mail_count, opt<text<"mails", "mail">>, mail_window> {};
 struct socket_path    : path_word {};
 struct set_socket     : extension<"set control socket", text<"control">, text<"socket">, socket_path> {};
 // The names of variables may be words of the language (PATH).

@@ -50,6 +50,7 @@ void Daemon::perform(effect::CancelRun& effect) {  // of one of the two: the oth
 void Daemon::perform(effect::Exec& effect) {
   const Identity& identity = effect.command.identity;
   const bool of_job = effect.job != JobId{};
+  if (effect.foreground) warn_if_never_ready(effect);
   actions_->start(
       {.action = effect.action,
        .command = effect.command,
@@ -80,6 +81,23 @@ std::string Daemon::hear_of_ready() {
   }
   ready_ = std::move(*made);
   return paths_.notify;
+}
+
+/// Where a start succeeds by the program's word alone, and its user cannot reach the socket: it would fail each time,
+/// and nobody would know why.
+void Daemon::warn_if_never_ready(const effect::Exec& effect) {
+  const auto& block = engine_->graph()->slots[effect.service.index()];
+  const auto& spec = block->process.foreground;
+  const Identity& identity = effect.command.identity;
+  if (!spec || !spec->by_notice || !identity.uid) return;
+  const std::string folder =
+      runtime::closed_folder(paths_.notify, *identity.uid, identity.gid.value_or(static_cast<gid_t>(getegid())));
+  if (folder.empty()) return;
+  log_.write(
+      Severity::Warning, runtime::now().wall, block->name,
+      fmt::format("its program cannot say that it is ready: user {} may not enter {}, on the way to the socket {}; "
+                  "let others enter it (chmod o+x), or put the pid file elsewhere (set pidfile)",
+                  *identity.uid, folder, paths_.notify));
 }
 
 void Daemon::perform(effect::Alert& effect) { mailer_->submit(std::move(effect)); }

@@ -67,6 +67,7 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Note& effect);
   void perform(engine::effect::Reply& effect);
   std::string hear_of_ready();
+  void warn_if_never_ready(const engine::effect::Exec& effect);
   void committed(engine::Sequence up_to);
   void say(engine::Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
   void sick(const std::string& reason);

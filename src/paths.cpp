@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "control/wire.hpp"
+#include "runtime/ready_socket.hpp"
 
 namespace healer {
 namespace {
@@ -29,7 +30,8 @@ Paths paths_of(const engine::Settings& settings) {
     return chosen.empty() ? std::move(otherwise) : chosen;
   };
   paths.pid_file = pick(settings.pid_file, root ? "/run/healer/healer.pid" : own + "pid");
-  paths.notify = settings.pid_file.empty() ? root ? "/run/healer/notify" : own + "notify" : paths.pid_file + ".notify";
+  paths.notify = runtime::ReadySocket::place_for(
+      settings.pid_file.empty() ? root ? "/run/healer/notify" : own + "notify" : paths.pid_file + ".notify");
   paths.id_file = pick(settings.id_file, root ? "/var/lib/healer/id" : own + "id");
   paths.state_file = pick(settings.state_file, root ? "/var/lib/healer/state" : own + "state");
   paths.socket = pick(settings.control_socket, root ? std::string(control::kDefaultSocket) : own + "sock");

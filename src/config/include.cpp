@@ -120,11 +120,20 @@ class Reader {
       // The parser has said already what is wrong with the service.
       if (before_ == Before::Nothing)
         report(said_, DiagnosticSeverity::Error, more.range, "this belongs to a service, but none was begun before it",
-               "begin one with 'check program NAME with path \"/path/of/program\"'");
+               is_of_foreground(more.statements.front())
+                   ? "begin one with 'check process NAME with program \"/path/of/program\"'"
+                   : "begin one with 'check program NAME with path \"/path/of/program\"'");
       return;
     }
     auto& check = std::get<CheckSyntax>(document_.statements.back());
     std::ranges::move(more.statements, std::back_inserter(check.statements));
+  }
+
+  /// Whether a statement is of foreground processes only, or reads like one: `stop signal TERM` is a stop program.
+  static bool is_of_foreground(const ServiceStatement& statement) {
+    if (const auto* program = std::get_if<ServiceProgramSyntax>(&statement))
+      return !program->command.arguments.empty() && iequals(program->command.arguments.front(), "signal");
+    return std::holds_alternative<StopSignalSyntax>(statement) || std::holds_alternative<ReadySyntax>(statement);
   }
 
   void add(IncludeSyntax include) {

@@ -3,6 +3,7 @@
 // less than it says: healer does what is written and says so.
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <set>
 
 #include <spdlog/fmt/fmt.h>
@@ -142,8 +143,8 @@ class Linter {
       warn(check.name.range, "the name holds control characters");
     ready_ = nullptr;
     timeout(check.command);
-    shell_signs(check.command);
-    for_each_started(check, [this](const CommandSyntax& command) { shell_signs(command); });
+    arguments(check.command);
+    for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
     if (check.kind == CheckSyntax::Kind::Process && !check.foreground && !check.broken && !tests_existence(check) &&
         programs_.start == nullptr && programs_.restart == nullptr)
       report(said_, DiagnosticSeverity::Note, check.range,
@@ -241,13 +242,18 @@ class Linter {
     return std::ranges::find(kParts, metric) != kParts.end();
   }
 
-  /// Monit passes them on like any argument, too; their writer thinks of a shell.
-  void shell_signs(const CommandSyntax& command) {
-    if (!command.shell_sign) return;
-    warn(command.shell_sign->range,
-         fmt::format("no shell reads this command: {} is passed to {} as an argument",
-                     in_quotes(command.shell_sign->value), in_quotes(command.arguments.front())),
-         "write \"/bin/sh -c 'COMMAND'\" for a command of the shell");
+  /// Monit passes them on like any argument, too; their writer thinks of a shell, or of a statement of healer's own.
+  void arguments(const CommandSyntax& command) {
+    if (command.shell_sign)
+      warn(command.shell_sign->range,
+           fmt::format("no shell reads this command: {} is passed to {} as an argument",
+                       in_quotes(command.shell_sign->value), in_quotes(command.arguments.front())),
+           "write \"/bin/sh -c 'COMMAND'\" for a command of the shell");
+    if (command.readiness)
+      warn(*command.readiness,
+           fmt::format("'ready' is for a process that healer runs itself: this is passed to {} as arguments",
+                       in_quotes(command.arguments.front())),
+           "put each word in quotes to mean an argument, or take them away");
   }
 
   void action(const ActionSyntax& action, bool is_recovery) {
@@ -333,6 +339,12 @@ class Linter {
   }
   void statement(const StopSignalSyntax& stop) {
     if (stop.within) long_duration(*stop.within);
+    static constexpr std::array kIgnored{SIGCHLD, SIGCONT, SIGURG, SIGWINCH};
+    const std::optional<int> signal = signal_number(stop.signal.value);
+    if (signal && std::ranges::find(kIgnored, *signal) != kIgnored.end())
+      warn(stop.signal.range,
+           fmt::format("{} ends only a process that asks for it: others ignore it", signal_name(*signal)),
+           "TERM, INT and QUIT end most");
   }
   void statement(const ReadySyntax& ready) {
     only_last(ready_, ready.range, "ready");

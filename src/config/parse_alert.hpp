@@ -58,9 +58,9 @@ struct action<grammar::reminder> {
 template <>
 struct action<grammar::digest> {
   static void apply(const auto& in, Build& build, AlertScratch& scratch) {
-    note_extension<grammar::digest>(in, build);
     if (std::exchange(scratch.alert.digest, true))
-      build.complain(matched(in, build), "'digest' is given twice", "keep one of them");
+      return build.complain(matched(in, build), "'digest' is given twice", "keep one of them");
+    note_extension<grammar::digest>(in, build);
   }
 };
 

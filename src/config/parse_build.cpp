@@ -79,6 +79,14 @@ bool reads_shell_signs(std::string_view argument) {
   return std::ranges::find(kPrograms, name) != std::end(kPrograms);
 }
 
+/// `ready on notify`, `ready after`.
+bool is_readiness(const grammar::TokenStream& tokens, std::size_t token) {
+  const auto says = [&](std::size_t one, std::string_view word) {
+    return tokens.tokens[one].kind == Kind::String && iequals(tokens.text_of(one), word);
+  };
+  return says(token, "ready") && (says(token + 1, "notify") || says(token + 1, "after"));
+}
+
 }  // namespace
 
 void Build::begin_statement() {
@@ -167,6 +175,8 @@ void Build::add_argument(std::size_t token) {
   else
     note_shell_sign(text(token));
   command.range.end = range({token, token + 1}).end;
+  if (command.arguments.size() > 2 && is_readiness(tokens, token - 1))
+    command.readiness = range({token - 1, token + 1});
 }
 
 void Build::note_shell_sign(std::string_view written) {

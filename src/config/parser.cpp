@@ -275,7 +275,7 @@ class Parser {
           return failed();
         break;
       default:
-        if (!is_own_statement()) return stray();
+        if (!is_own_statement(at_)) return stray();
         if (!attempt([&](TokenInput& in) { return parsing::parse_service_statement(in, build_, syntax); }))
           return failed();
     }
@@ -283,7 +283,9 @@ class Parser {
   }
 
   /// A statement that begins with a word of healer's own.
-  [[nodiscard]] bool is_own_statement() const { return kind() == Kind::String && iequals(build_.text(at_), "ready"); }
+  [[nodiscard]] bool is_own_statement(std::size_t token) const {
+    return stream_.tokens[token].kind == Kind::String && iequals(stream_.text_of(token), "ready");
+  }
 
   void add(ServiceStatement&& syntax) {
     after_include_ = false;
@@ -342,7 +344,7 @@ class Parser {
       unsupported_include(at_);
       return recover();
     }
-    if (service_ == Service::None && begins_service_statement(kind())) {
+    if (service_ == Service::None && (begins_service_statement(kind()) || is_own_statement(at_))) {
       error_at(at_, {fmt::format("{} belongs to no service", grammar::describe(stream_, at_)),
                      "it must follow a 'check', before any 'set'"});
       return recover();
@@ -376,8 +378,10 @@ class Parser {
       at_ = token + (kind(token + 1 - at_) == Kind::Pattern ? 2 : 1);
       return recover();
     }
-    const auto complaint = grammar::unexpected(stream_, token, build_.expectation);
-    error_at(token, complaint);
+    if (token > at_ && begins_line(token))
+      error_at(token - 1, grammar::incomplete(build_.expectation));
+    else
+      error_at(token, grammar::unexpected(stream_, token, build_.expectation));
     at_ = std::max(at_, token);
     recover();
   }
@@ -505,11 +509,18 @@ class Parser {
     while (kind() != Kind::End && !begins_statement(kind())) ++at_;
   }
 
+  /// Whether a line begins with a token that begins a statement.
+  [[nodiscard]] bool begins_line(std::size_t token) const {
+    if ((stream_.tokens[token].flags & grammar::kFirstOfLine) == 0) return false;
+    const Kind one = stream_.tokens[token].kind;
+    return begins_statement(one) || begins_service_statement(one) || is_own_statement(token);
+  }
+
   /// A service statement counts only at the beginning of a line, and not after `else` or `then`.
   void skip_to_service_statement() {
     if (at_ == begin_) ++at_;
     for (; kind() != Kind::End && !begins_statement(kind()); ++at_) {
-      if (!begins_service_statement(kind()) || (stream_.tokens[at_].flags & grammar::kFirstOfLine) == 0) continue;
+      if (!begins_line(at_)) continue;
       const Kind before = at_ > 0 ? stream_.tokens[at_ - 1].kind : Kind::End;
       if (before != Kind::Else && before != Kind::Then && before != Kind::Repeat) return;
     }

@@ -31,7 +31,9 @@ class Resolver {
     if (check.kind == CheckSyntax::Kind::Program)
       program(check.command, DiagnosticSeverity::Error, "a check needs its program in place");
     if (check.foreground)
-      program(check.command, DiagnosticSeverity::Error, "a process that healer runs needs its program in place");
+      program(check.command, DiagnosticSeverity::Error, "a process that healer runs needs its program in place",
+              DiagnosticSeverity::Error);
+    if (check.pid_file) pid_file(check);
     identity(check.command);
     for_each_started(check, [this](const CommandSyntax& command) {
       program(command, DiagnosticSeverity::Warning, "until it is in place the action fails");
@@ -65,23 +67,38 @@ class Resolver {
   Lookups take() { return std::move(found_); }
 
  private:
-  void program(const CommandSyntax& command, DiagnosticSeverity severity, std::string_view consequence) {
+  /// Monit takes a directory for a program; so that no file of Monit's is refused, it is an error only where the
+  /// program is one that Monit has not.
+  void program(const CommandSyntax& command, DiagnosticSeverity severity, std::string_view consequence,
+               DiagnosticSeverity of_directory = DiagnosticSeverity::Warning) {
     if (!environment_.looks_up() || command.arguments.empty()) return;
     const std::string& path = command.arguments.front();
     if (environment_.executable(path)) return;
     const Result<FileFacts> facts = environment_.stat(path);
     std::string remedy(consequence);
     if (!facts) {
-      if (!path.starts_with('/')) remedy = "write the whole path: programs are not searched for";
+      if (iequals(path, "signal"))
+        remedy = "'stop signal' is for a process that healer runs itself: here, as in Monit, this names a program";
+      else if (!path.starts_with('/'))
+        remedy = "write the whole path: programs are not searched for";
       report(said_, severity, command.range, fmt::format("there is no program {}", in_quotes(path)), remedy);
     } else if (facts->is_directory) {
-      // Monit takes a directory for a program; so that no file of Monit's is refused, this is no error.
-      report(said_, DiagnosticSeverity::Warning, command.range,
+      report(said_, of_directory, command.range,
              fmt::format("{} is a directory, not a program: it cannot be run", in_quotes(path)));
     } else {
       report(said_, severity, command.range, fmt::format("{} is not executable", in_quotes(path)),
              fmt::format("chmod +x {}", path));
     }
+  }
+
+  /// `check process x with path "/x"` has a pid file, whatever is there.
+  void pid_file(const CheckSyntax& check) {
+    const Word& path = *check.pid_file;
+    if (!environment_.looks_up() || !environment_.executable(path.value)) return;
+    report(
+        said_, DiagnosticSeverity::Warning, path.range,
+        fmt::format("{} is a program: here, as in Monit, it is read as a pid file and not run", in_quotes(path.value)),
+        fmt::format("write 'check process {} with program \"...\"' to have it run", printable(check.name.value)));
   }
 
   void identity(const CommandSyntax& command) {

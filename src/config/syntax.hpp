@@ -42,8 +42,9 @@ struct CommandSyntax {
   std::optional<Word> gid;
   std::optional<Located<Duration>> timeout;
   bool single_quoted_with_arguments =
-      false;                       ///< Monit takes the whole text as the program's name (facts 1.1, quote trap 1)
-  std::optional<Word> shell_sign;  ///< the first argument that is meant for a shell, though none reads it: "&&"
+      false;                             ///< Monit takes the whole text as the program's name (facts 1.1, quote trap 1)
+  std::optional<Word> shell_sign;        ///< the first argument that is meant for a shell, though none reads it: "&&"
+  std::optional<SourceRange> readiness;  ///< arguments that read like the statement `ready on notify`
 };
 
 enum class ComparisonWord : std::uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };

@@ -124,6 +124,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   state.pause = saved.pause;
   state.known = saved.known;
   state.restored = saved.boot == now.boot;
+  if (block.foreground() && state.restored && saved.known)  // Engine::keep_former
+    state.child = Child{.pid = saved.known->pid, .start_ticks = saved.known->start_ticks, .ready = true};
   if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
 
   const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
@@ -301,6 +303,8 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
   services_.resize(graph_->slots.size());
   for (const SlotChange& change : plan.changes) apply(change, *before, turn);
+  for (const ServiceId id : turn.cut_off)
+    start_run(id, services_[id.index()].counted, services_[id.index()].reason, turn);
   const auto count = [&](SlotChange::Kind kind) {
     return static_cast<std::size_t>(std::ranges::count(plan.changes, kind, &SlotChange::kind));
   };
@@ -339,7 +343,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   const ServiceId id = change.service;
   ServiceState& state = services_[id.index()];
   if (change.kind == SlotChange::Kind::Removed) {
-    if (state.child) release_child(state.child->action, before.at(id).name, &*before.at(id).process.foreground, turn);
+    release_child(id, before.at(id), turn);
     cancel_flight(id, turn);
     finish_validate(id, false, turn);
     live_rules_ -= state.rule_count;
@@ -359,13 +363,11 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     live_rules_ -= old.rules.size();
     const bool other_target = !same_target(old, block);
     if (other_target) {
+      release_child(id, old, turn);
+      keep_former(id, turn);
       state.last.reset();
-      state.known.reset();
+      if (!state.child) state.known.reset();
       state.starts.left_by = {};
-    }
-    if (state.child && other_target) {
-      release_child(state.child->action, old.name, &*old.process.foreground, turn);
-      state.child.reset();
     } else if (state.child && old.process.foreground->command != block.process.foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: it runs the former one until it is restarted");
@@ -385,7 +387,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   }
   if (!state.child) find_child(id);
   turn.save(id);
-  if (cut_off) start_run(id, state.counted, state.reason, turn);
+  if (cut_off) turn.cut_off.push_back(id);
 }
 
 /// Ranges of replaced and removed services stay behind in the flat array; it is laid anew when they are the larger

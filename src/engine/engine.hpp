@@ -60,12 +60,13 @@ enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning, 
 
 /// A foreground process that was started and has not ended.
 struct Child {
-  ActionId action;
+  ActionId action;       ///< 0: one that healer has not started, of a service that was found by a pid file before
   std::int64_t pid = 0;  ///< 0: not told yet
   std::uint64_t start_ticks = 0;
-  Duration since{0};    ///< mono: when that was told
-  bool ready = false;   ///< it said so, or its time has come
-  bool ending = false;  ///< it was told to end
+  Duration since{0};     ///< mono: when that was told
+  bool ready = false;    ///< it said so, or its time has come
+  bool ending = false;   ///< it was told to end
+  bool adopted = false;  ///< an earlier daemon had started it
 };
 
 /// The living state of a service, apart from its rules.
@@ -262,7 +263,16 @@ class Engine {
   void child_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn);
   [[nodiscard]] std::optional<ServiceId> child_of(const effect::Exec& exec) const;
   void restore_child(const PendingExec& pending, bool may_start, Turn& turn);
-  void release_child(ActionId action, const std::string& service, const ForegroundSpec* spec, Turn& turn);
+  void release_child(ServiceId id, const ServiceBlock& before, Turn& turn);
+  void end_child(ActionId action, const std::string& service, const ForegroundSpec* spec, Turn& turn);
+  void keep_former(ServiceId id, Turn& turn);
+  /// Whether the process of a foreground service is one that healer has not started.
+  [[nodiscard]] bool is_former(ServiceId id) const {
+    const std::optional<Child>& child = services_[id.index()].child;
+    return child && child->action == ActionId{};
+  }
+  void forget_former(ServiceId id, Turn& turn);
+  Progress stop_former(Job& job, Turn& turn);
   void find_child(ServiceId id);
   [[nodiscard]] bool is_up(ServiceId id) const;
 
@@ -281,6 +291,8 @@ class Engine {
   void note_start(ServiceId id, bool good, Instant now);
   [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
   [[nodiscard]] std::string left_behind(ServiceId id) const;
+  [[nodiscard]] bool left_long(ServiceId id, Instant now) const;
+  void hold_step(Job& job, std::string failure, Duration pause, Turn& turn);
   void look_at_needed(ServiceId id, Instant now);
   void look_later(ServiceId id, Reason reason, Duration when);
   void look_now(ServiceId id, Reason reason, Turn& turn);

@@ -10,6 +10,7 @@
 // There is one at most: while any is there, ending too, none is started. It outlives the daemon: the next one adopts
 // the exec, by its id.
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -22,6 +23,7 @@ namespace {
 
 using StepKind = effect::SavedStep::Kind;
 
+constexpr Duration kFormerPause{100};
 constexpr Duration kKillGrace{5000};  // after the last stop signal, for SIGKILL to be seen to
 
 /// How long a step of a foreground process may take.
@@ -88,6 +90,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
   set_due(job, job.deadline);
   if (job.step().kind == StepKind::Stop) {
     if (!state.child) return done("stopped");
+    if (state.child->action == ActionId{}) return stop_former(job, turn);
     end_program(state.child->action, turn);
     return Progress::Waiting;
   }
@@ -120,7 +123,13 @@ void Engine::start_child(Job& job, Turn& turn) {
 /// The time of a step is over.
 void Engine::child_overdue(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
-  const ServiceState& state = services_[job.step().service.index()];
+  ServiceState& state = services_[job.step().service.index()];
+  // Its word may have come while no healer was there to hear it.
+  if (job.step().kind == StepKind::Start && state.child && state.child->adopted && state.child->pid != 0 &&
+      !state.child->ending && !state.child->ready) {
+    state.child->ready = true;
+    return go_on(job, judge_child_step(job, turn), turn);
+  }
   const std::string time = format_duration(
       turn.now.mono - (job.deadline - step_time(*block.process.foreground, job.step().kind, graph_->settings.limits)));
   if (job.step().kind == StepKind::Stop)
@@ -210,29 +219,83 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
 
 // ---- an earlier daemon, a reload ----------------------------------------------------------------------------------
 
-/// An exec of an earlier daemon: the process is adopted if it lives. Where its service is gone it is ended.
+/// An exec of an earlier daemon: the process is adopted if it lives. Where its service is gone it is ended; of several,
+/// which a journal that could not be written has left, the newest is kept.
 void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& turn) {
   const effect::Exec& exec = pending.exec;
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   restore_action(pending, turn.now);
-  const bool wanted = id && graph_->at(*id).foreground() && !services_[id->index()].child;
-  if (wanted) services_[id->index()].child = Child{.action = exec.action, .ready = true};
+  const bool wanted = id && graph_->at(*id).foreground();
+  if (wanted) {
+    ServiceState& state = services_[id->index()];
+    const std::optional<Child> older =
+        std::exchange(state.child, Child{.action = exec.action, .ready = true, .adopted = true});
+    if (older && older->action != ActionId{}) end_program(older->action, turn);
+  }
   if (wanted && may_start && !pending.started)
     turn.sink.emit(exec);
   else
     turn.sink.emit(effect::Adopt{exec.action, exec.service, true});
-  if (!wanted) release_child(exec.action, exec.cause->service, nullptr, turn);
+  if (!wanted) end_child(exec.action, exec.cause->service, nullptr, turn);
 }
 
-/// The process of a service that is none any more: healer was asked to run it no longer. Where healer only watches it
-/// is left alone.
-void Engine::release_child(ActionId action, const std::string& service, const ForegroundSpec* spec, Turn& turn) {
+/// A reload has made another service of this one, or none: the process of the former is ended.
+void Engine::release_child(ServiceId id, const ServiceBlock& before, Turn& turn) {
+  const std::optional<Child> child = std::exchange(services_[id.index()].child, std::nullopt);
+  if (child && child->action != ActionId{}) end_child(child->action, before.name, &*before.process.foreground, turn);
+}
+
+/// Healer was asked to run it no longer. Where healer only watches it is left alone.
+void Engine::end_child(ActionId action, const std::string& service, const ForegroundSpec* spec, Turn& turn) {
   const Settings& settings = graph_->settings;
   const bool watching = settings.shadow || settings.dry_run;
   turn.record(RecordKind::JobStep, Severity::Info, service,
-              watching ? "its process is left alone: it is gone from the rules, but healer only watches"
-                       : "its process is ended: it is gone from the rules");
+              watching ? "its foreground process is left alone: it is no more in the rules, but healer only watches"
+                       : "its foreground process is ended: it is no more in the rules");
   if (!watching) end_program(action, turn, spec);
+}
+
+/// A service that was found by a pid file or pattern is to be healer's own child from now on: while the process runs
+/// that was found so, it is the service's, and none is started beside it. It is ended by signal, and its end is found
+/// by looks.
+void Engine::keep_former(ServiceId id, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  const ProcessFacts* process = state.last && !state.died ? process_of(*state.last) : nullptr;
+  if (!graph_->at(id).foreground() || process == nullptr) return;
+  state.child = Child{.pid = process->pid, .start_ticks = process->start_ticks, .since = turn.now.mono, .ready = true};
+  state.known = KnownProcess{.pid = process->pid, .start_ticks = process->start_ticks};
+  turn.record(
+      RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
+      fmt::format("process {} of its former rules still runs: it is kept until it ends or is restarted", process->pid));
+}
+
+/// A look has found that such a process is gone.
+void Engine::forget_former(ServiceId id, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  state.child_end.clear();
+  state.child.reset();
+  state.known.reset();
+  turn.save(id);
+}
+
+/// Such a process is to end: SIGTERM, SIGKILL when the first of the stop signals has had its time.
+Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
+  const ServiceId id = job.step().service;
+  const Child& former = *services_[id.index()].child;
+  const auto send = [&](int number) {
+    turn.acts.emplace_back(effect::Signal{former.pid, former.start_ticks, number});
+    turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
+                fmt::format("{} to process {}", number == SIGTERM ? "SIGTERM" : "SIGKILL", former.pid))
+        .subject = job.id.number();
+    save_job(job, turn);
+  };
+  if (!std::exchange(job.signalled, true)) {
+    send(SIGTERM);
+  } else if (turn.now.mono >= job.deadline - kKillGrace && !std::exchange(job.killed, true)) {
+    send(SIGKILL);
+  }
+  set_due(job, std::min(turn.now.mono + kFormerPause, job.deadline));
+  return Progress::Waiting;
 }
 
 /// After a reload: a service that was taken out of the rules and put back may find its former process ending.

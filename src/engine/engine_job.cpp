@@ -18,7 +18,6 @@ using StepKind = effect::SavedStep::Kind;
 constexpr Duration kFirstPause{20};  // between the looks of a job; doubles
 constexpr Duration kLongestPause{500};
 constexpr Duration kKillGrace{2000};
-constexpr Duration kClearPause{100};
 constexpr std::size_t kMostTold = 20;
 constexpr std::string_view kRule = "rule";
 
@@ -87,7 +86,7 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
     if (services_[needed.index()].job) return busy(needed);
   if (std::string missing = missing_requirement(id); !missing.empty()) return missing;
   if (!graph_->at(id).can_start()) return "it has no start program";
-  if (std::string left = left_behind(id); !left.empty()) return left;
+  if (std::string left = left_behind(id); !left.empty() && !left_long(id, now)) return left;
   const StartHistory& starts = services_[id.index()].starts;
   if (backing_off(id, now))
     return fmt::format("{} start{} in a row did not last", starts.quick, starts.quick == 1 ? "" : "s");
@@ -221,6 +220,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   job.phase = Job::Phase::Looking;
   job.action = {};
   job.action_ended = job.signalled = job.killed = job.seen = false;
+  job.held_until.reset();
   job.program_failure.clear();
   job.pause = kFirstPause;
   if (block.foreground()) return begin_child_step(job, turn);
@@ -247,7 +247,10 @@ void Engine::looked(Job& job, const Observation& seen, Turn& turn) {
   job.look.reset();
   if (seen.outcome == Outcome::TimedOut) return set_due(job, std::min(turn.now.mono + kLongestPause, job.deadline));
   job.seen = true;
-  go_on(job, judge_step(job, process_of(seen), turn), turn);
+  go_on(job,
+        graph_->at(job.step().service).foreground() ? judge_child_step(job, turn)
+                                                    : judge_step(job, process_of(seen), turn),
+        turn);
 }
 
 /// Where the step of a process service stands, by the process that was just seen (null: there is none).
@@ -421,7 +424,7 @@ void Engine::wake_jobs(Turn& turn) {
     set_due(job, std::nullopt);
     if (turn.now.mono >= job.deadline)
       overdue(job, turn);
-    else if (graph_->at(job.step().service).foreground())
+    else if (graph_->at(job.step().service).foreground() && !is_former(job.step().service))
       go_on(job, judge_child_step(job, turn), turn);
     else if (graph_->at(job.step().service).kind == ServiceKind::Process)
       look(job, turn);
@@ -485,8 +488,7 @@ void Engine::restore_jobs(Turn& turn) {
                 fmt::format("{} goes on: {}", to_string(living.kind), describe_step(*graph_, living.step())))
         .subject = living.id.number();
     // No program outlives a reboot: its step begins anew.
-    const auto known = found_.services.find(saved.service);
-    if (known != found_.services.end() && known->second.boot != turn.now.boot) living.action = {};
+    if (found_.boot != 0 && found_.boot != turn.now.boot) living.action = {};
     std::optional<Child>& child = services_[living.step().service.index()].child;
     if (graph_->at(living.step().service).foreground()) {
       if (child) child->ready = living.action != child->action;  // it was being started
@@ -549,26 +551,6 @@ void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec
   }
   if (found->second.exec.foreground) end.signals = spec != nullptr ? spec->stop : std::vector<StopSignal>(1);
   turn.acts.emplace_back(std::move(end));
-}
-
-/// Whether nothing that an earlier job has left is in the way of `command`: a start program that has not brought the
-/// service up, or the same program once more. Such a one is ended first: two would be one too many.
-bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
-  const auto left = actions_of_.find(graph_->at(job.step().service).name);
-  if (left == actions_of_.end()) return true;
-  bool clear = true;
-  for (const ActionId id : left->second) {
-    const effect::Exec& exec = actions_.at(id.number()).exec;
-    if (exec.job == JobId{} || id == job.action) continue;
-    if (job.step().kind == StepKind::Stop && exec.command.arguments != command.arguments) continue;
-    clear = false;
-    end_program(id, turn);
-  }
-  if (clear) return true;
-  job.phase = Job::Phase::Looking;
-  save_job(job, turn);
-  set_due(job, std::min(turn.now.mono + kClearPause, job.deadline));
-  return false;
 }
 
 // ---- alerts -------------------------------------------------------------------------------------------------------

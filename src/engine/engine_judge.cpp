@@ -20,6 +20,11 @@ void Engine::on(const event::Observed& event, Turn& turn) {
   if (job != nullptr ? job->look != event.run || job->step().service != id : state.flight != event.run) return;
   const std::optional<Observation> without = disproved(id, event.observation, turn);
   const Observation& seen = without ? *without : event.observation;
+  if (graph_->at(id).foreground() && state.child && seen.outcome != Outcome::TimedOut && process_of(seen) == nullptr) {
+    // Of healer's own child the end will be told, with its status.
+    if (state.child->action != ActionId{}) return;
+    forget_former(id, turn);
+  }
   if (job != nullptr) {
     take(id, seen, turn);
     return looked(*job, seen, turn);

@@ -2,6 +2,7 @@
 // What becomes of a service that was started: its death, the backoff between starts that do not last, looks beside the
 // schedule, and the pauses that people set.
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <utility>
 
@@ -18,6 +19,9 @@ constexpr Duration kQuickDeath{10'000};
 constexpr Duration kFirstBackoff{1000};
 constexpr Duration kBusyPause{100};
 constexpr Duration kLeftPause{500};
+constexpr Duration kLeftGrace{2000};
+constexpr int kLeftTimes = 10;
+constexpr Duration kClearPause{100};
 constexpr Duration kLeftLook{5000};
 
 /// The wait after `quick` starts in a row that did not last: 1 s, doubling to at most a cycle, with a jitter of a tenth
@@ -195,25 +199,75 @@ std::string Engine::left_behind(ServiceId id) const {
                      state.last->facts->left);
 }
 
-/// Whether the start of this step waits, and says so, until what an earlier one has left is gone, or has written its
-/// pid file; at most as long as a start may take.
+/// How long a rule's start waits for what an earlier one has left: it may yet come up, or go.
+bool Engine::left_long(ServiceId id, Instant now) const {
+  const ServiceBlock& block = graph_->at(id);
+  const Duration time =
+      block.start && block.start->timeout > Duration{0} ? block.start->timeout : graph_->settings.limits.start_timeout;
+  const std::optional<WallTime>& last = services_[id.index()].starts.last;
+  return !last || now.wall - *last >= kLeftTimes * time;
+}
+
+/// What an earlier start has left goes first, and its start waits for that: SIGTERM, then SIGKILL. It bears the mark of
+/// its program. (A rule's start comes here when it has waited long, a person's at once.)
 bool Engine::waits_for_left(Job& job, Turn& turn) {
-  const std::string left = left_behind(job.step().service);
+  const ServiceId id = job.step().service;
+  const std::string left = left_behind(id);
   if (left.empty()) {
-    job.left_until.reset();
+    job.held_until.reset();
     job.program_failure.clear();
     return false;
   }
-  if (!job.left_until) {
-    job.left_until = job.deadline;
-    job.program_failure = "failed to start: " + left;
-    turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(job.step().service).name, "its start waits: " + left)
+  const Facts& facts = *services_[id.index()].last->facts;
+  const bool other = job.left_pid != facts.left || job.left_ticks != facts.left_ticks;
+  if (other || turn.now.mono - job.left_since >= kLeftGrace) {
+    turn.acts.emplace_back(effect::Signal{facts.left, facts.left_ticks, other ? SIGTERM : SIGKILL});
+    turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
+                fmt::format("its start waits: {}: {}", left, other ? "SIGTERM" : "SIGKILL"))
         .subject = job.id.number();
+    job.left_pid = facts.left;
+    job.left_ticks = facts.left_ticks;
+    job.left_since = turn.now.mono;
   }
-  job.phase = Job::Phase::Looking;
-  job.deadline = *job.left_until;
-  set_due(job, std::min(turn.now.mono + kLeftPause, job.deadline));
+  hold_step(job, "failed to start: " + left, kLeftPause, turn);
   return true;
+}
+
+/// The step waits for something that must go first, at most as long as it may take itself.
+void Engine::hold_step(Job& job, std::string failure, Duration pause, Turn& turn) {
+  if (!job.held_until) job.held_until = job.deadline;
+  job.program_failure = std::move(failure);
+  job.phase = Job::Phase::Looking;
+  job.deadline = *job.held_until;
+  save_job(job, turn);
+  set_due(job, std::min(turn.now.mono + pause, job.deadline));
+}
+
+/// Whether nothing that an earlier job has left is in the way of `command`: a start program that has not brought the
+/// service up, or the same program once more. Such a one is ended first: two would be one too many.
+bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
+  const auto left = actions_of_.find(graph_->at(job.step().service).name);
+  ActionId one;
+  if (left != actions_of_.end()) {
+    for (const ActionId id : left->second) {
+      const effect::Exec& exec = actions_.at(id.number()).exec;
+      if (exec.job == JobId{} || id == job.action) continue;
+      if (job.step().kind == effect::SavedStep::Kind::Stop && exec.command.arguments != command.arguments) continue;
+      one = id;
+      end_program(id, turn);
+    }
+  }
+  if (one == ActionId{}) {
+    if (job.step().kind == effect::SavedStep::Kind::Stop) {
+      job.held_until.reset();
+      job.program_failure.clear();
+    }
+    return true;
+  }
+  hold_step(
+      job, fmt::format("its earlier program {} does not end", actions_.at(one.number()).exec.command.arguments.front()),
+      kClearPause, turn);
+  return false;
 }
 
 // ---- looks beside the schedule ------------------------------------------------------------------------------------
@@ -227,7 +281,8 @@ void Engine::look_at_needed(ServiceId id, Instant now) {
     if (graph_->at(needed).kind == ServiceKind::Process && !is_up(needed) && !lately && !state.flight)
       look_later(needed, Reason::Again, now.mono);
   }
-  if (!left_behind(id).empty()) look_later(id, Reason::Again, now.mono + kLeftLook);
+  // On a grid: one look, however many ask for it.
+  if (!left_behind(id).empty()) look_later(id, Reason::Again, (now.mono / kLeftLook + 1) * kLeftLook);
 }
 
 void Engine::look_later(ServiceId id, Reason reason, Duration when) { extra_looks_.emplace(when, id, reason); }

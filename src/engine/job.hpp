@@ -47,8 +47,11 @@ struct Job {
   std::int64_t signalled_pid = 0;  ///< to whom
   std::uint64_t signalled_ticks = 0;
   bool seen = false;                     ///< a look of this step had an answer
-  std::optional<Duration> left_until{};  ///< mono: how long its start waits for what an earlier one has left
-  std::vector<ServiceId> named;          ///< whom the rule or person named; others take part for their sake
+  std::optional<Duration> held_until{};  ///< mono: how long it waits for what must go first
+  std::int64_t left_pid = 0;             ///< what an earlier start has left and was told to end
+  std::uint64_t left_ticks = 0;
+  Duration left_since{0};        ///< mono: when it was told
+  std::vector<ServiceId> named;  ///< whom the rule or person named; others take part for their sake
   bool cancelled = false;
   std::optional<RunId> look;    ///< in flight
   std::optional<Duration> due;  ///< mono: of the next look

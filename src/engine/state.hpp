@@ -103,6 +103,7 @@ struct Facts {
   Metrics metrics;
   /// Where there is none: a process that runs still of those that the program StartRun::left_by has left; 0: none.
   std::int64_t left = 0;
+  std::uint64_t left_ticks = 0;  ///< when it was started
 };
 
 /// What was seen. Output is shared, never copied.

@@ -16,6 +16,7 @@ struct Engine::Turn {
   EffectSink& sink;
   effect::Commit commit{};
   std::vector<ServiceId> changed{};      // services to save; some may be in it twice
+  std::vector<ServiceId> cut_off{};      // by a reload, from a run that is to be begun anew
   std::vector<effect::Reply> replies{};  // sent when the commit is durable
   std::vector<std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction>>
       acts{};  // that the commit sets free

@@ -285,16 +285,22 @@ void ActionRunner::gone(Action& action, engine::event::ActionEnded ended) {
 // ---- being ready
 
 void ActionRunner::told_ready(pid_t sender) {
-  std::vector<pid_t> line = mains_.contains(sender) ? std::vector{sender} : lineage(sender);
-  if (ready(line)) return;
+  if (ready({sender})) return;
+  const auto is_waited_for = [](const auto& entry) {
+    const Action& action = *entry.second;
+    return action.foreground && !action.over && !action.ready;
+  };
+  if (std::ranges::none_of(actions_, is_waited_for)) return;
+  const Duration now = mono_now();
+  auto line = lineage_.of(sender, now);
+  if (!line || ready(*line)) return;
   // A program may be quicker than the news that it runs.
   const auto may_run = [](const auto& entry) {
     const Action& action = *entry.second;
     return action.foreground && !action.over && action.pid < 0;
   };
-  const Duration now = mono_now();
   while (!early_.empty() && now - early_.front().first > kEarlyPatience) early_.pop_front();
-  if (early_.size() < kMostEarly && std::ranges::any_of(actions_, may_run)) early_.emplace_back(now, std::move(line));
+  if (early_.size() < kMostEarly && std::ranges::any_of(actions_, may_run)) early_.emplace_back(now, std::move(*line));
 }
 
 /// Whether it is known whose word that is.

@@ -28,6 +28,7 @@
 #include "engine/graph.hpp"
 #include "runtime/action_files.hpp"
 #include "runtime/child.hpp"
+#include "runtime/lineage.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/session.hpp"
 #include "runtime/spawner.hpp"
@@ -70,7 +71,9 @@ class ActionRunner {
   /// Harmless where it is gone; what is asked later of one that is ending changes nothing.
   void end(engine::ActionId action, std::vector<engine::StopSignal> signals = {});
   /// A process says that it is ready: told once by ActionReady of the foreground process whose session or descendant it
-  /// is. That may still be starting: then it is told after ActionStarted. Strangers are ignored.
+  /// is. That may still be starting: then it is told after ActionStarted. Strangers are ignored, and a flood of them
+  /// costs little: while it lasts words may be lost (runtime/lineage), but never that of a main process that is known
+  /// to run.
   void told_ready(pid_t sender);
 
   [[nodiscard]] std::size_t running() const { return actions_.size(); }
@@ -110,6 +113,7 @@ class ActionRunner {
   std::unordered_map<pid_t, engine::ActionId> mains_;  // of foreground processes that run
   /// Who said to be ready, by lineage, and when, while it was not known whose it is.
   std::deque<std::pair<Duration, std::vector<pid_t>>> early_;
+  LineageReader lineage_;
   engine::ActionId newest_;
   Loop::Timer tidy_;
   bool tidying_ = false;  // planned

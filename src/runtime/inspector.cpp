@@ -444,16 +444,19 @@ void Inspector::found(std::uint64_t run, Found& found) {
 void Inspector::search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output) {
   look.meanwhile = facts;
   look.meanwhile_output = output;
-  const auto say = [this, run = look.run, facts, output](pid_t left) {
+  const auto say = [this, run = look.run, facts, output](ProcessIdentity left) {
     auto all = std::make_shared<engine::Facts>(*facts);
-    all->left = left;
+    all->left = left.pid;
+    all->left_ticks = left.start_ticks;
     answer(run, std::move(all), output, engine::Outcome::Exited);
   };
   searcher_.submit(
       [say, mark = actions::action_mark(look.left_by)]() -> Loop::Callback {
-        return [say, left = find_marked(mark)] { say(left); };
+        const pid_t left = find_marked(mark);
+        const auto stat = left != 0 ? read_proc_stat(left) : std::nullopt;
+        return [say, found = stat ? ProcessIdentity{left, stat->start_ticks} : ProcessIdentity{}] { say(found); };
       },
-      [say](const Error&) { say(0); });
+      [say](const Error&) { say({}); });
 }
 
 void Inspector::found_system(std::uint64_t run, SystemLook& look) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -143,12 +144,8 @@ Result<void> write_all(int file, std::string_view text) {
   return {};
 }
 
-}  // namespace
-
-MailQueue::MailQueue(Descriptor directory, MailQueueLimits limits, Warn warn)
-    : directory_(std::move(directory)), limits_(limits), warn_(std::move(warn)) {}
-
-Result<MailQueue> MailQueue::open(const std::string& path, MailQueueLimits limits, Warn warn) {
+/// Opens the directory of a queue, made where it is missing, and closes it to others.
+Result<Descriptor> open_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error(errno, "cannot make " + path);
   Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory) return system_error(errno, "cannot open " + path);
@@ -157,7 +154,61 @@ Result<MailQueue> MailQueue::open(const std::string& path, MailQueueLimits limit
   if (facts.st_uid != ::geteuid()) return Error{EPERM, path + " belongs to another user"};
   if ((facts.st_mode & 07777) != 0700 && ::fchmod(directory.get(), 0700) != 0)
     return system_error(errno, "cannot close " + path + " to others");
-  MailQueue queue(std::move(directory), limits, std::move(warn));
+  return directory;
+}
+
+/// Copies a file of one queue to another file system, where it has its name only when it is there whole. The times are
+/// kept: they order the tombstones.
+Result<void> copy(int from, int to, const std::string& name) {
+  const auto failed = [&](int code) { return system_error(code, "cannot copy mail " + name); };
+  const Descriptor source(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat facts {};
+  if (!source || ::fstat(source.get(), &facts) != 0) return failed(errno);
+  const std::string unfinished = name.substr(0, kNameLength) + std::string(kUnfinished);
+  ::unlinkat(to, unfinished.c_str(), 0);
+  const Descriptor target(::openat(to, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!target) return failed(errno);
+  const auto undo = [&](Error error) {
+    ::unlinkat(to, unfinished.c_str(), 0);
+    return error;
+  };
+  std::array<char, 65'536> piece;
+  while (const ssize_t size = ::read(source.get(), piece.data(), piece.size())) {
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return undo(failed(errno));
+    const std::string_view text(piece.data(), static_cast<std::size_t>(size));
+    if (Result<void> written = write_all(target.get(), text); !written) return undo(written.error());
+  }
+  const timespec times[] = {facts.st_atim, facts.st_mtim};
+  if (::futimens(target.get(), times) != 0 || ::fsync(target.get()) != 0 ||
+      ::renameat(to, unfinished.c_str(), to, name.c_str()) != 0)
+    return undo(failed(errno));
+  return {};
+}
+
+/// Moves a file of one queue to another. One that was copied is noted in `copied`, to go when the copy is there to
+/// stay.
+Result<void> move(int from, int to, const std::string& name, std::vector<std::string>& copied) {
+  if (::renameat(from, name.c_str(), to, name.c_str()) == 0) return {};
+  if (errno != EXDEV) return system_error(errno, "cannot move mail " + name);
+  // It may have been copied, and sent, by a daemon that could not remove it here.
+  const std::string tombstone = name.substr(0, kNameLength) + std::string(kSent);
+  if (::faccessat(to, tombstone.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (Result<void> done = copy(from, to, name); !done) return done;
+  }
+  copied.push_back(name);
+  return {};
+}
+
+}  // namespace
+
+MailQueue::MailQueue(Descriptor directory, MailQueueLimits limits, Warn warn)
+    : directory_(std::move(directory)), limits_(limits), warn_(std::move(warn)) {}
+
+Result<MailQueue> MailQueue::open(const std::string& path, MailQueueLimits limits, Warn warn) {
+  Result<Descriptor> directory = open_directory(path);
+  if (!directory) return directory.error();
+  MailQueue queue(std::move(*directory), limits, std::move(warn));
   if (Result<void> loaded = queue.load(); !loaded) return Error{loaded.error().code, path + ": " + loaded.error().what};
   return queue;
 }
@@ -166,15 +217,25 @@ Result<void> MailQueue::take_over(const std::string& former, const std::string& 
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::symlink_status(former, error).type() != fs::file_type::directory) return {};
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error(errno, "cannot make " + path);
+  const Descriptor from(::open(former.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!from) return system_error(errno, "cannot open " + former);
+  const Result<Descriptor> to = open_directory(path);
+  if (!to) return to.error();
+  std::vector<std::string> copied;
+  std::optional<Error> failed;
   for (fs::directory_iterator entry(former, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename();
-    const bool ours = (name.ends_with(kWaiting) || name.ends_with(kSent)) && parse_name(name);
-    if (ours && ::rename(entry->path().c_str(), (path + "/" + name).c_str()) != 0)
-      return system_error(errno, "cannot move mail " + name + " of " + former);
+    if (!(name.ends_with(kWaiting) || name.ends_with(kSent)) || !parse_name(name)) continue;
+    if (Result<void> moved = move(from.get(), to->get(), name, copied); !moved && !failed) failed = moved.error();
   }
-  if (error) return system_error(error.value(), "cannot list " + former);
-  ::unlink((former + "/ledger").c_str());
+  if (error) failed = system_error(error.value(), "cannot list it");
+  // What is there twice must not stay so, whatever became of the rest: here it would not be known that it was sent.
+  if (::fsync(to->get()) != 0) return system_error(errno, "cannot write " + path + " to the disk");
+  for (const std::string& name : copied) {
+    if (::unlinkat(from.get(), name.c_str(), 0) != 0) failed = system_error(errno, "cannot remove mail " + name);
+  }
+  if (failed) return Error{failed->code, former + ": " + failed->what};
+  ::unlinkat(from.get(), "ledger", 0);
   ::rmdir(former.c_str());  // where there are damaged mails in it, it stays for whom they are set aside
   return {};
 }

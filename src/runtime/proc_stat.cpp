@@ -116,19 +116,6 @@ Duration start_time(std::uint64_t start_ticks) {
 
 std::uint64_t ticks_at(Duration mono) { return static_cast<std::uint64_t>(mono.count()) * ticks_per_second() / 1000; }
 
-std::vector<pid_t> lineage(pid_t pid) {
-  constexpr int kMostGenerations = 64;
-  std::vector<pid_t> found;
-  for (int i = 0; i < kMostGenerations && pid > 1; ++i) {
-    found.push_back(pid);
-    const auto stat = read_proc_stat(pid);
-    if (!stat) break;
-    if (stat->session > 1 && stat->session != pid) found.push_back(stat->session);
-    pid = stat->parent;
-  }
-  return found;
-}
-
 bool lives(const Descriptor& pidfd) {
   pollfd waiting{pidfd.get(), POLLIN, 0};
   return ::poll(&waiting, 1, 0) == 0;
@@ -158,9 +145,10 @@ Result<void> signal_process(pid_t pid, std::uint64_t start_ticks, int number) {
 
 unsigned signal_members(pid_t leader, pid_t spared_group, int number, const std::function<bool()>& proved) {
   unsigned signalled = 0;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
+  std::error_code error;  // where there is one, the rest is not seen
+  std::filesystem::directory_iterator entry("/proc", error);
+  for (const std::filesystem::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
     pid_t pid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc{} || pid == leader) continue;
     const auto glance = read_proc_stat(pid);

@@ -48,9 +48,6 @@ struct ProcStat {
 [[nodiscard]] std::uint64_t ticks_at(Duration mono);
 /// How many ticks of start times and cpu times make a second.
 [[nodiscard]] std::uint64_t ticks_per_second();
-/// The process, its session, its parent, that one's session, and so on: those that are gone or that are everybody's (1
-/// and less) left out. To find out whose it is.
-[[nodiscard]] std::vector<pid_t> lineage(pid_t pid);
 
 /// A pidfd of the process that has this number now; none where there is no such process, or no descriptor left.
 [[nodiscard]] Descriptor open_pidfd(pid_t pid);

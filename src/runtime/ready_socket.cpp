@@ -11,14 +11,19 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <utility>
+
+#include "util/hash.hpp"
 
 namespace healer::runtime {
 namespace {
 
 constexpr int kMostPerTurn = 32;
+constexpr char kNamed = '@';
 
 bool has_line(std::string_view text, std::string_view wanted) {
   while (!text.empty()) {
@@ -45,16 +50,41 @@ Result<void> open_to_all(const std::string& path) {
 
 }  // namespace
 
+std::string closed_folder(const std::string& path, uid_t user, gid_t group) {
+  if (user == 0) return {};
+  std::error_code error;
+  const std::filesystem::path last = std::filesystem::canonical(std::filesystem::path(path).parent_path(), error);
+  std::filesystem::path folder;
+  for (const std::filesystem::path& name : last) {
+    folder /= name;
+    struct stat facts {};
+    if (::stat(folder.c_str(), &facts) != 0) break;
+    const mode_t wanted = facts.st_uid == user ? S_IXUSR : facts.st_gid == group ? S_IXGRP : S_IXOTH;
+    if ((facts.st_mode & wanted) == 0) return folder;
+  }
+  return {};
+}
+
+std::string ReadySocket::place_for(const std::string& path) {
+  if (path.size() < sizeof sockaddr_un::sun_path) return path;
+  return fmt::format("{}healer-notify-{}", kNamed, to_string(hash128(path)));
+}
+
 Result<std::unique_ptr<ReadySocket>> ReadySocket::open(Loop& loop, const std::string& path, Sink sink) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
+  socklen_t length = sizeof address;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
     return Error{ENAMETOOLONG,
                  fmt::format("the path of a socket must have 1 to {} bytes: {}", sizeof address.sun_path - 1, path)};
   }
   std::memcpy(address.sun_path, path.data(), path.size());
+  const bool named = path.front() == kNamed;
   struct stat facts {};
-  if (::lstat(path.c_str(), &facts) == 0) {
+  if (named) {
+    address.sun_path[0] = '\0';
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+  } else if (::lstat(path.c_str(), &facts) == 0) {
     if (!S_ISSOCK(facts.st_mode)) return Error{EEXIST, fmt::format("{} is there already, and is not a socket", path)};
     ::unlink(path.c_str());
   }
@@ -64,10 +94,12 @@ Result<std::unique_ptr<ReadySocket>> ReadySocket::open(Loop& loop, const std::st
   if (::setsockopt(made.get(), SOL_SOCKET, SO_PASSCRED, &kYes, sizeof kYes) != 0) {
     return system_error(errno, "cannot ask for the senders of messages");
   }
-  if (::bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  if (::bind(made.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     return system_error(errno, fmt::format("cannot bind {}", path));
   }
-  if (auto opened = open_to_all(path); !opened) return opened.error();
+  if (!named) {
+    if (auto opened = open_to_all(path); !opened) return opened.error();
+  }
   std::unique_ptr<ReadySocket> ready(new ReadySocket(std::move(made), std::move(sink)));
   auto watch = loop.watch(ready->socket_.get(), Loop::kReadable, [self = ready.get()](unsigned) { self->take(); });
   if (!watch) return watch.error();

@@ -6,6 +6,10 @@
 // receiver's to judge. Descriptors that come along are closed at once, and a datagram larger than kMostOfMessage says
 // nothing. The file stays when the daemon ends: programs keep its path, and the next daemon listens there again.
 //
+// Where the path of a file is too long for a socket, a name in the kernel takes its place (`@NAME`, as systemd writes
+// it). It needs no folder; but whoever takes it first has it, and only programs in the daemon's network namespace find
+// it.
+//
 // Owned and called by the loop thread; never blocks.
 #pragma once
 
@@ -28,7 +32,10 @@ class ReadySocket {
   /// Gets the number of the process that says to be ready, on the loop.
   using Sink = std::function<void(pid_t sender)>;
 
-  /// Listens at `path`, in place of a daemon that has ended. The caller sees to it that no other daemon does.
+  /// Where to listen for programs that shall find the socket at `path`: there, or at a name made of it.
+  [[nodiscard]] static std::string place_for(const std::string& path);
+  /// Listens at `path`, or at `@NAME`, in place of a daemon that has ended. The caller sees to it that no other daemon
+  /// does.
   [[nodiscard]] static Result<std::unique_ptr<ReadySocket>> open(Loop& loop, const std::string& path, Sink sink);
   ReadySocket(const ReadySocket&) = delete;
   ReadySocket& operator=(const ReadySocket&) = delete;
@@ -42,5 +49,9 @@ class ReadySocket {
   Sink sink_;
   Loop::Watch watch_;  // goes before the descriptor
 };
+
+/// The first folder on the way to `path` that a program of that user and group, and of no other group, cannot enter, so
+/// that it does not reach a socket there; empty where there is none. Access lists are not looked at.
+[[nodiscard]] std::string closed_folder(const std::string& path, uid_t user, gid_t group);
 
 }  // namespace healer::runtime

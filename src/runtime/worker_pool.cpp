@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <deque>
+#include <exception>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -87,7 +88,12 @@ void WorkerPool::State::run(const std::shared_ptr<State>& self, Worker& worker) 
     self->queue.pop_front();
     worker.busy_since = mono_now();
     lock.unlock();
-    Loop::Callback done = job.work();
+    Loop::Callback done;
+    try {
+      done = job.work();
+    } catch (const std::exception& error) {
+      done = [refused = std::move(job.refused), what = std::string(error.what())] { refused(Error{0, what}); };
+    }
     job = {};
     lock.lock();
     worker.busy_since.reset();

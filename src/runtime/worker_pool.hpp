@@ -2,7 +2,8 @@
 // A few permanent threads for work that may hang: starting a program from a dead mount, a pattern that backtracks for
 // ever. A worker that is busy with one job for longer than `patience` counts as stuck and is replaced, so that the
 // others' work goes on; at most `max_lost` are replaced at a time. When all are stuck, work is refused at once with an
-// error that says so. A stuck worker that comes back takes up work again, or ends if there are enough without it.
+// error that says so. A stuck worker that comes back takes up work again, or ends if there are enough without it. Work
+// that throws counts as refused, with what it threw: a disk that fails must not end the daemon.
 //
 // Owned and called by the loop thread; the work runs on the workers, completions on the loop. When the pool goes,
 // completions that are not delivered yet never are, and workers that are stuck are left to themselves.
@@ -34,7 +35,8 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Has `work` done, in the order of submission; or calls `refused` on the loop (never from within submit).
+  /// Has `work` done, in the order of submission; or calls `refused` on the loop (never from within submit), where it
+  /// was not done or not to its end.
   void submit(Work work, Refused refused);
 
   /// Number of workers that are stuck now.

@@ -94,6 +94,14 @@ TEST_CASE("a file is known again behind a link, so that a loop has an end", "[lo
         "          ^~~~~~~~~~\n");
 }
 
+TEST_CASE("a statement of foreground processes that belongs to no service is told how to begin one", "[load]") {
+  for (const std::string statement : {"stop signal TERM", "stop signal TERM within 5 seconds", "ready on notify"})
+    CHECK(said(load_text(statement + "\n" + service("a"))) ==
+          "/etc/main:1:1: error: this belongs to a service, but none was begun before it\n  " + statement + "\n  ^" +
+              std::string(statement.size() - 1, '~') +
+              "\n  note: begin one with 'check process NAME with program \"/path/of/program\"'\n");
+}
+
 TEST_CASE("depth, number and size of files are bounded", "[load]") {
   SECTION("depth") {
     test::FakeEnvironment machine;

@@ -22,7 +22,7 @@ TEST_CASE("an error names what is written, what is expected and the nearest word
   CHECK(errors("set shadw\nset settle 5\nset cycles count pols\nset accept") ==
         "1:5: unexpected 'shadw', expected 'alert', 'onreboot', 'cycles', 'daemon', 'init', 'terminal', 'log' or "
         "something else (did you mean 'shadow'?)\n"
-        "3:1: unexpected 'set', expected a unit such as 'seconds'\n"
+        "2:12: the statement ends here, expected a unit such as 'seconds'\n"
         "3:18: unexpected 'pols', expected 'polls' or 'runs' (did you mean 'polls'?)\n"
         "4:11: the file ends here, expected 'dormant'\n");
   CHECK(rule_errors("if staus != 0 then alert") ==
@@ -50,6 +50,8 @@ TEST_CASE("an error without a near word says what is expected", "[config]") {
   CHECK(errors("set mailserver a port x") == "1:23: unexpected 'x', expected a number\n");
   CHECK(errors("set mail-format { body: x }") ==
         "1:19: unexpected 'body', expected 'from:', 'reply-to:', 'subject:' or 'message:'\n");
+  CHECK(errors("set mail-format { form: x }") ==
+        "1:19: unexpected 'form', expected 'from:', 'reply-to:', 'subject:' or 'message:' (did you mean 'from:'?)\n");
   CHECK(errors("set mail-format { message: x") ==
         "1:29: the file ends here, expected '}', 'from:', 'reply-to:', 'subject:' or 'message:'\n");
   CHECK(errors("set control socket x") == "1:20: unexpected 'x', expected an absolute path\n");
@@ -71,8 +73,24 @@ TEST_CASE("a word of the language in place of a text is to be quoted", "[config]
         "1:16: unexpected 'host', expected a host name ('host' is a word of the language; put it in double quotes to "
         "mean a text)\n");
   CHECK(errors("check program x path\nif status 1 then alert") ==
-        "2:1: unexpected 'if', expected a program ('if' is a word of the language; put it in double quotes to mean a "
-        "text)\n");
+        "1:17: the statement ends here, expected a program\n");
+}
+
+TEST_CASE("a statement that lacks its end is told of where it stops", "[config]") {
+  CHECK(errors("set mail limit 20 mails\ncheck program x path \"/x\"\n if status 1 then alert") ==
+        "1:19: the statement ends here, expected a time such as 'within 1 hour'\n");
+  CHECK(rule_errors("every 5\nif status 1\ngroup g\nstart\ninclude /x") ==
+        "2:7: the statement ends here, expected a unit such as 'seconds' or 'cycles'\n"
+        "3:11: the statement ends here, expected a test such as 'status != 0' or 'cpu > 80%', a number or 'then'\n"
+        "6:1: an 'include' within a statement is not supported by this version of healer (write it before or after the "
+        "statement)\n");
+  const std::string program = "check process x with program \"/bin/x\"\n";
+  CHECK(errors(program + "stop signal KILL within 5\nready after 5 seconds") ==
+        "2:25: the statement ends here, expected a unit such as 'seconds'\n");
+  CHECK(errors(program + "stop signal KILL within 5 ready after 5 seconds") ==
+        "2:27: unexpected 'ready', expected a unit such as 'seconds'\n");
+  CHECK(errors("check process x\n start program = \"/x\"") ==
+        "1:15: the statement ends here, expected 'program \"...\"', 'pidfile', 'match' or 'path'\n");
 }
 
 TEST_CASE("a slip in the first word of a statement is found where it is", "[config]") {

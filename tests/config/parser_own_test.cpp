@@ -45,6 +45,17 @@ TEST_CASE("what people write from habit is told in the words of the language", "
         "something else (did you mean 'pidfile'?)\n");
   CHECK(errors("set mail server localhost") ==
         "1:10: unexpected 'server', expected 'limit' (did you mean 'mailserver'?)\n");
+  const std::string settings =
+      ", expected 'alert', 'onreboot', 'cycles', 'daemon', 'init', 'terminal', 'log' or something else (did you mean '";
+  CHECK(errors("set maillimit 5 within 1 hour\nset mail-limit 5 within 1 hour\nset dry-run\nset accept_dormant\nset "
+               "controlsocket /x") ==
+        "1:5: unexpected 'maillimit'" + settings + "mail limit'?)\n2:5: unexpected 'mail-limit'" + settings +
+            "mail limit'?)\n3:5: unexpected 'dry-run'" + settings + "dry run'?)\n4:5: unexpected 'accept_dormant'" +
+            settings + "accept dormant'?)\n5:5: unexpected 'controlsocket'" + settings + "control socket'?)\n");
+  CHECK(errors("check program x with program \"/bin/x\"") ==
+        "1:30: unexpected '\"/bin/x\"', expected 'path' ('check program' takes 'path \"...\"'; a foreground process is "
+        "'check process NAME with program \"...\"')\n");
+  CHECK(errors("check program x with \"/bin/x\"") == "1:22: unexpected '\"/bin/x\"', expected 'path'\n");
 }
 
 TEST_CASE("a program that is not quoted is told of where its argument begins", "[config]") {
@@ -128,6 +139,19 @@ TEST_CASE("a foreground process has statements of its own", "[config]") {
         "2:26: the file ends here, expected a unit such as 'seconds'\n");
 }
 
+TEST_CASE("each error of a foreground process is told", "[config]") {
+  const std::string program = "check process x with program \"/bin/x\"\n";
+  CHECK(errors(program + "ready aftr 5 seconds\nready on notfy\nstop signals TERM\nstop sgnal TERM") ==
+        "2:7: unexpected 'aftr', expected 'after' or 'notify' (did you mean 'after'?)\n"
+        "3:10: unexpected 'notfy', expected 'after' or 'notify' (did you mean 'notify'?)\n"
+        "4:6: unexpected 'signals', expected 'signal' (did you mean 'signal'?)\n"
+        "5:6: unexpected 'sgnal', expected 'signal' (did you mean 'signal'?)\n");
+  CHECK(errors("set init\nready on notify") ==
+        "2:1: 'ready' belongs to no service (it must follow a 'check', before any 'set')\n");
+  // Of another service it is the name of a program, as in Monit.
+  CHECK(tree("check process x pidfile /x stop signals TERM") == "process 'x' pidfile='/x'\n  stop [signals][TERM]\n");
+}
+
 TEST_CASE("what only healer understands of a foreground process is marked", "[config]") {
   CHECK(extensions("check process x with program \"/bin/x\" as uid u\nstop signal TERM within 5 seconds\nready after 5 "
                    "seconds\nalert a@b digest") ==
@@ -138,6 +162,9 @@ TEST_CASE("what only healer understands of a foreground process is marked", "[co
   CHECK(extensions("set alert a@b digest { pid }\nset mail limit 5 within 1 hour\nset eventqueue slots 5") ==
         "'digest': digest\n"
         "set mail limit: mail limit 5 within 1 hour\n");
+  CHECK(extensions("set alert a@b digest digest") ==
+        "1:22: 'digest' is given twice (keep one of them)\n"
+        "'digest': digest\n");
 }
 
 TEST_CASE("the event queue and the limit of mails are settings", "[config]") {
@@ -153,7 +180,8 @@ TEST_CASE("the event queue and the limit of mails are settings", "[config]") {
         "set alert 'c@d' pid digest\n");
   CHECK(errors("set eventqueue /x") == "1:16: unexpected '/x', expected 'basedir' or 'slot'\n");
   CHECK(errors("set mail limit many") == "1:16: unexpected 'many', expected a number\n");
-  CHECK(errors("set mail limit 5 mails") == "1:23: the file ends here, expected a number\n");
+  CHECK(errors("set mail limit 5 mails") == "1:23: the file ends here, expected a time such as 'within 1 hour'\n");
+  CHECK(errors("set mail limit 5 mails within 1") == "1:32: the file ends here, expected a unit such as 'seconds'\n");
 }
 
 TEST_CASE("what is understood of a service with a broken header is in the tree", "[config]") {
@@ -161,7 +189,7 @@ TEST_CASE("what is understood of a service with a broken header is in the tree",
       tree("check process x with pidfil /x\n if cpu > 5% then alert\n depends on y\ncheck program path\n group "
            "g\ncheck proces z pidfile /z\n group h\ncheck fil a path /a\n group i\ncheck file b path /b\n group j\n") ==
       "1:22: unexpected 'pidfil', expected 'program \"...\"', 'pidfile', 'match' or 'path' (did you mean 'pidfile'?)\n"
-      "5:2: unexpected 'group', expected 'path'\n"
+      "4:15: the statement ends here, expected 'path'\n"
       "6:7: 'proces' is not a kind of check (did you mean 'process'?)\n"
       "8:7: 'fil' is not a kind of check (did you mean 'file'?)\n"
       "10:1: 'check file' is not supported by this version of healer (leave it to Monit, or take it away)\n"

@@ -136,6 +136,31 @@ class Foreground(supervised.Case):
         self.wait_for(lambda: first not in web.living(), "the end of what was not ready")
         self.alone()
 
+    def test_a_socket_that_is_out_of_reach_is_told(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can start programs as another user")
+        self.folder.chmod(0o711)
+        program = "/bin/sleep 600"
+        daemon = self.configure(f'check process web with program "{program}" as uid 65534 and gid 65534\n'
+                                "  ready on notify within 60 seconds\n")
+        daemon.folder.chmod(0o700)
+        daemon.launch()
+        words = f"user 65534 may not enter {daemon.folder}, on the way to the socket"
+        self.wait_for(lambda: daemon.log.exists() and words in daemon.log.read_text(), "the warning",
+                      detail=lambda: daemon.log.read_text())
+        self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)
+        self.alone()
+
+    def test_a_socket_whose_path_would_be_too_long_has_a_name(self):
+        self.needs_notify()
+        web = self.web(words="ready on notify within 60 seconds",
+                       live=f'write_pid; echo "$NOTIFY_SOCKET" > place; {NOTIFY}; touch told')
+        daemon = self.start(self.rules(web), name="x" * (92 - len(f"{self.folder}/")))
+        self.wait_up(daemon, web)
+        self.wait_for(self.path("told").exists, "the end of the notice")
+        self.assertTrue(self.path("place").read_text().startswith("@healer-notify-"))
+        self.alone()
+
     # ---- stopping ---------------------------------------------------------------------------------------------
 
     def test_a_stop_goes_through_its_signals(self):

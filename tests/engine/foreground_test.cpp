@@ -260,3 +260,66 @@ TEST_CASE("a person cancels a start that waits for its word") {
   CHECK(world.engine.jobs().empty());
   CHECK_FALSE(world.is_up("web"));
 }
+
+TEST_CASE("what was ready while no healer was there to hear it is not ended") {
+  auto block = foreground("web");
+  block->process.foreground->by_notice = true;
+  block->process.foreground->ready_after = seconds{20};
+  ProcessWorld world(rule_set({block}, seconds{30}));
+  world.start();
+  world.run(seconds{5});
+  world.crash(seconds{3});
+  world.run(minutes{2});
+  CHECK(world.programs.size() == 1);
+  CHECK(world.ended.empty());
+  CHECK(world.engine.jobs().empty());
+}
+
+TEST_CASE("of a pid file becomes a foreground process: what runs is kept until it ends or is restarted") {
+  ProcessWorld world(rule_set({process("web")}, seconds{30}));
+  world.start();
+  world.run(seconds{5});
+  REQUIRE(world.is_up("web"));
+  auto block = foreground("web");
+  block->key = hash128("other");
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({block}, seconds{30}))});
+  world.settle();
+  if (GENERATE(false, true)) world.crash(seconds{2});
+  world.run(minutes{2});
+  CHECK(world.programs == Programs{"start web"});
+  CHECK(process_of(*world.engine.service(world.id("web")).last)->pid == world.pid("web"));
+  CHECK(last_text(world, RecordKind::JobStep).find("of its former rules still runs") != std::string::npos);
+  SECTION("it ends") {
+    world.deaf = true;
+    world.die("web");
+    world.run(seconds{32});
+    CHECK(world.programs == Programs{"start web", "run web"});
+    CHECK(world.twice.empty());
+  }
+  SECTION("it is restarted") {
+    const bool stubborn = GENERATE(false, true);
+    if (stubborn) world.doings["signal web"] = {};
+    world.command(Kind::Restart, {"web"});
+    world.run(seconds{40});
+    CHECK(world.signals.size() == (stubborn ? 2 : 1));
+    CHECK(world.programs == Programs{"start web", "run web"});
+    CHECK(world.twice.empty());
+    CHECK(world.replies.back().ok);
+  }
+}
+
+TEST_CASE("a look that finds it gone waits for how it has ended") {
+  OneUp world;
+  world.command(Kind::Validate, {"web"});
+  world.replies.clear();
+  const std::int64_t pid = world.pid("web");
+  world.hidden_death("web");  // the look comes before the word of its end
+  world.run(seconds{31});
+  CHECK(world.count(RecordKind::RuleFailed) == 1);  // before its first start
+  world.handle(event::ActionEnded{
+      .action = world.engine.service(world.id("web")).child->action, .status = 3, .elapsed = seconds{40}});
+  world.settle();
+  CHECK(last_text(world, RecordKind::ProcessDied) ==
+        "process " + std::to_string(pid) + " exited with status 3 after 40 s");
+  CHECK(world.programs.size() == 2);
+}

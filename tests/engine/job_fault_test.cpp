@@ -438,3 +438,35 @@ TEST_CASE("a death that only a look finds is settled, too: another hand may be a
     CHECK(world.programs.size() == (restarts ? 1 : 2));
   }
 }
+
+TEST_CASE("a job ends though an earlier program of its service does not") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.deathless = true;
+  world.doings["start web"] = {.hangs = true};
+  world.start();
+  world.run(seconds{31});
+  CHECK(world.count(RecordKind::JobFailed) == 1);
+  world.command(Kind::Start, {"web"});
+  world.run(minutes{2});
+  REQUIRE_FALSE(world.replies.empty());
+  CHECK(world.replies.back().text == "web: its earlier program /start does not end");
+  CHECK(world.programs == Programs{"start web"});
+}
+
+TEST_CASE("the boot of the daemon before says whether a program is that of an earlier boot") {
+  const RuleSet rules = rule_set({process("web", {})}, seconds{5});
+  ProcessWorld first(rules);
+  first.start();
+  first.run(seconds{7});
+  // Nothing of the service was saved since the machine was started anew.
+  ProcessWorld world(make_graph(rules), first.saved, {first.now.boot + 1, first.now.mono, first.now.wall + minutes{5}});
+  world.start();
+  world.run(seconds{7});
+  world.doings["start web"] = {.takes = seconds{10}};
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{2});
+  world.crash(seconds{1});
+  world.run(seconds{20});
+  CHECK(world.programs == Programs{"start web"});
+  CHECK(world.is_up("web"));
+}

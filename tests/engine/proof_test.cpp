@@ -190,24 +190,49 @@ TEST_CASE("what a start has left, and no pid file names, gets no second beside i
     next.run(seconds{3});
     CHECK(next.programs == Programs{"start web"});
   }
-  SECTION("a person's start waits for it, and says so") {
+  SECTION("a person's start ends it first, and says so") {
+    world.stubborn = GENERATE(false, true);
     world.command(Kind::Start, {"web"});
-    world.run(seconds{5});
-    CHECK(world.programs == Programs{"start web"});
-    CHECK(said(world, RecordKind::JobStep, "its start waits: its start program has left process 321"));
-    SECTION("and goes on") {
-      world.left.clear();
-      world.run(seconds{2});
-      CHECK(world.programs == Programs{"start web", "start web"});
-    }
-    SECTION("but not for ever") {
-      world.run(seconds{31});
-      REQUIRE(world.replies.size() == 1);
-      CHECK(world.replies.back().text.find("failed to start: its start program has left process 321") !=
-            std::string::npos);
-      CHECK(world.programs == Programs{"start web"});
-    }
+    CHECK(said(world, RecordKind::JobStep,
+               "its start waits: its start program has left process 321, which runs still, and no pid file names it: "
+               "SIGTERM"));
+    world.run(seconds{4});
+    CHECK(world.signals.size() == (world.stubborn ? 2 : 1));
+    CHECK(world.signals.back().second == (world.stubborn ? 9 : 15));
+    CHECK(world.programs == Programs{"start web", "start web"});
   }
+  SECTION("which fails where that does not end") {
+    world.deathless = true;
+    world.command(Kind::Start, {"web"});
+    world.run(seconds{31});
+    REQUIRE(world.replies.size() == 1);
+    CHECK(world.replies.back().text.find("failed to start: its start program has left process 321") !=
+          std::string::npos);
+    CHECK(world.programs == Programs{"start web"});
+  }
+  SECTION("a rule waits for it ten times as long as a start may take, and then ends it") {
+    world.run(minutes{1} + seconds{50});
+    CHECK(world.signals.empty());
+    world.run(seconds{20});
+    CHECK(world.signals.size() == 1);
+    CHECK(world.programs == Programs{"start web", "start web"});
+  }
+}
+
+TEST_CASE("what is left is looked for on the schedule and each five seconds, no more often") {
+  ProcessWorld world(rule_set({process("web")}, seconds{7}));
+  world.doings["start web"] = {.works = false};
+  world.start();
+  world.run(seconds{29});
+  world.left["web"] = 321;
+  world.run(minutes{2});
+  const auto looks = [&] {
+    return std::ranges::count_if(world.effects,
+                                 [](const Effect& effect) { return std::holds_alternative<effect::StartRun>(effect); });
+  };
+  const auto before = looks();
+  world.run(minutes{2});
+  CHECK(looks() - before <= 24 + 18);
 }
 
 // ---- whom a job names ---------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -38,8 +39,11 @@ void check_range(const config::SourceRange& range, std::string_view text) {
 }
 
 void check_tree(const config::FileSyntax& file, std::string_view text) {
-  for (const auto& statement : file.statements)
-    std::visit([&](const auto& one) { check_range(one.range, text); }, statement);
+  const auto check = [&]<typename Syntax>(const Syntax& one) {
+    // Of a service that is not known only the names are kept.
+    if constexpr (!std::is_same_v<Syntax, config::UnknownCheckSyntax>) check_range(one.range, text);
+  };
+  for (const auto& statement : file.statements) std::visit(check, statement);
   for (const auto& extension : file.extensions) check_range(extension.range, text);
 }
 

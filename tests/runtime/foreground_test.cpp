@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 
 #include "runtime/action_bench.hpp"
@@ -395,6 +396,29 @@ TEST_CASE("the word of a stranger counts for nobody", "[foreground]") {
   bench.end(1);
   bench.runner->told_ready(static_cast<pid_t>(bench.started[1]));  // it is gone
   CHECK(bench.ready.empty());
+}
+
+TEST_CASE("a flood of strangers takes little of the loop's time, whoever is waited for", "[foreground]") {
+  ReadyBench bench;
+  bench.start(1, {"/bin/sleep", "600"});
+  bench.start(2, {"/bin/sleep", "600"});
+  REQUIRE(run_until(bench.loop, [&] { return bench.started.size() == 2; }));
+  const auto flood = [&](pid_t first, int strangers) {
+    const std::clock_t before = std::clock();
+    for (int i = 0; i < 100'000; ++i) bench.runner->told_ready(first + i % strangers);
+    return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  };
+  const pid_t here = ::getppid();
+  bench.runner->told_ready(bench.pid(1));
+  CHECK(bench.ready[1] == 1);
+  CHECK(flood(here, 1) < 0.2);
+  CHECK(flood(2, 30'000) < 0.5);
+  bench.runner->told_ready(bench.pid(2));  // heard all the same
+  CHECK(bench.ready[2] == 1);
+  CHECK(flood(here, 1) < 0.2);  // nobody is waited for
+  CHECK(bench.ready.size() == 2);
+  for (const std::uint64_t id : {1, 2}) bench.runner->end(ActionId(id), {{SIGTERM, Duration{5000}}});
+  for (const std::uint64_t id : {1, 2}) bench.end(id);
 }
 
 TEST_CASE("the next daemon hears that an adopted foreground process is ready", "[foreground]") {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "runtime/matcher.hpp"
@@ -82,6 +83,21 @@ TEST_CASE("workers that are stuck are replaced, up to a limit, and work is refus
   CHECK(pool.stuck() == 0);
   pool.submit([&]() -> Loop::Callback { return [&] { ++quick; }; }, refuse);
   CHECK(run_until(loop, [&] { return quick == 2; }));
+}
+
+TEST_CASE("work that throws is refused with what it threw, and its worker goes on", "[hang]") {
+  Loop loop;
+  WorkerPool pool(loop, {"test", 1, 0, Duration{1000}});
+  std::vector<std::string> refused;
+  const auto refuse = [&](Error error) { refused.push_back(error.what); };
+  int done = 0;
+  for (int i = 0; i < 2; ++i) {
+    pool.submit([]() -> Loop::Callback { throw std::runtime_error("no more entries"); }, refuse);
+    pool.submit([&]() -> Loop::Callback { return [&] { ++done; }; }, refuse);
+  }
+  CHECK(run_until(loop, [&] { return done == 2; }));
+  CHECK(refused == std::vector<std::string>(2, "no more entries"));
+  CHECK(pool.stuck() == 0);
 }
 
 TEST_CASE("a pool can go while its workers hang, and what they finish later reaches nobody", "[hang]") {

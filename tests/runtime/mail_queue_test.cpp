@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/mail_queue.hpp"
 
+#include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <random>
 #include <set>
 
@@ -26,6 +28,26 @@ actions::Message message(std::uint64_t alert, std::uint32_t number = 0, std::int
           "subject",
           "Subject: " + std::to_string(alert) + "\r\n\r\n" + std::string(alert % 7 * 100, 'x') + "\r\n"};
 }
+
+/// A folder that is in memory, where the machine has such a place.
+struct Elsewhere {
+  Elsewhere() {
+    if (::mkdtemp(path.data()) == nullptr) path.clear();
+  }
+  Elsewhere(const Elsewhere&) = delete;
+  Elsewhere& operator=(const Elsewhere&) = delete;
+  ~Elsewhere() {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
+  [[nodiscard]] bool is_another_file_system_than(const std::string& other) const {
+    struct stat here {};
+    struct stat there {};
+    return !path.empty() && ::stat(path.c_str(), &here) == 0 && ::stat(other.c_str(), &there) == 0 &&
+           here.st_dev != there.st_dev;
+  }
+  std::string path = "/dev/shm/healer-test-XXXXXX";
+};
 
 struct World {
   test::TemporaryDirectory directory;
@@ -313,6 +335,58 @@ TEST_CASE("What waits in a former queue is taken over, with what must not go aga
   CHECK(queue->waiting().size() == 1);
   CHECK(queue->put(message(1)).value() == MailQueue::Taken::Known);
   CHECK(queue->read(key_of(message(2))).value() == message(2));
+}
+
+TEST_CASE("A former queue on another file system is taken over too") {
+  const test::TemporaryDirectory base;
+  const Elsewhere elsewhere;
+  if (!elsewhere.is_another_file_system_than(base.path())) {
+    WARN("SKIPPED: no folder on another file system");
+    return;
+  }
+  const std::string former = elsewhere.path + "/former", path = (base.path() / "now").string();
+  const auto open = [](const std::string& of) {
+    auto queue = MailQueue::open(of, {}, [](const std::string&) {});
+    REQUIRE(queue);
+    return std::move(*queue);
+  };
+  {
+    auto old = open(former);
+    for (std::uint64_t alert = 1; alert <= 4; ++alert) REQUIRE(old.put(message(alert)));
+    REQUIRE(old.finish(key_of(message(1))));
+  }
+  SECTION("whole") { REQUIRE(MailQueue::take_over(former, path)); }
+  SECTION("in two steps, where one was copied before, and sent") {
+    {
+      auto now = open(path);
+      REQUIRE(now.put(message(2)));
+      REQUIRE(now.finish(key_of(message(2))));
+    }
+    REQUIRE(MailQueue::take_over(former, path));
+    auto queue = open(path);
+    CHECK(queue.put(message(2)).value() == MailQueue::Taken::Known);
+    CHECK(queue.waiting().size() == 2);
+    CHECK_FALSE(std::filesystem::exists(former));
+    return;
+  }
+  SECTION("but for what cannot be copied") {
+    const auto name = [](std::uint64_t alert) { return fmt::format("{:020}-000000-{:016x}.mail", alert, 0); };
+    std::filesystem::create_symlink("/etc/passwd", former + "/" + name(9));
+    const auto moved = MailQueue::take_over(former, path);
+    REQUIRE_FALSE(moved);
+    CHECK(moved.error().what == former + ": cannot copy mail " + name(9) + ": Too many levels of symbolic links");
+    // Nothing is there twice.
+    for (const auto& entry : std::filesystem::directory_iterator(path))
+      CHECK_FALSE(std::filesystem::exists(former + "/" + entry.path().filename().string()));
+    std::filesystem::remove(former + "/" + name(9));
+    REQUIRE(MailQueue::take_over(former, path));
+  }
+  CHECK_FALSE(std::filesystem::exists(former));
+  auto queue = open(path);
+  CHECK(queue.waiting().size() == 3);
+  CHECK(queue.put(message(1)).value() == MailQueue::Taken::Known);
+  for (std::uint64_t alert = 2; alert <= 4; ++alert)
+    CHECK(queue.read(key_of(message(alert))).value() == message(alert));
 }
 
 TEST_CASE("All that a mail knows of itself survives") {

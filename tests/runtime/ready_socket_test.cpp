@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -29,8 +30,10 @@ class Sender {
   explicit Sender(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-    connected_ = ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    if (address.sun_path[0] == '@') address.sun_path[0] = '\0';
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+    connected_ = ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0;
   }
   [[nodiscard]] bool connected() const { return connected_; }
   /// False where there is no room for it now.
@@ -185,6 +188,55 @@ TEST_CASE("the next daemon listens at the same place, and all may write there", 
   struct stat facts {};
   REQUIRE(::stat(bench.path.c_str(), &facts) == 0);
   CHECK((facts.st_mode & 0777) == 0666);
+}
+
+TEST_CASE("where the path is too long, a name takes its place, for whom has it first", "[ready]") {
+  Bench bench;
+  const std::string folder = bench.directory.path().string() + "/";
+  const std::string fits = folder + std::string(107 - folder.size(), 'x');
+  CHECK(ReadySocket::place_for(fits) == fits);
+  bench.path = ReadySocket::place_for(fits + "x");
+  CHECK(bench.path.starts_with("@healer-notify-"));
+  CHECK(bench.path == ReadySocket::place_for(fits + "x"));
+  CHECK(bench.path != ReadySocket::place_for(fits + "y"));
+  bench.open();
+  bench.open();  // the next daemon
+  CHECK(Sender(bench.path).send("READY=1"));
+  CHECK(bench.heard(1));
+  CHECK(bench.senders.front() == ::getpid());
+  const auto second = ReadySocket::open(bench.loop, bench.path, [](pid_t) {});
+  REQUIRE_FALSE(second);
+  CHECK(second.error().what == "cannot bind " + bench.path + ": Address already in use");
+}
+
+TEST_CASE("a folder that others cannot enter is named", "[ready]") {
+  const test::TemporaryDirectory directory;
+  const std::filesystem::path outer = directory.path() / "outer";
+  const std::filesystem::path inner = outer / "inner";
+  std::filesystem::create_directories(inner);
+  struct stat facts {};
+  REQUIRE(::stat(inner.c_str(), &facts) == 0);
+  const auto closed = [&](uid_t user, gid_t group) { return closed_folder(inner / "notify", user, group); };
+  const uid_t other = facts.st_uid + 1000;
+  const gid_t foreign = facts.st_gid + 1000;
+  for (const auto& folder : {directory.path(), outer, inner}) REQUIRE(::chmod(folder.c_str(), 0711) == 0);
+  CHECK(closed(other, foreign).empty());
+  REQUIRE(::chmod(inner.c_str(), 0710) == 0);
+  CHECK(closed(other, foreign) == inner);
+  CHECK(closed(other, facts.st_gid).empty());
+  CHECK(closed(facts.st_uid, foreign).empty());
+  REQUIRE(::chmod(outer.c_str(), 0701) == 0);
+  CHECK(closed(other, foreign) == inner);
+  CHECK(closed(other, facts.st_gid) == outer);
+  REQUIRE(::chmod(directory.path().c_str(), 0700) == 0);
+  CHECK(closed(other, foreign) == directory.path());
+  CHECK(closed(0, 0).empty());
+  CHECK(closed_folder("/nonexistent/notify", other, foreign).empty());
+  // By whatever way.
+  const test::TemporaryDirectory open;
+  REQUIRE(::chmod(open.path().c_str(), 0755) == 0);
+  std::filesystem::create_symlink(inner, open.path() / "link");
+  CHECK(closed_folder(open.path() / "link" / "notify", other, foreign) == directory.path());
 }
 
 TEST_CASE("a place where the socket cannot be says why", "[ready]") {

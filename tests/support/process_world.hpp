@@ -209,6 +209,7 @@ class ProcessWorld : public World {
       facts->process->younger = younger.contains(block.name);
     } else if (run.left_by != ActionId{} && left.contains(block.name)) {
       facts->left = left.at(block.name);
+      facts->left_ticks = static_cast<std::uint64_t>(facts->left);
     }
     Observation seen{.output = std::make_shared<const std::string>()};
     if (block.kind == ServiceKind::Process) seen.facts = facts;
@@ -308,6 +309,13 @@ class ProcessWorld : public World {
   }
 
   void take_signal(const effect::Signal& signal) {
+    for (const auto& [name, pid] : left) {
+      if (pid != signal.pid || signal.start_ticks != static_cast<std::uint64_t>(pid)) continue;
+      signals.emplace_back("left " + name, signal.number);
+      if (deathless || (stubborn && signal.number != 9)) return;
+      later_.emplace(now.mono + milliseconds{50}, [this, gone = name] { left.erase(gone); });
+      return;
+    }
     for (const auto& [name, pid] : up_) {
       if (pid != signal.pid) continue;
       signals.emplace_back(name, signal.number);
