@@ -24,6 +24,7 @@ struct Chosen {
   std::uint64_t action = 0;
   std::string service;
   std::string doing;
+  bool own = false;  ///< the foreground process of the service
 };
 
 /// What the action does, in the words of `jobs`.
@@ -98,7 +99,7 @@ class OutputAnswer : public Answer {
       return read(job ? Chosen{.action = job->action, .service = job->service, .doing = job->doing}
                       : Chosen{.action = id_, .service = {}, .doing = {}});
     }
-    if (auto running = newest_running()) return read(std::move(*running));
+    if (auto running = foremost_running()) return read(std::move(*running));
     query_ = history_.ask({.service = service_,
                            .since = {},
                            .after = 0,
@@ -107,15 +108,22 @@ class OutputAnswer : public Answer {
                           wake_);
   }
 
-  /// The program of the service that was started last, of those that run.
-  [[nodiscard]] std::optional<Chosen> newest_running() const {
-    const engine::RunningAction* newest = nullptr;
+  /// Of the programs of the service that run, the one that is shown first: its own process, where it is a foreground
+  /// one, else what was started last.
+  [[nodiscard]] std::optional<Chosen> foremost_running() const {
+    const engine::RunningAction* foremost = nullptr;
+    const auto rank = [](const engine::RunningAction& running) {
+      return std::pair(running.exec.foreground, running.exec.action.number());
+    };
     for (const auto& [number, running] : daemon_.engine.actions())
       if (running.started && iequals(running.exec.cause->service, service_) &&
-          (newest == nullptr || number > newest->exec.action.number()))
-        newest = &running;
-    if (newest == nullptr) return std::nullopt;
-    return Chosen{.action = newest->exec.action.number(), .service = service_, .doing = words_for(daemon_, *newest)};
+          (foremost == nullptr || rank(running) > rank(*foremost)))
+        foremost = &running;
+    if (foremost == nullptr) return std::nullopt;
+    return Chosen{.action = foremost->exec.action.number(),
+                  .service = service_,
+                  .doing = words_for(daemon_, *foremost),
+                  .own = foremost->exec.foreground};
   }
 
   void read(Chosen what) {
@@ -152,8 +160,10 @@ class OutputAnswer : public Answer {
     return false;
   }
 
-  /// The first that was started since, where there is one.
+  /// The first that was started since, where there is one; its own process before all others.
   void take_next(const HistoryReader::Records& records) {
+    if (auto running = foremost_running(); running && running->own && running->action > told_)
+      return read(std::move(*running));
     if (!records) return;  // a disk that is sick now may be well at the next
     for (const engine::Record& record : *records) {
       if (record.subject <= told_) continue;

@@ -131,10 +131,13 @@ void Top::arrange() {
   keep_visible();
 }
 
+/// The window stands where the person's moves have left it, or as near to that as the marker allows: what has pushed it
+/// away (a small terminal, more that is under way, more that has failed) may go again.
 void Top::keep_visible() {
   place_ = rows_.empty() ? 0 : std::min(place_, rows_.size() - 1);
   chosen_ = rows_.empty() ? std::string{} : data_.services[rows_[place_]].name;
   const std::size_t visible = std::max<std::size_t>(plan().services, 1);
+  first_ = scrolled_;
   if (place_ < first_) first_ = place_;
   if (place_ >= first_ + visible) first_ = place_ + 1 - visible;
   first_ = std::min(first_, rows_.size() - std::min(rows_.size(), visible));
@@ -142,6 +145,7 @@ void Top::keep_visible() {
 
 void Top::resize(TopSize size) {
   size_ = size;
+  scrolled_ = 0;
   keep_visible();
   lay_out();
 }
@@ -191,12 +195,15 @@ bool Top::move(const TopKey& key, std::size_t page, std::size_t size, std::size_
 std::optional<TopWish> Top::press_list(const TopKey& key) {
   message_.clear();
   if (move(key, std::max<std::size_t>(plan().services, 1), rows_.size(), place_)) {
+    scrolled_ = first_;
     keep_visible();
+    scrolled_ = first_;
     return std::nullopt;
   }
   if (key.kind == TopKey::Kind::Enter) return show(Verb::Explain, fmt::format("explain {}", chosen_));
   if (key.kind == TopKey::Kind::Escape) {
     filter_.clear();
+    scrolled_ = 0;
     arrange();
   }
   return key.text.size() == 1 ? letter(key.text.front()) : std::nullopt;
@@ -231,6 +238,7 @@ std::optional<TopWish> Top::letter(char letter) {
     case '<': {
       constexpr int kOrders = 4;
       order_ = static_cast<TopOrder>((static_cast<int>(order_) + (letter == '>' ? 1 : kOrders - 1)) % kOrders);
+      scrolled_ = 0;
       arrange();
       break;
     }
@@ -261,7 +269,10 @@ std::optional<TopWish> Top::press_line(const TopKey& key) {
       break;
     default: break;  // a line has no places to move to
   }
-  if (filters) arrange();
+  if (filters) {
+    scrolled_ = 0;
+    arrange();
+  }
   return std::nullopt;
 }
 

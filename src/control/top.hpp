@@ -142,6 +142,7 @@ class Top {
 
   void add_head(std::vector<TopLine>& lines, WallTime now) const;
   void add_services(std::vector<TopLine>& lines, std::size_t rows, WallTime now) const;
+  [[nodiscard]] TopLine titles(TopLine line, std::size_t below) const;
   void add_jobs(std::vector<TopLine>& lines, std::size_t rows) const;
   void add_records(std::vector<TopLine>& lines, std::size_t rows, WallTime now) const;
   [[nodiscard]] TopLine foot() const;
@@ -166,8 +167,9 @@ class Top {
   Verb asked_ = Verb::Ping;
   std::vector<std::uint32_t> rows_;  ///< of the list: which services
   std::string chosen_;
-  std::size_t place_ = 0;  ///< of the chosen one in `rows_`
-  std::size_t first_ = 0;  ///< visible
+  std::size_t place_ = 0;     ///< of the chosen one in `rows_`
+  std::size_t first_ = 0;     ///< visible
+  std::size_t scrolled_ = 0;  ///< what the person's moves have made the first visible one; 0 again for another list
   Pane pane_;
 };
 

@@ -128,7 +128,7 @@ std::size_t Top::pane_rows() const { return size_.rows > 2 ? size_.rows - 2 : 1;
 
 Top::Plan Top::plan() const {
   const std::size_t fixed = kHeadRows + 2;  // the titles of the list, and the last line
-  if (size_.rows <= fixed) return {.services = size_.rows > 1 ? size_.rows - 1 : 0};
+  if (size_.rows <= fixed) return {.services = std::max<std::size_t>(size_.rows, 3) - 2};
   const std::size_t body = size_.rows - fixed;
   Plan plan{.services = body};
   if (body < kShortBody) return plan;
@@ -163,7 +163,7 @@ std::vector<TopLine> Top::frame(WallTime now) const {
     add_records(lines, plan.records, now);
     lines.push_back(foot());
   }
-  while (lines.size() > std::max<std::size_t>(size_.rows, 1)) lines.erase(lines.end() - 2);
+  while (lines.size() > std::max<std::size_t>(size_.rows, 1)) lines.erase(lines.begin());
   return lines;
 }
 
@@ -192,6 +192,25 @@ void Top::add_head(std::vector<TopLine>& lines, WallTime now) const {
   lines.push_back({{fit(rates_text(rates_, data_.daemon.counts), size_.columns), TopLook::Plain}});
 }
 
+/// The titles of the list, and behind them how many services are above and below what is visible, which counts for more
+/// where there is no room for both.
+TopLine Top::titles(TopLine line, std::size_t below) const {
+  if (first_ == 0 && below == 0) return line;
+  const auto note = [&](std::string_view more) {
+    const std::string above = first_ == 0 ? "" : fmt::format("{}{} above", first_, more);
+    return below == 0 ? above : fmt::format("{}{}{}{} below", above, first_ == 0 ? "" : ", ", below, more);
+  };
+  std::string left;
+  for (const TopPiece& piece : line) left += piece.text;
+  left.erase(left.find_last_not_of(' ') + 1);
+  for (const std::string_view more : {" more", ""}) {
+    const std::string text = note(more);
+    if (left.size() + 2 + text.size() <= size_.columns)
+      return {{pad(left, size_.columns - text.size()) + text, TopLook::Title}};
+  }
+  return {{pad(fit(note(""), size_.columns), size_.columns), TopLook::Title}};
+}
+
 void Top::add_services(std::vector<TopLine>& lines, std::size_t rows, WallTime now) const {
   const std::size_t end = std::min(rows_.size(), first_ + rows);
   std::size_t longest = 7;  // SERVICE
@@ -213,7 +232,8 @@ void Top::add_services(std::vector<TopLine>& lines, std::size_t rows, WallTime n
     add(what, columns.what, look);
     return pieces;
   };
-  lines.push_back(line("SERVICE", "STATE", "FOR", "NEXT", "WHAT", TopLook::Title, TopLook::Title));
+  lines.push_back(
+      titles(line("SERVICE", "STATE", "FOR", "NEXT", "WHAT", TopLook::Title, TopLook::Title), rows_.size() - end));
   if (known_ && rows_.empty() && rows > 0)
     lines.push_back(
         {{fit(data_.services.empty() ? "no services" : "none with this name or state: Esc shows all", size_.columns),
@@ -240,7 +260,9 @@ void Top::add_jobs(std::vector<TopLine>& lines, std::size_t rows) const {
     const JobView& job = data_.jobs[i];
     std::string text = fmt::format("{} {}, for {}: ", job.kind, job.service, full_seconds(job.age));
     if (job.steps > 1) text += fmt::format("step {} of {}, ", job.step, job.steps);
-    text += fmt::format("{}, waits for {}, number {}", job.doing, job.waits_for, job.id);
+    text += fmt::format("{}, waits for {}", job.doing, job.waits_for);
+    if (job.left) text += fmt::format(" (at most {} more)", whole_seconds(*job.left));
+    text += fmt::format(", number {}", job.id);
     lines.push_back({{fit(printable(text), size_.columns)}});
   }
 }

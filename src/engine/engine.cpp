@@ -331,9 +331,9 @@ void Engine::on(const event::Swap& event, Turn& turn) {
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
   if (plan.empty()) return;
 
-  const std::string text =
-      fmt::format("rules reloaded: {} services, {} added, {} removed, {} changed", graph_->order.size(), added,
-                  count(SlotChange::Kind::Removed), count(SlotChange::Kind::Replaced));
+  const std::string text = fmt::format("rules reloaded: {} service{}, {} added, {} removed, {} changed",
+                                       graph_->order.size(), graph_->order.size() == 1 ? "" : "s", added,
+                                       count(SlotChange::Kind::Removed), count(SlotChange::Kind::Replaced));
   turn.record(RecordKind::Reloaded, Severity::Info, {}, text);
   instance_alert(text, "start", turn);
 }

@@ -57,7 +57,7 @@ std::string where_it_stands(const Rule& rule, const RuleState& state, bool judge
   return text;
 }
 
-std::string if_failed(const Rule& rule, RuleState state, Duration at) {
+std::string if_failed(const Rule& rule, RuleState state, Hold hold, Duration at) {
   const bool stood = state.status == RuleStatus::Failed;
   const std::string action = describe(rule.action);
   if (rule.mode != Mode::Latched) {
@@ -68,8 +68,9 @@ std::string if_failed(const Rule& rule, RuleState state, Duration at) {
   if (!stood) return fmt::format("does nothing yet: {}", count_text(rule, state, at));
   if (rule.action.is_job()) {
     state.again.push(true, 64);
-    return due_again(rule, state, at) ? fmt::format("stays failed and is tried again: {}", action)
-                                      : "stays failed; nothing is done before its tolerance is met once more";
+    if (!due_again(rule, state, at)) return "stays failed; nothing is done before its tolerance is met once more";
+    return hold == Hold::None ? fmt::format("stays failed and is tried again: {}", action)
+                              : fmt::format("stays failed; {} is held back", action);
   }
   const std::uint32_t count = state.since_fired + 1;
   if (rule.action.repeat == 0) return "stays failed; nothing new is done";
@@ -105,7 +106,8 @@ std::string held_back(Hold hold, std::string_view service) {
 Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const RuleState& state, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
   const bool recovery = state.status == RuleStatus::Failed;
-  const Action& action = recovery && rule.action.repeat == 0 ? rule.recovery.action : rule.action;
+  const bool again = rule.action.repeat != 0 || rule.action.is_job();  // is done again while the rule stands failed
+  const Action& action = recovery && !again ? rule.recovery.action : rule.action;
   const Hold hold = engine.hold(service, rule, state, action.kind, now);
   if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;
   const bool runs = std::ranges::any_of(engine.actions(), [&](const auto& entry) {
@@ -124,6 +126,7 @@ void add_affairs(const Engine& engine, const ServiceBlock& block, const ServiceS
       const Job& job = found->second;
       std::string text = fmt::format("Under way: {}; it waits for {}", job_text(*engine.graph(), job, now.mono),
                                      job_waits_for(*engine.graph(), job));
+      if (job.phase == Job::Phase::Acting) text += fmt::format(", at most {} more", lasting(job.deadline - now.mono));
       text += job.by == "rule" ? ". A rule wants it" : fmt::format(". {} asked for it", job.by);
       notes.push_back(text + "; no run is counted meanwhile.");
     }
@@ -153,7 +156,7 @@ std::vector<std::string> notes(const Engine& engine, const ServiceBlock& block, 
   add_affairs(engine, block, state, now, notes);
   if (!state.monitored) {
     notes.push_back(
-        fmt::format("It is not monitored, so it does not run: `healerctl monitor {}` begins again.", block.name));
+        fmt::format("It is not monitored, so it is not checked: `healerctl monitor {}` begins again.", block.name));
     return notes;
   }
   if (block.activity == ServiceBlock::Activity::Passive)
@@ -223,6 +226,7 @@ std::string job_waits_for(const Graph& graph, const Job& job) {
   const JobStep& step = job.step();
   const ServiceBlock& block = graph.at(step.service);
   if (job.phase == Job::Phase::Looking) return fmt::format("a look at {}", block.name);
+  if (block.foreground() && step.kind != Kind::Stop) return fmt::format("{} to be ready", block.name);
   if (job.action != ActionId{} && !job.action_ended) return "its program to end";
   if (step.kind != Kind::Stop) return fmt::format("the process of {} to appear", block.name);
   const std::string_view sent = job.killed ? " (SIGKILL was sent)" : job.signalled ? " (SIGTERM was sent)" : "";
@@ -240,13 +244,14 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
   const Duration next = now.mono + (state.flight && state.counted ? Duration{0} : next_run.value_or(Duration{0}));
   for (std::size_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
+    const Hold hold = hold_of(engine, service, rule, states[i], now);
     RuleAccount account{.condition = condition_of(rule, states[i]),
                         .now = where_it_stands(rule, states[i], state.runs != 0, now),
                         .if_failed = {},
                         .if_clear = {},
-                        .held_back = held_back(hold_of(engine, service, rule, states[i], now), block.name)};
+                        .held_back = held_back(hold, block.name)};
     if (state.monitored) {
-      account.if_failed = if_failed(rule, states[i], next);
+      account.if_failed = if_failed(rule, states[i], hold, next);
       account.if_clear = if_clear(rule, states[i], next);
     }
     result.rules.push_back(std::move(account));

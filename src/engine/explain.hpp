@@ -32,7 +32,7 @@ enum class Condition : std::uint8_t {
 
 /// "restart web: step 2 of 5, start db, for 3 s".
 [[nodiscard]] std::string job_text(const Graph& graph, const Job& job, Duration now);
-/// What the step under way waits for: "its program to end", "its process to appear".
+/// What the step under way waits for: "its program to end", "web to be ready".
 [[nodiscard]] std::string job_waits_for(const Graph& graph, const Job& job);
 
 struct RuleAccount {

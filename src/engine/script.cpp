@@ -46,6 +46,10 @@ class Reader {
           if (action->kind == ActionKind::Exec) add_program(action->command);
       for (const std::optional<Command>* command : {&block->start, &block->stop, &block->restart})
         if (*command) add_program(**command);
+      if (const auto& foreground = block->process.foreground) {
+        add_program(foreground->command);
+        if (foreground->by_notice) add_program(foreground->command, heard_);
+      }
     }
     settings_ = &rules.settings;
   }
@@ -64,10 +68,11 @@ class Reader {
   void finish() { std::ranges::stable_sort(script_.commands, {}, &ScriptedCommand::at); }
 
  private:
-  void add_program(const Command& command) {
+  void add_program(const Command& command) { add_program(command, programs_); }
+  static void add_program(const Command& command, std::set<std::string>& to) {
     if (command.arguments.empty()) return;
-    programs_.insert(command.arguments.front());
-    programs_.insert(fmt::format("{}", fmt::join(command.arguments, " ")));
+    to.insert(command.arguments.front());
+    to.insert(fmt::format("{}", fmt::join(command.arguments, " ")));
   }
 
   void fail(std::size_t offset, std::string message, std::string remedy = {}) {
@@ -144,6 +149,8 @@ class Reader {
   [[nodiscard]] std::size_t here() const { return more() ? words_[next_].offset : end_; }
   [[nodiscard]] bool see(std::string_view word) const { return more() && iequals(words_[next_].raw, word); }
   bool take(std::string_view word) { return see(word) && (++next_, true); }
+  /// The same of one of several, behind which a comma may stand.
+  bool take_one(std::string_view word) { return take(word) || take(fmt::format("{},", word)); }
   void want(std::string_view word, std::string_view form) {
     if (!take(word)) fail(here(), fmt::format("expected '{}'", word), fmt::format("write {}", form));
   }
@@ -396,22 +403,30 @@ class Reader {
 
   void action() {
     constexpr std::string_view kForm = "exec /path/of/program takes 30 seconds, exits 1";
+    constexpr std::string_view kReady = "exec /path/of/program ready after 5 seconds";
     const Word& word = want_word("the program", kForm);
     const std::string program = text_of(word);
     if (!programs_.contains(program)) {
       const std::vector<std::string_view> known(programs_.begin(), programs_.end());
       const std::string_view near = nearest_word(program, known);
-      return fail(word.offset, fmt::format("no action of the rules runs '{}'", printable(program)),
+      return fail(word.offset, fmt::format("no action or service of the rules runs '{}'", printable(program)),
                   near.empty() ? std::string{} : fmt::format("did you mean '{}'?", near));
     }
     ScriptedAction& action = script_.actions[program];
     if (!more()) fail(here(), "how it ends is missing", fmt::format("write {}", kForm));
-    action.ends = true;
     while (more()) {
       if (take(",")) continue;
-      if (take("never")) {
-        want("ends", "exec /path/of/program never ends");
-        action.ends = false;
+      const bool never = take("never");
+      if (never ? take_one("ready") : take("ready")) {
+        if (!heard_.contains(program))
+          fail(word.offset, fmt::format("no service waits for '{}' to say that it is ready", printable(program)));
+        if (!never) want("after", kReady);
+        action.ready = never ? std::nullopt : std::optional(duration(kReady));
+        continue;
+      }
+      action.ends = !never;
+      if (never) {
+        if (!take_one("ends")) want("ends", "exec /path/of/program never ends");
       } else if (take("takes")) {
         action.takes = duration(kForm);
       } else if (take("exits")) {
@@ -420,12 +435,13 @@ class Reader {
       } else if (take("signal")) {
         action.outcome = Outcome::Signalled;
         action.status = number("the signal", 1, 64, kForm);
-      } else if (take("missing")) {
+      } else if (take_one("missing")) {
         action.outcome = Outcome::NotStarted;
         action.status = 127;
       } else {
         fail(here(), fmt::format("'{}' was not expected here", printable(words_[next_].raw)),
-             "an action takes a duration, exits with a value, is killed by a signal, never ends, or is missing");
+             "a program takes a duration, exits with a value, is killed by a signal, never ends, or is missing; it is "
+             "ready after a duration, or never");
       }
     }
   }
@@ -552,18 +568,14 @@ class Reader {
   const Settings* settings_ = nullptr;
   std::map<std::string, const ServiceBlock*> blocks_;  // by name in lower case
   std::set<std::string> programs_;
-  std::string_view line_;  // that is read, and all of this is its state
+  std::set<std::string> heard_;  // those whose word counts that they are ready
+  std::string_view line_;        // that is read, and all of this is its state
   std::uint32_t number_ = 0;
   bool failed_ = false;
   std::vector<Word> words_;
   std::size_t next_ = 0;
   std::size_t end_ = 0;
 };
-
-std::string_view line_of(std::string_view text, std::uint32_t line) {
-  for (; line > 1; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  return text.substr(0, text.find('\n'));
-}
 
 }  // namespace
 
@@ -577,20 +589,6 @@ ScriptReading read_script(std::string_view text, const RuleSet& rules) {
   }
   reader.finish();
   return reading;
-}
-
-std::string format(const ScriptError& error, std::string_view path, std::string_view text) {
-  const std::string_view line = line_of(text, error.line);
-  std::string out = fmt::format("{}:{}:{}: error: {}\n", path, error.line, error.column, error.message);
-  std::string caret;
-  for (const char c : line) {
-    if ((static_cast<unsigned char>(c) & 0xC0U) == 0x80U) continue;
-    if (caret.size() + 1 >= error.column) break;
-    caret += c == '\t' ? '\t' : ' ';
-  }
-  out += fmt::format("  {}\n  {}^\n", line, caret);
-  if (!error.remedy.empty()) out += fmt::format("  note: {}\n", error.remedy);
-  return out;
 }
 
 }  // namespace healer::engine

@@ -19,22 +19,26 @@
 //   web cpu: 10 95*3 20                      what is measured, run by run, in the unit of the rules; the last one stays
 //   web memory: 50% 60% ...                  or in one that is written (%, B to TB, 2MB/s, 90s); from the first again
 //   here loadavg(1min): 0.5 20*4 unknown     of the machine; could not be measured. Only what a rule compares has
-//   values
+//                                            values
 //
 //   exec /sbin/rebuild takes 30 seconds, exits 1     how an action's program ends; by itself at once, with status 0.
 //   exec /sbin/rebuild missing                       Also `signal 9`. A command with arguments stands in quotes
 //   exec /sbin/start-web never ends                  but for a timeout. A start program that exits with 0 has brought
-//   the
-//                                                    process up by then, a stop program has taken it down
+//                                                    the process up by then, a stop program has taken it down
+//   exec "/usr/bin/api --fg" takes 40 seconds        the same of a foreground process, which has died then; by itself
+//                                                    it never ends
+//   exec "/usr/bin/api --fg" ready after 5 seconds   when it says so, where the rules wait for that (at once where not
+//                                                    said); also `never ready`
 //
 //   at 00:05:00 unmonitor ping_node_5        hours, minutes and seconds since the start; also `at 5 minutes ...`
 //   at 5 minutes monitor ping_node_5 db      the other commands of people: validate, accept, start, stop, restart,
 //                                            pause, resume. `all` stands for every service
 //   at 5 minutes pause web for 2 hours       without `for ...` until it is resumed
 //   at 5 minutes web dies                    the process dies, by another hand than healer's; the kernel says so at
-//   once at 5 minutes web comes up                somebody starts it at 1 hour crash                          healer is
-//   killed and starts again at once, or after `crash for 1 minute` at 2 hours reboot                        the same
-//   for the machine, which takes 1 minute: actions are cut off, and
+//                                            once
+//   at 5 minutes web comes up                somebody starts it
+//   at 1 hour crash                          healer is killed and starts again at once, or after `crash for 1 minute`
+//   at 2 hours reboot                        the same for the machine, which takes 1 minute: actions are cut off, and
 //                                            processes gone
 //   at 3 hours set clock +1 hour             a step of the wall clock; also `-1 hour`, `2026-11-21 09:00:00`
 //
@@ -78,12 +82,13 @@ struct ScriptedService {
   std::map<Metric, ScriptedSeries> measured;
 };
 
-/// How the program of an action ends.
+/// How the program of an action, or a foreground process, ends.
 struct ScriptedAction {
-  bool ends = true;  ///< by itself
+  std::optional<bool> ends;  ///< by itself; not said: all do but foreground processes
   Duration takes{0};
   Outcome outcome = Outcome::Exited;
   std::int64_t status = 0;
+  std::optional<Duration> ready = Duration{0};  ///< after its start a foreground process says that it is; none: never
 };
 
 struct ScriptedCommand {

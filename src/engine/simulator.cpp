@@ -239,16 +239,15 @@ class Simulation final : public EffectSink {
                    .status = action.status,
                    .elapsed = action.takes,
                    .output = starts ? "" : "No such file or directory"};
-    const Duration timeout = exec.command.timeout;
+    const Duration timeout = exec.foreground ? Duration{0} : exec.command.timeout;
+    const bool ends = action.ends.value_or(!exec.foreground);
     if (!starts) {
       running.ends = now_.mono;
-    } else if (exec.foreground && found == script_.actions.end()) {
-      // Until something ends it.
-    } else if (timeout > Duration{0} && (!action.ends || action.takes >= timeout)) {
+    } else if (timeout > Duration{0} && (!ends || action.takes >= timeout)) {
       running.end.outcome = Outcome::TimedOut;
       running.end.elapsed = timeout;
       running.ends = now_.mono + timeout;
-    } else if (action.ends) {
+    } else if (ends) {
       running.ends = now_.mono + action.takes;
     }
     std::int64_t pid = 1;
@@ -258,8 +257,18 @@ class Simulation final : public EffectSink {
     }
     const event::ActionStarted started{exec.action, pid, static_cast<std::uint64_t>(pid)};
     if (starts) tell(now_.mono, [this, started] { handle(started); });
+    if (starts && exec.foreground && action.ready && (!ends || *action.ready < action.takes))
+      tell(now_.mono + *action.ready, [this, id = exec.action] { say_ready(id); });
     if (running.ends) plan(*running.ends, 0, [this, id = exec.action] { finish(id); });
     watch(running_.insert_or_assign(exec.action.number(), std::move(running)).first->second);
+  }
+
+  /// A foreground process says that it is ready, where it lives to do so and its service waits for that.
+  void say_ready(ActionId id) {
+    const auto found = running_.find(id.number());
+    if (found == running_.end() || found->second.over) return;
+    const auto& foreground = graph_->at(found->second.exec.service).process.foreground;
+    if (foreground && foreground->by_notice) handle(event::ActionReady{id});
   }
 
   /// The kind of the step whose program this is; none: it is a rule's own action.

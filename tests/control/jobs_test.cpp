@@ -9,6 +9,7 @@
 
 #include "control/client.hpp"
 #include "control/daemon_world.hpp"
+#include "support/process_world.hpp"
 
 using namespace healer;
 using namespace healer::control;
@@ -128,6 +129,21 @@ TEST_CASE("a job says what its step waits for", "[control][jobs]") {
         }) == "the process of web to end (SIGKILL was sent)");
 }
 
+TEST_CASE("the start of a foreground process waits until that is ready", "[control][jobs]") {
+  DaemonWorld world(rule_set({service("web", {}), foreground("db")}));
+  world.act([](World& engine) { add_restart(engine); });
+  CHECK(ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for") == "db to be ready");
+  CHECK(ask(world, {.verb = Verb::Explain, .names = {"db"}}).items.at(0).at("notes").at(0) ==
+        "Under way: restart web: step 2 of 3, start db, for 3 s; it waits for db to be ready, at most 30 s more. root "
+        "asked for it; no run is counted meanwhile.");
+  world.act([](World& engine) {
+    Job& stops = add_restart(engine);
+    stops.steps[1].kind = effect::SavedStep::Kind::Stop;
+    stops.action = {};
+  });
+  CHECK(ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for") == "the process of db to end");
+}
+
 TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]") {
   DaemonWorld world(two_services());
   world.cycle(0);
@@ -162,10 +178,9 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   status = ask(world, {.verb = Verb::Status, .names = {"db"}}).items.at(0);
   CHECK(status.at("job").at("id") == 70);
   notes = ask(world, {.verb = Verb::Explain, .names = {"web"}}).items.at(0).at("notes");
-  CHECK(
-      notes.at(0) ==
-      "Under way: restart web: step 2 of 3, start db, for 3 s; it waits for its program to end. root asked for it; no "
-      "run is counted meanwhile.");
+  CHECK(notes.at(0) ==
+        "Under way: restart web: step 2 of 3, start db, for 3 s; it waits for its program to end, at most 30 s more. "
+        "root asked for it; no run is counted meanwhile.");
 }
 
 TEST_CASE("processes and the system are told in their own words", "[control][jobs]") {
@@ -346,6 +361,51 @@ TEST_CASE("the output of a service is that of its program that runs, or ran last
   CHECK(output("999").starts_with("unknown-job: there is no output of a number 999 | "));
   REQUIRE(std::remove(world.output_path(action).c_str()) == 0);
   CHECK(output("db").starts_with("no-output: the output of db is not kept any more | "));
+}
+
+TEST_CASE("the output of a foreground process comes before that of its rules' programs", "[control][jobs]") {
+  DaemonWorld world(rule_set({foreground("db", {status_rule(Comparison::NotEqual, 0)})}));
+  const auto begin = [&](const std::string& text) {
+    const effect::Exec* exec = nullptr;
+    world.act([&](World& engine) {
+      exec = &engine.execs.back();
+      engine.handle(event::ActionStarted{exec->action, 100, 100});
+      engine.advance(seconds{2});
+    });
+    std::ofstream(world.output_path(exec->action)) << text;
+    return exec->action;
+  };
+  const auto start = [&](const std::string& text) {
+    world.act([](World& engine) {
+      engine.handle(event::Command{
+          .id = CommandId{1}, .kind = event::Command::Kind::Start, .services = {engine.id("db")}, .by = "root"});
+      engine.advance(seconds{0});
+    });
+    return begin(text);
+  };
+  const auto end = [&](ActionId action) {
+    world.act(
+        [&](World& engine) { engine.handle(event::ActionEnded{.action = action, .elapsed = hours{1}, .output = {}}); });
+  };
+  const auto output = [&] {
+    std::string text;
+    for (const Json& item : ask(world, {.verb = Verb::Output, .names = {"db"}}).items) text += item.at("text");
+    return text;
+  };
+  const ActionId process = start("serving\n");
+  world.cycle(1);
+  const ActionId heal = begin("healing\n");
+  REQUIRE(heal.number() > process.number());
+  CHECK(output() == "serving\n");
+  RawClient client(world.path());
+  client.send(to_line(Request{.verb = Verb::Output, .names = {"db"}, .follow = true}) + "\n");
+  CHECK(client.lines(2).ends_with(item_line(OutputView{process.number(), "db", "/run db", "serving\n"})));
+  end(process);
+  CHECK(output() == "healing\n");
+  const ActionId next = start("serving again\n");
+  REQUIRE(next.number() > heal.number());
+  CHECK(output() == "serving again\n");
+  CHECK(client.lines(1).find("again") != std::string::npos);
 }
 
 TEST_CASE("the output of a service is followed from program to program, to an orderly end", "[control][jobs]") {

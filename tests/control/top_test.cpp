@@ -149,13 +149,13 @@ TEST_CASE("a narrow terminal is shown what matters", "[control][top]") {
   CHECK(screen(with(five(), {8, 24})) == R"(healer 0.1.0, up 2 h, c…
 5 services: 1 failed, 1…
 a second since the star…
-SERVICE  STATE
+SERVICE  STATE   2 below
 beta     failed
 epsilon  running
 gamma    failing
 ? help  q leave  / filt…
 )");
-  CHECK(screen(with(five(), {4, 14})) == R"(SERVICE
+  CHECK(screen(with(five(), {4, 14})) == R"(3 below
 beta
 epsilon
 ? help  q lea…
@@ -202,6 +202,72 @@ TEST_CASE("the marker stays on its service when what is above it changes", "[con
   CHECK(top.chosen().empty());
   CHECK(asked(type(top, "m")) == "nothing");
   CHECK(asked(type(top, Kind::Enter)) == "nothing");
+}
+
+TEST_CASE("what needs a person first comes back into sight when there is room again", "[control][top]") {
+  TopData data = five();
+  data.services.clear();
+  for (int i = 0; i < 5; ++i) data.services.push_back(service("bad" + std::to_string(i), "failed"));
+  data.services.push_back(service("web", "running"));
+  for (int i = 0; i < 40; ++i) data.services.push_back(service("good" + std::to_string(i), "running"));
+  const TopSize large{30, 100};
+  Top top = with(data, large);
+  const auto all_failed = [](const Top& shown) {
+    const std::string text = screen(shown);
+    for (int i = 0; i < 5; ++i)
+      if (text.find("\nbad" + std::to_string(i)) == std::string::npos) return false;
+    return true;
+  };
+  (void)type(top, "jjjjj");
+  REQUIRE(top.chosen() == "web");
+  REQUIRE(all_failed(top));
+
+  SECTION("after the terminal was small") {
+    top.resize({6, 20});
+    CHECK(screen(top).find("\n5 above, 40 below\nweb") != std::string::npos);
+    CHECK_FALSE(all_failed(top));
+    SECTION("whatever is asked there") {
+      (void)type(top, ">");
+      (void)type(top, "<");
+    }
+    SECTION("and moved to") {
+      (void)type(top, "j");
+      (void)type(top, "k");
+    }
+    top.resize(large);
+    CHECK(top.chosen() == "web");
+    CHECK(all_failed(top));
+  }
+  SECTION("after another list was shown") {
+    (void)type(top, Kind::End);
+    CHECK(screen(top).find(" more above\n") != std::string::npos);
+    CHECK(screen(top).find(" below\n") == std::string::npos);
+    (void)type(top, "/web");
+    (void)type(top, Kind::Enter);
+    CHECK(screen(top).find(" above") == std::string::npos);
+    (void)type(top, Kind::Escape);
+    CHECK(top.chosen() == "web");
+    CHECK(all_failed(top));
+  }
+  SECTION("after more was under way or had failed") {
+    while (top.chosen() != "good7") (void)type(top, "j");
+    REQUIRE(all_failed(top));
+    TopData worse = data;
+    for (std::size_t i = 30; i < 40; ++i) worse.services[i].state = "failed";
+    top.take(worse, kNow);
+    CHECK(top.chosen() == "good7");
+    CHECK(screen(top).find("more above") != std::string::npos);
+    top.take(data, kNow);
+    CHECK(all_failed(top));
+  }
+  SECTION("but what a person has moved to stays") {
+    (void)type(top, Kind::End);
+    (void)type(top, "kkk");
+    const std::string before = screen(top);
+    REQUIRE_FALSE(all_failed(top));
+    top.take(data, kNow);
+    CHECK(screen(top) == before);
+  }
 }
 
 TEST_CASE("the list is sorted and filtered", "[control][top]") {

@@ -86,6 +86,20 @@ TEST_CASE("a rule that stands failed and restarts says when it does so again", "
   CHECK(account(world).find("| stays failed and is tried again: restart |") != std::string::npos);
 }
 
+TEST_CASE("a rule whose action is held back is not said to be tried again", "[engine]") {
+  Rule rule = status_rule(Comparison::NotEqual, 0);
+  rule.action = {.kind = ActionKind::Restart};
+  auto block = service("web", {rule});
+  block->activity = ServiceBlock::Activity::Passive;
+  World world(rule_set({block}));
+  world.start();
+  world.advance(Duration{0});
+  run(world, 1);
+  CHECK(account(world).find("| stays failed; restart is held back | recovers: alert | passive: ") != std::string::npos);
+  run(world, 1);
+  CHECK(world.engine.jobs().empty());
+}
+
 TEST_CASE("a rule about restarts counts restarts", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::NotEqual, 0, {.count = 5, .window = 10}));
   rule.condition = {{RestartsTest{}, false}};
@@ -198,7 +212,7 @@ TEST_CASE("an unmonitored service has no next run", "[engine]") {
       .id = CommandId{1}, .kind = event::Command::Kind::Unmonitor, .services = {world.id("web")}, .by = "root"});
   const std::string text = account(world);
   CHECK(text.starts_with(
-      "\nunmonitored\nIt is not monitored, so it does not run: `healerctl monitor web` begins again.\n"));
+      "\nunmonitored\nIt is not monitored, so it is not checked: `healerctl monitor web` begins again.\n"));
   CHECK(text.find("stands failed") != std::string::npos);
   CHECK(text.find("stays failed") == std::string::npos);
 }
@@ -231,6 +245,7 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
           .service = world.id("db"),
           .steps = {{world.id("db"), Kind::Stop}, {world.id("db"), Kind::Start}},
           .phase = Job::Phase::Looking,
+          .deadline = world.now.mono + seconds{27},
           .begun = world.now.mono - seconds{3},
           .by = "rule"};
   CHECK(first_note(job) ==
@@ -241,12 +256,12 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
   job.signalled = true;
   CHECK(first_note(job) ==
         "Under way: restart db: step 1 of 2, stop db, for 3 s; it waits for the process of db to end (SIGTERM was "
-        "sent). root asked for it; no run is counted meanwhile.");
+        "sent), at most 27 s more. root asked for it; no run is counted meanwhile.");
   job.position = 1;
-  CHECK(first_note(job).find("step 2 of 2, start db, for 3 s; it waits for the process of db to appear.") !=
-        std::string::npos);
+  CHECK(first_note(job).find("step 2 of 2, start db, for 3 s; it waits for the process of db to appear, at most "
+                             "27 s more.") != std::string::npos);
   job.action = ActionId{9};
-  CHECK(first_note(job).find("it waits for its program to end.") != std::string::npos);
+  CHECK(first_note(job).find("it waits for its program to end, at most 27 s more.") != std::string::npos);
 
   auto& web = const_cast<ServiceState&>(world.engine.service(world.id("web")));
   web.monitored = false;
@@ -259,7 +274,7 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
         "A start or restart that its rules want is not done now: db is not up.\n"
         "It is paused by root: checks and alerts go on, nothing else is done; `healerctl resume web` ends it.\n"
         "Rules start it again in 5 s at the earliest: its last start failed, or it died soon after.\n"
-        "It is not monitored, so it does not run: `healerctl monitor web` begins again.\n"
+        "It is not monitored, so it is not checked: `healerctl monitor web` begins again.\n"
         "running | has not been judged yet |  |  | paused: nothing but alerts is done before its end or "
         "`healerctl resume web`\n");
   web.starts.not_before = world.now.wall;

@@ -135,7 +135,7 @@ TEST_CASE("processes, measured values and the commands for them are read", "[eng
   CHECK(web.measured.at(Metric::ReadRate).values == Values{2'097'152, 1'048'576});
   CHECK(web.measured.at(Metric::Uptime).values == Values{90, 259'200});
   CHECK(script.services.at("here").measured.at(Metric::Load1PerCore).values == Values{0.5, 20});
-  CHECK_FALSE(script.actions.at("/bin/run").ends);
+  CHECK(script.actions.at("/bin/run").ends == false);
   CHECK(script.actions.at("/stop web").status == 1);
   REQUIRE(script.commands.size() == 8);
   const std::vector<Kind> expected{Kind::Dies,    Kind::ComesUp, Kind::Start, Kind::Stop,
@@ -238,7 +238,7 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
   CHECK(first_line("web cpu: 1*2x") == "s:1:13: error: 'x' was not expected here");
   CHECK(first_line("web uptime: 3x") == "s:1:13: error: '3x' is no value of 'uptime'");
   CHECK(first_line("exec /bin/run never") == "s:1:20: error: expected 'ends'");
-  CHECK(first_line("exec /bin/rnu never ends") == "s:1:6: error: no action of the rules runs '/bin/rnu'");
+  CHECK(first_line("exec /bin/rnu never ends") == "s:1:6: error: no action or service of the rules runs '/bin/rnu'");
   CHECK(first_line("at 5 s pause for 2 hours") == "s:1:14: error: the name of a service is missing");
   CHECK(first_line("at 5 s pause web for ever") == "s:1:22: error: a duration was expected");
   CHECK(first_line("at 5 s start") == "s:1:13: error: the name of a service is missing");
@@ -281,7 +281,7 @@ TEST_CASE("what is wrong in a script is said with line, column and remedy, all o
   CHECK(first_line("strat at 1") == "s:1:1: error: 'strat' begins no statement");
   CHECK(first_line("start at 2026-13-01 00:00:00") == "s:1:10: error: this is no date and time");
   CHECK(first_line("start") == "s:1:6: error: expected 'at'");
-  CHECK(first_line("exec /bin/hael exits 1") == "s:1:6: error: no action of the rules runs '/bin/hael'");
+  CHECK(first_line("exec /bin/hael exits 1") == "s:1:6: error: no action or service of the rules runs '/bin/hael'");
   CHECK(first_line("exec /bin/heal exits 300") == "s:1:22: error: the exit value must be between 0 and 255");
   CHECK(first_line("exec /bin/heal") == "s:1:15: error: how it ends is missing");
   CHECK(first_line("at 25:61:00 crash") == "s:1:7: error: a part of the time must be between 0 and 59");
@@ -292,14 +292,45 @@ TEST_CASE("what is wrong in a script is said with line, column and remedy, all o
   CHECK(first_line("at 5 minutes set clock") == "s:1:23: error: the date is missing");
 }
 
+TEST_CASE("what a foreground process does is read", "[engine][script]") {
+  auto told = foreground("told");
+  told->process.foreground->by_notice = true;
+  const RuleSet rules = rule_set({foreground("timed"), told});
+  const auto action = [&](std::string_view text) {
+    const ScriptReading reading = read_script(text, rules);
+    for (const ScriptError& error : reading.errors) UNSCOPED_INFO(format(error, "script", text));
+    REQUIRE(reading.errors.empty());
+    return reading.script.actions.begin()->second;
+  };
+  CHECK(action("exec /run takes 40 seconds").ends == true);
+  CHECK(action("exec \"/run timed\" takes 40 seconds, exits 3").takes == seconds{40});
+  CHECK(action("exec \"/run told\" never ends").ends == false);
+  CHECK(action("exec \"/run told\" missing, takes 1 s").ready == Duration{0});
+  CHECK(action("exec \"/run told\" never ends, ready after 1 s").ready == seconds{1});
+  CHECK(action("exec \"/run told\" ready after 5 s").ready == seconds{5});
+  CHECK_FALSE(action("exec \"/run told\" ready after 5 s").ends);
+  CHECK_FALSE(action("exec \"/run told\" never ready, takes 9 s").ready);
+  const auto complaint = [&](std::string_view text) {
+    const ScriptReading reading = read_script(text, rules);
+    return reading.errors.empty() ? "none" : format(reading.errors.front(), "s", text);
+  };
+  CHECK(complaint("exec \"/run timed\" never ready")
+            .starts_with("s:1:6: error: no service waits for '/run timed' to say that it is ready\n"));
+  CHECK(complaint("exec \"/run told\" ready").starts_with("s:1:23: error: expected 'after'\n"));
+  CHECK(complaint("exec \"/run tolt\" never ready").ends_with("note: did you mean '/run told'?\n"));
+}
+
 TEST_CASE("no text whatever upsets the reader of scripts", "[engine][script][property]") {
   std::mt19937 random(11);
-  const std::vector<std::string> parts{
-      "ping_node_5", ":",     " ",      "0",   "1",   "*",         "@",     "\"",      "\\",    "...",
-      "timeout",     "at",    "exec",   "run", "for", "set",       "clock", "+",       "-",     "5",
-      "minutes",     "\n",    "start",  "#",   "é",   "/bin/heal", "takes", "signal:", ",",     "99999999999999999999",
-      "web",         "cpu",   "memory", "%",   "MB",  "unknown",   "down",  "dies",    "comes", "up",
-      "pause",       "never", "1e999"};
+  const std::vector<std::string> parts{"ping_node_5", ":",     " ",       "0",     "1",
+                                       "*",           "@",     "\"",      "\\",    "...",
+                                       "timeout",     "at",    "exec",    "run",   "for",
+                                       "set",         "clock", "+",       "-",     "5",
+                                       "minutes",     "\n",    "start",   "#",     "é",
+                                       "/bin/heal",   "takes", "signal:", ",",     "99999999999999999999",
+                                       "web",         "cpu",   "memory",  "%",     "MB",
+                                       "unknown",     "down",  "dies",    "comes", "up",
+                                       "pause",       "never", "1e999",   "ready", "after"};
   for (int i = 0; i < 20000; ++i) {
     std::string text;
     for (std::size_t n = random() % 14; n > 0; --n)

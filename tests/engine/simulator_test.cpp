@@ -361,6 +361,59 @@ TEST_CASE("a job outlives a crash of healer, and goes on after a reboot", "[engi
   }
 }
 
+TEST_CASE("a foreground process is rehearsed: when it is ready, and how it ends", "[engine][simulator]") {
+  auto told = foreground("told");
+  told->process.foreground->by_notice = true;
+  told->process.foreground->ready_after = seconds{20};
+  const RuleSet rules = rule_set({told}, seconds{30});
+  const auto has = [](const Timeline& timeline, std::string_view line) {
+    INFO(story(timeline));
+    CHECK(story(timeline).find(line) != std::string::npos);
+  };
+  SECTION("it says so at once") {
+    const Timeline timeline = play(rules, "run for 5 minutes");
+    has(timeline, "00:00:00.000 told job-ended restart done after 0 ms\n");
+    CHECK(programs(timeline) == "00:00:00.000 /run told\n");
+  }
+  SECTION("later") {
+    has(play(rules, "exec /run ready after 5 s\nrun for 1 minute"),
+        "00:00:05.000 told job-step started with pid 100\n");
+  }
+  SECTION("never, or too late") {
+    const char* script =
+        GENERATE("exec /run never ready\nrun for 21 s", "exec \"/run told\" ready after 21 s\nrun for 21 s");
+    has(play(rules, script),
+        "00:00:20.000 told job-failed restart failed: failed to start: it did not say within 20 s that it is ready\n");
+  }
+  SECTION("it has died when it ends") {
+    const Timeline timeline = play(rules, "exec \"/run told\" takes 40 seconds, exits 3\nrun for 50 s");
+    has(timeline,
+        "00:00:40.000 told process-down process 100 has ended\n"
+        "00:00:40.000 told process-died process 100 exited with status 3 after 40 s\n");
+    has(timeline, "process-up process 101 was started: /run told\n");
+  }
+  SECTION("by a signal") {
+    has(play(rules, "exec /run takes 40 seconds, signal 11\nrun for 50 s"),
+        "told process-died process 100 was killed by signal 11 after 40 s\n");
+  }
+  SECTION("before it could say so") {
+    has(play(rules, "exec /run exits 3\nrun for 1 s"), "failed to start: it exited with status 3\n");
+    has(play(rules, "exec /run takes 4 s, ready after 4 s\nrun for 5 s"),
+        "failed to start: it exited with status 0 after 4 s\n");
+  }
+  SECTION("there is none") {
+    const Timeline timeline = play(rules, "exec /run missing\nrun for 1 s");
+    has(timeline, "failed to start: it could not be started");
+    CHECK(story(timeline).find("process-up") == std::string::npos);
+  }
+  SECTION("one that is ready by its time says nothing, and outlives healer") {
+    const Timeline timeline =
+        play(rule_set({foreground("timed")}, seconds{30}), "at 1 minute crash\nrun for 3 minutes");
+    has(timeline, "00:00:01.000 timed job-step started with pid 100\n");
+    CHECK(programs(timeline) == "00:00:00.000 /run timed\n");
+  }
+}
+
 TEST_CASE("a program that hangs is ended when its time is over", "[engine][simulator]") {
   const RuleSet rules = rule_set({process("web")}, seconds{60});
   CHECK(programs(play(rules, "web: down\nexec \"/start web\" never ends\nrun for 40 s")) ==
