@@ -172,9 +172,9 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   }
   const ServiceBlock& block = graph_->at(job.service);
   const Duration took = turn.now.mono - job.begun;
-  if (good || job.cancelled) {
-    // After a completed job the count of the rules that asked for it begins again.
-    ServiceState& state = services_[job.service.index()];
+  if (ServiceState& state = services_[job.service.index()]; (good && !state.died) || job.cancelled) {
+    // After a completed job the count of the rules that asked for it begins again; not where its work was undone before
+    // it had ended.
     for (std::uint32_t i = 0; i < state.rule_count; ++i) {
       if (!block.rules[i].action.is_job()) continue;
       rule_states_[state.first_rule + i].again = {};

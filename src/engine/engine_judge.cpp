@@ -91,6 +91,10 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
     const Rule& rule = block.rules[i];
     const std::optional<bool> told = holds(rule.condition, run);
     if (!told) continue;
+    // What is down has not come through its restarts, whatever this run counts.
+    if (rule.counts_restarts() && !*told && states[i].status == RuleStatus::Failed &&
+        block.kind == ServiceKind::Process && process_of(seen) == nullptr)
+      continue;
     const bool bad = *told;
     const RuleState before = states[i];
     RuleState& now = states[i];

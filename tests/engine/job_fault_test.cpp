@@ -470,3 +470,15 @@ TEST_CASE("the boot of the daemon before says whether a program is that of an ea
   CHECK(world.programs == Programs{"start web"});
   CHECK(world.is_up("web"));
 }
+
+TEST_CASE("what dies while its dependents are still being started is started again without waiting for a cycle") {
+  auto one = foreground("one");
+  one->process.foreground->ready_after = seconds{1};
+  ProcessWorld world(rule_set({one, process("two", {missing_rule()}, {"one"})}, seconds{60}));
+  world.doings["run one"] = {.takes = seconds{3}, .status = 1};
+  world.doings["start two"] = {.takes = seconds{4}};
+  world.start();
+  world.run(seconds{50});
+  const auto starts = std::ranges::count(world.programs, "run one");
+  CHECK(starts >= 4);  // with pauses of 1, 2, 4, 8 s between them
+}

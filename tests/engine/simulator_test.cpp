@@ -414,6 +414,17 @@ TEST_CASE("a foreground process is rehearsed: when it is ready, and how it ends"
   }
 }
 
+TEST_CASE("a rule about restarts does not recover while there is no process", "[engine][simulator]") {
+  const RuleSet rules =
+      rule_set({foreground("web", {missing_rule(), restarts_rule(2, 5, ActionKind::Alert)})}, seconds{30});
+  const std::string told = story(play(rules, "at 2 minutes web dies\nat 3 minutes web dies\nrun for 8 minutes"));
+  INFO(told);
+  CHECK(told.find("00:02:30.000 web rule-failed service restarted 2 times within 5 cycles(s) - alert\n") !=
+        std::string::npos);
+  CHECK(told.find("00:03:00.000 web rule-recovered process is running after") == std::string::npos);
+  CHECK(told.find("web rule-recovered process is running after") != std::string::npos);
+}
+
 TEST_CASE("a program that hangs is ended when its time is over", "[engine][simulator]") {
   const RuleSet rules = rule_set({process("web")}, seconds{60});
   CHECK(programs(play(rules, "web: down\nexec \"/start web\" never ends\nrun for 40 s")) ==
