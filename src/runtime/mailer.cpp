@@ -331,7 +331,9 @@ void Mailer::Impl::not_taken(const std::string* to) {
   const WallTime now = options.wall();
   std::vector<MailKey> failed;
   for (auto& [key, mail] : mails) {
-    if (mail.covered || held_for_digest(mail, now) || ledger.full_until(mail.to, now)) continue;
+    // What was held, and is not one mail yet, was not a part of the try either.
+    const bool held = mail.digest || (ledger.held(key) && !ledger.begun(key)) || ledger.full_until(mail.to, now);
+    if (mail.covered || held) continue;
     mail.failed = mail.failed || to == nullptr || mail.to == *to;
     if (mail.failed) failed.push_back(key);
   }

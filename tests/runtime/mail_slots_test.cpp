@@ -140,6 +140,23 @@ TEST_CASE("What is held for a digest does not count for the slots") {
   CHECK(world.heard.count(Kind::Dropped) == 3);
 }
 
+TEST_CASE("A digest whose cycle ends while a server lets the mailer wait is one mail for the slots") {
+  SmtpSink sink;
+  sink.mode("silent");
+  SlotsWorld world(sink, 2);
+  world.settings.timeout = Duration{400};
+  const auto mailer = world.start();
+  for (std::uint64_t i = 1; i <= 5; ++i) mailer->submit(digest(i, {"b@x.org"}));
+  mailer->submit(alert(6, {"a@x.org"}));
+  CHECK(eventually([&] { return contains(sink.commands(), "(silent)"); }));
+  world.clock += 2'000;
+  CHECK(eventually([&] { return world.heard.count(Kind::Failed) >= 1; }));
+  sink.mode("");
+  CHECK(world.sends(2));
+  CHECK(contains(sink.mails()[0], "Subject: healer: 5 alerts on vm: "));
+  CHECK(world.heard.count(Kind::Dropped) == 0);
+}
+
 TEST_CASE("What a limit holds back does not count for the slots, and the word of what was dropped waits for room") {
   SmtpSink sink;
   SlotsWorld world(sink, 2);

@@ -278,8 +278,11 @@ TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
   sink.stop();
   MailWorld world({server(sink)});
   world.options.limits.messages = 3;
+  world.options.first_rest = world.options.last_rest = minutes{10};  // none is just being sent
   const auto mailer = world.start();
-  for (std::uint64_t i = 1; i <= 5; ++i) mailer->submit(alert(i));
+  mailer->submit(alert(1));
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+  for (std::uint64_t i = 2; i <= 5; ++i) mailer->submit(alert(i));
   CHECK(test::eventually([&] { return world.heard.taken().size() == 5; }));
   CHECK(world.heard.count(Kind::Dropped) == 2);
   const std::string told = world.heard.everything();
@@ -290,6 +293,7 @@ TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
                    "Status failed service-" +
                        number));
   sink.restart();
+  mailer->configure(world.settings, world.cycle);
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 4; }));
   CHECK(received(sink) == std::vector<int>{3, 1, 4, 5});  // the second tells of 1 and 2
   mailer->submit(alert(1));                               // it is over, also when it is handed over again
