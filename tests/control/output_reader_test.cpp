@@ -25,7 +25,7 @@ struct Output {
   ActionFiles files{folder.path()};
   OutputReader::Place place{.path = files.output_path(ActionId{7})};
 
-  Output() { REQUIRE(files.create(ActionId{7}, 1, Duration{0}, {})); }
+  Output() { REQUIRE(files.create(ActionId{7}, {.boot = 1}, std::nullopt)); }
   void write(const std::string& text) const { std::ofstream(place.path, std::ios::app) << text; }
   /// Everything that has come by now.
   std::string read(bool last = false) {
