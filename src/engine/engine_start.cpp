@@ -21,6 +21,7 @@ constexpr Duration kBusyPause{100};
 constexpr Duration kLeftPause{500};
 constexpr Duration kLeftGrace{2000};
 constexpr int kLeftTimes = 10;
+constexpr std::string_view kByRule = "rule";
 constexpr Duration kClearPause{100};
 constexpr Duration kLeftLook{5000};
 
@@ -199,17 +200,21 @@ std::string Engine::left_behind(ServiceId id) const {
                      state.last->facts->left);
 }
 
-/// How long a rule's start waits for what an earlier one has left: it may yet come up, or go.
-bool Engine::left_long(ServiceId id, Instant now) const {
-  const ServiceBlock& block = graph_->at(id);
-  const Duration time =
-      block.start && block.start->timeout > Duration{0} ? block.start->timeout : graph_->settings.limits.start_timeout;
-  const std::optional<WallTime>& last = services_[id.index()].starts.last;
-  return !last || now.wall - *last >= kLeftTimes * time;
+/// How long a start of the service may take.
+Duration Engine::start_time(ServiceId id) const {
+  const std::optional<Command>& start = graph_->at(id).start;
+  return start && start->timeout > Duration{0} ? start->timeout : graph_->settings.limits.start_timeout;
 }
 
-/// What an earlier start has left goes first, and its start waits for that: SIGTERM, then SIGKILL. It bears the mark of
-/// its program. (A rule's start comes here when it has waited long, a person's at once.)
+/// Whether a rule's start has waited long for what an earlier one has left: it may yet come up, or go.
+bool Engine::left_long(ServiceId id, Instant now) const {
+  const std::optional<WallTime>& last = services_[id.index()].starts.last;
+  return !last || now.wall - *last >= kLeftTimes * start_time(id);
+}
+
+/// What an earlier start has left goes first, and its start waits for that. It may yet come up: a person's start gives
+/// it the time of a start, a rule's comes here when it has waited long. Then SIGTERM, and SIGKILL: it bears the mark of
+/// its program.
 bool Engine::waits_for_left(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   const std::string left = left_behind(id);
@@ -218,16 +223,25 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
     job.program_failure.clear();
     return false;
   }
+  const auto tell = [&](std::string text) {
+    turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name, std::move(text)).subject = job.id.number();
+  };
   const Facts& facts = *services_[id.index()].last->facts;
-  const bool other = job.left_pid != facts.left || job.left_ticks != facts.left_ticks;
-  if (other || turn.now.mono - job.left_since >= kLeftGrace) {
-    turn.acts.emplace_back(effect::Signal{facts.left, facts.left_ticks, other ? SIGTERM : SIGKILL});
-    turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
-                fmt::format("its start waits: {}: {}", left, other ? "SIGTERM" : "SIGKILL"))
-        .subject = job.id.number();
+  const Duration patience = job.by == kByRule ? Duration{0} : start_time(id);
+  if (job.left_pid != facts.left || job.left_ticks != facts.left_ticks) {
     job.left_pid = facts.left;
     job.left_ticks = facts.left_ticks;
     job.left_since = turn.now.mono;
+    job.left_signal = 0;
+    if (!job.held_until) job.held_until = turn.now.mono + patience + 2 * kLeftGrace;
+    tell("its start waits: " + left);
+  }
+  const Duration waited = turn.now.mono - job.left_since;
+  const int signal = waited >= patience + kLeftGrace ? SIGKILL : waited >= patience ? SIGTERM : 0;
+  if (std::exchange(job.left_signal, signal) != signal) {
+    turn.acts.emplace_back(effect::Signal{facts.left, facts.left_ticks, signal});
+    tell(fmt::format("{} to process {}, which its start program has left", signal == SIGTERM ? "SIGTERM" : "SIGKILL",
+                     facts.left));
   }
   hold_step(job, "failed to start: " + left, kLeftPause, turn);
   return true;

@@ -50,7 +50,8 @@ struct Job {
   std::optional<Duration> held_until{};  ///< mono: how long it waits for what must go first
   std::int64_t left_pid = 0;             ///< what an earlier start has left and was told to end
   std::uint64_t left_ticks = 0;
-  Duration left_since{0};        ///< mono: when it was told
+  Duration left_since{0};        ///< mono: when that was seen
+  int left_signal = 0;           ///< the last that it got
   std::vector<ServiceId> named;  ///< whom the rule or person named; others take part for their sake
   bool cancelled = false;
   std::optional<RunId> look;    ///< in flight

@@ -393,7 +393,16 @@ TEST_CASE("the output of a foreground process comes before that of its rules' pr
     return text;
   };
   const ActionId process = start("serving\n");
-  world.cycle(1);
+  world.act([](World& engine) {
+    engine.advance(seconds{1});
+    Facts facts;
+    facts.process = ProcessFacts{.pid = 100, .start_ticks = 100};
+    const effect::StartRun run = engine.open.back();
+    engine.handle(event::Observed{
+        run.service,
+        run.run,
+        {.status = 1, .output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}});
+  });
   const ActionId heal = begin("healing\n");
   REQUIRE(heal.number() > process.number());
   CHECK(output() == "serving\n");

@@ -190,21 +190,30 @@ TEST_CASE("what a start has left, and no pid file names, gets no second beside i
     next.run(seconds{3});
     CHECK(next.programs == Programs{"start web"});
   }
-  SECTION("a person's start ends it first, and says so") {
+  SECTION("a person's start waits for it as long as a start may take, then ends it, and says so") {
     world.stubborn = GENERATE(false, true);
     world.command(Kind::Start, {"web"});
-    CHECK(said(world, RecordKind::JobStep,
-               "its start waits: its start program has left process 321, which runs still, and no pid file names it: "
-               "SIGTERM"));
-    world.run(seconds{4});
+    CHECK(said(world, RecordKind::JobStep, "its start waits: its start program has left process 321"));
+    world.run(seconds{29});
+    CHECK(world.signals.empty());
+    world.run(seconds{5});
+    CHECK(said(world, RecordKind::JobStep, "SIGTERM to process 321, which its start program has left"));
     CHECK(world.signals.size() == (world.stubborn ? 2 : 1));
     CHECK(world.signals.back().second == (world.stubborn ? 9 : 15));
     CHECK(world.programs == Programs{"start web", "start web"});
   }
-  SECTION("which fails where that does not end") {
+  SECTION("which goes on where it is gone") {
+    world.command(Kind::Start, {"web"});
+    world.run(seconds{5});
+    CHECK(world.programs == Programs{"start web"});
+    world.left.clear();
+    world.run(seconds{2});
+    CHECK(world.programs == Programs{"start web", "start web"});
+  }
+  SECTION("and fails where it does not end") {
     world.deathless = true;
     world.command(Kind::Start, {"web"});
-    world.run(seconds{31});
+    world.run(seconds{36});
     REQUIRE(world.replies.size() == 1);
     CHECK(world.replies.back().text.find("failed to start: its start program has left process 321") !=
           std::string::npos);
