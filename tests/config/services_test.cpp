@@ -281,8 +281,10 @@ TEST_CASE("of a foreground process no rule is dormant: Monit does not know it", 
       "if memory > 2 GB then exec '/bin/true a'\n";
   const std::string program = "check process x with program \"/bin/true\"\n";
   CHECK(format_all(load_text(program + rules).diagnostics, {}, false).empty());
-  for (const engine::Rule& one : services(program + rules)[0]->rules) CHECK_FALSE(one.dormant);
-  for (const engine::Rule& one : services(kProcess + rules)[0]->rules)
+  const auto own = services(program + rules);
+  for (const engine::Rule& one : own[0]->rules) CHECK_FALSE(one.dormant);
+  const auto other = services(kProcess + rules);
+  for (const engine::Rule& one : other[0]->rules)
     CHECK(one.dormant == (one.action.kind != engine::ActionKind::Restart));
 }
 
