@@ -291,7 +291,6 @@ class Engine {
   void note_start(ServiceId id, bool good, Instant now);
   [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
   [[nodiscard]] std::string left_behind(ServiceId id) const;
-  [[nodiscard]] Duration start_time(ServiceId id) const;
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;
   void hold_step(Job& job, std::string failure, Duration pause, Turn& turn);
   void look_at_needed(ServiceId id, Instant now);

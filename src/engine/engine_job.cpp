@@ -19,24 +19,6 @@ constexpr Duration kFirstPause{20};  // between the looks of a job; doubles
 constexpr Duration kLongestPause{500};
 constexpr Duration kKillGrace{2000};
 constexpr std::size_t kMostTold = 20;
-constexpr std::string_view kRule = "rule";
-
-const std::optional<Command>& program_of(const ServiceBlock& block, StepKind kind) {
-  switch (kind) {
-    case StepKind::Stop: return block.stop;
-    case StepKind::Start: return block.start;
-    case StepKind::Restart: break;
-  }
-  return block.restart;
-}
-
-Duration timeout_of(const ServiceBlock& block, StepKind kind, const Limits& limits) {
-  const std::optional<Command>& program = program_of(block, kind);
-  if (program && program->timeout > Duration{0}) return program->timeout;
-  return kind == StepKind::Stop    ? limits.stop_timeout
-         : kind == StepKind::Start ? limits.start_timeout
-                                   : limits.restart_timeout;
-}
 
 std::string_view verb(StepKind kind) {
   return kind == StepKind::Stop ? "stop" : kind == StepKind::Start ? "start" : "restart";
@@ -58,7 +40,7 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
   }
   std::string why = obstacle(id, kind, turn.now);
   if (why.empty())
-    return begin_job({.kind = kind, .services = {id}, .by = std::string(kRule), .cause = std::move(cause)}, turn);
+    return begin_job({.kind = kind, .services = {id}, .by = std::string(kByRule), .cause = std::move(cause)}, turn);
   if (kind != ActionKind::Stop) look_at_needed(id, turn.now);
   if (!again) {
     turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
@@ -107,7 +89,7 @@ void Engine::begin_job(Order order, Turn& turn) {
   std::erase_if(steps, [&](const JobStep& step) {
     if (order.kind != ActionKind::Start || std::ranges::find(order.services, step.service) != order.services.end())
       return false;
-    return order.by == kRule ||
+    return order.by == kByRule ||
            (graph_->at(step.service).kind != ServiceKind::Process && services_[step.service.index()].monitored);
   });
 
@@ -130,7 +112,7 @@ void Engine::begin_job(Order order, Turn& turn) {
     state.waits.clear();
     cancel_flight(step.service, turn);
     finish_validate(step.service, false, turn);
-    if (order.kind == ActionKind::Start && job.by != kRule) monitor(step.service, job.by, turn);
+    if (order.kind == ActionKind::Start && job.by != kByRule) monitor(step.service, job.by, turn);
     if (told.size() < kMostTold) told.push_back(describe_step(*graph_, step));
   }
   if (told.size() < job.steps.size()) told.emplace_back("...");
@@ -187,7 +169,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
         .subject = job.id.number();
     if (job.unmonitor)
       for (const JobStep& step : job.steps) unmonitor(step.service, job.by, turn);
-    if (job.by != kRule)
+    if (job.by != kByRule)
       tell_job(job, EventKind::Action, effect::Cause::State::Succeeded,
                fmt::format("{} action done", to_string(job.kind)), turn);
   } else {

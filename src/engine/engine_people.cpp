@@ -78,7 +78,7 @@ bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, Comm
   const std::optional<JobId> job = services_[services.front().index()].job;
   if (kind != ActionKind::Start || !job) return false;
   Job& known = jobs_.at(job->number());
-  const bool same = known.by == "rule" && known.kind != ActionKind::Stop &&
+  const bool same = known.by == kByRule && known.kind != ActionKind::Stop &&
                     std::ranges::all_of(services, [&](ServiceId id) { return services_[id.index()].job == job; });
   if (same) known.asked_by.push_back(command);
   return same;
@@ -88,7 +88,7 @@ bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, Comm
 void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn) {
   for (const JobStep& step : plan_steps(*graph_, kind, services, std::vector<bool>(services_.size(), true))) {
     const std::optional<JobId> job = services_[step.service.index()].job;
-    if (!job || jobs_.at(job->number()).by != "rule") continue;
+    if (!job || jobs_.at(job->number()).by != kByRule) continue;
     jobs_.at(job->number()).cancelled = true;
     fail_job(*job, fmt::format("ended for the {} by {}", to_string(kind), by), turn);
   }

@@ -21,7 +21,6 @@ constexpr Duration kBusyPause{100};
 constexpr Duration kLeftPause{500};
 constexpr Duration kLeftGrace{2000};
 constexpr int kLeftTimes = 10;
-constexpr std::string_view kByRule = "rule";
 constexpr Duration kClearPause{100};
 constexpr Duration kLeftLook{5000};
 
@@ -200,16 +199,11 @@ std::string Engine::left_behind(ServiceId id) const {
                      state.last->facts->left);
 }
 
-/// How long a start of the service may take.
-Duration Engine::start_time(ServiceId id) const {
-  const std::optional<Command>& start = graph_->at(id).start;
-  return start && start->timeout > Duration{0} ? start->timeout : graph_->settings.limits.start_timeout;
-}
-
 /// Whether a rule's start has waited long for what an earlier one has left: it may yet come up, or go.
 bool Engine::left_long(ServiceId id, Instant now) const {
   const std::optional<WallTime>& last = services_[id.index()].starts.last;
-  return !last || now.wall - *last >= kLeftTimes * start_time(id);
+  return !last || now.wall - *last >=
+                      kLeftTimes * timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings.limits);
 }
 
 /// What an earlier start has left goes first, and its start waits for that. It may yet come up: a person's start gives
@@ -227,7 +221,9 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
     turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name, std::move(text)).subject = job.id.number();
   };
   const Facts& facts = *services_[id.index()].last->facts;
-  const Duration patience = job.by == kByRule ? Duration{0} : start_time(id);
+  const Duration patience = job.by == kByRule
+                                ? Duration{0}
+                                : timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings.limits);
   if (job.left_pid != facts.left || job.left_ticks != facts.left_ticks) {
     job.left_pid = facts.left;
     job.left_ticks = facts.left_ticks;

@@ -127,7 +127,7 @@ void add_affairs(const Engine& engine, const ServiceBlock& block, const ServiceS
       std::string text = fmt::format("Under way: {}; it waits for {}", job_text(*engine.graph(), job, now.mono),
                                      job_waits_for(*engine.graph(), job));
       if (job.phase == Job::Phase::Acting) text += fmt::format(", at most {} more", lasting(job.deadline - now.mono));
-      text += job.by == "rule" ? ". A rule wants it" : fmt::format(". {} asked for it", job.by);
+      text += job.by == kByRule ? ". A rule wants it" : fmt::format(". {} asked for it", job.by);
       notes.push_back(text + "; no run is counted meanwhile.");
     }
   }

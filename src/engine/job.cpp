@@ -92,6 +92,23 @@ std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::
   return steps;
 }
 
+const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind) {
+  switch (kind) {
+    case effect::SavedStep::Kind::Stop: return block.stop;
+    case effect::SavedStep::Kind::Start: return block.start;
+    case effect::SavedStep::Kind::Restart: break;
+  }
+  return block.restart;
+}
+
+Duration timeout_of(const ServiceBlock& block, effect::SavedStep::Kind kind, const Limits& limits) {
+  const std::optional<Command>& program = program_of(block, kind);
+  if (program && program->timeout > Duration{0}) return program->timeout;
+  return kind == effect::SavedStep::Kind::Stop    ? limits.stop_timeout
+         : kind == effect::SavedStep::Kind::Start ? limits.start_timeout
+                                                  : limits.restart_timeout;
+}
+
 std::vector<std::uint32_t> clusters_of(const Graph& graph) {
   constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> cluster(graph.slots.size(), kNone);

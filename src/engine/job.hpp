@@ -17,12 +17,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/effect.hpp"
 #include "engine/graph.hpp"
 
 namespace healer::engine {
+
+/// Job::by and effect::SavedJob::by, where no person asked for it.
+inline constexpr std::string_view kByRule = "rule";
 
 struct JobStep {
   ServiceId service;
@@ -61,7 +65,7 @@ struct Job {
   Duration begun{0};            ///< mono
   std::string failure;          ///< why it has failed
   bool unmonitor = false;       ///< SavedJob::unmonitor
-  std::string by;               ///< "rule", or the person
+  std::string by;               ///< kByRule, or the person
   std::shared_ptr<const effect::Cause> cause;
   std::vector<CommandId> asked_by;  ///< who waits for its end
 
@@ -79,6 +83,10 @@ struct Job {
 [[nodiscard]] std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind,
                                               const std::vector<ServiceId>& services,
                                               const std::vector<bool>& takes_part);
+/// The program of a step; none: it is not written.
+[[nodiscard]] const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind);
+/// How long a step may take: as its program says, else as `set limits`.
+[[nodiscard]] Duration timeout_of(const ServiceBlock& block, effect::SavedStep::Kind kind, const Limits& limits);
 /// A number for each slot: services with the same one depend on each other, directly or through others.
 [[nodiscard]] std::vector<std::uint32_t> clusters_of(const Graph& graph);
 

@@ -25,6 +25,14 @@ struct OneUp : ProcessWorld {
   }
 };
 
+/// One that is ready by its own word alone, within this time.
+std::shared_ptr<ServiceBlock> speaking(const std::string& name, Duration within) {
+  auto block = foreground(name);
+  block->process.foreground->by_notice = true;
+  block->process.foreground->ready_after = within;
+  return block;
+}
+
 std::string last_text(const World& world, RecordKind kind) {
   std::string text = "none";
   for (const Record& record : world.records)
@@ -54,9 +62,7 @@ TEST_CASE("a foreground process is started at the first run, and is ready after 
 }
 
 TEST_CASE("a foreground process is ready when it says so") {
-  auto block = foreground("web");
-  block->process.foreground->by_notice = true;
-  block->process.foreground->ready_after = seconds{20};
+  auto block = speaking("web", seconds{20});
   ProcessWorld world(rule_set({block}, seconds{30}));
   world.start();
   world.run(seconds{5});
@@ -135,9 +141,7 @@ TEST_CASE("one that does not end even by SIGKILL fails its stop, and no second i
 }
 
 TEST_CASE("what depends on a foreground process is started when that is ready") {
-  auto base = foreground("base");
-  base->process.foreground->by_notice = true;
-  base->process.foreground->ready_after = seconds{20};
+  auto base = speaking("base", seconds{20});
   ProcessWorld world(rule_set({process("app", {missing_rule()}, {"base"}), base}, seconds{30}));
   world.start();
   world.run(seconds{10});
@@ -245,9 +249,7 @@ TEST_CASE("a paused, passive or unmonitored foreground process is not started by
 }
 
 TEST_CASE("a person cancels a start that waits for its word") {
-  auto block = foreground("web");
-  block->process.foreground->by_notice = true;
-  block->process.foreground->ready_after = seconds{60};
+  auto block = speaking("web", seconds{60});
   ProcessWorld world(rule_set({block}, minutes{5}));
   world.start();
   world.run(seconds{5});
@@ -262,9 +264,7 @@ TEST_CASE("a person cancels a start that waits for its word") {
 }
 
 TEST_CASE("what was ready while no healer was there to hear it is not ended") {
-  auto block = foreground("web");
-  block->process.foreground->by_notice = true;
-  block->process.foreground->ready_after = seconds{20};
+  auto block = speaking("web", seconds{20});
   ProcessWorld world(rule_set({block}, seconds{30}));
   world.start();
   world.run(seconds{5});
