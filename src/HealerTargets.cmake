@@ -23,7 +23,8 @@ endif()
 if(HEALER_BUILD_FUZZERS)
   target_compile_options(healer_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
-target_compile_definitions(healer_options INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+# A root daemon ends rather than goes on with an element or a value that is not there.
+target_compile_definitions(healer_options INTERFACE _GLIBCXX_ASSERTIONS)
 
 # healer_sources(TARGET FILE...): adds the listed files of this folder to TARGET; a .cpp of the folder that is not
 # listed is an error, so that nothing lies around unbuilt. Names after EXCEPT belong to another target.

@@ -87,7 +87,7 @@ TEST_CASE("every answer says what mails wait, where that is known", "[control]")
   DaemonWorld world(two_services());
   const Request status{.verb = Verb::Status};
   CHECK(ask(world, status).reply.header.at("daemon").at("mail").is_null());
-  world.mail = MailView{3, World::kStart.wall, "mx:25: 421 not now", World::kStart.wall + seconds{1}};
+  world.set_mail(MailView{3, World::kStart.wall, "mx:25: 421 not now", World::kStart.wall + seconds{1}});
   for (const Verb verb : {Verb::Status, Verb::Jobs, Verb::History, Verb::Explain, Verb::Summary})
     CHECK(to_line(ask(world, {.verb = verb}).reply.header.at("daemon").at("mail")) ==
           R"({"waiting":3,"since":"2026-11-21T04:24:00.000Z","error":"mx:25: 421 not now",)"

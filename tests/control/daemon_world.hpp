@@ -52,8 +52,10 @@ class DaemonWorld {
   std::function<bool(const event::Command&)> on_submit = [](const event::Command&) { return false; };
   /// The engine's answer to a command.
   void reply(const effect::Reply& reply) { commands_.reply(reply); }
-  /// What waits for a mail server; none: as with an older healer.
-  std::optional<MailView> mail;
+  /// What waits for a mail server from now on; before the first word of it: none, as with an older healer.
+  void set_mail(const MailView& mail) {
+    act([&](World&) { mail_ = mail; });
+  }
   /// Where programs write their output.
   [[nodiscard]] std::string output_path(ActionId action) const {
     return folder_.path() + "/" + std::to_string(action.number()) + ".out";
@@ -73,7 +75,7 @@ class DaemonWorld {
             .reload = [this](ReloadDone done) { on_reload(std::move(done)); },
             .quit = [this] { on_quit(); },
             .output_path = [this](ActionId action) { return output_path(action); },
-            .mail = [this] { return mail; },
+            .mail = [this] { return mail_; },
             .version = "1.2.3"};
   }
 
@@ -96,6 +98,7 @@ class DaemonWorld {
   Commands commands_;
   std::size_t settled_ = 0;
   bool begun_ = false;
+  std::optional<MailView> mail_;
   ServerWorld server_;
 };
 

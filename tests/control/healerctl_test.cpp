@@ -442,7 +442,7 @@ TEST_CASE("what a program printed cannot command the terminal", "[control][heale
 
 TEST_CASE("the --json documents are what the man page says, no more and no less", "[control][healerctl]") {
   DaemonWorld world(two_services());
-  world.mail = MailView{};
+  world.set_mail(MailView{});
   world.cycle(1, "no route");
   world.act([](World& engine) {
     engine.handle(event::ActionStarted{engine.execs.back().action, 4242});

@@ -118,7 +118,7 @@ class World : public EffectSink {
     }
   }
 
-  [[nodiscard]] ServiceId id(std::string_view name) const { return *engine.graph()->find(name); }
+  [[nodiscard]] ServiceId id(std::string_view name) const { return engine.graph()->find(name).value(); }
   [[nodiscard]] std::size_t count(RecordKind kind) const {
     std::size_t found = 0;
     for (const Record& record : records) found += record.kind == kind ? 1U : 0U;

@@ -162,9 +162,12 @@ class ProcessWorld : public World {
     settle();
   }
 
+  /// Names that the rules do not have (any more) are left out: the daemon refuses them before the engine hears of them.
   void command(event::Command::Kind kind, const std::vector<std::string>& names) {
     event::Command told{.id = CommandId{next_command_++}, .kind = kind, .services = {}, .by = "root"};
-    for (const std::string& name : names) told.services.push_back(id(name));
+    for (const std::string& name : names)
+      if (const auto known = engine.graph()->find(name)) told.services.push_back(*known);
+    if (told.services.empty()) return;
     handle(told);
     settle();
   }
