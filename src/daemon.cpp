@@ -60,7 +60,8 @@ void Daemon::perform(effect::Exec& effect) {
                                                         effect.action),
        .foreground = effect.foreground,
        .service = effect.foreground ? effect.cause->service : std::string(),
-       .repeatable = of_job});
+       .repeatable = of_job,
+       .grouped = of_job && !effect.foreground});
 }
 
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }

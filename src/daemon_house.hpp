@@ -103,6 +103,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<store::SqliteStore> store_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<runtime::Spawner> spawner_;
+  std::shared_ptr<const runtime::ControlGroups> groups_;
   std::unique_ptr<runtime::ProcessRunner> runs_;
   std::unique_ptr<runtime::Inspector> looks_;
   std::unique_ptr<runtime::ActionRunner> actions_;

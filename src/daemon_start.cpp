@@ -168,7 +168,12 @@ Result<void> Daemon::start(LoadedRules loaded) {
   const auto graph = make_graph(std::move(*rules->result.rules));
   auto saved = store_->load();
   if (!saved) return saved.error();
-  add_orphans(*saved, runtime::ActionFiles(paths_.action_dir));
+  const runtime::ActionFiles files(paths_.action_dir);
+  if (auto made = files.prepare_directory(); !made) return made.error();
+  const auto whose = files.identity();
+  if (!whose) return whose.error();
+  groups_ = std::make_shared<const runtime::ControlGroups>(runtime::ControlGroups::find(*whose));
+  add_orphans(*saved, files);
 
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), runtime::now());
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
@@ -201,11 +206,11 @@ void Daemon::open_shells(const Settings& settings) {
       loop_, *spawner_,
       runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_file.identity()), .stray = stray},
       [this](event::Observed seen) { handle(std::move(seen)); });
-  looks_ = std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{},
+  looks_ = std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{.groups = groups_},
                                                 [this](const Event& event) { handle(event); });
-  actions_ = std::make_unique<runtime::ActionRunner>(loop_, *spawner_,
-                                                     runtime::ActionRunner::Options{.directory = paths_.action_dir},
-                                                     [this](const Event& event) { handle(event); });
+  actions_ = std::make_unique<runtime::ActionRunner>(
+      loop_, *spawner_, runtime::ActionRunner::Options{.directory = paths_.action_dir, .groups = groups_},
+      [this](const Event& event) { handle(event); });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
   mailer_ =
@@ -219,7 +224,7 @@ void Daemon::open_shells(const Settings& settings) {
 
 /// Takes over what settings say of the shells: at the start and after a reload.
 void Daemon::use(const Settings& settings) {
-  base_ = {.host = runtime::Host{}.host_name(), .written = settings.environment};
+  base_ = {.host = runtime::Host{}.host_name(), .state = groups_->state(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;
   mailer_->configure(settings.mail, settings.cycle_length());
   configure_log(settings);

@@ -73,11 +73,13 @@ std::vector<std::string> action_environment(const BaseEnvironment& base, const e
   } else {
     set_both(environment, "PROGRAM_STATUS", std::to_string(cause.program_status));
   }
-  if (action != engine::ActionId{}) environment.push_back(action_mark(action));
+  if (action != engine::ActionId{}) environment.push_back(action_mark(base.state, action));
   return environment;
 }
 
-std::string action_mark(engine::ActionId action) { return fmt::format("HEALER_ACTION={}", action.number()); }
+std::string action_mark(std::string_view state, engine::ActionId action) {
+  return fmt::format("HEALER_ACTION={}:{}", state, action.number());
+}
 
 std::string check_mark(std::string_view state) { return fmt::format("HEALER_CHECK={}:", state); }
 

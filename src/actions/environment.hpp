@@ -23,6 +23,7 @@ struct BaseEnvironment {
   std::string home = "/";  ///< of the daemon's own user, for programs without an identity
   std::string lang = "C.UTF-8";
   std::string host{};                                          ///< MONIT_HOST
+  std::string state{};                                         ///< a word: whose the numbers of actions are
   std::vector<std::pair<std::string, std::string>> written{};  ///< Settings::environment
 };
 
@@ -46,8 +47,8 @@ struct BaseEnvironment {
                                                           bool of_job = false, engine::ActionId action = {});
 
 /// The variable HEALER_ACTION by which the processes that a program leaves behind are known as its own, unless they
-/// write over their environment.
-[[nodiscard]] std::string action_mark(engine::ActionId action);
+/// write over their environment. The number is one of `state`: a daemon with another one may issue the same.
+[[nodiscard]] std::string action_mark(std::string_view state, engine::ActionId action);
 
 /// The variable HEALER_CHECK of check programs, which their own number follows: by it the next daemon with this `state`
 /// knows those that are left (runtime/strays).

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "runtime/proc_stat.hpp"
+#include "util/hash.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -24,6 +25,7 @@ namespace {
 constexpr std::size_t kMostOfTrace = 64 * 1024;
 constexpr std::size_t kRoom = 1280;               // for the lines of the child and of the end
 constexpr std::size_t kLargestBlock = 64 * 1024;  // of file systems: what is taken out of a file is so many of these
+constexpr std::size_t kIdentity = 16;             // hexadecimal digits
 constexpr std::string_view kCut = "\n[... output left out ...]\n";
 
 /// False, with errno, where not all of it could be written.
@@ -94,6 +96,17 @@ std::size_t size_of(int file) {
 Result<void> ActionFiles::prepare_directory() const {
   if (::mkdir(directory_.c_str(), 0700) == 0 || errno == EEXIST) return {};
   return system_error(errno, "cannot make the directory " + directory_);
+}
+
+Result<std::string> ActionFiles::identity() const {
+  struct statx facts {};
+  if (::statx(AT_FDCWD, directory_.c_str(), 0, STATX_INO | STATX_BTIME, &facts) != 0) {
+    return system_error(errno, "cannot look at the directory " + directory_);
+  }
+  // The number of a directory that has gone is given to the next one, hence the time as well.
+  const std::string all = fmt::format("{}:{} {} {}.{}", facts.stx_dev_major, facts.stx_dev_minor, facts.stx_ino,
+                                      facts.stx_btime.tv_sec, facts.stx_btime.tv_nsec);
+  return to_string(hash128(all)).substr(0, kIdentity);
 }
 
 std::string ActionFiles::output_path(engine::ActionId action) const {

@@ -81,6 +81,10 @@ class ActionFiles {
 
   /// Makes the directory, mode 0700, where it is missing.
   [[nodiscard]] Result<void> prepare_directory() const;
+  /// The directory, whatever its name, as a word that no other one on this machine has, nor one that was there before
+  /// it: whose the numbers of actions are. It lasts over restarts of the daemon, other than the lock of its state file,
+  /// which each makes anew.
+  [[nodiscard]] Result<std::string> identity() const;
   [[nodiscard]] std::string output_path(engine::ActionId action) const;
   [[nodiscard]] std::string pid_path(engine::ActionId action) const;
 

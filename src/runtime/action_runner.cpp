@@ -81,6 +81,7 @@ ActionRunner::ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink s
       thin_(loop.timer([this] { thin_due(); })),
       keeper_(loop, {"healer-actions", 1, 2, Duration{5000}}) {
   if (auto made = files_->prepare_directory(); !made) throw std::runtime_error(made.error().what);
+  options_.groups->remove_empty({}, ActionId(~std::uint64_t{0}));
 }
 
 ActionRunner::~ActionRunner() {
@@ -113,8 +114,8 @@ void ActionRunner::spawn(Action& action) {
   launch.gid = command.identity.gid;
   launch.must_prove = action.foreground;
   auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
-                  timeout = command.timeout, uid = command.identity.uid,
-                  durable = !action.request.repeatable](Launch& into) -> Result<void> {
+                  timeout = command.timeout, uid = command.identity.uid, durable = !action.request.repeatable,
+                  groups = action.request.grouped ? options_.groups : nullptr](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
     auto opened = files->create(id, {moment.boot, timeout > Duration{0} ? moment.mono + timeout : Duration{0}, service},
@@ -123,6 +124,7 @@ void ActionRunner::spawn(Action& action) {
     *made = true;
     into.output = std::move(opened->output);
     into.proof = std::move(opened->proof);
+    if (groups != nullptr) into.group = groups->make(id);
     return {};
   };
   action.started = mono_now();
@@ -421,8 +423,10 @@ void ActionRunner::tidy_up() {
   std::unordered_set<std::uint64_t> alive;
   for (const auto& [number, other] : actions_) alive.insert(number);
   keeper_.submit(
-      [files = files_, alive = std::move(alive), kept = options_.kept, newest = newest_]() -> Loop::Callback {
+      [files = files_, groups = options_.groups, alive = std::move(alive), kept = options_.kept,
+       newest = newest_]() -> Loop::Callback {
         files->remove_old(kept, alive, newest);
+        groups->remove_empty(alive, newest);
         return {};
       },
       [](Error) {});

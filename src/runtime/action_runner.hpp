@@ -28,6 +28,7 @@
 #include "engine/graph.hpp"
 #include "runtime/action_files.hpp"
 #include "runtime/child.hpp"
+#include "runtime/control_groups.hpp"
 #include "runtime/lineage.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/session.hpp"
@@ -43,12 +44,15 @@ struct ActionRequest {
   bool foreground = false;               ///< a foreground process: the timeout of its command counts for nothing
   std::string service;                   ///< whose foreground process it is; written down
   bool repeatable = false;               ///< after a reboot it may be started once more
+  bool grouped = false;                  ///< it gets a control group of its own, if there can be one
 };
 
 class ActionRunner {
  public:
   struct Options {
-    std::string directory;               ///< of the files; its parent must exist
+    std::string directory;  ///< of the files; its parent must exist
+    /// Of the programs that ask for one.
+    std::shared_ptr<const ControlGroups> groups = std::make_shared<const ControlGroups>();
     std::size_t kept = 200;              ///< actions whose files are kept
     Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
     Duration look_again{5'000};          ///< after what an earlier daemon started could not be looked at

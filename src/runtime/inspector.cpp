@@ -451,10 +451,14 @@ void Inspector::search(Look& look, std::shared_ptr<engine::Facts> facts, std::st
     answer(run, std::move(all), output, engine::Outcome::Exited);
   };
   searcher_.submit(
-      [say, mark = actions::action_mark(look.left_by)]() -> Loop::Callback {
-        const pid_t left = find_marked(mark);
-        const auto stat = left != 0 ? read_proc_stat(left) : std::nullopt;
-        return [say, found = stat ? ProcessIdentity{left, stat->start_ticks} : ProcessIdentity{}] { say(found); };
+      [say, groups = options_.groups, by = look.left_by]() -> Loop::Callback {
+        ProcessIdentity found = groups->leader(by);
+        if (found.pid == 0) {  // it was not born in a group, or was moved out of it
+          const pid_t marked = find_marked(actions::action_mark(groups->state(), by));
+          const auto stat = marked != 0 ? read_proc_stat(marked) : std::nullopt;
+          if (stat) found = {marked, stat->start_ticks};
+        }
+        return [say, found] { say(found); };
       },
       [say](const Error&) { say({}); });
 }

@@ -19,8 +19,9 @@
 //
 // What is observed of a process: facts.process, as soon as there is one of that number, a zombie too (then without
 // figures); observation.output, Monit's words for it ("process is running with pid 12", "process is not running
-// (...)"). Where no process is found, and an earlier start program may have left one, all processes are asked for its
-// mark (actions/environment), on a thread of its own: whether one of them hangs, nothing else waits for it.
+// (...)"). Where no process is found, and an earlier start program may have left one, its control group is looked into,
+// and where that has none all processes are asked for its mark (actions/environment), on a thread of its own: whether
+// one of them hangs, nothing else waits for it.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +34,7 @@
 #include "engine/effect.hpp"
 #include "engine/event.hpp"
 #include "engine/graph.hpp"
+#include "runtime/control_groups.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mount_guard.hpp"
 #include "runtime/proc_table.hpp"
@@ -50,6 +52,8 @@ class Inspector {
     Duration stuck{1000};          ///< after which a thread is replaced
     Duration patience{10'000};     ///< for an answer; includes the wait for a thread
     std::size_t most_watched = 0;  ///< processes; 0: half of what RLIMIT_NOFILE has room for
+    /// Where start programs leave processes; also whose their marks are.
+    std::shared_ptr<const ControlGroups> groups = std::make_shared<const ControlGroups>();
     /// How all processes are seen.
     std::function<Result<std::shared_ptr<const ProcSnapshot>>()> walk = &ProcSnapshot::take;
   };

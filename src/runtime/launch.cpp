@@ -18,6 +18,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "runtime/clone_into.hpp"
 #include "runtime/proc_stat.hpp"
 #include "util/text.hpp"
 
@@ -56,6 +57,7 @@ struct ChildPlan {
   int output;
   int error;
   int proof;
+  int group;  // which it is to enter by itself; -1: none
   bool must_prove;
   char* proof_text;  // kProofSize bytes, NUL-terminated
   std::atomic<bool>* child_runs;
@@ -95,8 +97,8 @@ HEALER_CHILD_CODE int out_of_the_way(int descriptor) {
   return descriptor > 2 ? descriptor : static_cast<int>(::syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, 3));
 }
 
-HEALER_CHILD_CODE void write_text(const char* path, const char* text, std::size_t size) {
-  const auto file = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC));
+HEALER_CHILD_CODE void write_text(int directory, const char* path, const char* text, std::size_t size) {
+  const auto file = static_cast<int>(::syscall(SYS_openat, directory, path, O_WRONLY | O_CLOEXEC));
   if (file < 0) return;
   ::syscall(SYS_write, file, text, size);
   ::syscall(SYS_close, file);
@@ -133,7 +135,8 @@ HEALER_CHILD_CODE int child_main(void* argument) {
   if (::syscall(SYS_setsid) < 0) return give_up(plan, Step::Session);
   reset_signals();
   ::syscall(SYS_umask, 022);
-  if (plan->reset_oom_score) write_text("/proc/self/oom_score_adj", "0", 1);
+  if (plan->reset_oom_score) write_text(AT_FDCWD, "/proc/self/oom_score_adj", "0", 1);
+  if (plan->group >= 0) write_text(plan->group, "cgroup.procs", "0", 1);
   if (plan->proof >= 0 && !write_proof(plan) && plan->must_prove) return give_up(plan, Step::Proof);
   if (plan->number != nullptr) write_number(plan->number);
   for (std::size_t i = 0; i < plan->limit_count; ++i) {
@@ -162,6 +165,27 @@ HEALER_CHILD_CODE int child_main(void* argument) {
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
   ::syscall(SYS_execve, plan->arguments[0], plan->arguments, plan->environment);
   return give_up(plan, Step::Execute);
+}
+
+/// The child, born in the open control group where it can be. -1, with errno: there is none.
+pid_t make_child(ChildPlan& plan, void* stack, int group, std::atomic<int>& pidfd) {
+  static_assert(sizeof pidfd == sizeof(int) && std::atomic<int>::is_always_lock_free);
+  auto* place = reinterpret_cast<int*>(&pidfd);
+  for (const bool with_pidfd : {true, false}) {
+    if (group >= 0) {
+      const ChildCode code{child_main, &plan, stack, kStackSize};
+      const pid_t pid = clone_into(group, code, with_pidfd ? place : nullptr);
+      if (pid >= 0) return pid;
+      if (errno == ENOSYS) plan.group = group;
+    }
+    char* const top = static_cast<char*>(stack) + kStackSize;
+    constexpr int kFlags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+    const pid_t pid = HEALER_CLONE(child_main, top, with_pidfd ? kFlags | CLONE_PIDFD : kFlags, &plan, place);
+    if (pid >= 0) return pid;
+    if (errno != EINVAL && errno != EMFILE && errno != ENFILE) break;  // an old kernel, or no descriptor left
+    pidfd = -1;
+  }
+  return -1;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -255,6 +279,7 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   plan.output = launch.output.get();
   plan.error = launch.error ? launch.error.get() : launch.output.get();
   plan.proof = launch.proof.get();
+  plan.group = -1;
   plan.must_prove = launch.must_prove;
   std::array<char, kProofSize> proof{};
   plan.proof_text = proof.data();
@@ -264,17 +289,8 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   const std::uint64_t all = ~std::uint64_t{0};
   std::uint64_t before = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-  char* top = static_cast<char*>(stack_) + kGuardSize + kStackSize;
-  static_assert(sizeof(progress.pidfd) == sizeof(int) && std::atomic<int>::is_always_lock_free);
-  auto* pidfd_place = reinterpret_cast<int*>(&progress.pidfd);
-  constexpr int kFlags = CLONE_VM | CLONE_VFORK | SIGCHLD;
-  pid_t pid = HEALER_CLONE(child_main, top, kFlags | CLONE_PIDFD, &plan, pidfd_place);
-  int code = errno;
-  if (pid < 0 && (code == EINVAL || code == EMFILE || code == ENFILE)) {  // an old kernel, or no descriptor left
-    progress.pidfd = -1;
-    pid = HEALER_CLONE(child_main, top, kFlags, &plan);
-    code = errno;
-  }
+  const pid_t pid = make_child(plan, static_cast<char*>(stack_) + kGuardSize, launch.group.get(), progress.pidfd);
+  const int code = errno;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
 
   if (pid < 0) return system_error(code, "cannot make a process");

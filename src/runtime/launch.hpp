@@ -30,6 +30,7 @@ struct Launch {
   Descriptor output;        ///< becomes 1
   Descriptor error;         ///< becomes 2; none: the same as `output`
   Descriptor proof;         ///< the child writes its own /proc/self/stat here before it becomes the program
+  Descriptor group;         ///< directory of the control group that it is born in, if it can be; none: the daemon's own
   bool must_prove = false;  ///< where it cannot, it does not become the program
 };
 
@@ -62,7 +63,7 @@ class Launcher {
   Launcher& operator=(const Launcher&) = delete;
 
   /// Starts the program; returns when it runs, or with the step that failed ("cannot execute /x: Permission denied").
-  /// The three descriptors of `launch` are closed on return. Blocks as long as the kernel needs to read the program.
+  /// The descriptors of `launch` are closed on return. Blocks as long as the kernel needs to read the program.
   /// One call at a time per Launcher.
   [[nodiscard]] Result<Started> start(Launch launch, LaunchProgress& progress);
 

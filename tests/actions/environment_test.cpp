@@ -110,9 +110,11 @@ TEST_CASE("What is not known of a process is not set, but told to the programs t
 }
 
 TEST_CASE("the programs of actions bear a mark, which what they leave behind inherits") {
-  const Entries environment = action_environment({}, {}, cause(), utc_civil, true, engine::ActionId(12));
-  CHECK(value(environment, "HEALER_ACTION") == "12");
-  CHECK(std::ranges::find(environment, action_mark(engine::ActionId(12))) != environment.end());
+  const auto action = engine::ActionId(12);
+  const Entries environment = action_environment({.state = "ab"}, {}, cause(), utc_civil, true, action);
+  CHECK(value(environment, "HEALER_ACTION") == "ab:12");
+  CHECK(std::ranges::find(environment, action_mark("ab", action)) != environment.end());
+  CHECK(std::ranges::find(environment, action_mark("b", action)) == environment.end());
   CHECK(value(environment, "MONIT_ACTION") == "(unset)");
 }
 

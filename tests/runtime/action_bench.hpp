@@ -43,6 +43,7 @@ struct ActionBench {
     request.command.identity = identity;
     request.environment = environment;
     request.foreground = foreground;
+    request.grouped = grouped;
     if (foreground) request.service = service;
     if (!runner) new_daemon();
     runner->start(std::move(request));
@@ -64,6 +65,7 @@ struct ActionBench {
   std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   engine::Identity identity;
   bool foreground = false;
+  bool grouped = false;
   std::string service = "shop";
   std::map<std::uint64_t, std::int64_t> started;
   std::map<std::uint64_t, std::uint64_t> start_ticks;

@@ -60,6 +60,24 @@ std::string stat_line(pid_t pid, std::uint64_t ticks) {
 
 }  // namespace
 
+TEST_CASE("a directory of actions has a word of its own, which lasts as long as it does", "[trace]") {
+  test::TemporaryDirectory folder;
+  const auto at = [&](const char* name) { return ActionFiles(folder.path() / name); };
+  CHECK(at("none").identity().error().code == ENOENT);
+  REQUIRE(at("one").prepare_directory());
+  REQUIRE(at("other").prepare_directory());
+  const std::string word = at("one").identity().value();
+  CHECK(word.size() == 16);
+  CHECK(word.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(at("other").identity().value() != word);
+  std::filesystem::rename(folder.path() / "one", folder.path() / "moved");
+  REQUIRE(at("moved").create(ActionId(1), {}, std::nullopt));
+  CHECK(at("moved").identity().value() == word);
+  std::filesystem::remove_all(folder.path() / "moved");
+  REQUIRE(at("moved").prepare_directory());
+  CHECK(at("moved").identity().value() != word);
+}
+
 TEST_CASE("on a full disk a foreground process waits for room, and a later daemon finds it", "[trace]") {
   test::SmallDisk disk;
   if (skipped(disk)) return;

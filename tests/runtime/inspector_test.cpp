@@ -325,10 +325,14 @@ TEST_CASE("a process that was started after its pid file was written is seen to 
 }
 
 TEST_CASE("what a program has left is found by the mark that it bears", "[inspector]") {
-  InspectorBench bench;
-  const std::uint64_t action = static_cast<std::uint64_t>(::getpid()) << 32U;  // nobody else's
-  const Child marked({"env", "HEALER_ACTION=" + std::to_string(action), "sleep", "600"});
-  const Child other({"env", "HEALER_ACTION=" + std::to_string(action + 1) + "0", "sleep", "600"});
+  const std::string state = "test-" + std::to_string(::getpid());  // nobody else's
+  Inspector::Options options;
+  options.groups = std::make_shared<const ControlGroups>(ControlGroups(state, {}));
+  InspectorBench bench(options);
+  constexpr std::uint64_t action = 41;
+  const Child marked({"env", "HEALER_ACTION=" + state + ":41", "sleep", "600"});
+  const Child longer({"env", "HEALER_ACTION=" + state + ":420", "sleep", "600"});
+  const Child another({"env", "HEALER_ACTION=other-" + state + ":42", "sleep", "600"});
   const auto missing = InspectorBench::by_file(bench.path("none"));
   const auto left = [&](std::uint64_t by) {
     bench.left_by = ActionId(by);
