@@ -16,6 +16,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import control_groups  # noqa: E402
+
 SERVICES = 1000
 QUICK_DEATH = 11.0  # what was started longer ago is started again without delay
 
@@ -126,7 +129,7 @@ def main() -> None:
         sys.exit(subprocess.run([*inside, sys.executable, *sys.argv, "--inside"], check=False).returncode)
     results = {}
     for name in ("bare", "healer"):
-        with tempfile.TemporaryDirectory(prefix="healer-bench-") as folder:
+        with control_groups.another(), tempfile.TemporaryDirectory(prefix="healer-bench-") as folder:
             fleet = Fleet(build, Path(folder))
             results[name] = with_bare(fleet, kills) if name == "bare" else with_healer(build, fleet, kills)
             fleet.end()

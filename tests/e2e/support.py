@@ -29,6 +29,7 @@ from typing import Any, Callable
 
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests" / "support"))
+import control_groups  # noqa: E402
 import processes  # noqa: E402
 
 BUILD = Path(os.environ.get("HEALER_BUILD") or TOP / "build")
@@ -218,7 +219,8 @@ exit "$status\"""")
 def main() -> None:
     """Runs the tests named on the command line (all by default); exit status 77 where every one was skipped."""
     processes.adopt_orphans()
-    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    with control_groups.another():
+        program = unittest.main(module="__main__", exit=False, verbosity=2)
     result = program.result
     if not result.testsRun and not result.skipped:
         sys.exit("no test of that name")
