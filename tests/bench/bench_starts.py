@@ -126,10 +126,12 @@ def main() -> None:
         return
     if "--inside" not in sys.argv:  # orphans are reaped at once in a namespace of their own, and die with it
         inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", build / "fleet", "init"]
-        sys.exit(subprocess.run([*inside, sys.executable, *sys.argv, "--inside"], check=False).returncode)
+        with control_groups.another():
+            done = subprocess.run([*inside, sys.executable, *sys.argv, "--inside"], check=False)
+        sys.exit(done.returncode)
     results = {}
     for name in ("bare", "healer"):
-        with control_groups.another(), tempfile.TemporaryDirectory(prefix="healer-bench-") as folder:
+        with tempfile.TemporaryDirectory(prefix="healer-bench-") as folder:
             fleet = Fleet(build, Path(folder))
             results[name] = with_bare(fleet, kills) if name == "bare" else with_healer(build, fleet, kills)
             fleet.end()

@@ -3,6 +3,7 @@
 only."""
 import contextlib
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,14 +37,14 @@ def remove(group: Path, limit: float = 10.0) -> None:
 @contextlib.contextmanager
 def another() -> Iterator[Path | None]:
     """This process, and all that it starts, is in a new group meanwhile; None: there can be none."""
-    home = own()
-    group = home / f"test-of-healer-{os.getpid()}" if home else None
+    home, group = own(), None
     try:
-        if group:
-            group.mkdir()
+        if home:
+            group = Path(tempfile.mkdtemp(prefix="test-of-healer-", dir=home))
             enter(group)
     except OSError:
-        remove(group, 0.1)
+        if group:
+            group.rmdir()
         group = None
     try:
         yield group
