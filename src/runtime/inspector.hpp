@@ -50,6 +50,7 @@ class Inspector {
     Duration stuck{1000};          ///< after which a thread is replaced
     Duration patience{10'000};     ///< for an answer; includes the wait for a thread
     std::size_t most_watched = 0;  ///< processes; 0: half of what RLIMIT_NOFILE has room for
+    ExitNews* news = nullptr;      ///< how processes end; go after this
     /// How all processes are seen.
     std::function<Result<std::shared_ptr<const ProcSnapshot>>()> walk = &ProcSnapshot::take;
   };
