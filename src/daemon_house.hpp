@@ -22,6 +22,7 @@
 #include "rules_loader.hpp"
 #include "runtime/action_runner.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/exit_news.hpp"
 #include "runtime/inspector.hpp"
 #include "runtime/log_sink.hpp"
 #include "runtime/loop.hpp"
@@ -105,6 +106,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::Spawner> spawner_;
   std::shared_ptr<const runtime::ControlGroups> groups_;
   std::unique_ptr<runtime::ProcessRunner> runs_;
+  std::unique_ptr<runtime::ExitNews> news_;
   std::unique_ptr<runtime::Inspector> looks_;
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::ReadySocket> ready_;

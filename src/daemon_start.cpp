@@ -206,10 +206,16 @@ void Daemon::open_shells(const Settings& settings) {
       loop_, *spawner_,
       runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_file.identity()), .stray = stray},
       [this](event::Observed seen) { handle(std::move(seen)); });
-  looks_ = std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{.groups = groups_},
-                                                [this](const Event& event) { handle(event); });
+  const auto unheard = [this](const std::string& why) {
+    say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
+  };
+  news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
+  looks_ =
+      std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()},
+                                           [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(
-      loop_, *spawner_, runtime::ActionRunner::Options{.directory = paths_.action_dir, .groups = groups_},
+      loop_, *spawner_,
+      runtime::ActionRunner::Options{.directory = paths_.action_dir, .groups = groups_, .news = news_.get()},
       [this](const Event& event) { handle(event); });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };

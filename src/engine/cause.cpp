@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -266,11 +267,17 @@ std::string describe_not_done(std::string_view verb, const Command& command, Out
   return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
 }
 
+std::string describe_exit(Outcome outcome, std::int64_t status) {
+  if (outcome != Outcome::Signalled) return fmt::format("exited with status {}", status);
+  const char* const name = ::sigabbrev_np(static_cast<int>(status));
+  return fmt::format("killed by signal {}{}", status, name == nullptr ? "" : fmt::format(" (SIG{})", name));
+}
+
 std::string describe_end(const event::ActionEnded& end) {
   const std::string after = end.elapsed > Duration{0} ? " after " + format_duration(end.elapsed) : std::string{};
-  std::string text = fmt::format("exited with status {}{}", end.status, after);
+  std::string text = describe_exit(end.outcome, end.status) + after;
   if (end.outcome == Outcome::NotStarted) text = "could not be started";
-  if (end.outcome == Outcome::Signalled) text = fmt::format("was killed by signal {}{}", end.status, after);
+  if (end.outcome == Outcome::Signalled) text.insert(0, "was ");
   if (end.unseen) text = fmt::format("has ended{}, how is not known: an earlier healer had started it", after);
   const std::string_view output = told(end.output);
   const std::string_view last = output.substr(output.rfind('\n') + 1);  // of no line at all: the whole

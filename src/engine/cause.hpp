@@ -29,6 +29,9 @@ namespace healer::engine {
 /// "process is not running", "process is running with pid 42", "process with pid 42 is a zombie".
 [[nodiscard]] std::string describe_existence(const Observation& run);
 
+/// "exited with status 3", "killed by signal 9 (SIGKILL)".
+[[nodiscard]] std::string describe_exit(Outcome outcome, std::int64_t status);
+
 /// How a foreground process has ended: "exited with status 3 after 5 s: LAST LINE OF ITS OUTPUT".
 [[nodiscard]] std::string describe_end(const event::ActionEnded& end);
 

@@ -93,7 +93,7 @@ struct Signal {
 };
 
 /// An action that an earlier daemon started: watch it if it still runs, which ActionStarted tells; answer with
-/// ActionEnded, `unseen` where its status cannot be known.
+/// ActionEnded, `unseen` where its status is not known.
 struct Adopt {
   ActionId action;
   ServiceId service;

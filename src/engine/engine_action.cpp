@@ -27,8 +27,9 @@ std::string outcome_text(const effect::Exec& exec, const event::ActionEnded& end
     return fmt::format("{} ended after {}: its status is not known, an earlier healer had started it", program, after);
   if (end.unseen) return fmt::format("{} ended while healer was away: its status is not known", program);
   switch (end.outcome) {
-    case Outcome::Exited: return fmt::format("{} exited with status {} after {}", program, end.status, after);
-    case Outcome::Signalled: return fmt::format("{} was killed by signal {} after {}", program, end.status, after);
+    case Outcome::Exited: return fmt::format("{} {} after {}", program, describe_exit(end.outcome, end.status), after);
+    case Outcome::Signalled:
+      return fmt::format("{} was {} after {}", program, describe_exit(end.outcome, end.status), after);
     case Outcome::TimedOut: return fmt::format("{} timed out after {}", program, after);
     case Outcome::NotStarted: return fmt::format("{} could not be started: {}", program, end.output);
   }

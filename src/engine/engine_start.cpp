@@ -8,6 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/cause.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/turn.hpp"
 #include "util/hash.hpp"
@@ -55,7 +56,9 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
     Job& job = jobs_.at(state.job->number());
     if (job.step().service == id) return look(job, turn);
   }
-  turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, fmt::format("process {} has died", event.pid));
+  std::string text = fmt::format("process {} has died", event.pid);
+  if (event.end) text += ": " + describe_exit(event.end->outcome, event.end->status);
+  turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, std::move(text));
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
   if (graph_->settings.settle > Duration{0}) return settle(id, false, turn);

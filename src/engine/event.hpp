@@ -17,6 +17,14 @@ namespace healer::engine {
 
 struct SwapPlan;
 
+/// How a process has ended.
+struct ProcessEnd {
+  Outcome outcome = Outcome::Exited;  ///< Exited or Signalled
+  std::int64_t status = 0;
+
+  bool operator==(const ProcessEnd&) const = default;
+};
+
 namespace event {
 
 /// Supervision begins: first runs are planned, the start is recorded.
@@ -40,6 +48,7 @@ struct ProcessDied {
   ServiceId service;
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
+  std::optional<ProcessEnd> end{};  ///< where the kernel has told it
 };
 
 /// All commits up to and including this one are on disk, or, where `unjournalled`, cannot be written now and go ahead
@@ -67,7 +76,7 @@ struct ActionEnded {
   ActionId action;
   Outcome outcome = Outcome::Exited;
   std::int64_t status = 0;
-  bool unseen = false;  ///< it ended while no healer was there to see how, or was cut by a reboot
+  bool unseen = false;  ///< it ended while no healer was there to see how, nobody could tell, or a reboot cut it
   Duration elapsed{0};
   std::string output;  ///< bounded; or why it could not be started
 };

@@ -58,6 +58,7 @@ struct ActionRunner::Action {
   // Of an adopted one.
   std::shared_ptr<Descriptor> pidfd;
   std::shared_ptr<SessionProof> proof;
+  ExitNews::Wish wish;
   Loop::Watch watch;
   Loop::Timer look;
 };
@@ -246,6 +247,7 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
   }
   action.started = start_time(trace.start_ticks);
   action.pidfd = std::make_shared<Descriptor>(std::move(found->pidfd));
+  if (options_.news != nullptr) action.wish = options_.news->follow(trace.pid);
   auto watch = loop_.watch(action.pidfd->get(), Loop::kReadable, [this, id](unsigned) { adopted_ended(id); });
   if (watch) {
     action.watch = std::move(*watch);
@@ -269,13 +271,15 @@ void ActionRunner::adopted_ended(ActionId id) {
   action.watch = {};
   action.look = {};
   const Duration elapsed = mono_now() - action.started;
+  engine::event::ActionEnded ended{id, Outcome::Exited, 0, true, elapsed, {}};
+  if (const auto end = action.wish.ask(*action.pidfd)) ended = {id, end->outcome, end->status, false, elapsed, {}};
   if (action.foreground) {
     signal_group(*action.pidfd, SIGKILL);
-    return gone(action, {id, Outcome::Exited, 0, true, elapsed, {}});
+    return gone(action, std::move(ended));
   }
   if (action.timed_out || action.ending) signal_adopted(action, SIGKILL);  // what is left of its group
-  if (!action.timed_out) return finish(id, {id, Outcome::Exited, 0, true, elapsed, {}}, false);
-  finish(id, {id, Outcome::TimedOut, kTimeoutStatus, false, elapsed, {}}, false);
+  if (action.timed_out) ended = {id, Outcome::TimedOut, kTimeoutStatus, false, elapsed, {}};
+  finish(id, std::move(ended), false);
 }
 
 /// What a former daemon started has ended; of a foreground process the rest of its session ends first.

@@ -3,14 +3,14 @@
 // end. Owned and called by the loop thread; the files (runtime/action_files) are handled on threads of their own.
 //
 // An action outlives the daemon. One that a former daemon started is watched by the proof of its number and start time;
-// where it ended meanwhile, the end that the former daemon wrote down is reported, or that it ended unseen. At its
-// timeout, which also binds an adopted action, the program's processes get SIGTERM and 2 s later SIGKILL; the end is
-// reported when the program has gone, because until then another instance must not begin.
+// where it ended meanwhile, the end that the former daemon wrote down is reported, or that it ended unseen. Where it
+// ends now, its status is known as far as the kernel tells it of those who are not our children (runtime/exit_news). At
+// its timeout, which also binds an adopted action, the program's processes get SIGTERM and 2 s later SIGKILL; the end
+// is reported when the program has gone, because until then another instance must not begin.
 //
 // A foreground process is an action without a timeout: it runs until it dies or is ended, by signals of its own. When
 // its main process has gone, what is left of its session gets SIGKILL, and has gone too when the end is reported
-// (runtime/session says how the session of one that a former daemon started is told from a stranger's). Only of the
-// children of this daemon the status is known: of others the end is unseen.
+// (runtime/session says how the session of one that a former daemon started is told from a stranger's).
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,7 @@
 #include "runtime/action_files.hpp"
 #include "runtime/child.hpp"
 #include "runtime/control_groups.hpp"
+#include "runtime/exit_news.hpp"
 #include "runtime/lineage.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/session.hpp"
@@ -56,6 +57,7 @@ class ActionRunner {
     std::size_t kept = 200;              ///< actions whose files are kept
     Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
     Duration look_again{5'000};          ///< after what an earlier daemon started could not be looked at
+    ExitNews* news = nullptr;            ///< how adopted programs end; go after this
   };
   /// Gets event::ActionStarted, event::ActionReady and event::ActionEnded, on the loop; never from within a call but
   /// told_ready().

@@ -29,6 +29,12 @@ Duration mono_now() {
   return seconds{time.tv_sec} + milliseconds{time.tv_nsec / 1'000'000};
 }
 
+std::int64_t kernel_now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 CivilTime local_civil(WallTime when) {
   const std::time_t whole = std::chrono::system_clock::to_time_t(std::chrono::floor<seconds>(when));
   std::tm local{};

@@ -143,12 +143,14 @@ Inspector::Inspector(Loop& loop, Options options, Sink sink)
     : loop_(loop),
       options_(std::move(options)),
       sink_(std::move(sink)),
-      watch_(loop, options_.most_watched != 0 ? options_.most_watched : half_of_descriptors(),
-             [this](engine::event::ProcessDied died) {
-               if (const auto kept = memories_.find(died.service.number()); kept != memories_.end())
-                 kept->second->died = true;
-               sink_(died);
-             }),
+      watch_(
+          loop, options_.most_watched != 0 ? options_.most_watched : half_of_descriptors(),
+          [this](engine::event::ProcessDied died) {
+            if (const auto kept = memories_.find(died.service.number()); kept != memories_.end())
+              kept->second->died = true;
+            sink_(died);
+          },
+          options_.news),
       reader_patience_(loop.timer([this] {
         if (!readers_.empty()) readers_.back()->hangs = true;
         if (!for_commands_.empty()) read_commands();

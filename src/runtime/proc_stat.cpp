@@ -121,6 +121,8 @@ bool lives(const Descriptor& pidfd) {
   return ::poll(&waiting, 1, 0) == 0;
 }
 
+bool is_reaped(const Descriptor& pidfd) { return !send(pidfd, 0, 0) && errno == ESRCH; }
+
 Result<Descriptor> find_process(pid_t pid, std::uint64_t start_ticks) {
   const auto absent = [pid](int code) { return system_error(code, fmt::format("cannot find process {}", pid)); };
   // First the handle, then the look: what is seen then is what the handle holds, or it is gone and readable.

@@ -57,6 +57,8 @@ struct ProcStat {
 [[nodiscard]] Result<Descriptor> find_process(pid_t pid, std::uint64_t start_ticks);
 /// Whether the process that `pidfd` holds has not exited.
 [[nodiscard]] bool lives(const Descriptor& pidfd);
+/// Whether it has been reaped: until then its number is nobody else's.
+[[nodiscard]] bool is_reaped(const Descriptor& pidfd);
 
 /// Signals the process that had this number and this start time, if it still lives. An Error with code ESRCH where it
 /// does not.

@@ -5,8 +5,8 @@
 
 namespace healer::runtime {
 
-ProcessWatch::ProcessWatch(Loop& loop, std::size_t most, Sink sink)
-    : loop_(loop), most_(most), sink_(std::move(sink)) {}
+ProcessWatch::ProcessWatch(Loop& loop, std::size_t most, Sink sink, ExitNews* news)
+    : loop_(loop), most_(most), sink_(std::move(sink)), news_(news) {}
 
 void ProcessWatch::watch(engine::ServiceId service, ProcessIdentity process, Descriptor pidfd) {
   if (watched(service) == process) return;
@@ -14,7 +14,8 @@ void ProcessWatch::watch(engine::ServiceId service, ProcessIdentity process, Des
   if (full() || !pidfd) return;
   auto watch = loop_.watch(pidfd.get(), Loop::kReadable, [this, service](unsigned) { died(service); });
   if (!watch) return;
-  entries_.emplace(service.number(), Entry{process, std::move(pidfd), std::move(*watch)});
+  ExitNews::Wish wish = news_ == nullptr ? ExitNews::Wish{} : news_->follow(process.pid);
+  entries_.emplace(service.number(), Entry{process, std::move(pidfd), std::move(wish), std::move(*watch)});
 }
 
 ProcessIdentity ProcessWatch::watched(engine::ServiceId service) const {
@@ -25,9 +26,10 @@ ProcessIdentity ProcessWatch::watched(engine::ServiceId service) const {
 void ProcessWatch::forget(engine::ServiceId service) { entries_.erase(service.number()); }
 
 void ProcessWatch::died(engine::ServiceId service) {
-  const ProcessIdentity process = watched(service);
+  const Entry& entry = entries_.at(service.number());
+  engine::event::ProcessDied death{service, entry.process.pid, entry.process.start_ticks, entry.wish.ask(entry.pidfd)};
   forget(service);
-  sink_({service, process.pid, process.start_ticks});
+  sink_(death);
 }
 
 }  // namespace healer::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Hears of the death of processes that are not our children at once, by the kernel's word: one pidfd a service, watched
-// on the loop. Where there are no descriptors for it, nothing is lost but time: the next look finds the death.
+// on the loop. Where there are no descriptors for it, nothing is lost but time: the next look finds the death. How it
+// died is told where runtime/exit_news knows it at that moment; nothing waits for that.
 //
 // Owned and called by the loop thread; never blocks.
 #pragma once
@@ -12,6 +13,7 @@
 
 #include "engine/event.hpp"
 #include "runtime/descriptor.hpp"
+#include "runtime/exit_news.hpp"
 #include "runtime/loop.hpp"
 
 namespace healer::runtime {
@@ -29,8 +31,8 @@ class ProcessWatch {
   /// Gets event::ProcessDied, on the loop, never from within a call.
   using Sink = std::function<void(engine::event::ProcessDied)>;
 
-  /// At most `most` processes are watched at a time.
-  ProcessWatch(Loop& loop, std::size_t most, Sink sink);
+  /// At most `most` processes are watched at a time. `news`, where there are any, go after this.
+  ProcessWatch(Loop& loop, std::size_t most, Sink sink, ExitNews* news = nullptr);
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;
 
@@ -48,6 +50,7 @@ class ProcessWatch {
   struct Entry {
     ProcessIdentity process;
     Descriptor pidfd;
+    ExitNews::Wish wish;
     Loop::Watch watch;  // goes before the descriptor
   };
   void died(engine::ServiceId service);
@@ -55,6 +58,7 @@ class ProcessWatch {
   Loop& loop_;
   std::size_t most_;
   Sink sink_;
+  ExitNews* news_;
   std::unordered_map<std::uint32_t, Entry> entries_;
 };
 

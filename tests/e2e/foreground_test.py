@@ -218,6 +218,33 @@ class Foreground(supervised.Case):
     def test_it_outlives_a_restart_of_healerd(self):
         self.outlives(lambda daemon: daemon.stop())
 
+    def test_the_next_healerd_is_told_how_it_ended(self):
+        self.needs_ends_told()
+        web = self.web(live="write_pid; [ -e once ] || { touch once; while [ ! -e go ]; do sleep 0.05; done; "
+                       "echo no room; exit 3; }")
+        act = self.script("act", f"cd {self.folder}; touch acting; while [ ! -e go ]; do sleep 0.05; done; kill -SEGV $$")
+        check = self.statuses("check", [1])
+        daemon = self.start(self.rules(web) + f'check program node with path "{check}"\n'
+                            f'  if status != 0 then exec "{act}"\n')
+        self.wait_for(lambda: web.pidfile.exists() and self.path("acting").exists(), "both programs")
+        pid = int(web.pidfile.read_text())
+        self.wait_for(lambda: self.seen_pid(daemon, "web") == pid, "healer to see it")
+        daemon.kill()
+        daemon.launch()
+        self.wait_for(lambda: self.seen_pid(daemon, "web") == pid, "the next healer to see it")
+        self.wait_for(lambda: [text for _, text in self.told(daemon, "node")][-1].endswith("still runs"), "the exec")
+        self.path("go").touch()
+        self.wait_for(lambda: len(web.copies()) == 2 and "action-failed" in self.kinds(daemon, "node"), "both ends",
+                      detail=lambda: str(self.told(daemon)))
+        ends = [text for kind, text in self.told(daemon, "web") if kind == "process-died"]
+        self.assertRegex(ends[0], f"^process {pid} exited with status 3 after .*: no room$")
+        ends = [text for kind, text in self.told(daemon, "node") if kind == "action-failed"]
+        self.assertRegex(ends[0], r"act was killed by signal 11 \(SIGSEGV\) after ")
+        self.wait_up(daemon, web)
+        written = [path.read_text() for path in (daemon.folder / "healer.state.actions").glob("*.pid")]
+        self.assertEqual(sum("\nended 0 3 " in text or "\nended 1 11 " in text for text in written), 2)
+        self.alone()
+
     def test_what_ended_without_healerd_is_started_once(self):
         web = self.web()
         daemon = self.start(self.rules(web))

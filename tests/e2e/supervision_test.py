@@ -38,10 +38,27 @@ class Supervision(mails.Receiving, supervised.Case):
         self.wait_up(daemon, *services)
         self.assertEqual(self.log()[3:], ["web stop", "app start", "web start"])
         told = self.told(daemon)[before:]
-        self.assertEqual(told[0], ("process-died", f"process {gone} has died"))
+        self.assertEqual(told[0][0], "process-died")
+        self.assertRegex(told[0][1], fr"^process {gone} has died(: killed by signal 9 \(SIGKILL\))?$")
         self.assertIn("job-ended", [kind for kind, _ in told])
         self.assertEqual([text for kind, text in told if kind == "job-started"],
                          ["restart by rule: stop web, stop app, start app, start web"])
+        self.alone()
+
+    def test_how_a_process_died_is_told(self):
+        self.needs_ends_told()
+        killed = self.process("killed")
+        exits = self.process("exits", live="write_pid; [ -e once ] || { touch once; while [ ! -e go ]; do sleep 0.05; "
+                             "done; exit 3; }")
+        daemon = self.start("set settle 0 seconds\n" + self.rules(killed, exits), cycle="3600")
+        self.wait_up(daemon, killed)
+        self.wait_for(lambda: exits.copies() and self.seen_pid(daemon, "exits") == exits.copies()[0], "healer to see it")
+        gone = killed.kill()
+        self.path("go").touch()
+        self.wait_up(daemon, killed, exits)
+        died = {text for kind, text in self.told(daemon) if kind == "process-died"}
+        self.assertEqual(died, {f"process {gone} has died: killed by signal 9 (SIGKILL)",
+                                f"process {exits.copies()[0]} has died: exited with status 3"})
         self.alone()
 
     def test_a_zombie_is_started_again_and_not_signalled(self):

@@ -91,8 +91,9 @@ TEST_CASE("the death of a foreground process is acted on at once, with its statu
   world.run(seconds{20});
   world.die("web");
   CHECK(world.programs == Programs{"run web", "run web"});  // no settle time, no cycle
-  CHECK(last_text(world, RecordKind::ProcessDied) == "process 100 was killed by signal 9 after 1 m");
-  CHECK(last_text(world, RecordKind::RuleFailed) == "process is not running: it was killed by signal 9 after 1 m");
+  CHECK(last_text(world, RecordKind::ProcessDied) == "process 100 was killed by signal 9 (SIGKILL) after 1 m");
+  CHECK(last_text(world, RecordKind::RuleFailed) ==
+        "process is not running: it was killed by signal 9 (SIGKILL) after 1 m");
 }
 
 TEST_CASE("a foreground process that exits at once is tried again after 1 s, doubling") {

@@ -54,6 +54,28 @@ TEST_CASE("a process that is missing is started by its first run") {
   CHECK(world.saved.execs.empty());
 }
 
+TEST_CASE("a death is told with how it came about, where that is known") {
+  ProcessWorld world(rule_set({process("web")}, seconds{30}));
+  all_up(world, {"web"});
+  const auto died = [&](std::optional<ProcessEnd> end) {
+    const std::string name = "process " + std::to_string(world.pid("web")) + " has died";
+    world.die("web", end);
+    const auto told =
+        std::ranges::find(world.records.rbegin(), world.records.rend(), RecordKind::ProcessDied, &Record::kind);
+    REQUIRE(told != world.records.rend());
+    REQUIRE(told->text.starts_with(name));
+    const std::string how = told->text.substr(name.size());
+    world.run(seconds{30});
+    REQUIRE(world.is_up("web"));
+    return how;
+  };
+  CHECK(died({}).empty());
+  CHECK(died(ProcessEnd{Outcome::Exited, 0}) == ": exited with status 0");
+  CHECK(died(ProcessEnd{Outcome::Exited, 3}) == ": exited with status 3");
+  CHECK(died(ProcessEnd{Outcome::Signalled, 9}) == ": killed by signal 9 (SIGKILL)");
+  CHECK(died(ProcessEnd{Outcome::Signalled, 64}) == ": killed by signal 64");  // which has no name
+}
+
 TEST_CASE("a death is acted on after the settle time, not at the next cycle") {
   RuleSet rules = rule_set({process("web")}, seconds{30});
   SECTION("by default a second later") {

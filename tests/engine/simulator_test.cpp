@@ -394,7 +394,7 @@ TEST_CASE("a foreground process is rehearsed: when it is ready, and how it ends"
   }
   SECTION("by a signal") {
     has(play(rules, "exec /run takes 40 seconds, signal 11\nrun for 50 s"),
-        "told process-died process 100 was killed by signal 11 after 40 s\n");
+        "told process-died process 100 was killed by signal 11 (SIGSEGV) after 40 s\n");
   }
   SECTION("before it could say so") {
     has(play(rules, "exec /run exits 3\nrun for 1 s"), "failed to start: it exited with status 3\n");
@@ -436,7 +436,7 @@ TEST_CASE("a program that hangs is ended when its time is over", "[engine][simul
         "00:00:40.000 web job-failed stop failed: failed to stop (exit status -1) -- Program '/stop web' timed out "
         "after 30 s\n"
         "00:00:40.000 reply web: failed to stop (exit status -1) -- Program '/stop web' timed out after 30 s\n"
-        "00:00:40.000 web action-failed program /stop was killed by signal 15 after 30 s\n");
+        "00:00:40.000 web action-failed program /stop was killed by signal 15 (SIGTERM) after 30 s\n");
   // A rule's own program without a timeout is not ended; with one it is.
   const std::string script = "web: 1*4\nexec /bin/heal never ends\nrun for 2 minutes";
   CHECK(kinds(play(one_service(kThree), script)) == "daemon-started rule-failed alert exec action-started");

@@ -105,6 +105,48 @@ TEST_CASE("a new daemon finds a running action and sees its end", "[action]") {
   CHECK(reap_all());
 }
 
+TEST_CASE("a new daemon is told how an adopted program ended, and writes it down", "[action]") {
+  const bool foreground = GENERATE(false, true);
+  const bool reaped = GENERATE(false, true);  // at once, as by the system's first process
+  if (reaped && !ExitNews::pidfds_tell()) {
+    WARN("SKIPPED: pidfds tell no status before Linux 6.15");
+    return;
+  }
+  Bench bench;
+  bench.foreground = foreground;
+  bench.options.news = &bench.news;
+  const std::string gate = (bench.directory.path() / "gate").string();
+  const std::string wait = "echo begun; while [ ! -e " + gate + " ]; do sleep 0.02; done; ";
+  bench.shell(1, wait + "exit 3");
+  bench.shell(2, wait + "ulimit -c 0; kill -SEGV $$");
+  bench.shell(3, wait + "exit 0");
+  REQUIRE(run_until(bench.loop, [&] { return bench.started.size() == 3; }));
+  bench.new_daemon();
+  for (const std::uint64_t id : {1, 2, 3}) bench.runner->adopt(ActionId(id), foreground);
+  REQUIRE(run_until(bench.loop, [&] { return bench.started.size() == 3; }));
+  test::write_with_mode(gate, "", 0644);
+  REQUIRE(run_until(bench.loop, [&] {
+    if (reaped) ::waitpid(-1, nullptr, WNOHANG);
+    return bench.ended.size() == 3;
+  }));
+  CHECK(reap_all());
+  for (const bool again : {false, true}) {
+    CAPTURE(again);
+    CHECK(bench.end(1).outcome == Outcome::Exited);
+    CHECK(bench.end(1).status == 3);
+    CHECK(bench.end(2).outcome == Outcome::Signalled);
+    CHECK(bench.end(2).status == SIGSEGV);
+    CHECK(bench.end(3).status == 0);
+    for (const std::uint64_t id : {1, 2, 3}) {
+      CHECK_FALSE(bench.end(id).unseen);
+      CHECK(bench.end(id).elapsed > Duration{0});
+      CHECK(bench.end(id).output == "begun\n");
+    }
+    bench.new_daemon();
+    for (const std::uint64_t id : {1, 2, 3}) bench.runner->adopt(ActionId(id), foreground);
+  }
+}
+
 TEST_CASE("an Exec that is handed out again while its program runs is adopted", "[action]") {
   Bench bench;
   const std::string gate = (bench.directory.path() / "gate").string();

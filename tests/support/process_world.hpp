@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -96,8 +97,8 @@ class ProcessWorld : public World {
   [[nodiscard]] bool is_up(const std::string& name) const { return up_.contains(name); }
   [[nodiscard]] std::int64_t pid(const std::string& name) const { return up_.at(name); }
 
-  /// It dies, by another hand.
-  void die(const std::string& name) {
+  /// It dies, by another hand; `end`: how, where the kernel tells that.
+  void die(const std::string& name, std::optional<ProcessEnd> end = {}) {
     const std::uint64_t began = ticks_of(name);
     const std::int64_t pid = std::exchange(up_.at(name), 0);
     up_.erase(name);
@@ -105,7 +106,7 @@ class ProcessWorld : public World {
     if (const auto child = children_.find(name); child != children_.end())
       return end_child(child->second, {.outcome = Outcome::Signalled, .status = 9});
     const auto known = engine.graph()->find(name);
-    if (!deaf && known) handle(event::ProcessDied{*known, pid, began});
+    if (!deaf && known) handle(event::ProcessDied{*known, pid, began, end});
     settle();
   }
 

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/exit_news.hpp"
+
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/proc_stat.hpp"
+#include "runtime/process_watch.hpp"
+#include "support/processes.hpp"
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::runtime;
+using healer::test::eventually;
+using healer::test::run_for;
+using healer::test::run_until;
+
+namespace {
+
+enum class Way { Look, Pidfd, Connector };
+
+ExitNews::Options only(Way way) {
+  return {.look = way == Way::Look, .ask_pidfd = way == Way::Pidfd, .listen = way == Way::Connector};
+}
+
+/// Whether this kernel has no such way for us, which is said.
+bool is_missing(Way way) {
+  if (way == Way::Pidfd && !ExitNews::pidfds_tell()) {
+    WARN("SKIPPED: pidfds tell no status before Linux 6.15");
+    return true;
+  }
+  if (way != Way::Connector) return false;
+  Loop loop;
+  std::string why;
+  ExitNews news(loop, {.look = false, .ask_pidfd = false, .unheard = [&](const std::string& said) { why = said; }});
+  static_cast<void>(news.follow(::getpid()));
+  if (news.hears()) return false;
+  WARN("SKIPPED: " << why);
+  return true;
+}
+
+/// A child that waits until it is told how to end: by a status, or, below 0, a signal. It is reaped when that is
+/// wanted.
+class Doomed {
+ public:
+  Doomed() {
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    pid = ::fork();
+    if (pid == 0) {
+      int how = 0;
+      if (::read(ends[0], &how, sizeof how) != sizeof how) ::_exit(99);
+      if (how >= 0) ::_exit(how);
+      const rlimit none{0, 0};
+      ::setrlimit(RLIMIT_CORE, &none);
+      std::signal(-how, SIG_DFL);
+      ::raise(-how);
+    }
+    ::close(ends[0]);
+    order_ = ends[1];
+    pidfd = open_pidfd(pid);
+  }
+  ~Doomed() {
+    ::close(order_);
+    if (!reaped_) {
+      ::kill(pid, SIGKILL);
+      reap();
+    }
+  }
+  Doomed(const Doomed&) = delete;
+  Doomed& operator=(const Doomed&) = delete;
+
+  void tell(int how) const { REQUIRE(::write(order_, &how, sizeof how) == sizeof how); }
+  void wait() const {
+    pollfd waiting{pidfd.get(), POLLIN, 0};
+    REQUIRE(::poll(&waiting, 1, 60'000) == 1);
+  }
+  [[nodiscard]] int order() const { return order_; }
+  void reap() {
+    reaped_ = true;
+    ::waitpid(pid, nullptr, 0);
+  }
+  void end(int how, bool and_reap) {
+    tell(how);
+    wait();
+    if (and_reap) reap();
+  }
+
+  pid_t pid = -1;
+  Descriptor pidfd;
+
+ private:
+  int order_ = -1;
+  bool reaped_ = false;
+};
+
+ProcessEnd end_by(int how) {
+  return how >= 0 ? ProcessEnd{Outcome::Exited, how} : ProcessEnd{Outcome::Signalled, -how};
+}
+
+/// Processes that end at once, so many; told when the last has gone.
+void flood(int count) {
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    for (int i = 0; i < count; ++i) {
+      if (::vfork() == 0) ::_exit(1);
+      if (i % 50 == 49) {
+        while (::waitpid(-1, nullptr, 0) > 0) {
+        }
+      }
+    }
+    while (::waitpid(-1, nullptr, 0) > 0) {
+    }
+    ::_exit(0);
+  }
+  ::waitpid(parent, nullptr, 0);
+}
+
+}  // namespace
+
+TEST_CASE("how somebody else's process has ended is told, in each way", "[exit-news]") {
+  const Way way = GENERATE(Way::Look, Way::Pidfd, Way::Connector);
+  if (is_missing(way)) return;
+  Loop loop;
+  ExitNews news(loop, only(way));
+  for (const int how : {0, 3, 255, -SIGKILL, -SIGSEGV, -SIGTERM}) {
+    Doomed process;
+    const ExitNews::Wish wish = news.follow(process.pid);
+    run_for(loop, Duration{10});
+    CHECK_FALSE(wish.ask(process.pidfd));  // it lives
+    process.end(how, way != Way::Look);
+    CHECK(eventually([&] { return wish.ask(process.pidfd) == end_by(how); }, seconds{5}));
+    if (way == Way::Look) {
+      process.reap();
+      CHECK_FALSE(wish.ask(process.pidfd));
+    }
+  }
+}
+
+TEST_CASE("how an orphan has ended is told, whoever reaps it", "[exit-news]") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    const pid_t orphan = ::fork();
+    if (orphan == 0) {
+      ::usleep(300'000);
+      ::_exit(42);
+    }
+    ::_exit(::write(ends[1], &orphan, sizeof orphan) == sizeof orphan ? 0 : 1);
+  }
+  ::waitpid(parent, nullptr, 0);
+  pid_t orphan = 0;
+  REQUIRE(::read(ends[0], &orphan, sizeof orphan) == sizeof orphan);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  Loop loop;
+  std::vector<event::ProcessDied> deaths;
+  ExitNews news(loop, {});
+  ProcessWatch watch(
+      loop, 1, [&](const event::ProcessDied& death) { deaths.push_back(death); }, &news);
+  watch.watch(ServiceId(1), {orphan, 1}, open_pidfd(orphan));
+  REQUIRE(run_until(loop, [&] { return !deaths.empty(); }));
+  if (is_missing(Way::Pidfd) && is_missing(Way::Connector)) return;
+  CHECK(deaths[0].end == ProcessEnd{Outcome::Exited, 42});
+}
+
+TEST_CASE("a pidfd tells of the end when its process is reaped, not before, and a wish of nobody's nothing",
+          "[exit-news]") {
+  if (is_missing(Way::Pidfd)) return;
+  Loop loop;
+  ExitNews news(loop, only(Way::Pidfd));
+  Doomed process;
+  const ExitNews::Wish wish = news.follow(process.pid);
+  process.end(3, false);
+  CHECK_FALSE(wish.ask(process.pidfd));
+  process.reap();
+  CHECK(wish.ask(process.pidfd) == end_by(3));
+  CHECK_FALSE(ExitNews::Wish().ask(process.pidfd));
+}
+
+TEST_CASE("the line of a zombie is believed only with the proof whose it is", "[exit-news]") {
+  Loop loop;
+  ExitNews news(loop, only(Way::Look));
+  Doomed former;
+  Doomed zombie;
+  former.end(3, true);
+  zombie.end(4, false);
+  CHECK_FALSE(news.follow(zombie.pid).ask(former.pidfd));  // as if its number were used again
+  CHECK(news.follow(zombie.pid).ask(zombie.pidfd) == ProcessEnd{Outcome::Exited, 4});
+}
+
+TEST_CASE("what the kernel keeps from a user is not taken for a 0", "[exit-news]") {
+  if (::geteuid() != 0) {
+    WARN("SKIPPED: not root");
+    return;
+  }
+  Loop loop;
+  ExitNews news(loop, only(Way::Look));
+  Doomed process;
+  process.end(3, false);
+  const ExitNews::Wish wish = news.follow(process.pid);
+  CHECK(wish.ask(process.pidfd));
+  const pid_t stranger = ::fork();
+  if (stranger == 0) {
+    if (::setresuid(65534, 65534, 65534) != 0) ::_exit(2);
+    ::_exit(wish.ask(process.pidfd) ? 1 : 0);
+  }
+  int status = -1;
+  ::waitpid(stranger, &status, 0);
+  CHECK(status == 0);
+}
+
+TEST_CASE("a process whose first thread has left before is not told falsely", "[exit-news]") {
+  const Way way = GENERATE(Way::Look, Way::Pidfd, Way::Connector);
+  if (is_missing(way)) return;
+  Loop loop;
+  ExitNews news(loop, only(way));
+  const char* script =
+      "import ctypes,os,threading,time\n"
+      "threading.Thread(target=lambda: (time.sleep(0.3), os._exit(3))).start()\n"
+      "ctypes.CDLL(None).pthread_exit(None)\n";
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::execl("/usr/bin/python3", "python3", "-c", script, nullptr);
+    ::_exit(127);
+  }
+  const Descriptor pidfd = open_pidfd(pid);
+  const ExitNews::Wish wish = news.follow(pid);
+  CHECK(run_until(loop, [&] { return !lives(pidfd); }));
+  siginfo_t info{};
+  ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
+  CHECK(info.si_status == 3);
+  if (way != Way::Look) ::waitpid(pid, nullptr, 0);
+  run_for(loop, Duration{50});
+  CHECK(wish.ask(pidfd) == (way == Way::Connector ? std::nullopt : std::optional(end_by(3))));
+  if (way == Way::Look) ::waitpid(pid, nullptr, 0);
+}
+
+TEST_CASE("two hundred deaths at a time are each told as they were, whether they are reaped meanwhile or not",
+          "[exit-news]") {
+  constexpr int kMany = 200;
+  const bool reaped = GENERATE(false, true);
+  const bool older = GENERATE(false, true);  // than Linux 6.15
+  if (older && is_missing(Way::Connector)) return;
+  const auto how = [](int i) { return i % 3 == 0 ? -SIGKILL : i % 256; };
+  Loop loop;
+  ExitNews news(loop, {.ask_pidfd = !older});
+  std::vector<event::ProcessDied> deaths;
+  ProcessWatch watch(
+      loop, kMany, [&](const event::ProcessDied& death) { deaths.push_back(death); }, &news);
+  std::vector<std::unique_ptr<Doomed>> processes;
+  for (int i = 0; i < kMany; ++i) {
+    processes.push_back(std::make_unique<Doomed>());
+    const Doomed& made = *processes.back();
+    watch.watch(ServiceId(static_cast<std::uint32_t>(i)), {made.pid, 1}, open_pidfd(made.pid));
+  }
+  run_for(loop, Duration{50});
+  std::thread hand([&] {
+    for (int i = 0; i < kMany; ++i) {
+      const int order = how(i);
+      if (::write(processes[static_cast<std::size_t>(i)]->order(), &order, sizeof order) != sizeof order) return;
+    }
+    for (const auto& process : processes) {
+      if (reaped) process->reap();
+    }
+  });
+  CHECK(run_until(loop, [&] { return deaths.size() == kMany; }));
+  hand.join();
+  int unknown = 0;
+  for (const event::ProcessDied& death : deaths) {
+    if (!death.end) ++unknown;
+    if (death.end) CHECK(*death.end == end_by(how(static_cast<int>(death.service.number()))));
+  }
+  // An older kernel may still be about to tell when a parent has been quick.
+  if (!reaped || (!older && ExitNews::pidfds_tell())) CHECK(unknown == 0);
+  if (ExitNews::pidfds_tell() || news.hears()) CHECK(unknown <= kMany / 10);
+}
+
+// ---- the connector
+
+TEST_CASE("what happened before a process was followed was of another of its number", "[exit-news]") {
+  if (is_missing(Way::Connector)) return;
+  Loop loop;
+  ExitNews news(loop, only(Way::Connector));
+  Doomed process;
+  const ExitNews::Wish first = news.follow(process.pid);
+  run_for(loop, Duration{10});
+  process.end(3, true);
+  CHECK(eventually([&] { return first.ask(process.pidfd).has_value(); }, seconds{1}));
+  const ExitNews::Wish second = news.follow(process.pid);
+  CHECK_FALSE(second.ask(process.pidfd));
+  CHECK(first.ask(process.pidfd) == end_by(3));
+  run_for(loop, Duration{1100});
+  CHECK_FALSE(first.ask(process.pidfd));  // nor can it be the end of one that has lived on since
+}
+
+TEST_CASE("a flood of strangers' exits neither hides an end nor reaches us", "[exit-news]") {
+  if (is_missing(Way::Connector)) return;
+  constexpr int kFlood = 20'000;
+  Loop loop;
+  ExitNews news(loop, only(Way::Connector));
+  Doomed process;
+  const ExitNews::Wish wish = news.follow(process.pid);
+  run_for(loop, Duration{10});
+  flood(kFlood / 2);
+  std::thread other([] { flood(kFlood / 2); });
+  process.end(7, true);
+  CHECK(eventually([&] { return wish.ask(process.pidfd) == end_by(7); }, seconds{1}));
+  other.join();
+  run_for(loop, Duration{20});
+  CHECK(news.heard() >= 1);
+  CHECK(news.heard() < kFlood / 100);
+}
+
+TEST_CASE("nobody but the kernel is believed", "[exit-news]") {
+  if (is_missing(Way::Connector)) return;
+  Loop loop;
+  ExitNews news(loop, only(Way::Connector));
+  Doomed process;
+  const ExitNews::Wish wish = news.follow(process.pid);
+  run_for(loop, Duration{10});
+
+  const std::uint64_t heard = news.heard();
+  std::array<std::uint32_t, 19> forged{};  // 16 bytes of nlmsghdr, 20 of cn_msg, 40 of proc_event
+  forged[0] = sizeof forged;
+  forged[1] = NLMSG_DONE;
+  forged[4] = CN_IDX_PROC;
+  forged[5] = CN_VAL_PROC;
+  forged[8] = 40;
+  forged[9] = 0x80000000;
+  const std::int64_t now = kernel_now();
+  std::memcpy(&forged[11], &now, sizeof now);
+  forged[13] = forged[14] = static_cast<std::uint32_t>(process.pid);
+  forged[15] = 9;
+  const Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR));
+  const sockaddr_nl everybody{AF_NETLINK, 0, 0, CN_IDX_PROC};
+  ::sendto(socket.get(), forged.data(), sizeof forged, 0, reinterpret_cast<const sockaddr*>(&everybody),
+           sizeof everybody);
+  run_for(loop, Duration{20});
+  CHECK(news.heard() == heard + 1);  // it has come
+  CHECK_FALSE(wish.ask(process.pidfd));
+  process.end(6, true);
+  CHECK(eventually([&] { return wish.ask(process.pidfd) == end_by(6); }, seconds{1}));
+}
+
+TEST_CASE("messages that were lost leave an end unknown", "[exit-news]") {
+  if (is_missing(Way::Connector)) return;
+  Loop loop;
+  ExitNews news(loop, {.look = false, .ask_pidfd = false, .buffer = 4096});
+  // While the loop does not run, more end than the socket has room for.
+  constexpr int kMany = 300;
+  std::vector<std::unique_ptr<Doomed>> processes;
+  std::vector<ExitNews::Wish> wishes;
+  for (int i = 0; i < kMany; ++i) {
+    processes.push_back(std::make_unique<Doomed>());
+    wishes.push_back(news.follow(processes.back()->pid));
+  }
+  run_for(loop, Duration{20});
+  for (const auto& process : processes) process->end(5, true);
+  for (int i = 0; i < kMany; ++i) {
+    CHECK_FALSE(wishes[static_cast<std::size_t>(i)].ask(processes[static_cast<std::size_t>(i)]->pidfd));
+  }
+}
+
+TEST_CASE("without descriptors for the connector the rest goes on, and the reason is told once", "[exit-news]") {
+  Loop loop;
+  std::vector<std::string> reasons;
+  ExitNews news(loop, {.ask_pidfd = false, .unheard = [&](const std::string& why) { reasons.push_back(why); }});
+  Doomed one;
+  Doomed two;
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const int lowest = ::dup(0);
+  ::close(lowest);
+  const rlimit none{static_cast<rlim_t>(lowest), before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const ExitNews::Wish first = news.follow(one.pid);
+  const ExitNews::Wish second = news.follow(two.pid);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK_FALSE(news.hears());
+  CHECK(reasons == std::vector<std::string>{"cannot open a netlink socket: Too many open files"});
+  one.end(3, false);
+  two.end(4, true);
+  CHECK(first.ask(one.pidfd) == end_by(3));
+  CHECK_FALSE(second.ask(two.pidfd));
+}
