@@ -210,8 +210,8 @@ bool Engine::left_long(ServiceId id, Instant now) const {
 }
 
 /// What an earlier start has left goes first, and its start waits for that. It may yet come up: a person's start gives
-/// it the time of a start, a rule's comes here when it has waited long. Then SIGTERM, and SIGKILL: it bears the mark of
-/// its program.
+/// it the time of a start, a rule's comes here when it has waited long. Then SIGTERM, and SIGKILL: it is
+/// proved to come of its program.
 bool Engine::waits_for_left(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   const std::string left = left_behind(id);
