@@ -201,7 +201,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   job.phase = Job::Phase::Looking;
   job.action = {};
-  job.action_ended = job.signalled = job.killed = job.seen = false;
+  job.action_ended = job.signalled = job.killed = job.replaced = job.seen = false;
   job.held_until.reset();
   job.program_failure.clear();
   job.pause = kFirstPause;
@@ -254,7 +254,7 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
           .subject = job.id.number();
     return Progress::Done;
   }
-  // Where another process has taken the place of the one that was signalled, that one is asked kindly first, too.
+  // Where another process has taken the place of the one that was signalled, that one is asked kindly, too.
   const bool other = job.signalled && process != nullptr &&
                      (process->pid != job.signalled_pid || process->start_ticks != job.signalled_ticks);
   if (!acting || other) return act(job, process, turn);
@@ -280,7 +280,9 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   if (step.kind == StepKind::Start)
     if (const auto without = left_out(job, turn)) return *without;
   job.phase = Job::Phase::Acting;
-  job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
+  // Who takes the place of one that was signalled has what is left of its time: they may come for ever.
+  job.replaced = job.signalled;
+  if (!job.replaced) job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
   if (const std::optional<Command>& program = program_of(block, step.kind)) {
     if (!clear_way(job, *program, turn)) return Progress::Waiting;
     if (step.kind != StepKind::Stop && waits_for_left(job, turn)) return Progress::Waiting;
@@ -303,7 +305,6 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
     return Progress::Failed;
   }
   job.signalled = true;
-  job.killed = false;
   job.signalled_pid = process->pid;
   job.signalled_ticks = process->start_ticks;
   turn.acts.emplace_back(effect::Signal{process->pid, process->start_ticks, SIGTERM});
@@ -362,7 +363,7 @@ void Engine::overdue(Job& job, Turn& turn) {
   if (job.look) turn.sink.emit(effect::CancelRun{step.service, *std::exchange(job.look, std::nullopt)});
   const ServiceState& state = services_[step.service.index()];
   const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr;
-  if (job.signalled && !job.killed && process != nullptr && process->pid == job.signalled_pid &&
+  if (job.signalled && !job.killed && !job.replaced && process != nullptr && process->pid == job.signalled_pid &&
       process->start_ticks == job.signalled_ticks) {
     job.killed = true;
     turn.acts.emplace_back(effect::Signal{process->pid, process->start_ticks, SIGKILL});
@@ -385,10 +386,13 @@ void Engine::overdue(Job& job, Turn& turn) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);
   }
-  blame(job, program && !job.action_ended
-                 ? describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {})
-                 : fmt::format("failed to {} within {}", verb(step.kind),
-                               format_duration(timeout_of(block, step.kind, graph_->settings.limits))));
+  std::string why = program && !job.action_ended
+                        ? describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {})
+                        : fmt::format("failed to {} within {}", verb(step.kind),
+                                      format_duration(timeout_of(block, step.kind, graph_->settings.limits)));
+  if (job.replaced)
+    why += fmt::format(": process {} has taken the place of the one that was to end", job.signalled_pid);
+  blame(job, why);
   go_on(job, Progress::Failed, turn);
 }
 
@@ -508,8 +512,7 @@ bool Engine::taken_up(const effect::SavedJob& job) const {
          });
 }
 
-// ---- ends
-// ------------------------------------------------------------------------------------------------------------
+// ---- ends ---------------------------------------------------------------------------------------------------------
 
 /// Ends a job where it is, with the program that it waits for.
 void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {

@@ -50,6 +50,7 @@ struct Job {
   bool killed = false;             ///< and SIGKILL
   std::int64_t signalled_pid = 0;  ///< to whom
   std::uint64_t signalled_ticks = 0;
+  bool replaced = false;                 ///< another has taken the place of the one that was signalled first
   bool seen = false;                     ///< a look of this step had an answer
   std::optional<Duration> held_until{};  ///< mono: how long it waits for what must go first
   std::int64_t left_pid = 0;             ///< what an earlier start has left and was told to end

@@ -482,3 +482,22 @@ TEST_CASE("what dies while its dependents are still being started is started aga
   const auto starts = std::ranges::count(world.programs, "run one");
   CHECK(starts >= 4);  // with pauses of 1, 2, 4, 8 s between them
 }
+
+TEST_CASE("a stop by signal ends, though another process takes the place of each that was signalled") {
+  auto web = process("web", {});
+  web->stop.reset();
+  ProcessWorld world(rule_set({web}, seconds{5}));
+  settle_up(world, {"web"});
+  world.deaf = true;
+  world.doings["signal web"] = {};
+  world.command(Kind::Stop, {"web"});
+  for (int i = 0; i < 200 && world.replies.empty(); ++i) {  // another supervisor starts it again at once
+    world.run(milliseconds{200});
+    world.die("web");
+    world.bring_up("web");
+  }
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies[0].text.starts_with("web: failed to stop within 30 s: process "));
+  CHECK(world.replies[0].text.ends_with(" has taken the place of the one that was to end"));
+  CHECK(std::ranges::none_of(world.signals, [](const auto& one) { return one.second == 9; }));  // each was new
+}
