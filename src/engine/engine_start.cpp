@@ -199,10 +199,11 @@ std::string Engine::left_behind(ServiceId id) const {
                      state.last->facts->left);
 }
 
-/// Whether a rule's start has waited long for what an earlier one has left: it may yet come up, or go.
+/// Whether a rule's start has waited long for what an earlier one has left: it may yet come up, or go. A start that is
+/// as far off in time to come is one of a clock that was wrong.
 bool Engine::left_long(ServiceId id, Instant now) const {
   const std::optional<WallTime>& last = services_[id.index()].starts.last;
-  return !last || now.wall - *last >=
+  return !last || std::chrono::abs(now.wall - *last) >=
                       kLeftTimes * timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings.limits);
 }
 
