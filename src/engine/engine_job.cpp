@@ -78,10 +78,11 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
 void Engine::begin_job(Order order, Turn& turn) {
   std::vector<bool> takes_part(services_.size());
   for (const ServiceId id : graph_->order) {
-    const ServiceBlock& block = graph_->at(id);
-    // What could not be started again is not stopped for the sake of another.
-    takes_part[id.index()] = order.kind == ActionKind::Stop ||
-                             (services_[id.index()].monitored && !left_alone(id, turn.now) && block.can_start());
+    // What could not be started again is not stopped for the sake of another; nor is, by a rule, what a person paused.
+    takes_part[id.index()] =
+        order.kind == ActionKind::Stop
+            ? order.by != kByRule || !paused(id, turn.now)
+            : services_[id.index()].monitored && !left_alone(id, turn.now) && graph_->at(id).can_start();
   }
   std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, takes_part);
   // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
@@ -168,7 +169,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
                 fmt::format("{} done after {}", to_string(job.kind), format_duration(took)))
         .subject = job.id.number();
     if (job.unmonitor)
-      for (const JobStep& step : job.steps) unmonitor(step.service, job.by, turn);
+      for (const JobStep& step : job.steps) unmonitor_one(step.service, job.by, turn);
     if (job.by != kByRule)
       tell_job(job, EventKind::Action, effect::Cause::State::Succeeded,
                fmt::format("{} action done", to_string(job.kind)), turn);

@@ -501,3 +501,19 @@ TEST_CASE("a stop by signal ends, though another process takes the place of each
   CHECK(world.replies[0].text.ends_with(" has taken the place of the one that was to end"));
   CHECK(std::ranges::none_of(world.signals, [](const auto& one) { return one.second == 9; }));  // each was new
 }
+
+TEST_CASE("what a person has paused is not stopped by the rule of another service") {
+  const Rule stop = running_rule(ActionKind::Stop, {.count = 3, .window = 3});
+  ProcessWorld world(rule_set({process("a", {}, {"d"}), process("d", {stop})}, seconds{5}));
+  settle_up(world, {"a", "d"});
+  world.command(Kind::Pause, {"a"});
+  world.run(seconds{20});
+  CHECK_FALSE(world.is_up("d"));
+  CHECK(world.is_up("a"));
+  CHECK(world.engine.service(world.id("a")).monitored);
+  SECTION("but by a person") {
+    world.command(Kind::Stop, {"d"});
+    world.run(seconds{5});
+    CHECK_FALSE(world.is_up("a"));
+  }
+}
