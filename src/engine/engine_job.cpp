@@ -112,7 +112,7 @@ void Engine::begin_job(Order order, Turn& turn) {
     state.job = id;
     state.waits.clear();
     cancel_flight(step.service, turn);
-    finish_validate(step.service, false, turn);
+    finish_validate(step.service, true, turn);  // what is being started or stopped is not in order
     if (order.kind == ActionKind::Start && job.by != kByRule) monitor(step.service, job.by, turn);
     if (told.size() < kMostTold) told.push_back(describe_step(*graph_, step));
   }

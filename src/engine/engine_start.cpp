@@ -59,7 +59,7 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
   if (graph_->settings.settle > Duration{0}) return settle(id, false, turn);
-  finish_validate(id, false, turn);
+  finish_validate(id, true, turn);
   look_now(id, Reason::Death, turn);
 }
 
@@ -79,7 +79,7 @@ void Engine::settle(ServiceId id, bool failed, Turn& turn) {
                 fmt::format("{} {}", pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
                             seen ? "has died" : "is gone: it ended while no healer ran"));
   }
-  finish_validate(id, failed, turn);
+  finish_validate(id, true, turn);
   state.died = true;
   state.restored = false;
   state.settling = turn.now.mono + graph_->settings.settle;

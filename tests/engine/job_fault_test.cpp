@@ -517,3 +517,35 @@ TEST_CASE("what a person has paused is not stopped by the rule of another servic
     CHECK_FALSE(world.is_up("a"));
   }
 }
+
+TEST_CASE("validate: what dies or is stopped before it was looked at is not in order") {
+  RuleSet rules = rule_set({process("web", {missing_rule()})}, seconds{30});
+  const Duration settle = GENERATE(Duration{0}, Duration{1000});
+  rules.settings.settle = settle;
+  ProcessWorld world(std::move(rules));
+  settle_up(world, {"web"});
+  world.handle(event::Command{.id = CommandId{7}, .kind = Kind::Validate, .services = {world.id("web")}, .by = "root"});
+  REQUIRE(world.replies.empty());
+  SECTION("it dies") {
+    const std::int64_t pid = world.pid("web");
+    world.handle(event::ProcessDied{world.id("web"), pid, static_cast<std::uint64_t>(pid)});
+  }
+  SECTION("it is stopped") { world.command(Kind::Stop, {"web"}); }
+  REQUIRE(world.replies.size() >= 1);
+  CHECK(world.replies[0].text == "1 of 1 service failed: web");
+}
+
+TEST_CASE("a run that was asked for and serves as the scheduled one is the only one of its cycle that counts") {
+  const Rule rule = running_rule(ActionKind::Alert, {.count = 4, .window = 4});
+  ProcessWorld world(rule_set({process("web", {rule})}, seconds{10}));
+  const auto held = [&] { return world.engine.rules(world.id("web"))[0].window.failed(4); };
+  settle_up(world, {"web"});
+  world.run(seconds{3});
+  world.handle(event::Command{.id = CommandId{7}, .kind = Kind::Validate, .services = {world.id("web")}, .by = "root"});
+  world.advance(seconds{2});  // its look is slow: the cycle begins meanwhile
+  world.run(milliseconds{1});
+  REQUIRE(held() == 2);
+  world.command(Kind::Start, {"web"});  // a look follows
+  world.run(seconds{1});
+  CHECK(held() == 2);
+}
