@@ -240,7 +240,7 @@ class Engine {
   void save_job(const Job& job, Turn& turn);
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
-  bool joins(ActionKind kind, const std::vector<ServiceId>& services, CommandId command);
+  bool joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
   void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn);
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
   void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
@@ -288,7 +288,7 @@ class Engine {
   std::optional<Progress> left_out(Job& job, Turn& turn);
   void note_missing(ServiceId id, bool was_up, Turn& turn);
   void note_end(ServiceId id, Duration lived, Turn& turn);
-  void note_start(ServiceId id, bool good, Instant now);
+  void note_start(ServiceId id, bool good, Turn& turn);
   [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
   [[nodiscard]] std::string left_behind(ServiceId id) const;
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;

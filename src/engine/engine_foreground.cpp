@@ -110,7 +110,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
     if (!spec.by_notice) set_due(job, std::min(child.since + spec.ready_after, job.deadline));
     return Progress::Waiting;
   }
-  if (acting) note_start(id, true, turn.now);
+  if (acting) note_start(id, true, turn);
   return done(fmt::format("started with pid {}", child.pid));
 }
 

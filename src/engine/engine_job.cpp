@@ -176,7 +176,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   } else {
     const JobStep& failed = job.step();
     if (failed.kind != StepKind::Stop && !job.cancelled) {
-      note_start(failed.service, false, turn.now);
+      note_start(failed.service, false, turn);
       services_[failed.service.index()].start_failure = job.failure;
     }
     if (failed.kind != StepKind::Stop && job.action != ActionId{} && !graph_->at(failed.service).foreground())
@@ -248,7 +248,7 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
       set_due(job, job.deadline);
       return Progress::Waiting;
     }
-    if (acting && up) note_start(step.service, true, turn.now);
+    if (acting && up) note_start(step.service, true, turn);
     if (acting)
       turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
                   up ? fmt::format("{}ed with pid {}", verb(step.kind), process->pid) : std::string("stopped"))
@@ -348,7 +348,7 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   if (!end.unseen && (end.outcome != Outcome::Exited || end.status != 0))
     job.program_failure = describe_not_done(verb(job.step().kind), exec.command, end.outcome, end.status, end.output);
   if (block.kind == ServiceKind::Process) return look(job, turn);
-  if (job.program_failure.empty() && job.step().kind != StepKind::Stop) note_start(job.step().service, true, turn.now);
+  if (job.program_failure.empty() && job.step().kind != StepKind::Stop) note_start(job.step().service, true, turn);
   if (!job.program_failure.empty()) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);

@@ -45,7 +45,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   }
   commands_.emplace(command.id.number(), std::move(pending));
   for (auto& [cluster, services] : orders) {
-    if (joins(kind, services, command.id)) continue;
+    if (joins(kind, services, command, turn)) continue;
     end_rule_jobs(kind, services, command.by, turn);
     if (const std::string why = busy_with(kind, services); !why.empty()) {
       finish_command(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
@@ -54,6 +54,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
     for (const ServiceId id : services) {
       StartHistory& starts = services_[id.index()].starts;
       starts = {.left_by = starts.left_by};  // a person's word begins afresh
+      turn.save(id);
       if (kind == ActionKind::Restart) monitor(id, command.by, turn);
     }
     auto cause = std::make_shared<effect::Cause>();
@@ -74,14 +75,16 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
 }
 
 /// Where a rule starts these services already, a person who asks for the same waits for that.
-bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, CommandId command) {
+bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn) {
   const std::optional<JobId> job = services_[services.front().index()].job;
   if (kind != ActionKind::Start || !job) return false;
   Job& known = jobs_.at(job->number());
   const bool same = known.by == kByRule && known.kind != ActionKind::Stop &&
                     std::ranges::all_of(services, [&](ServiceId id) { return services_[id.index()].job == job; });
-  if (same) known.asked_by.push_back(command);
-  return same;
+  if (!same) return false;
+  known.asked_by.push_back(command.id);
+  for (const ServiceId id : services) monitor(id, command.by, turn);  // it may have been taken out meanwhile
+  return true;
 }
 
 /// A person's word goes before a rule's: its jobs that are in the way are ended.

@@ -120,9 +120,10 @@ void Engine::note_end(ServiceId id, Duration lived, Turn& turn) {
 }
 
 /// How a start of the service went.
-void Engine::note_start(ServiceId id, bool good, Instant now) {
+void Engine::note_start(ServiceId id, bool good, Turn& turn) {
   StartHistory& starts = services_[id.index()].starts;
-  starts.last = now.wall;
+  starts.last = turn.now.wall;
+  turn.save(id);
   if (good) {
     services_[id.index()].start_failure.clear();
     starts.not_before.reset();
@@ -130,8 +131,8 @@ void Engine::note_start(ServiceId id, bool good, Instant now) {
   }
   ++starts.quick;
   const Duration wait = backoff(graph_->at(id).name, starts.quick, graph_->settings.cycle_length());
-  starts.not_before = now.wall + wait;
-  look_later(id, Reason::Again, now.mono + wait);
+  starts.not_before = turn.now.wall + wait;
+  look_later(id, Reason::Again, turn.now.mono + wait);
 }
 
 /// Why a service cannot be started now: a process that must be up before it is not; empty: all are.

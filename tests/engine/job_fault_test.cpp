@@ -535,6 +535,20 @@ TEST_CASE("validate: what dies or is stopped before it was looked at is not in o
   CHECK(world.replies[0].text == "1 of 1 service failed: web");
 }
 
+TEST_CASE("a person who starts what a rule is starting, but was unmonitored meanwhile, has it monitored") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.doings["start web"] = {.takes = seconds{10}};
+  world.start();
+  world.run(seconds{2});
+  REQUIRE(world.engine.jobs().size() == 1);
+  world.command(Kind::Unmonitor, {"web"});
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{20});
+  CHECK(world.replies.back().ok);
+  CHECK(world.engine.service(world.id("web")).monitored);
+  CHECK(world.programs == Programs{"start web"});
+}
+
 TEST_CASE("a run that was asked for and serves as the scheduled one is the only one of its cycle that counts") {
   const Rule rule = running_rule(ActionKind::Alert, {.count = 4, .window = 4});
   ProcessWorld world(rule_set({process("web", {rule})}, seconds{10}));

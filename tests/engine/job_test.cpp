@@ -370,6 +370,17 @@ TEST_CASE("a job survives a crash at every point, and starts nothing twice") {
   }
 }
 
+TEST_CASE("how a service was started is saved at once, though its job goes on") {
+  ProcessWorld world(rule_set({process("a", {}, {"d"}), process("d")}, seconds{5}));
+  all_up(world, {"a", "d"});
+  world.doings["start a"] = {.takes = seconds{10}};
+  world.command(Kind::Restart, {"d"});
+  world.run(seconds{2});
+  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine.service(world.id("d")).starts.last);
+  CHECK(world.saved.services.at("d").starts == world.engine.service(world.id("d")).starts);
+}
+
 TEST_CASE("a reload that takes a service away ends its job and leaves the others") {
   ProcessWorld world(chain());
   all_up(world, {"a", "b", "c", "d"});
