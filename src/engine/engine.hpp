@@ -206,6 +206,7 @@ class Engine {
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   RunningAction& add_action(effect::Exec exec, Instant now);
+  [[nodiscard]] std::span<const ActionId> actions_of(std::string_view service) const;
   void restore_action(const PendingExec& pending, Instant now);
   RunningAction* running(const effect::Exec& exec);
   [[nodiscard]] const Rule* rule_of(const effect::Exec& exec) const;
@@ -321,7 +322,7 @@ class Engine {
   std::set<std::uint64_t> ending_;                                 // programs of jobs that were told to end
   std::set<std::tuple<Duration, ServiceId, Reason>> extra_looks_;  // beside the schedule
   std::unordered_map<std::uint64_t, RunningAction> actions_;
-  std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service
+  std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service, in lower case
   std::deque<std::pair<Duration, ActionId>> long_at_;                  // when to warn of those that still run then
   std::deque<std::pair<Sequence, Effect>> waiting_acts_;               // for Committed
   std::unordered_map<std::uint64_t, PendingCommand> commands_;

@@ -300,9 +300,8 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
 
 /// After a reload: a service that was taken out of the rules and put back may find its former process ending.
 void Engine::find_child(ServiceId id) {
-  const auto left = actions_of_.find(graph_->at(id).name);
-  if (!graph_->at(id).foreground() || left == actions_of_.end()) return;
-  for (const ActionId action : left->second) {
+  if (!graph_->at(id).foreground()) return;
+  for (const ActionId action : actions_of(graph_->at(id).name)) {
     const RunningAction& running = actions_.at(action.number());
     if (!running.exec.foreground) continue;
     services_[id.index()].child = Child{.action = action,

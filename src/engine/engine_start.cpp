@@ -258,16 +258,13 @@ void Engine::hold_step(Job& job, std::string failure, Duration pause, Turn& turn
 /// Whether nothing that an earlier job has left is in the way of `command`: a start program that has not brought the
 /// service up, or the same program once more. Such a one is ended first: two would be one too many.
 bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
-  const auto left = actions_of_.find(graph_->at(job.step().service).name);
   ActionId one;
-  if (left != actions_of_.end()) {
-    for (const ActionId id : left->second) {
-      const effect::Exec& exec = actions_.at(id.number()).exec;
-      if (exec.job == JobId{} || id == job.action) continue;
-      if (job.step().kind == effect::SavedStep::Kind::Stop && exec.command.arguments != command.arguments) continue;
-      one = id;
-      end_program(id, turn);
-    }
+  for (const ActionId id : actions_of(graph_->at(job.step().service).name)) {
+    const effect::Exec& exec = actions_.at(id.number()).exec;
+    if (exec.job == JobId{} || id == job.action) continue;
+    if (job.step().kind == effect::SavedStep::Kind::Stop && exec.command.arguments != command.arguments) continue;
+    one = id;
+    end_program(id, turn);
   }
   if (one == ActionId{}) {
     if (job.step().kind == effect::SavedStep::Kind::Stop) {
