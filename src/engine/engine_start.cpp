@@ -251,7 +251,6 @@ void Engine::hold_step(Job& job, std::string failure, Duration pause, Turn& turn
   job.program_failure = std::move(failure);
   job.phase = Job::Phase::Looking;
   job.deadline = *job.held_until;
-  save_job(job, turn);
   set_due(job, std::min(turn.now.mono + pause, job.deadline));
 }
 
@@ -350,9 +349,9 @@ void Engine::wake_dependents(ServiceId id, Instant now) {
 /// A job of the service has ended: so is what waited for that.
 void Engine::wake_waiting(ServiceId id, Instant now) {
   wake_dependents(id, now);
-  for (const std::string& name : graph_->at(id).depends)
-    if (const auto needed = graph_->find(name); needed && !services_[needed->index()].waits.empty())
-      look_later(*needed, Reason::Again, now.mono);
+  if (graph_->at(id).depends.empty()) return;
+  for (const ServiceId needed : requirements_of(*graph_, id))
+    if (!services_[needed.index()].waits.empty()) look_later(needed, Reason::Again, now.mono);
 }
 
 // ---- pauses -------------------------------------------------------------------------------------------------------

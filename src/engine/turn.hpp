@@ -46,7 +46,7 @@ struct Engine::Turn {
   [[nodiscard]] bool durable() const {
     return !commit.records.empty() || !changed.empty() || !commit.forgotten.empty() || !commit.pending.empty() ||
            !commit.started.empty() || !commit.ended.empty() || !commit.handed_over.empty() || !commit.jobs.empty() ||
-           !commit.ended_jobs.empty();
+           !commit.ended_jobs.empty() || !acts.empty();
   }
 };
 

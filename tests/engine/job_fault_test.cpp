@@ -502,6 +502,24 @@ TEST_CASE("a stop by signal ends, though another process takes the place of each
   CHECK(std::ranges::none_of(world.signals, [](const auto& one) { return one.second == 9; }));  // each was new
 }
 
+TEST_CASE("a job that waits for an earlier program to end writes nothing meanwhile") {
+  ProcessWorld world(rule_set({process("web", {})}, seconds{60}));
+  world.deathless = true;
+  world.doings["start web"] = {.hangs = true};
+  world.start();
+  world.run(seconds{1});
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{31});
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{1});
+  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.ended.size() == 1);
+  const std::size_t before = world.effects.size();
+  world.run(seconds{20});
+  CHECK(std::none_of(world.effects.begin() + static_cast<std::ptrdiff_t>(before), world.effects.end(),
+                     [](const Effect& effect) { return std::holds_alternative<effect::Commit>(effect); }));
+}
+
 TEST_CASE("what a person has paused is not stopped by the rule of another service") {
   const Rule stop = running_rule(ActionKind::Stop, {.count = 3, .window = 3});
   ProcessWorld world(rule_set({process("a", {}, {"d"}), process("d", {stop})}, seconds{5}));
@@ -547,6 +565,18 @@ TEST_CASE("a person who starts what a rule is starting, but was unmonitored mean
   CHECK(world.replies.back().ok);
   CHECK(world.engine.service(world.id("web")).monitored);
   CHECK(world.programs == Programs{"start web"});
+}
+
+TEST_CASE("what waits for a job is looked at when that has ended, however far up its dependencies") {
+  ProcessWorld world(rule_set({process("a", {}, {"b"}), process("b", {}, {"c"}), process("c")}, seconds{60}));
+  settle_up(world, {"a", "b", "c"});
+  world.doings["stop a"] = {.takes = seconds{5}};
+  world.command(Kind::Stop, {"a"});
+  world.die("c");
+  world.run(seconds{3});
+  CHECK(world.engine.service(world.id("c")).waits == "the stop of a is under way");
+  world.run(seconds{4});
+  CHECK(world.is_up("c"));
 }
 
 TEST_CASE("a run that was asked for and serves as the scheduled one is the only one of its cycle that counts") {
