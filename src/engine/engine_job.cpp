@@ -295,8 +295,8 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   if (block.kind != ServiceKind::Process) return Progress::Done;
   if (step.kind == StepKind::Stop && std::ranges::find(job.named, step.service) == job.named.end())
     return Progress::Done;
-  if (step.kind == StepKind::Start) {
-    blame(job, "failed to start: it has no start program");
+  if (step.kind != StepKind::Stop) {  // a reload may have taken it away
+    blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return Progress::Failed;
   }
   if (const auto& known = services_[step.service.index()].known; known && known->doubtful) {

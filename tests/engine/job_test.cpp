@@ -370,6 +370,34 @@ TEST_CASE("a job survives a crash at every point, and starts nothing twice") {
   }
 }
 
+TEST_CASE("a restart program that is taken out of the rules before its turn has come fails the restart") {
+  const auto with_restart = [](bool has) {
+    auto web = process("web", {});
+    if (has) web->restart = Command{.arguments = {"/restart", "web"}, .timeout = seconds{30}};
+    web->key = hash128(has ? "with" : "without");
+    return rule_set({web}, seconds{60});
+  };
+  ProcessWorld world(with_restart(true));
+  world.deathless = true;
+  world.doings["start web"] = {.hangs = true};
+  world.start();
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{31});
+  world.command(Kind::Restart, {"web"});  // waits for the start program to end
+  world.run(seconds{1});
+  REQUIRE(world.engine.jobs().size() == 1);
+  SECTION("by a reload") {
+    world.handle(event::Swap{plan_swap(*world.engine.graph(), with_restart(false))});
+    world.settle();
+    world.run(seconds{1});
+    CHECK(world.replies.back().text == "web: failed to restart: it has no restart program");
+  }
+  SECTION("between two daemons") { world.crash(seconds{1}, make_graph(with_restart(false))); }
+  world.run(seconds{1});
+  CHECK(world.engine.jobs().empty());
+  CHECK(world.saved.jobs.empty());
+}
+
 TEST_CASE("how a service was started is saved at once, though its job goes on") {
   ProcessWorld world(rule_set({process("a", {}, {"d"}), process("d")}, seconds{5}));
   all_up(world, {"a", "d"});
