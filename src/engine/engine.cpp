@@ -24,6 +24,13 @@ bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::opti
   return now.wall - saved.saved < days{400} && matching_minutes(schedule.cron, saved.saved, now.wall, civil, 4) <= 3;
 }
 
+/// Sorts ids, and drops those that are there already.
+template <typename Id>
+void keep_once(std::vector<Id>& ids) {
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
 /// Offset within the cycle of the `index`th of `count` services that begin together: side by side, but a herd of more
 /// than a hundred is spread over at most 5 s.
 Duration herd_phase(std::size_t index, std::size_t count, Duration cycle) {
@@ -153,11 +160,13 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   effect::Commit& commit = turn.commit;
   commit.sequence = next_sequence_++;
   for (Record& record : commit.records) record.sequence = commit.sequence;
-  std::ranges::sort(turn.changed);
-  turn.changed.erase(std::unique(turn.changed.begin(), turn.changed.end()), turn.changed.end());
+  keep_once(turn.changed);
   for (const ServiceId id : turn.changed)
     if (id.index() < graph_->slots.size() && graph_->slots[id.index()])
       commit.services.emplace_back(graph_->at(id).name, save(id, now));
+  keep_once(turn.changed_jobs);
+  for (const JobId id : turn.changed_jobs)
+    if (const auto job = jobs_.find(id.number()); job != jobs_.end()) commit.jobs.push_back(save(job->second, now));
   for (auto& act : turn.acts)
     std::visit([&](auto& known) { waiting_acts_.emplace_back(commit.sequence, std::move(known)); }, act);
   for (auto& reply : turn.replies) waiting_acts_.emplace_back(commit.sequence, std::move(reply));

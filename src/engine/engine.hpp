@@ -238,7 +238,7 @@ class Engine {
   void overdue(Job& job, Turn& turn);
   void set_due(Job& job, std::optional<Duration> due);
   void wake_jobs(Turn& turn);
-  void save_job(const Job& job, Turn& turn);
+  [[nodiscard]] effect::SavedJob save(const Job& job, Instant now) const;
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
   bool joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn);

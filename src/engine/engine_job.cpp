@@ -24,6 +24,13 @@ std::string_view verb(StepKind kind) {
   return kind == StepKind::Stop ? "stop" : kind == StepKind::Start ? "start" : "restart";
 }
 
+/// For each slot whether it is that of one of these.
+std::vector<bool> marked(const std::vector<ServiceId>& services, std::size_t slots) {
+  std::vector<bool> marks(slots);
+  for (const ServiceId id : services) marks[id.index()] = true;
+  return marks;
+}
+
 }  // namespace
 
 // ---- begin and end ------------------------------------------------------------------------------------------------
@@ -76,20 +83,16 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
 }
 
 void Engine::begin_job(Order order, Turn& turn) {
-  std::vector<bool> takes_part(services_.size());
-  for (const ServiceId id : graph_->order) {
+  std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, [&](ServiceId id) {
     // What could not be started again is not stopped for the sake of another; nor is, by a rule, what a person paused.
-    takes_part[id.index()] =
-        order.kind == ActionKind::Stop
-            ? order.by != kByRule || !paused(id, turn.now)
-            : services_[id.index()].monitored && !left_alone(id, turn.now) && graph_->at(id).can_start();
-  }
-  std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, takes_part);
+    if (order.kind == ActionKind::Stop) return order.by != kByRule || !paused(id, turn.now);
+    return services_[id.index()].monitored && !left_alone(id, turn.now) && graph_->at(id).can_start();
+  });
   // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
   // as long as it is monitored.
+  const std::vector<bool> named = marked(order.services, services_.size());
   std::erase_if(steps, [&](const JobStep& step) {
-    if (order.kind != ActionKind::Start || std::ranges::find(order.services, step.service) != order.services.end())
-      return false;
+    if (order.kind != ActionKind::Start || named[step.service.index()]) return false;
     return order.by == kByRule ||
            (graph_->at(step.service).kind != ServiceKind::Process && services_[step.service.index()].monitored);
   });
@@ -120,7 +123,7 @@ void Engine::begin_job(Order order, Turn& turn) {
   turn.record(RecordKind::JobStarted, Severity::Info, graph_->at(job.service).name,
               fmt::format("{} by {}: {}", to_string(job.kind), job.by, fmt::join(told, ", ")))
       .subject = id.number();
-  save_job(job, turn);
+  turn.save(job.id);
   go_on(job, begin_step(job, turn), turn);
 }
 
@@ -133,7 +136,7 @@ void Engine::go_on(Job& job, Progress progress, Turn& turn) {
     progress = begin_step(job, turn);
   }
   if (progress == Progress::Failed) return end_job(job, false, turn);
-  if (job.position != before) save_job(job, turn);
+  if (job.position != before) turn.save(job.id);
 }
 
 void Engine::end_job(Job& living, bool good, Turn& turn) {
@@ -313,7 +316,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
               fmt::format("it has no stop program: SIGTERM to process {}", process->pid))
       .subject = job.id.number();
   set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
-  save_job(job, turn);
+  turn.save(job.id);
   return Progress::Waiting;
 }
 
@@ -333,7 +336,7 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
                     .foreground = graph_->at(id).foreground()};
   exec.command.timeout = Duration{0};  // the step's own deadline counts: what was started may be the program itself
   job.action = exec.action;
-  save_job(job, turn);
+  turn.save(job.id);
   turn.commit.pending.emplace_back(exec);
   add_action(exec, turn.now);
   turn.acts.emplace_back(std::move(exec));
@@ -422,7 +425,7 @@ void Engine::wake_jobs(Turn& turn) {
   }
 }
 
-void Engine::save_job(const Job& job, Turn& turn) {
+effect::SavedJob Engine::save(const Job& job, Instant now) const {
   effect::SavedJob saved{.job = job.id,
                          .kind = job.kind,
                          .service = graph_->at(job.service).name,
@@ -432,13 +435,12 @@ void Engine::save_job(const Job& job, Turn& turn) {
                          .unmonitor = job.unmonitor,
                          .by = job.by,
                          .cause = job.cause,
-                         .begun = turn.now.wall - (turn.now.mono - job.begun)};
-  for (const JobStep& step : job.steps) {
-    const bool named = std::ranges::find(job.named, step.service) != job.named.end();
-    saved.steps.push_back({graph_->at(step.service).name, step.kind, named});
-  }
-  std::erase_if(turn.commit.jobs, [&](const effect::SavedJob& other) { return other.job == job.id; });
-  turn.commit.jobs.push_back(std::move(saved));
+                         .begun = now.wall - (now.mono - job.begun)};
+  const std::vector<bool> named = marked(job.named, services_.size());
+  saved.steps.reserve(job.steps.size());
+  for (const JobStep& step : job.steps)
+    saved.steps.push_back({graph_->at(step.service).name, step.kind, named[step.service.index()]});
+  return saved;
 }
 
 /// Jobs of an earlier daemon go on where they were: at the program of their step where that is known, else by a look.

@@ -18,6 +18,8 @@ ActionKind kind_of(event::Command::Kind kind) {
   return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
 }
 
+bool anyone(ServiceId) { return true; }
+
 std::string_view done(ActionKind kind) {
   return kind == ActionKind::Stop ? "stopped" : kind == ActionKind::Start ? "started" : "restarted";
 }
@@ -89,7 +91,7 @@ bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, cons
 
 /// A person's word goes before a rule's: its jobs that are in the way are ended.
 void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn) {
-  for (const JobStep& step : plan_steps(*graph_, kind, services, std::vector<bool>(services_.size(), true))) {
+  for (const JobStep& step : plan_steps(*graph_, kind, services, anyone)) {
     const std::optional<JobId> job = services_[step.service.index()].job;
     if (!job || jobs_.at(job->number()).by != kByRule) continue;
     jobs_.at(job->number()).cancelled = true;
@@ -102,7 +104,7 @@ std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& ser
   if (kind != ActionKind::Stop)
     for (const ServiceId id : services)
       if (!graph_->at(id).can_start()) return "it has no start program";
-  for (const JobStep& step : plan_steps(*graph_, kind, services, std::vector<bool>(services_.size(), true)))
+  for (const JobStep& step : plan_steps(*graph_, kind, services, anyone))
     if (const auto& job = services_[step.service.index()].job)
       return fmt::format("the {} of {} is under way (job {})", to_string(jobs_.at(job->number()).kind),
                          graph_->at(jobs_.at(job->number()).service).name, job->number());
