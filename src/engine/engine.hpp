@@ -223,7 +223,8 @@ class Engine {
   struct Order;  // what a job is begun for
   enum class Progress : std::uint8_t { Done, Waiting, Failed };
   void want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, bool again, Turn& turn);
-  [[nodiscard]] std::string obstacle(ServiceId id, ActionKind kind, Instant now) const;
+  [[nodiscard]] std::string in_the_way(ServiceId id, ActionKind kind) const;
+  [[nodiscard]] std::string own_obstacle(ServiceId id, Instant now) const;
   void begin_job(Order order, Turn& turn);
   void go_on(Job& job, Progress progress, Turn& turn);
   void end_job(Job& living, bool good, Turn& turn);

@@ -41,11 +41,13 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
                       Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (state.job) return;
-  if (kind != ActionKind::Stop) {
+  std::string why = in_the_way(id, kind);
+  // What waits for another service is neither restarted nor held back for what it did itself.
+  if (why.empty() && kind != ActionKind::Stop) {
     state.starts.restarted = true;
     turn.save(id);
+    why = own_obstacle(id, turn.now);
   }
-  std::string why = obstacle(id, kind, turn.now);
   if (why.empty())
     return begin_job({.kind = kind, .services = {id}, .by = std::string(kByRule), .cause = std::move(cause)}, turn);
   if (kind != ActionKind::Stop) look_at_needed(id, turn.now);
@@ -62,8 +64,8 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
   state.waits = std::move(why);
 }
 
-/// Why a rule's start, stop or restart of a service cannot begin now; empty: it can.
-std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
+/// Which other service keeps a rule's start, stop or restart of this one from beginning now; empty: none.
+std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
   const auto busy = [this](ServiceId other) {
     const Job& job = jobs_.at(services_[other.index()].job->number());
     return fmt::format("the {} of {} is under way", to_string(job.kind), graph_->at(job.service).name);
@@ -73,7 +75,11 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
   if (kind == ActionKind::Stop) return {};
   for (const ServiceId needed : requirements_of(*graph_, id))
     if (services_[needed.index()].job) return busy(needed);
-  if (std::string missing = missing_requirement(id); !missing.empty()) return missing;
+  return missing_requirement(id);
+}
+
+/// What of its own keeps a rule's start or restart of a service from beginning now; empty: nothing.
+std::string Engine::own_obstacle(ServiceId id, Instant now) const {
   if (!graph_->at(id).can_start()) return "it has no start program";
   if (std::string left = left_behind(id); !left.empty() && !left_long(id, now)) return left;
   const StartHistory& starts = services_[id.index()].starts;

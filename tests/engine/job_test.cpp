@@ -285,6 +285,19 @@ TEST_CASE("three restarts within five cycles: unmonitored before the fourth") {
   CHECK(world.programs.size() == started);
 }
 
+TEST_CASE("what waits for another service is not restarted: it is not given up for that") {
+  ProcessWorld world(
+      rule_set({process("app", {missing_rule(), restarts_rule(3, 5)}, {"db"}), process("db")}, seconds{5}));
+  world.doings["start db"] = {.status = 1};
+  world.start();
+  world.run(minutes{2});
+  CHECK(world.engine.service(world.id("app")).monitored);
+  world.doings.clear();
+  world.run(seconds{15});
+  CHECK(world.is_up("app"));
+  CHECK(world.count(RecordKind::Unmonitored) == 0);
+}
+
 TEST_CASE("a restart whose condition stands is done again only when its tolerance is met again") {
   Rule busy;
   busy.condition = {{ResourceTest{Metric::Cpu, Comparison::GreaterEqual, 0}, false}};
