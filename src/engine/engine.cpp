@@ -93,12 +93,14 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   due_.reserve(64);
   wheel_.take_due(now.mono, due_);
   for (const ServiceId id : graph_->order) {
-    const ServiceBlock& block = graph_->at(id);
-    ServiceState& state = services_[id.index()];
     adopt_block(id);
-    state.memory = fresh_memory(block);
-    const auto found = found_.services.find(block.name);
-    if (found != found_.services.end()) restore(id, found->second, now);
+    services_[id.index()].memory = fresh_memory(graph_->at(id));
+  }
+  for (const auto& [name, former] : found_.services) {
+    const std::optional<ServiceId> id = graph_->find(name);
+    if (!id) continue;
+    const std::string& written = graph_->at(*id).name;  // in another case, perhaps
+    if (written == name || !found_.services.contains(written)) restore(*id, former, now);
   }
 }
 
@@ -234,7 +236,9 @@ void Engine::on(const event::Started& event, Turn& turn) {
   restore_acts(turn);
   for (const auto& [name, saved] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
-    if (!id || graph_->at(*id).name != name) turn.commit.forgotten.push_back(name);
+    if (id && graph_->at(*id).name == name) continue;
+    turn.commit.forgotten.push_back(name);
+    if (id) turn.save(*id);
   }
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
