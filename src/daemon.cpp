@@ -88,15 +88,18 @@ std::string Daemon::hear_of_ready() {
 /// Where a start succeeds by the program's word alone, and its user cannot reach the socket: it would fail each time,
 /// and nobody would know why.
 void Daemon::warn_if_never_ready(const effect::Exec& effect) {
-  const auto& block = engine_->graph()->slots[effect.service.index()];
-  const auto& spec = block->process.foreground;
+  // By its name: a reload may have taken it away since it was decided to start it.
+  const std::optional<ServiceId> service = engine_->graph()->find(effect.cause->service);
+  if (!service) return;
+  const ServiceBlock& block = engine_->graph()->at(*service);
+  const auto& spec = block.process.foreground;
   const Identity& identity = effect.command.identity;
   if (!spec || !spec->by_notice || !identity.uid) return;
   const std::string folder =
       runtime::closed_folder(paths_.notify, *identity.uid, identity.gid.value_or(static_cast<gid_t>(getegid())));
   if (folder.empty()) return;
   log_.write(
-      Severity::Warning, runtime::now().wall, block->name,
+      Severity::Warning, runtime::now().wall, block.name,
       fmt::format("its program cannot say that it is ready: user {} may not enter {}, on the way to the socket {}; "
                   "let others enter it (chmod o+x), or put the pid file elsewhere (set pidfile)",
                   *identity.uid, folder, paths_.notify));

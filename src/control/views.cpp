@@ -149,7 +149,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
                                                  engine.rules(service)[matter.rule], now.mono);
     if (!count.empty()) text += fmt::format("{}({})", text.empty() ? "" : " ", count);
   }
-  if (state.pause) text += text.empty() ? "(paused)" : " (paused)";
+  if (engine.paused(service, now)) text += text.empty() ? "(paused)" : " (paused)";
   return text;
 }
 
@@ -227,7 +227,8 @@ JobView view(const engine::RunningAction& action, Instant now) {
 bool of_rule(const engine::RunningAction& action) { return action.exec.job == engine::JobId{}; }
 
 /// What only processes and the system have, and what jobs and people have done.
-void fill_supervision(ServiceStatus& view, const Engine& engine, const ServiceState& state, Instant now) {
+void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId service, Instant now) {
+  const ServiceState& state = engine.service(service);
   if (const auto facts = state.last && !state.died ? state.last->facts : nullptr) {
     if (facts->process)
       view.process = ProcessView{.pid = facts->process->pid,
@@ -249,7 +250,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, const ServiceSt
   }
   if (state.job) view.job = view_job(engine, state.job->number(), now);
   view.waits = state.waits;
-  if (state.pause)
+  if (engine.paused(service, now))
     view.pause = PauseView{.until = state.pause->until, .by = state.pause->by, .reason = state.pause->reason};
   const engine::StartHistory& starts = state.starts;
   if (starts.last || starts.quick != 0 || starts.not_before)
@@ -332,7 +333,7 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   if (state.flight) view.running = std::max(now.mono - state.flight_started, Duration{0});
   view.runs = state.runs;
   view.overruns = state.overruns;
-  fill_supervision(view, engine, state, now);
+  fill_supervision(view, engine, service, now);
   const auto states = engine.rules(service);
   for (std::size_t i = 0; i < states.size(); ++i)
     view.rules.push_back(view_rule(engine, service, block.rules[i], states[i], now));

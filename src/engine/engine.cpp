@@ -24,6 +24,13 @@ bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::opti
   return now.wall - saved.saved < days{400} && matching_minutes(schedule.cron, saved.saved, now.wall, civil, 4) <= 3;
 }
 
+/// Sorts ids, and drops those that are there already.
+template <typename Id>
+void keep_once(std::vector<Id>& ids) {
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
 /// Offset within the cycle of the `index`th of `count` services that begin together: side by side, but a herd of more
 /// than a hundred is spread over at most 5 s.
 Duration herd_phase(std::size_t index, std::size_t count, Duration cycle) {
@@ -86,12 +93,14 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   due_.reserve(64);
   wheel_.take_due(now.mono, due_);
   for (const ServiceId id : graph_->order) {
-    const ServiceBlock& block = graph_->at(id);
-    ServiceState& state = services_[id.index()];
     adopt_block(id);
-    state.memory = fresh_memory(block);
-    const auto found = found_.services.find(block.name);
-    if (found != found_.services.end()) restore(id, found->second, now);
+    services_[id.index()].memory = fresh_memory(graph_->at(id));
+  }
+  for (const auto& [name, former] : found_.services) {
+    const std::optional<ServiceId> id = graph_->find(name);
+    if (!id) continue;
+    const std::string& written = graph_->at(*id).name;  // in another case, perhaps
+    if (written == name || !found_.services.contains(written)) restore(*id, former, now);
   }
 }
 
@@ -153,11 +162,13 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   effect::Commit& commit = turn.commit;
   commit.sequence = next_sequence_++;
   for (Record& record : commit.records) record.sequence = commit.sequence;
-  std::ranges::sort(turn.changed);
-  turn.changed.erase(std::unique(turn.changed.begin(), turn.changed.end()), turn.changed.end());
+  keep_once(turn.changed);
   for (const ServiceId id : turn.changed)
     if (id.index() < graph_->slots.size() && graph_->slots[id.index()])
       commit.services.emplace_back(graph_->at(id).name, save(id, now));
+  keep_once(turn.changed_jobs);
+  for (const JobId id : turn.changed_jobs)
+    if (const auto job = jobs_.find(id.number()); job != jobs_.end()) commit.jobs.push_back(save(job->second, now));
   for (auto& act : turn.acts)
     std::visit([&](auto& known) { waiting_acts_.emplace_back(commit.sequence, std::move(known)); }, act);
   for (auto& reply : turn.replies) waiting_acts_.emplace_back(commit.sequence, std::move(reply));
@@ -225,7 +236,9 @@ void Engine::on(const event::Started& event, Turn& turn) {
   restore_acts(turn);
   for (const auto& [name, saved] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
-    if (!id || graph_->at(*id).name != name) turn.commit.forgotten.push_back(name);
+    if (id && graph_->at(*id).name == name) continue;
+    turn.commit.forgotten.push_back(name);
+    if (id) turn.save(*id);
   }
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);

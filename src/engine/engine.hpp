@@ -206,6 +206,7 @@ class Engine {
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   RunningAction& add_action(effect::Exec exec, Instant now);
+  [[nodiscard]] std::span<const ActionId> actions_of(std::string_view service) const;
   void restore_action(const PendingExec& pending, Instant now);
   RunningAction* running(const effect::Exec& exec);
   [[nodiscard]] const Rule* rule_of(const effect::Exec& exec) const;
@@ -222,7 +223,8 @@ class Engine {
   struct Order;  // what a job is begun for
   enum class Progress : std::uint8_t { Done, Waiting, Failed };
   void want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, bool again, Turn& turn);
-  [[nodiscard]] std::string obstacle(ServiceId id, ActionKind kind, Instant now) const;
+  [[nodiscard]] std::string in_the_way(ServiceId id, ActionKind kind) const;
+  [[nodiscard]] std::string own_obstacle(ServiceId id, Instant now) const;
   void begin_job(Order order, Turn& turn);
   void go_on(Job& job, Progress progress, Turn& turn);
   void end_job(Job& living, bool good, Turn& turn);
@@ -237,10 +239,10 @@ class Engine {
   void overdue(Job& job, Turn& turn);
   void set_due(Job& job, std::optional<Duration> due);
   void wake_jobs(Turn& turn);
-  void save_job(const Job& job, Turn& turn);
+  [[nodiscard]] effect::SavedJob save(const Job& job, Instant now) const;
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
-  bool joins(ActionKind kind, const std::vector<ServiceId>& services, CommandId command);
+  bool joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
   void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn);
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
   void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
@@ -288,7 +290,7 @@ class Engine {
   std::optional<Progress> left_out(Job& job, Turn& turn);
   void note_missing(ServiceId id, bool was_up, Turn& turn);
   void note_end(ServiceId id, Duration lived, Turn& turn);
-  void note_start(ServiceId id, bool good, Instant now);
+  void note_start(ServiceId id, bool good, Turn& turn);
   [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
   [[nodiscard]] std::string left_behind(ServiceId id) const;
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;
@@ -321,7 +323,7 @@ class Engine {
   std::set<std::uint64_t> ending_;                                 // programs of jobs that were told to end
   std::set<std::tuple<Duration, ServiceId, Reason>> extra_looks_;  // beside the schedule
   std::unordered_map<std::uint64_t, RunningAction> actions_;
-  std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service
+  std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service, in lower case
   std::deque<std::pair<Duration, ActionId>> long_at_;                  // when to warn of those that still run then
   std::deque<std::pair<Sequence, Effect>> waiting_acts_;               // for Committed
   std::unordered_map<std::uint64_t, PendingCommand> commands_;

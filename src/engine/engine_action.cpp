@@ -8,6 +8,7 @@
 #include "engine/cause.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/turn.hpp"
+#include "util/text.hpp"
 
 namespace healer::engine {
 namespace {
@@ -77,9 +78,15 @@ void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr
 
 RunningAction& Engine::add_action(effect::Exec exec, Instant now) {
   const ActionId id = exec.action;
-  actions_of_[exec.cause->service].push_back(id);
+  actions_of_[to_lower(exec.cause->service)].push_back(id);
   if (exec.job == JobId{}) long_at_.emplace_back(now.mono + kLong, id);  // a started program may be the service itself
   return actions_[id.number()] = {.exec = std::move(exec), .since = now.mono};
+}
+
+/// The programs that run, or are to, for the service of that name, there be one or not.
+std::span<const ActionId> Engine::actions_of(std::string_view service) const {
+  const auto found = actions_of_.find(to_lower(service));
+  return found == actions_of_.end() ? std::span<const ActionId>() : found->second;
 }
 
 /// One that an earlier daemon decided on. It is as old as its cause.
@@ -91,9 +98,7 @@ void Engine::restore_action(const PendingExec& pending, Instant now) {
 
 /// The action that runs already for the same branch of the same rule; null: none.
 RunningAction* Engine::running(const effect::Exec& exec) {
-  const auto found = actions_of_.find(exec.cause->service);
-  if (found == actions_of_.end()) return nullptr;
-  for (const ActionId id : found->second) {
+  for (const ActionId id : actions_of(exec.cause->service)) {
     RunningAction& running = actions_.at(id.number());
     if (running.exec.job == JobId{} && running.exec.rule == exec.rule && running.exec.recovery == exec.recovery)
       return &running;
@@ -155,7 +160,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   actions_.erase(found);
   ending_.erase(event.action.number());
   const effect::Exec& exec = running.exec;
-  const auto siblings = actions_of_.find(exec.cause->service);
+  const auto siblings = actions_of_.find(to_lower(exec.cause->service));
   if (std::erase(siblings->second, exec.action) > 0 && siblings->second.empty()) actions_of_.erase(siblings);
   while (!long_at_.empty() && !actions_.contains(long_at_.front().second.number())) long_at_.pop_front();
   turn.commit.ended.push_back(exec.action);

@@ -110,7 +110,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
     if (!spec.by_notice) set_due(job, std::min(child.since + spec.ready_after, job.deadline));
     return Progress::Waiting;
   }
-  if (acting) note_start(id, true, turn.now);
+  if (acting) note_start(id, true, turn);
   return done(fmt::format("started with pid {}", child.pid));
 }
 
@@ -287,7 +287,7 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
     turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
                 fmt::format("{} to process {}", number == SIGTERM ? "SIGTERM" : "SIGKILL", former.pid))
         .subject = job.id.number();
-    save_job(job, turn);
+    turn.save(job.id);
   };
   if (!std::exchange(job.signalled, true)) {
     send(SIGTERM);
@@ -300,9 +300,8 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
 
 /// After a reload: a service that was taken out of the rules and put back may find its former process ending.
 void Engine::find_child(ServiceId id) {
-  const auto left = actions_of_.find(graph_->at(id).name);
-  if (!graph_->at(id).foreground() || left == actions_of_.end()) return;
-  for (const ActionId action : left->second) {
+  if (!graph_->at(id).foreground()) return;
+  for (const ActionId action : actions_of(graph_->at(id).name)) {
     const RunningAction& running = actions_.at(action.number());
     if (!running.exec.foreground) continue;
     services_[id.index()].child = Child{.action = action,

@@ -24,6 +24,13 @@ std::string_view verb(StepKind kind) {
   return kind == StepKind::Stop ? "stop" : kind == StepKind::Start ? "start" : "restart";
 }
 
+/// For each slot whether it is that of one of these.
+std::vector<bool> marked(const std::vector<ServiceId>& services, std::size_t slots) {
+  std::vector<bool> marks(slots);
+  for (const ServiceId id : services) marks[id.index()] = true;
+  return marks;
+}
+
 }  // namespace
 
 // ---- begin and end ------------------------------------------------------------------------------------------------
@@ -34,11 +41,13 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
                       Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (state.job) return;
-  if (kind != ActionKind::Stop) {
+  std::string why = in_the_way(id, kind);
+  // What waits for another service is neither restarted nor held back for what it did itself.
+  if (why.empty() && kind != ActionKind::Stop) {
     state.starts.restarted = true;
     turn.save(id);
+    why = own_obstacle(id, turn.now);
   }
-  std::string why = obstacle(id, kind, turn.now);
   if (why.empty())
     return begin_job({.kind = kind, .services = {id}, .by = std::string(kByRule), .cause = std::move(cause)}, turn);
   if (kind != ActionKind::Stop) look_at_needed(id, turn.now);
@@ -55,8 +64,8 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
   state.waits = std::move(why);
 }
 
-/// Why a rule's start, stop or restart of a service cannot begin now; empty: it can.
-std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
+/// Which other service keeps a rule's start, stop or restart of this one from beginning now; empty: none.
+std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
   const auto busy = [this](ServiceId other) {
     const Job& job = jobs_.at(services_[other.index()].job->number());
     return fmt::format("the {} of {} is under way", to_string(job.kind), graph_->at(job.service).name);
@@ -66,7 +75,11 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
   if (kind == ActionKind::Stop) return {};
   for (const ServiceId needed : requirements_of(*graph_, id))
     if (services_[needed.index()].job) return busy(needed);
-  if (std::string missing = missing_requirement(id); !missing.empty()) return missing;
+  return missing_requirement(id);
+}
+
+/// What of its own keeps a rule's start or restart of a service from beginning now; empty: nothing.
+std::string Engine::own_obstacle(ServiceId id, Instant now) const {
   if (!graph_->at(id).can_start()) return "it has no start program";
   if (std::string left = left_behind(id); !left.empty() && !left_long(id, now)) return left;
   const StartHistory& starts = services_[id.index()].starts;
@@ -76,19 +89,16 @@ std::string Engine::obstacle(ServiceId id, ActionKind kind, Instant now) const {
 }
 
 void Engine::begin_job(Order order, Turn& turn) {
-  std::vector<bool> takes_part(services_.size());
-  for (const ServiceId id : graph_->order) {
-    const ServiceBlock& block = graph_->at(id);
-    // What could not be started again is not stopped for the sake of another.
-    takes_part[id.index()] = order.kind == ActionKind::Stop ||
-                             (services_[id.index()].monitored && !left_alone(id, turn.now) && block.can_start());
-  }
-  std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, takes_part);
+  std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, [&](ServiceId id) {
+    // What could not be started again is not stopped for the sake of another; nor is, by a rule, what a person paused.
+    if (order.kind == ActionKind::Stop) return order.by != kByRule || !paused(id, turn.now);
+    return services_[id.index()].monitored && !left_alone(id, turn.now) && graph_->at(id).can_start();
+  });
   // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
   // as long as it is monitored.
+  const std::vector<bool> named = marked(order.services, services_.size());
   std::erase_if(steps, [&](const JobStep& step) {
-    if (order.kind != ActionKind::Start || std::ranges::find(order.services, step.service) != order.services.end())
-      return false;
+    if (order.kind != ActionKind::Start || named[step.service.index()]) return false;
     return order.by == kByRule ||
            (graph_->at(step.service).kind != ServiceKind::Process && services_[step.service.index()].monitored);
   });
@@ -111,7 +121,7 @@ void Engine::begin_job(Order order, Turn& turn) {
     state.job = id;
     state.waits.clear();
     cancel_flight(step.service, turn);
-    finish_validate(step.service, false, turn);
+    finish_validate(step.service, true, turn);  // what is being started or stopped is not in order
     if (order.kind == ActionKind::Start && job.by != kByRule) monitor(step.service, job.by, turn);
     if (told.size() < kMostTold) told.push_back(describe_step(*graph_, step));
   }
@@ -119,7 +129,7 @@ void Engine::begin_job(Order order, Turn& turn) {
   turn.record(RecordKind::JobStarted, Severity::Info, graph_->at(job.service).name,
               fmt::format("{} by {}: {}", to_string(job.kind), job.by, fmt::join(told, ", ")))
       .subject = id.number();
-  save_job(job, turn);
+  turn.save(job.id);
   go_on(job, begin_step(job, turn), turn);
 }
 
@@ -132,7 +142,7 @@ void Engine::go_on(Job& job, Progress progress, Turn& turn) {
     progress = begin_step(job, turn);
   }
   if (progress == Progress::Failed) return end_job(job, false, turn);
-  if (job.position != before) save_job(job, turn);
+  if (job.position != before) turn.save(job.id);
 }
 
 void Engine::end_job(Job& living, bool good, Turn& turn) {
@@ -168,14 +178,14 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
                 fmt::format("{} done after {}", to_string(job.kind), format_duration(took)))
         .subject = job.id.number();
     if (job.unmonitor)
-      for (const JobStep& step : job.steps) unmonitor(step.service, job.by, turn);
+      for (const JobStep& step : job.steps) unmonitor_one(step.service, job.by, turn);
     if (job.by != kByRule)
       tell_job(job, EventKind::Action, effect::Cause::State::Succeeded,
                fmt::format("{} action done", to_string(job.kind)), turn);
   } else {
     const JobStep& failed = job.step();
     if (failed.kind != StepKind::Stop && !job.cancelled) {
-      note_start(failed.service, false, turn.now);
+      note_start(failed.service, false, turn);
       services_[failed.service.index()].start_failure = job.failure;
     }
     if (failed.kind != StepKind::Stop && job.action != ActionId{} && !graph_->at(failed.service).foreground())
@@ -201,7 +211,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   job.phase = Job::Phase::Looking;
   job.action = {};
-  job.action_ended = job.signalled = job.killed = job.seen = false;
+  job.action_ended = job.signalled = job.killed = job.replaced = job.seen = false;
   job.held_until.reset();
   job.program_failure.clear();
   job.pause = kFirstPause;
@@ -247,14 +257,14 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
       set_due(job, job.deadline);
       return Progress::Waiting;
     }
-    if (acting && up) note_start(step.service, true, turn.now);
+    if (acting && up) note_start(step.service, true, turn);
     if (acting)
       turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
                   up ? fmt::format("{}ed with pid {}", verb(step.kind), process->pid) : std::string("stopped"))
           .subject = job.id.number();
     return Progress::Done;
   }
-  // Where another process has taken the place of the one that was signalled, that one is asked kindly first, too.
+  // Where another process has taken the place of the one that was signalled, that one is asked kindly, too.
   const bool other = job.signalled && process != nullptr &&
                      (process->pid != job.signalled_pid || process->start_ticks != job.signalled_ticks);
   if (!acting || other) return act(job, process, turn);
@@ -280,7 +290,9 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   if (step.kind == StepKind::Start)
     if (const auto without = left_out(job, turn)) return *without;
   job.phase = Job::Phase::Acting;
-  job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
+  // Who takes the place of one that was signalled has what is left of its time: they may come for ever.
+  job.replaced = job.signalled;
+  if (!job.replaced) job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
   if (const std::optional<Command>& program = program_of(block, step.kind)) {
     if (!clear_way(job, *program, turn)) return Progress::Waiting;
     if (step.kind != StepKind::Stop && waits_for_left(job, turn)) return Progress::Waiting;
@@ -292,8 +304,8 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   if (block.kind != ServiceKind::Process) return Progress::Done;
   if (step.kind == StepKind::Stop && std::ranges::find(job.named, step.service) == job.named.end())
     return Progress::Done;
-  if (step.kind == StepKind::Start) {
-    blame(job, "failed to start: it has no start program");
+  if (step.kind != StepKind::Stop) {  // a reload may have taken it away
+    blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return Progress::Failed;
   }
   if (const auto& known = services_[step.service.index()].known; known && known->doubtful) {
@@ -303,7 +315,6 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
     return Progress::Failed;
   }
   job.signalled = true;
-  job.killed = false;
   job.signalled_pid = process->pid;
   job.signalled_ticks = process->start_ticks;
   turn.acts.emplace_back(effect::Signal{process->pid, process->start_ticks, SIGTERM});
@@ -311,7 +322,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
               fmt::format("it has no stop program: SIGTERM to process {}", process->pid))
       .subject = job.id.number();
   set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
-  save_job(job, turn);
+  turn.save(job.id);
   return Progress::Waiting;
 }
 
@@ -331,7 +342,7 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
                     .foreground = graph_->at(id).foreground()};
   exec.command.timeout = Duration{0};  // the step's own deadline counts: what was started may be the program itself
   job.action = exec.action;
-  save_job(job, turn);
+  turn.save(job.id);
   turn.commit.pending.emplace_back(exec);
   add_action(exec, turn.now);
   turn.acts.emplace_back(std::move(exec));
@@ -346,7 +357,7 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   if (!end.unseen && (end.outcome != Outcome::Exited || end.status != 0))
     job.program_failure = describe_not_done(verb(job.step().kind), exec.command, end.outcome, end.status, end.output);
   if (block.kind == ServiceKind::Process) return look(job, turn);
-  if (job.program_failure.empty() && job.step().kind != StepKind::Stop) note_start(job.step().service, true, turn.now);
+  if (job.program_failure.empty() && job.step().kind != StepKind::Stop) note_start(job.step().service, true, turn);
   if (!job.program_failure.empty()) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);
@@ -362,7 +373,7 @@ void Engine::overdue(Job& job, Turn& turn) {
   if (job.look) turn.sink.emit(effect::CancelRun{step.service, *std::exchange(job.look, std::nullopt)});
   const ServiceState& state = services_[step.service.index()];
   const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr;
-  if (job.signalled && !job.killed && process != nullptr && process->pid == job.signalled_pid &&
+  if (job.signalled && !job.killed && !job.replaced && process != nullptr && process->pid == job.signalled_pid &&
       process->start_ticks == job.signalled_ticks) {
     job.killed = true;
     turn.acts.emplace_back(effect::Signal{process->pid, process->start_ticks, SIGKILL});
@@ -385,10 +396,13 @@ void Engine::overdue(Job& job, Turn& turn) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);
   }
-  blame(job, program && !job.action_ended
-                 ? describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {})
-                 : fmt::format("failed to {} within {}", verb(step.kind),
-                               format_duration(timeout_of(block, step.kind, graph_->settings.limits))));
+  std::string why = program && !job.action_ended
+                        ? describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {})
+                        : fmt::format("failed to {} within {}", verb(step.kind),
+                                      format_duration(timeout_of(block, step.kind, graph_->settings.limits)));
+  if (job.replaced)
+    why += fmt::format(": process {} has taken the place of the one that was to end", job.signalled_pid);
+  blame(job, why);
   go_on(job, Progress::Failed, turn);
 }
 
@@ -417,7 +431,7 @@ void Engine::wake_jobs(Turn& turn) {
   }
 }
 
-void Engine::save_job(const Job& job, Turn& turn) {
+effect::SavedJob Engine::save(const Job& job, Instant now) const {
   effect::SavedJob saved{.job = job.id,
                          .kind = job.kind,
                          .service = graph_->at(job.service).name,
@@ -427,13 +441,12 @@ void Engine::save_job(const Job& job, Turn& turn) {
                          .unmonitor = job.unmonitor,
                          .by = job.by,
                          .cause = job.cause,
-                         .begun = turn.now.wall - (turn.now.mono - job.begun)};
-  for (const JobStep& step : job.steps) {
-    const bool named = std::ranges::find(job.named, step.service) != job.named.end();
-    saved.steps.push_back({graph_->at(step.service).name, step.kind, named});
-  }
-  std::erase_if(turn.commit.jobs, [&](const effect::SavedJob& other) { return other.job == job.id; });
-  turn.commit.jobs.push_back(std::move(saved));
+                         .begun = now.wall - (now.mono - job.begun)};
+  const std::vector<bool> named = marked(job.named, services_.size());
+  saved.steps.reserve(job.steps.size());
+  for (const JobStep& step : job.steps)
+    saved.steps.push_back({graph_->at(step.service).name, step.kind, named[step.service.index()]});
+  return saved;
 }
 
 /// Jobs of an earlier daemon go on where they were: at the program of their step where that is known, else by a look.
@@ -508,8 +521,7 @@ bool Engine::taken_up(const effect::SavedJob& job) const {
          });
 }
 
-// ---- ends
-// ------------------------------------------------------------------------------------------------------------
+// ---- ends ---------------------------------------------------------------------------------------------------------
 
 /// Ends a job where it is, with the program that it waits for.
 void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {

@@ -18,6 +18,8 @@ ActionKind kind_of(event::Command::Kind kind) {
   return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
 }
 
+bool anyone(ServiceId) { return true; }
+
 std::string_view done(ActionKind kind) {
   return kind == ActionKind::Stop ? "stopped" : kind == ActionKind::Start ? "started" : "restarted";
 }
@@ -45,7 +47,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   }
   commands_.emplace(command.id.number(), std::move(pending));
   for (auto& [cluster, services] : orders) {
-    if (joins(kind, services, command.id)) continue;
+    if (joins(kind, services, command, turn)) continue;
     end_rule_jobs(kind, services, command.by, turn);
     if (const std::string why = busy_with(kind, services); !why.empty()) {
       finish_command(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
@@ -54,6 +56,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
     for (const ServiceId id : services) {
       StartHistory& starts = services_[id.index()].starts;
       starts = {.left_by = starts.left_by};  // a person's word begins afresh
+      turn.save(id);
       if (kind == ActionKind::Restart) monitor(id, command.by, turn);
     }
     auto cause = std::make_shared<effect::Cause>();
@@ -74,19 +77,21 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
 }
 
 /// Where a rule starts these services already, a person who asks for the same waits for that.
-bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, CommandId command) {
+bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn) {
   const std::optional<JobId> job = services_[services.front().index()].job;
   if (kind != ActionKind::Start || !job) return false;
   Job& known = jobs_.at(job->number());
   const bool same = known.by == kByRule && known.kind != ActionKind::Stop &&
                     std::ranges::all_of(services, [&](ServiceId id) { return services_[id.index()].job == job; });
-  if (same) known.asked_by.push_back(command);
-  return same;
+  if (!same) return false;
+  known.asked_by.push_back(command.id);
+  for (const ServiceId id : services) monitor(id, command.by, turn);  // it may have been taken out meanwhile
+  return true;
 }
 
 /// A person's word goes before a rule's: its jobs that are in the way are ended.
 void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn) {
-  for (const JobStep& step : plan_steps(*graph_, kind, services, std::vector<bool>(services_.size(), true))) {
+  for (const JobStep& step : plan_steps(*graph_, kind, services, anyone)) {
     const std::optional<JobId> job = services_[step.service.index()].job;
     if (!job || jobs_.at(job->number()).by != kByRule) continue;
     jobs_.at(job->number()).cancelled = true;
@@ -99,7 +104,7 @@ std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& ser
   if (kind != ActionKind::Stop)
     for (const ServiceId id : services)
       if (!graph_->at(id).can_start()) return "it has no start program";
-  for (const JobStep& step : plan_steps(*graph_, kind, services, std::vector<bool>(services_.size(), true)))
+  for (const JobStep& step : plan_steps(*graph_, kind, services, anyone))
     if (const auto& job = services_[step.service.index()].job)
       return fmt::format("the {} of {} is under way (job {})", to_string(jobs_.at(job->number()).kind),
                          graph_->at(jobs_.at(job->number()).service).name, job->number());

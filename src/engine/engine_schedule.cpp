@@ -115,8 +115,9 @@ void Engine::run_due(ServiceId id, Turn& turn) {
   if (!state.flight) {
     start_run(id, !counted_death(state, turn.now), Reason::Schedule, turn);
   } else if (!state.counted) {
-    state.counted =
-        !counted_death(state, turn.now);  // a run that was asked for, still under way: it serves as the scheduled one
+    // A run that was asked for, still under way: it serves as the scheduled one.
+    state.counted = !counted_death(state, turn.now);
+    if (state.counted) state.counted_at = turn.now.mono;
   } else if (++state.overruns == 1) {
     turn.record(RecordKind::RunOverrun, Severity::Warning, graph_->at(id).name,
                 fmt::format("the last run has not finished after {}: this run is left out",

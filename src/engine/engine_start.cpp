@@ -62,7 +62,7 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
   if (graph_->settings.settle > Duration{0}) return settle(id, false, turn);
-  finish_validate(id, false, turn);
+  finish_validate(id, true, turn);
   look_now(id, Reason::Death, turn);
 }
 
@@ -82,7 +82,7 @@ void Engine::settle(ServiceId id, bool failed, Turn& turn) {
                 fmt::format("{} {}", pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
                             seen ? "has died" : "is gone: it ended while no healer ran"));
   }
-  finish_validate(id, failed, turn);
+  finish_validate(id, true, turn);
   state.died = true;
   state.restored = false;
   state.settling = turn.now.mono + graph_->settings.settle;
@@ -123,9 +123,10 @@ void Engine::note_end(ServiceId id, Duration lived, Turn& turn) {
 }
 
 /// How a start of the service went.
-void Engine::note_start(ServiceId id, bool good, Instant now) {
+void Engine::note_start(ServiceId id, bool good, Turn& turn) {
   StartHistory& starts = services_[id.index()].starts;
-  starts.last = now.wall;
+  starts.last = turn.now.wall;
+  turn.save(id);
   if (good) {
     services_[id.index()].start_failure.clear();
     starts.not_before.reset();
@@ -133,8 +134,8 @@ void Engine::note_start(ServiceId id, bool good, Instant now) {
   }
   ++starts.quick;
   const Duration wait = backoff(graph_->at(id).name, starts.quick, graph_->settings.cycle_length());
-  starts.not_before = now.wall + wait;
-  look_later(id, Reason::Again, now.mono + wait);
+  starts.not_before = turn.now.wall + wait;
+  look_later(id, Reason::Again, turn.now.mono + wait);
 }
 
 /// Why a service cannot be started now: a process that must be up before it is not; empty: all are.
@@ -202,10 +203,11 @@ std::string Engine::left_behind(ServiceId id) const {
                      state.last->facts->left);
 }
 
-/// Whether a rule's start has waited long for what an earlier one has left: it may yet come up, or go.
+/// Whether a rule's start has waited long for what an earlier one has left: it may yet come up, or go. A start that is
+/// as far off in time to come is one of a clock that was wrong.
 bool Engine::left_long(ServiceId id, Instant now) const {
   const std::optional<WallTime>& last = services_[id.index()].starts.last;
-  return !last || now.wall - *last >=
+  return !last || std::chrono::abs(now.wall - *last) >=
                       kLeftTimes * timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings.limits);
 }
 
@@ -252,23 +254,19 @@ void Engine::hold_step(Job& job, std::string failure, Duration pause, Turn& turn
   job.program_failure = std::move(failure);
   job.phase = Job::Phase::Looking;
   job.deadline = *job.held_until;
-  save_job(job, turn);
   set_due(job, std::min(turn.now.mono + pause, job.deadline));
 }
 
 /// Whether nothing that an earlier job has left is in the way of `command`: a start program that has not brought the
 /// service up, or the same program once more. Such a one is ended first: two would be one too many.
 bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
-  const auto left = actions_of_.find(graph_->at(job.step().service).name);
   ActionId one;
-  if (left != actions_of_.end()) {
-    for (const ActionId id : left->second) {
-      const effect::Exec& exec = actions_.at(id.number()).exec;
-      if (exec.job == JobId{} || id == job.action) continue;
-      if (job.step().kind == effect::SavedStep::Kind::Stop && exec.command.arguments != command.arguments) continue;
-      one = id;
-      end_program(id, turn);
-    }
+  for (const ActionId id : actions_of(graph_->at(job.step().service).name)) {
+    const effect::Exec& exec = actions_.at(id.number()).exec;
+    if (exec.job == JobId{} || id == job.action) continue;
+    if (job.step().kind == effect::SavedStep::Kind::Stop && exec.command.arguments != command.arguments) continue;
+    one = id;
+    end_program(id, turn);
   }
   if (one == ActionId{}) {
     if (job.step().kind == effect::SavedStep::Kind::Stop) {
@@ -354,9 +352,9 @@ void Engine::wake_dependents(ServiceId id, Instant now) {
 /// A job of the service has ended: so is what waited for that.
 void Engine::wake_waiting(ServiceId id, Instant now) {
   wake_dependents(id, now);
-  for (const std::string& name : graph_->at(id).depends)
-    if (const auto needed = graph_->find(name); needed && !services_[needed->index()].waits.empty())
-      look_later(*needed, Reason::Again, now.mono);
+  if (graph_->at(id).depends.empty()) return;
+  for (const ServiceId needed : requirements_of(*graph_, id))
+    if (!services_[needed.index()].waits.empty()) look_later(needed, Reason::Again, now.mono);
 }
 
 // ---- pauses -------------------------------------------------------------------------------------------------------

@@ -119,8 +119,9 @@ Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const Ru
 }
 
 /// What a person or a job has to do with the service; of an unmonitored one too.
-void add_affairs(const Engine& engine, const ServiceBlock& block, const ServiceState& state, Instant now,
-                 std::vector<std::string>& notes) {
+void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vector<std::string>& notes) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  const ServiceState& state = engine.service(service);
   if (state.job) {
     if (const auto found = engine.jobs().find(state.job->number()); found != engine.jobs().end()) {
       const Job& job = found->second;
@@ -133,7 +134,7 @@ void add_affairs(const Engine& engine, const ServiceBlock& block, const ServiceS
   }
   if (!state.waits.empty())
     notes.push_back(fmt::format("A start or restart that its rules want is not done now: {}.", state.waits));
-  if (state.pause) {
+  if (engine.paused(service, now)) {
     std::string text = "It is paused";
     if (state.pause->until) text += fmt::format(" for {} more", lasting(*state.pause->until - now.wall));
     text += fmt::format(" by {}", state.pause->by);
@@ -150,10 +151,11 @@ void add_affairs(const Engine& engine, const ServiceBlock& block, const ServiceS
         lasting(*starts.not_before - now.wall), starts.quick == 1 ? "start" : fmt::format("{} starts", starts.quick)));
 }
 
-std::vector<std::string> notes(const Engine& engine, const ServiceBlock& block, const ServiceState& state,
-                               std::optional<Duration> next_run, Instant now) {
+std::vector<std::string> notes(const Engine& engine, ServiceId service, std::optional<Duration> next_run, Instant now) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  const ServiceState& state = engine.service(service);
   std::vector<std::string> notes;
-  add_affairs(engine, block, state, now, notes);
+  add_affairs(engine, service, now, notes);
   if (!state.monitored) {
     notes.push_back(
         fmt::format("It is not monitored, so it is not checked: `healerctl monitor {}` begins again.", block.name));
@@ -239,7 +241,7 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
   const std::span<const RuleState> states = engine.rules(service);
   const std::optional<Duration> next_run = engine.next_run(service, now);
   Explanation result{
-      .condition = condition_of(engine, service), .notes = notes(engine, block, state, next_run, now), .rules = {}};
+      .condition = condition_of(engine, service), .notes = notes(engine, service, next_run, now), .rules = {}};
   // The run under way is the next to be judged, unless it does not count.
   const Duration next = now.mono + (state.flight && state.counted ? Duration{0} : next_run.value_or(Duration{0}));
   for (std::size_t i = 0; i < states.size(); ++i) {

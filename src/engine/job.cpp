@@ -70,7 +70,7 @@ std::vector<ServiceId> dependents_of(const Graph& graph, ServiceId service) {
 }
 
 std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::vector<ServiceId>& services,
-                                const std::vector<bool>& takes_part) {
+                                const std::function<bool(ServiceId)>& takes_part) {
   using Kind = effect::SavedStep::Kind;
   std::vector<JobStep> steps;
   if (kind == ActionKind::Start) {
@@ -80,7 +80,7 @@ std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::
   std::vector<bool> named(graph.slots.size());
   for (const ServiceId id : services) named[id.index()] = true;
   std::vector<ServiceId> down = with_dependents(graph, services);
-  std::erase_if(down, [&](ServiceId id) { return !named[id.index()] && !takes_part[id.index()]; });
+  std::erase_if(down, [&](ServiceId id) { return !named[id.index()] && !takes_part(id); });
   const auto at_once = [&](ServiceId id) {
     return kind == ActionKind::Restart && named[id.index()] && graph.at(id).restart.has_value();
   };

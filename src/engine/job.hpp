@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,7 @@ struct Job {
   bool killed = false;             ///< and SIGKILL
   std::int64_t signalled_pid = 0;  ///< to whom
   std::uint64_t signalled_ticks = 0;
+  bool replaced = false;                 ///< another has taken the place of the one that was signalled first
   bool seen = false;                     ///< a look of this step had an answer
   std::optional<Duration> held_until{};  ///< mono: how long it waits for what must go first
   std::int64_t left_pid = 0;             ///< what an earlier start has left and was told to end
@@ -79,10 +81,10 @@ struct Job {
 
 /// The steps of a job, in Monit's order (measured): a restart stops the dependents, then the service, and starts them
 /// in the reverse order; a stop stops them; a start starts the requirements first. Several `services` are taken
-/// together. `takes_part` says of a dependent whether it is restarted too (it is monitored).
+/// together. `takes_part` says of a dependent whether it is stopped or restarted too; it is asked of no other.
 [[nodiscard]] std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind,
                                               const std::vector<ServiceId>& services,
-                                              const std::vector<bool>& takes_part);
+                                              const std::function<bool(ServiceId)>& takes_part);
 /// The program of a step; none: it is not written.
 [[nodiscard]] const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind);
 /// How long a step may take: as its program says, else as `set limits`.

@@ -16,6 +16,7 @@ struct Engine::Turn {
   EffectSink& sink;
   effect::Commit commit{};
   std::vector<ServiceId> changed{};      // services to save; some may be in it twice
+  std::vector<JobId> changed_jobs{};     // the same of jobs
   std::vector<ServiceId> cut_off{};      // by a reload, from a run that is to be begun anew
   std::vector<effect::Reply> replies{};  // sent when the commit is durable
   std::vector<std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction>>
@@ -38,15 +39,16 @@ struct Engine::Turn {
   void save(ServiceId id) {
     if (changed.empty() || changed.back() != id) changed.push_back(id);
   }
+  void save(JobId id) { changed_jobs.push_back(id); }
 
   void note(Severity severity, std::string service, std::string text) {
     sink.emit(effect::Note{severity, std::move(service), std::move(text)});
   }
 
   [[nodiscard]] bool durable() const {
-    return !commit.records.empty() || !changed.empty() || !commit.forgotten.empty() || !commit.pending.empty() ||
-           !commit.started.empty() || !commit.ended.empty() || !commit.handed_over.empty() || !commit.jobs.empty() ||
-           !commit.ended_jobs.empty();
+    return !commit.records.empty() || !changed.empty() || !changed_jobs.empty() || !commit.forgotten.empty() ||
+           !commit.pending.empty() || !commit.started.empty() || !commit.ended.empty() || !commit.handed_over.empty() ||
+           !commit.ended_jobs.empty() || !acts.empty();
   }
 };
 

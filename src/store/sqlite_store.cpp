@@ -200,7 +200,7 @@ void SqliteStore::Writer::write_loop() {
     if (stopping_ && queue_.empty()) break;
     retry_now_ = false;
     retry_at_.reset();
-    const auto batch = std::make_shared<const Batch>(std::exchange(queue_, {}));
+    auto batch = std::make_shared<const Batch>(std::exchange(queue_, {}));
     writing_ = batch;
     overflowed_ = false;
     if (!waiting_since_) waiting_since_ = Clock::now();
@@ -228,8 +228,8 @@ void SqliteStore::Writer::write_loop() {
       if (!queue_.empty()) waiting_since_ = Clock::now();
     } else {
       become_sick(written.error().what);
-      lock.lock();
       Batch kept = *batch;  // copied: a reader of the history may hold it
+      lock.lock();
       kept.merge(std::exchange(queue_, {}));
       kept.trim(options_.keep_bytes);
       recovering = false;
@@ -243,6 +243,9 @@ void SqliteStore::Writer::write_loop() {
       if (stopping_) break;
     }
     done_.notify_all();
+    lock.unlock();
+    batch.reset();  // it may be large, and whoever submits does not wait
+    lock.lock();
   }
   waiting_since_ = Clock::now();  // closing writes, too
   if (watchdog_sleeps_) watchdog_wake_.notify_one();

@@ -172,6 +172,10 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   CHECK(notes.at(2) ==
         "Rules start it again in 40 s at the earliest: its last 3 starts failed, or it died soon after.");
 
+  world.act([](World& engine) { state_of(engine, "db").pause->until = engine.now.wall; });  // it is over
+  CHECK(text("db") == "exit status 0 in 5 ms");
+  CHECK(ask(world, {.verb = Verb::Status, .names = {"db"}}).items.at(0).at("pause").is_null());
+
   world.act([](World& engine) { add_restart(engine); });
   CHECK(text("db") == "restart web: step 2 of 3, start db, for 3 s");
   CHECK(text("web") == "restart web: step 2 of 3, start db, for 3 s");

@@ -309,6 +309,24 @@ class Foreground(supervised.Case):
 
     # ---- reload -----------------------------------------------------------------------------------------------
 
+    def test_a_service_that_is_taken_away_before_its_start_was_written_down(self):
+        web = self.web()
+        daemon = self.start(self.rules(web))
+        self.wait_up(daemon, web)
+        self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)
+        store = sqlite3.connect(daemon.folder / "healer.state", isolation_level=None)
+        store.execute("BEGIN EXCLUSIVE")
+        start = self.begin_ctl(daemon, "start", "web")
+        self.wait_for(lambda: daemon.ask("jobs")["jobs"], "the start")
+        daemon.write_rules(self.settings(daemon))
+        self.assertEqual(daemon.reload().returncode, 0)
+        store.execute("ROLLBACK")
+        store.close()
+        self.assertNotEqual(self.end(start).returncode, 0)
+        self.more_cycles(daemon, 2)
+        self.wait_gone(web)
+        self.alone()
+
     def test_a_service_that_is_taken_away_is_stopped(self):
         keeps, goes = self.web("keeps"), self.web("goes")
         daemon = self.start(self.rules(keeps, goes))

@@ -280,3 +280,14 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
   web.starts.not_before = world.now.wall;
   CHECK(account(world).find("at the earliest") == std::string::npos);
 }
+
+TEST_CASE("a pause that is over is told of no more", "[engine]") {
+  World world = started({status_rule(Comparison::NotEqual, 0)});
+  event::Command pause{
+      .id = CommandId{1}, .kind = event::Command::Kind::Pause, .services = {world.id("web")}, .by = "root"};
+  pause.until = world.now.wall + seconds{10};
+  world.handle(pause);
+  CHECK(account(world).find("It is paused for 10 s more by root") != std::string::npos);
+  world.advance(seconds{10});
+  CHECK(account(world).find("paused") == std::string::npos);
+}

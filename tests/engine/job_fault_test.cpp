@@ -482,3 +482,114 @@ TEST_CASE("what dies while its dependents are still being started is started aga
   const auto starts = std::ranges::count(world.programs, "run one");
   CHECK(starts >= 4);  // with pauses of 1, 2, 4, 8 s between them
 }
+
+TEST_CASE("a stop by signal ends, though another process takes the place of each that was signalled") {
+  auto web = process("web", {});
+  web->stop.reset();
+  ProcessWorld world(rule_set({web}, seconds{5}));
+  settle_up(world, {"web"});
+  world.deaf = true;
+  world.doings["signal web"] = {};
+  world.command(Kind::Stop, {"web"});
+  for (int i = 0; i < 200 && world.replies.empty(); ++i) {  // another supervisor starts it again at once
+    world.run(milliseconds{200});
+    world.die("web");
+    world.bring_up("web");
+  }
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies[0].text.starts_with("web: failed to stop within 30 s: process "));
+  CHECK(world.replies[0].text.ends_with(" has taken the place of the one that was to end"));
+  CHECK(std::ranges::none_of(world.signals, [](const auto& one) { return one.second == 9; }));  // each was new
+}
+
+TEST_CASE("a job that waits for an earlier program to end writes nothing meanwhile") {
+  ProcessWorld world(rule_set({process("web", {})}, seconds{60}));
+  world.deathless = true;
+  world.doings["start web"] = {.hangs = true};
+  world.start();
+  world.run(seconds{1});
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{31});
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{1});
+  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.ended.size() == 1);
+  const std::size_t before = world.effects.size();
+  world.run(seconds{20});
+  CHECK(std::none_of(world.effects.begin() + static_cast<std::ptrdiff_t>(before), world.effects.end(),
+                     [](const Effect& effect) { return std::holds_alternative<effect::Commit>(effect); }));
+}
+
+TEST_CASE("what a person has paused is not stopped by the rule of another service") {
+  const Rule stop = running_rule(ActionKind::Stop, {.count = 3, .window = 3});
+  ProcessWorld world(rule_set({process("a", {}, {"d"}), process("d", {stop})}, seconds{5}));
+  settle_up(world, {"a", "d"});
+  world.command(Kind::Pause, {"a"});
+  world.run(seconds{20});
+  CHECK_FALSE(world.is_up("d"));
+  CHECK(world.is_up("a"));
+  CHECK(world.engine.service(world.id("a")).monitored);
+  SECTION("but by a person") {
+    world.command(Kind::Stop, {"d"});
+    world.run(seconds{5});
+    CHECK_FALSE(world.is_up("a"));
+  }
+}
+
+TEST_CASE("validate: what dies or is stopped before it was looked at is not in order") {
+  RuleSet rules = rule_set({process("web", {missing_rule()})}, seconds{30});
+  const Duration settle = GENERATE(Duration{0}, Duration{1000});
+  rules.settings.settle = settle;
+  ProcessWorld world(std::move(rules));
+  settle_up(world, {"web"});
+  world.handle(event::Command{.id = CommandId{7}, .kind = Kind::Validate, .services = {world.id("web")}, .by = "root"});
+  REQUIRE(world.replies.empty());
+  SECTION("it dies") {
+    const std::int64_t pid = world.pid("web");
+    world.handle(event::ProcessDied{world.id("web"), pid, static_cast<std::uint64_t>(pid)});
+  }
+  SECTION("it is stopped") { world.command(Kind::Stop, {"web"}); }
+  REQUIRE(world.replies.size() >= 1);
+  CHECK(world.replies[0].text == "1 of 1 service failed: web");
+}
+
+TEST_CASE("a person who starts what a rule is starting, but was unmonitored meanwhile, has it monitored") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.doings["start web"] = {.takes = seconds{10}};
+  world.start();
+  world.run(seconds{2});
+  REQUIRE(world.engine.jobs().size() == 1);
+  world.command(Kind::Unmonitor, {"web"});
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{20});
+  CHECK(world.replies.back().ok);
+  CHECK(world.engine.service(world.id("web")).monitored);
+  CHECK(world.programs == Programs{"start web"});
+}
+
+TEST_CASE("what waits for a job is looked at when that has ended, however far up its dependencies") {
+  ProcessWorld world(rule_set({process("a", {}, {"b"}), process("b", {}, {"c"}), process("c")}, seconds{60}));
+  settle_up(world, {"a", "b", "c"});
+  world.doings["stop a"] = {.takes = seconds{5}};
+  world.command(Kind::Stop, {"a"});
+  world.die("c");
+  world.run(seconds{3});
+  CHECK(world.engine.service(world.id("c")).waits == "the stop of a is under way");
+  world.run(seconds{4});
+  CHECK(world.is_up("c"));
+}
+
+TEST_CASE("a run that was asked for and serves as the scheduled one is the only one of its cycle that counts") {
+  const Rule rule = running_rule(ActionKind::Alert, {.count = 4, .window = 4});
+  ProcessWorld world(rule_set({process("web", {rule})}, seconds{10}));
+  const auto held = [&] { return world.engine.rules(world.id("web"))[0].window.failed(4); };
+  settle_up(world, {"web"});
+  world.run(seconds{3});
+  world.handle(event::Command{.id = CommandId{7}, .kind = Kind::Validate, .services = {world.id("web")}, .by = "root"});
+  world.advance(seconds{2});  // its look is slow: the cycle begins meanwhile
+  world.run(milliseconds{1});
+  REQUIRE(held() == 2);
+  world.command(Kind::Start, {"web"});  // a look follows
+  world.run(seconds{1});
+  CHECK(held() == 2);
+}

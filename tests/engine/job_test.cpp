@@ -4,6 +4,7 @@
 #include "engine/job.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 
 #include <catch2/catch.hpp>
@@ -306,6 +307,19 @@ TEST_CASE("three restarts within five cycles: unmonitored before the fourth") {
   CHECK(world.programs.size() == started);
 }
 
+TEST_CASE("what waits for another service is not restarted: it is not given up for that") {
+  ProcessWorld world(
+      rule_set({process("app", {missing_rule(), restarts_rule(3, 5)}, {"db"}), process("db")}, seconds{5}));
+  world.doings["start db"] = {.status = 1};
+  world.start();
+  world.run(minutes{2});
+  CHECK(world.engine.service(world.id("app")).monitored);
+  world.doings.clear();
+  world.run(seconds{15});
+  CHECK(world.is_up("app"));
+  CHECK(world.count(RecordKind::Unmonitored) == 0);
+}
+
 TEST_CASE("a restart whose condition stands is done again only when its tolerance is met again") {
   Rule busy;
   busy.condition = {{ResourceTest{Metric::Cpu, Comparison::GreaterEqual, 0}, false}};
@@ -390,6 +404,64 @@ TEST_CASE("a job survives a crash at every point, and starts nothing twice") {
     CHECK(second.engine.jobs().empty());
     CHECK(second.saved.jobs.empty());
   }
+}
+
+TEST_CASE("a restart program that is taken out of the rules before its turn has come fails the restart") {
+  const auto with_restart = [](bool has) {
+    auto web = process("web", {});
+    if (has) web->restart = Command{.arguments = {"/restart", "web"}, .timeout = seconds{30}};
+    web->key = hash128(has ? "with" : "without");
+    return rule_set({web}, seconds{60});
+  };
+  ProcessWorld world(with_restart(true));
+  world.deathless = true;
+  world.doings["start web"] = {.hangs = true};
+  world.start();
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{31});
+  world.command(Kind::Restart, {"web"});  // waits for the start program to end
+  world.run(seconds{1});
+  REQUIRE(world.engine.jobs().size() == 1);
+  SECTION("by a reload") {
+    world.handle(event::Swap{plan_swap(*world.engine.graph(), with_restart(false))});
+    world.settle();
+    world.run(seconds{1});
+    CHECK(world.replies.back().text == "web: failed to restart: it has no restart program");
+  }
+  SECTION("between two daemons") { world.crash(seconds{1}, make_graph(with_restart(false))); }
+  world.run(seconds{1});
+  CHECK(world.engine.jobs().empty());
+  CHECK(world.saved.jobs.empty());
+}
+
+TEST_CASE("what a command for all services costs grows with their number, not with its square") {
+  const auto took = [](unsigned count) {
+    std::vector<std::shared_ptr<ServiceBlock>> blocks;
+    for (unsigned i = 0; i < count; ++i) blocks.push_back(process("s" + std::to_string(i)));
+    const auto graph = make_graph(rule_set(std::move(blocks), seconds{30}));
+    auto best = std::chrono::steady_clock::duration::max();
+    for (int i = 0; i < 3; ++i) {
+      World world(graph, {});
+      world.start();
+      const event::Command all{.id = CommandId{1}, .kind = Kind::Start, .services = graph->order, .by = "root"};
+      const auto begun = std::chrono::steady_clock::now();
+      world.engine.handle(all, world.now, world);
+      best = std::min(best, std::chrono::steady_clock::now() - begun);
+    }
+    return best;
+  };
+  CHECK(took(8000) < 32 * took(1000));
+}
+
+TEST_CASE("how a service was started is saved at once, though its job goes on") {
+  ProcessWorld world(rule_set({process("a", {}, {"d"}), process("d")}, seconds{5}));
+  all_up(world, {"a", "d"});
+  world.doings["start a"] = {.takes = seconds{10}};
+  world.command(Kind::Restart, {"d"});
+  world.run(seconds{2});
+  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine.service(world.id("d")).starts.last);
+  CHECK(world.saved.services.at("d").starts == world.engine.service(world.id("d")).starts);
 }
 
 TEST_CASE("a reload that takes a service away ends its job and leaves the others") {

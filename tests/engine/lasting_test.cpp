@@ -226,6 +226,19 @@ TEST_CASE("what shadow mode does not send is not kept for ever", "[engine]") {
   CHECK(next.saved.execs.empty());
 }
 
+TEST_CASE("a service that is written in another case now is the same to the next daemon", "[engine]") {
+  World first(rule_set({service("web", {})}));
+  first.start();
+  first.handle(event::Command{
+      .id = CommandId{1}, .kind = event::Command::Kind::Unmonitor, .services = {first.id("web")}, .by = "root"});
+  World second(rule_set({service("Web", {})}), first.saved);
+  second.start();
+  CHECK_FALSE(second.engine.service(second.id("web")).monitored);
+  CHECK(second.saved.services.count("web") == 0);
+  REQUIRE(second.saved.services.count("Web") == 1);
+  CHECK_FALSE(second.saved.services.at("Web").monitored);
+}
+
 TEST_CASE("what was saved of services that are gone is forgotten at the start", "[engine]") {
   const RuleSet both = rule_set({service("s", {kOne}), service("t", {kOne})});
   World world(both);

@@ -281,3 +281,16 @@ TEST_CASE("what needs a process that is looked at rarely does not wait for its n
   world.run(seconds{11});
   CHECK(world.programs == Programs{"start web"});
 }
+
+TEST_CASE("a start that waits for what an earlier one has left does so no longer where the clock was set back") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.doings["start web"] = {.works = false};
+  world.left["web"] = 777;
+  world.start();
+  world.run(seconds{40});
+  REQUIRE(world.engine.service(world.id("web")).waits.find("has left process 777") != std::string::npos);
+  world.doings.clear();
+  world.now.wall -= days{3};
+  world.run(seconds{20});
+  CHECK(world.is_up("web"));
+}

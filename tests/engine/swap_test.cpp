@@ -67,3 +67,19 @@ TEST_CASE("a result of a cancelled run is ignored", "[engine]") {
   world.handle(event::Observed{run.service, run.run, {.status = 1, .output = std::make_shared<const std::string>()}});
   CHECK(world.execs.empty());
 }
+
+TEST_CASE("an exec never overlaps itself, though its service is written in another case now", "[engine]") {
+  World world(rule_set({service("web", {status_rule(Comparison::NotEqual, 0, {}, 1)})}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(milliseconds{1500});
+  REQUIRE(world.execs.size() == 1);
+  world.handle(event::ActionStarted{world.execs[0].action, 44});
+  auto renamed = std::make_shared<ServiceBlock>(world.engine.graph()->at(world.id("web")));
+  renamed->name = "Web";
+  swap(world, rule_set({renamed}));
+  world.advance(seconds{3});
+  CHECK(world.execs.size() == 1);
+  world.handle(event::ActionEnded{.action = world.execs[0].action});
+  CHECK(world.execs.size() == 2);
+}
