@@ -273,6 +273,7 @@ void Engine::restore_acts(Turn& turn) {
     RunningAction* const earlier =
         pending.started || exec.job != JobId{} || overlapping(exec) ? nullptr : running(exec);
     if (earlier != nullptr) {
+      if (earlier->again) turn.commit.ended.push_back(earlier->again->action);
       earlier->again = std::move(exec);
       continue;
     }

@@ -48,11 +48,11 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   commands_.emplace(command.id.number(), std::move(pending));
   for (auto& [cluster, services] : orders) {
     if (joins(kind, services, command, turn)) continue;
-    end_rule_jobs(kind, services, command.by, turn);
     if (const std::string why = busy_with(kind, services); !why.empty()) {
       finish_command(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
       continue;
     }
+    end_rule_jobs(kind, services, command.by, turn);
     for (const ServiceId id : services) {
       StartHistory& starts = services_[id.index()].starts;
       starts = {.left_by = starts.left_by};  // a person's word begins afresh
@@ -99,13 +99,13 @@ void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& servic
   }
 }
 
-/// Why a person's job for these services cannot begin; empty: it can.
+/// Why a person's job for these services cannot begin; empty: it can, when the jobs of rules in its way are ended.
 std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& services) const {
   if (kind != ActionKind::Stop)
     for (const ServiceId id : services)
       if (!graph_->at(id).can_start()) return "it has no start program";
   for (const JobStep& step : plan_steps(*graph_, kind, services, anyone))
-    if (const auto& job = services_[step.service.index()].job)
+    if (const auto& job = services_[step.service.index()].job; job && jobs_.at(job->number()).by != kByRule)
       return fmt::format("the {} of {} is under way (job {})", to_string(jobs_.at(job->number()).kind),
                          graph_->at(jobs_.at(job->number()).service).name, job->number());
   return {};

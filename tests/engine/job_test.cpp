@@ -376,6 +376,21 @@ TEST_CASE("two hands: a service has one job, and a second command is told so") {
   CHECK(world.replies[1].ok);
 }
 
+TEST_CASE("a command that is refused ends no job of a rule") {
+  auto web = process("web", {}, {"db"});
+  web->start.reset();
+  ProcessWorld world(rule_set({web, process("db")}, seconds{60}));
+  world.doings["start db"] = {.takes = seconds{5}};
+  world.start();
+  world.run(seconds{1});
+  REQUIRE(world.engine.jobs().size() == 1);
+  world.command(Kind::Start, {"web"});
+  CHECK(world.replies.back().text == "web: it has no start program");
+  world.run(seconds{5});
+  CHECK(world.is_up("db"));
+  CHECK(world.programs == Programs{"start db"});
+}
+
 TEST_CASE("a job survives a crash at every point, and starts nothing twice") {
   // Crash after k effects, for every k.
   for (std::size_t k = 1;; ++k) {

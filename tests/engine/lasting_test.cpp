@@ -172,6 +172,24 @@ TEST_CASE("a firing held back by a running exec is run once by the next daemon t
   CHECK(next.saved.execs.empty());
 }
 
+TEST_CASE("of several firings that an earlier daemon has left one is run, and none is kept for ever", "[engine]") {
+  Rule overlapping = kOne;
+  overlapping.action.overlapping = true;
+  overlapping.action.repeat = 1;
+  World world(rule_set({service("s", {overlapping})}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(milliseconds{3500});  // none of them was started before it was killed
+  REQUIRE(world.saved.execs.size() == 4);
+  World next = restart(world, rule_set({service("s", {})}));
+  next.start();
+  REQUIRE(next.execs.size() == 1);
+  next.handle(event::ActionStarted{next.execs[0].action, 1});
+  next.handle(event::ActionEnded{.action = next.execs[0].action});
+  CHECK(next.execs.size() == 1);
+  CHECK(next.saved.execs.empty());
+}
+
 TEST_CASE("a held back firing waits for its own commit too", "[engine]") {
   Rule rule = kOne;
   rule.action.repeat = 1;
