@@ -207,15 +207,15 @@ bool is_action(Kind kind) {
 
 /// `then alert and restart`: the second action is read as a statement of its own.
 std::optional<EarlierCause> second_action(const TokenStream& tokens, std::size_t begin) {
-  if (begin == 0 || begin + 1 >= tokens.tokens.size() || !is_action(tokens.tokens[begin].kind)) return std::nullopt;
+  if (begin == 0 || begin >= tokens.tokens.size() - 1 || !is_action(tokens.tokens[begin].kind)) return std::nullopt;
   const Kind next = tokens.tokens[begin + 1].kind;
   const bool stands_alone = is_first_of_line(tokens, begin + 1) || next == Kind::End || next == Kind::Else;
   if (is_first_of_line(tokens, begin) || (!stands_alone && tokens.tokens[begin].kind != Kind::Exec))
     return std::nullopt;
   std::size_t then = begin;
-  while (then > 0 && tokens.tokens[then].kind != Kind::Then && tokens.tokens[then].kind != Kind::If) --then;
-  if (tokens.tokens[then].kind != Kind::Then || !is_action(tokens.tokens[then + 1].kind) || then + 1 == begin)
-    return std::nullopt;
+  while (tokens.tokens[then].kind != Kind::Then)
+    if (is_first_of_line(tokens, then) || then-- == 0) return std::nullopt;
+  if (!is_action(tokens.tokens[then + 1].kind) || then + 1 == begin) return std::nullopt;
   const bool alerts = tokens.tokens[begin].kind == Kind::Alert || tokens.tokens[then + 1].kind == Kind::Alert;
   return EarlierCause{begin,
                       {fmt::format("{} is a second action: a rule has exactly one", describe(tokens, begin)),

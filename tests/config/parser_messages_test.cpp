@@ -141,6 +141,9 @@ TEST_CASE("a second action is told of as one", "[config]") {
   CHECK(rule_errors("if status 1 then restart and alert") == "2:30: 'alert' is a second action" + alerts);
   CHECK(rule_errors("if status 1 then exec \"/a\" and unmonitor\nif status 2 then alert") ==
         "2:32: 'unmonitor' is a second action: a rule has exactly one (write a rule for each of them)\n");
+  CHECK(rule_errors("if status 1\n then alert and restart") == "3:17: 'restart' is a second action" + alerts);
+  CHECK(rule_errors("if status 1 then alert\nevery 2 cycles restart") ==
+        "3:23: the file ends here, expected a program or '='\n");
   CHECK(rule_errors("if status 1 then alert start program =") ==
         "2:39: the file ends here, expected a program in double quotes\n");
 }
