@@ -63,7 +63,8 @@ constexpr Slip kSlips[] = {{"<>", Kind::Operator, "!="},
                            {"!==", Kind::Operator, "!="},
                            {"===", Kind::Operator, "="},
                            {"load", Kind::LoadAverage, "loadavg"},
-                           {"loadaverage", Kind::LoadAverage, "loadavg"}};
+                           {"loadaverage", Kind::LoadAverage, "loadavg"},
+                           {"success", Kind::Succeeded, "succeeded"}};
 
 std::string_view slip(std::string_view written, const std::bitset<256>& allowed) {
   const auto* found = std::ranges::find_if(kSlips, [&](const Slip& one) {
@@ -100,6 +101,10 @@ std::string_view noise_before(const TokenStream& tokens, std::size_t token) {
   return tokens.text.substr(end, tokens.tokens[token].offset - end);
 }
 
+bool is_first_of_line(const TokenStream& tokens, std::size_t token) {
+  return (tokens.tokens[token].flags & kFirstOfLine) != 0;
+}
+
 /// `check program x with program "/x"`: the header of a foreground process, but for its kind.
 std::string program_in_check(const TokenStream& tokens, std::size_t token) {
   if (token < 2 || tokens.tokens[token - 2].kind != Kind::CheckProgram) return {};
@@ -117,6 +122,24 @@ std::string part(const TokenStream& tokens, std::size_t token) {
            "idle and wait";
   if (before.kind == Kind::LoadAverage) return "there are loadavg(1min), loadavg(5min) and loadavg(15min)";
   return {};
+}
+
+/// `loadavg(1) > 4`: the number is taken for what is compared with, and so the sign is the first that does not fit.
+std::string part_before(const TokenStream& tokens, std::size_t token) {
+  const bool is_number = token > 0 && tokens.tokens[token - 1].kind == Kind::Number;
+  return is_number ? part(tokens, token - 1) : std::string{};
+}
+
+/// `group my group`, `group a b`.
+std::string words_of_group(const TokenStream& tokens, std::size_t token) {
+  const bool after_name =
+      token > 1 && tokens.tokens[token - 1].kind == Kind::Name && tokens.tokens[token - 2].kind == Kind::Group;
+  return after_name && !is_first_of_line(tokens, token) ? "the name of a group is one word" : "";
+}
+
+/// A comment as other languages have it.
+std::string comment(std::string_view written) {
+  return written.starts_with("//") || written.starts_with("/*") ? "a comment begins with '#'" : "";
 }
 
 /// `1 TB`, in one word or two.
@@ -137,6 +160,9 @@ std::string habit(const TokenStream& tokens, std::size_t token, const Expectatio
   if (const auto meant = apart(written, expectation.texts); !meant.empty()) return did_you_mean(meant);
   if (auto told = program_in_check(tokens, token); !told.empty()) return told;
   if (auto told = part(tokens, token); !told.empty()) return told;
+  if (auto told = part_before(tokens, token); !told.empty()) return told;
+  if (auto told = words_of_group(tokens, token); !told.empty()) return told;
+  if (auto told = comment(written); !told.empty()) return told;
   if (auto told = terabytes(tokens, token, allowed); !told.empty()) return told;
   if (const auto meant = joined(tokens, token, candidates); !meant.empty()) return did_you_mean(meant);
   // cpu<>5%: Operator can stand only after a word, so what is before the sign decides.
@@ -165,6 +191,50 @@ std::string_view meant(const TokenStream& tokens, std::size_t token, const Expec
   // A slip in a noise word: what follows it would have fitted.
   if (kind != Kind::String || !(expectation.kinds | expectation.near).test(static_cast<std::size_t>(next))) return {};
   return nearest_word(tokens.text_of(token), noise_words());
+}
+
+/// `"/bin/sh -c \"echo a\""`: the text ended at the first of the quotes in it.
+std::optional<EarlierCause> quote_before(const TokenStream& tokens, std::size_t token) {
+  for (std::size_t i = token; i-- > 0 && !is_first_of_line(tokens, i + 1);)
+    if (auto complaint = escaped_quote(tokens, i)) return EarlierCause{i, *std::move(complaint)};
+  return std::nullopt;
+}
+
+bool is_action(Kind kind) {
+  static constexpr Kind kActions[] = {Kind::Alert, Kind::Exec, Kind::Start, Kind::Stop, Kind::Restart, Kind::Unmonitor};
+  return std::ranges::find(kActions, kind) != std::end(kActions);
+}
+
+/// `then alert and restart`: the second action is read as a statement of its own.
+std::optional<EarlierCause> second_action(const TokenStream& tokens, std::size_t begin) {
+  if (begin == 0 || begin >= tokens.tokens.size() - 1 || !is_action(tokens.tokens[begin].kind)) return std::nullopt;
+  const Kind next = tokens.tokens[begin + 1].kind;
+  const bool stands_alone = is_first_of_line(tokens, begin + 1) || next == Kind::End || next == Kind::Else;
+  if (is_first_of_line(tokens, begin) || (!stands_alone && tokens.tokens[begin].kind != Kind::Exec))
+    return std::nullopt;
+  std::size_t then = begin;
+  while (tokens.tokens[then].kind != Kind::Then)
+    if (is_first_of_line(tokens, then) || then-- == 0) return std::nullopt;
+  if (!is_action(tokens.tokens[then + 1].kind) || then + 1 == begin) return std::nullopt;
+  const bool alerts = tokens.tokens[begin].kind == Kind::Alert || tokens.tokens[then + 1].kind == Kind::Alert;
+  return EarlierCause{begin,
+                      {fmt::format("{} is a second action: a rule has exactly one", describe(tokens, begin)),
+                       alerts ? "every action alerts as well: leave 'alert' away" : "write a rule for each of them"}};
+}
+
+/// `set mailserver a prot 25`: the word is taken for another server.
+std::optional<EarlierCause> server_option(const TokenStream& tokens, std::size_t token) {
+  static constexpr std::string_view kOptions[] = {"port",    "username",    "password", "using",
+                                                  "timeout", "certificate", "hostname"};
+  if (token < 3 || tokens.tokens[token - 1].kind != Kind::String) return std::nullopt;
+  std::size_t first = token - 2;  // the first server cannot be an option
+  while (first > 0 && tokens.tokens[first].kind != Kind::MailServer && tokens.tokens[first].kind != Kind::Set) --first;
+  if (tokens.tokens[first].kind != Kind::MailServer || first + 2 >= token) return std::nullopt;
+  const auto near = nearest_word(tokens.text_of(token - 1), kOptions);
+  if (near.empty()) return std::nullopt;
+  return EarlierCause{token - 1,
+                      {unexpected(tokens, token - 1) + ", expected an option of the server before it",
+                       fmt::format("did you mean '{}'?", near)}};
 }
 
 /// ", expected a number or 'cycles'"; empty where nothing is known to fit.
@@ -246,6 +316,23 @@ std::string unexpected(const TokenStream& tokens, std::size_t token) {
 const Fault* fault_of(const TokenStream& tokens, std::size_t token) {
   const auto found = std::ranges::lower_bound(tokens.faults, token, {}, &Fault::token);
   return found == tokens.faults.end() || found->token != token ? nullptr : &*found;
+}
+
+std::optional<Complaint> escaped_quote(const TokenStream& tokens, std::size_t token) {
+  const Token& one = tokens.tokens[token];
+  if (one.kind != Kind::Command && one.kind != Kind::Quoted && one.kind != Kind::Path) return std::nullopt;
+  const auto written = tokens.text_of(token);
+  if (!written.ends_with("\\\"") || tokens.tokens[token + 1].kind == Kind::End || is_first_of_line(tokens, token + 1))
+    return std::nullopt;
+  return Complaint{"a quote cannot be escaped: the text ends here",
+                   one.kind == Kind::Command ? "write '...' around what is one argument: \"/bin/sh -c 'COMMAND'\""
+                                             : "write '...' around a text that has double quotes in it"};
+}
+
+std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t begin, std::size_t token) {
+  if (auto found = quote_before(tokens, token)) return found;
+  if (auto found = server_option(tokens, token)) return found;
+  return second_action(tokens, begin);
 }
 
 Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {

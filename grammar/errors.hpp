@@ -4,6 +4,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,20 @@ struct Complaint {
 
 /// The message for a token that none of the expected fits. A Broken token's fault goes before all else.
 [[nodiscard]] Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expectation& expectation);
+
+/// A quote that was meant to be escaped and ends a text in the middle of its line: nothing escapes quotes.
+[[nodiscard]] std::optional<Complaint> escaped_quote(const TokenStream& tokens, std::size_t token);
+
+/// What went wrong before the token that does not fit, which is only where it came to light.
+struct EarlierCause {
+  std::size_t token;  ///< the one to blame
+  Complaint complaint;
+};
+
+/// The cause of an error at `token` that lies before it, where there is one to be seen. `begin` is where the statement
+/// begins that has the error.
+[[nodiscard]] std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t begin,
+                                                        std::size_t token);
 
 /// The message for a statement that ends, where the next one begins, before it says all that it must.
 [[nodiscard]] Complaint incomplete(const Expectation& expectation);

@@ -168,17 +168,29 @@ void Daemon::reload(Answer answer) {
   });
 }
 
-/// Files that a running daemon keeps.
-void Daemon::warn_of_restart(const Settings& settings) {
+/// Files that a running daemon keeps: says so, and returns what it said, a line each.
+std::string Daemon::warn_of_restart(const Settings& settings) {
   const Paths now = paths_of(settings);
-  const auto compare = [&](std::string_view what, const std::string& old, const std::string& wanted) {
-    if (old != wanted && old != wanted + ".healer" && !(old.empty() && what == "control socket"))
-      say(Severity::Warning, fmt::format("the {} is {} until healerd is restarted, then {}", what, old, wanted));
+  std::string told;
+  const auto compare = [&](std::string_view what, const std::string& old, const std::string& wanted,
+                           std::string_view remedy = {}) {
+    if (old == wanted || old == wanted + ".healer" || (old.empty() && what == "control socket")) return;
+    const std::string text =
+        fmt::format("the {} is {} until healerd is restarted, then {}{}", what, old, wanted, remedy);
+    say(Severity::Warning, text);
+    told += fmt::format("warning: {}\n", text);
   };
+  const Graph& graph = *engine_->graph();
+  const bool has_children = std::ranges::any_of(graph.order, [&](ServiceId id) { return graph.at(id).foreground(); });
   compare("pid file", paths_.pid_file, now.pid_file);
-  compare("state file", paths_.state_file, now.state_file);
+  compare("state file", paths_.state_file, now.state_file,
+          has_children
+              ? ", which knows nothing of the foreground processes that run: stop them before that, or they are "
+                "started a second time"
+              : "");
   compare("control socket", paths_.socket, now.socket);
   compare("mail queue", paths_.mail_dir, now.mail_dir);
+  return told;
 }
 
 void Daemon::reloaded(RulesCompiler::Outcome outcome) {
@@ -193,7 +205,7 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
       if (!block || block->kind == ServiceKind::Program) looks_->forget(change.service);
     }
     use(engine_->graph()->settings);
-    warn_of_restart(engine_->graph()->settings);
+    text += warn_of_restart(engine_->graph()->settings);
     store_->save_sources(sources_of(outcome.loaded.result));
     compiler_->release(std::move(before));
     text += outcome.plan->empty() ? "rules reloaded: nothing has changed" : "rules reloaded";

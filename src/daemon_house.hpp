@@ -84,7 +84,7 @@ class Daemon : public engine::EffectSink {
   void use(const engine::Settings& settings);
   void configure_log(const engine::Settings& settings);
   [[nodiscard]] Options options() const;
-  void warn_of_restart(const engine::Settings& settings);
+  std::string warn_of_restart(const engine::Settings& settings);
   void reload(Answer answer);
   void reloaded(RulesCompiler::Outcome outcome);
   void hang_up();

@@ -213,9 +213,14 @@ void Daemon::open_shells(const Settings& settings) {
   looks_ =
       std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()},
                                            [this](const Event& event) { handle(event); });
+  const auto waits = [this](const std::string& service, const std::string& why) {
+    log_.write(Severity::Warning, runtime::now().wall, service,
+               fmt::format("{} waits to be started: {}", service.empty() ? "a program" : "its program", why));
+  };
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
-      runtime::ActionRunner::Options{.directory = paths_.action_dir, .groups = groups_, .news = news_.get()},
+      runtime::ActionRunner::Options{
+          .directory = paths_.action_dir, .groups = groups_, .news = news_.get(), .waits = waits},
       [this](const Event& event) { handle(event); });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // healerctl: asks a running healerd over its control socket. Exit status: 0 done, 1 refused or something failed, 2 the
 // command line is wrong or healerd cannot be reached.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -23,6 +24,7 @@
 #include "healerctl_procmatch.hpp"
 #include "healerctl_simulate.hpp"
 #include "healerctl_top.hpp"
+#include "home.hpp"
 #include "usage.hpp"
 #include "util/text.hpp"
 
@@ -34,10 +36,16 @@ using control::Verb;
 
 constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
 
+/// That of a daemon of one's own, where there is one, else the one of the machine.
+std::string usual_socket() {
+  std::string own = own_files() + "sock";
+  return geteuid() != 0 && access(own.c_str(), F_OK) == 0 ? own : std::string(control::kDefaultSocket);
+}
+
 /// What the command line says.
 struct Arguments {
   OutputOptions output;
-  std::string socket{control::kDefaultSocket};
+  std::string socket = usual_socket();
   AskOptions ask;
   Request request;
   std::string since;
@@ -263,43 +271,68 @@ std::string complaint(Arguments& arguments) {
   return {};
 }
 
-int usage(const std::string& message) {
-  std::fputs(fmt::format("healerctl: {}\n  `healerctl --help` shows how it is used\n", printable(message)).c_str(),
-             stderr);
+/// A wrong command line. `json`: an answer as one document was asked for.
+int usage(const std::string& message, bool json) {
+  static constexpr std::string_view kRemedy = "`healerctl --help` shows how it is used";
+  if (json)
+    std::fputs(control::error_line({"usage", message, std::string(kRemedy)}).c_str(), stdout);
+  else
+    std::fputs(fmt::format("healerctl: {}\n  {}\n", printable(message), kRemedy).c_str(), stderr);
   return kExitUsage;
 }
 
-/// A first word that is no command, and the one that was meant.
-std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+/// Whether `word` is an option, of healerctl or of one of its commands, whose value is the next word.
+bool takes_next(const CLI::App& app, const std::string& word) {
+  const auto takes = [&](const CLI::App* one) {
+    return std::ranges::any_of(one->get_options(), [&](const CLI::Option* option) {
+      return !option->get_positional() && option->get_items_expected_max() > 0 && option->check_name(word);
+    });
+  };
+  return word.starts_with("-") && (takes(&app) || std::ranges::any_of(commands_of(app), takes));
+}
+
+/// Where the command stands; the number of words where there is none.
+std::size_t command_at(const CLI::App& app, const std::vector<std::string>& words) {
+  std::size_t at = 0;
+  while (at < words.size() && words[at].starts_with("-")) at += takes_next(app, words[at]) ? 2 : 1;
+  return std::min(at, words.size());
+}
+
+/// A first word that is no command, and the one that was meant. Empty where it is one.
+std::string unknown_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string_view> names;
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto commands = commands_of(app);
   for (const CLI::App* command : commands) names.emplace_back(command->get_name());
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--socket")
-      ++i;
-    else if (!words[i].starts_with("-")) {
-      if (std::ranges::find(names, words[i]) != names.end()) return {};
-      const std::string_view near = nearest_word(words[i], names);
-      return fmt::format("there is no command \"{}\"{}", words[i],
-                         near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
-    }
-  }
-  return {};
+  if (std::ranges::find(names, word) != names.end()) return {};
+  const std::string_view near = nearest_word(word, names);
+  return fmt::format("there is no command \"{}\"{}", word,
+                     near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
 }
 
 int run(int count, char** words) {
   Arguments arguments;
   CLI::App app("Asks and tells a running healerd.", "healerctl");
   describe(app, arguments);
-  if (const std::string unknown = unknown_command(app, {words + 1, words + count}); !unknown.empty())
-    return usage(unknown);
+  std::vector<std::string> line(words + 1, words + count);
+  const bool json = std::ranges::find(line, "--json") != line.end();
+  // The command goes first: CLI11 takes its options only after it.
+  if (const std::size_t at = command_at(app, line); at < line.size()) {
+    if (const std::string unknown = unknown_command(app, line[at]); !unknown.empty()) return usage(unknown, json);
+    std::rotate(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(at),
+                line.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  }
+  std::ranges::reverse(line);  // as CLI11 wants it
   try {
-    app.parse(count, words);
+    app.parse(std::move(line));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return usage(count == 1 ? "which command?" : usage_complaint(app, error));
+    return usage(count == 1 ? "which command?" : usage_complaint(app, error), json);
   }
-  if (const std::string wrong = complaint(arguments); !wrong.empty()) return usage(wrong);
+  if (const std::string wrong = complaint(arguments); !wrong.empty()) return usage(wrong, json);
   Output output(arguments.output);
   if (!arguments.procmatch.empty()) return procmatch(arguments.procmatch, output);
   if (arguments.top.wanted) return top(arguments.socket, arguments.top, output);
@@ -311,6 +344,9 @@ int run(int count, char** words) {
 }  // namespace healer
 
 int main(int count, char** words) {
+  // Where standard output is closed the socket would take its place; this way what is printed fails, and is told.
+  for (int taken = 0; taken >= 0 && taken <= STDERR_FILENO;)
+    if ((taken = open("/dev/null", O_RDONLY)) > STDERR_FILENO) close(taken);
   try {
     return healer::run(count, words);
   } catch (const std::exception& failure) {

@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "paths.hpp"
 
-#include <pwd.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "control/wire.hpp"
+#include "home.hpp"
 #include "runtime/ready_socket.hpp"
 
 namespace healer {
-namespace {
-
-/// HOME, else what the user's entry says. Never a folder that others can write to: one that does not exist is better,
-/// since that is an error with a name.
-std::string home_of_user() {
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') return home;
-  const passwd* user = getpwuid(geteuid());
-  return user != nullptr && user->pw_dir != nullptr && *user->pw_dir == '/' ? user->pw_dir : "/nonexistent";
-}
-
-}  // namespace
 
 Paths paths_of(const engine::Settings& settings) {
   Paths paths;
   const bool root = geteuid() == 0;
-  const std::string own = home_of_user() + "/.healer.";
+  const std::string own = own_files();
   const auto pick = [](const std::string& chosen, std::string otherwise) {
     return chosen.empty() ? std::move(otherwise) : chosen;
   };

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: MIT
 # Completion of healerctl for bash: commands, options, and the services, groups and jobs that the daemon knows.
 
-# Adds those of the lines of standard input that begin with the word at hand, quoted for the shell.
+# Adds those of the lines of standard input that begin with the word at hand, which may be half quoted, quoted for the
+# shell.
 _healerctl_offer() {
-  local line
+  local line begun=$1
+  case $begun in
+    \'* | \"*) begun=${begun:1} ;;
+    *) begun=${begun//\\/} ;;
+  esac
   while IFS= read -r line; do
-    [[ -n $line && $line == "$1"* ]] && COMPREPLY+=("$(printf '%q' "$line")")
+    [[ -n $line && $line == "$begun"* ]] || continue
+    case $1 in
+      \'*) [[ $line == *\'* ]] || COMPREPLY+=("$line") ;;  # bash closes the quote that was opened
+      \"*) [[ $line == *[\"\$\`\\]* ]] || COMPREPLY+=("$line") ;;
+      *) COMPREPLY+=("$(printf '%q' "$line")") ;;
+    esac
   done
 }
 

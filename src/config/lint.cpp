@@ -24,6 +24,7 @@ constexpr std::uint64_t kMaxStatus = 255;
 constexpr std::uint64_t kMaxRepeat = 65535;
 constexpr std::uint64_t kMaxWindow = 64;
 constexpr double kWhole = 100;
+constexpr Duration kShortCycle = milliseconds{100};
 
 class Linter {
  public:
@@ -64,6 +65,9 @@ class Linter {
   void check(const SetDaemon& set, const SourceRange& range) {
     only_last(daemon_, range, "set daemon");
     long_duration(set.cycle);
+    if (set.cycle.value > Duration{0} && set.cycle.value < kShortCycle)
+      warn(set.cycle.range, "so short a cycle keeps the machine busy with nothing but checks",
+           "healer learns at once when a process dies, whatever the cycle");
     if (set.start_delay) long_duration(*set.start_delay);
   }
   void check(const SetLog&, const SourceRange& range) { only_last(log_, range, "set log"); }
@@ -73,7 +77,10 @@ class Linter {
     const auto kind = static_cast<std::size_t>(set.kind);
     only_last(paths_[kind], range, kNames[kind]);
   }
-  void check(const SetMailFormat&, const SourceRange& range) { only_last(mail_format_, range, "set mail-format"); }
+  void check(const SetMailFormat& set, const SourceRange& range) {
+    only_last(mail_format_, range, "set mail-format");
+    mail_names(set.format);
+  }
   void check(const SetSettle& set, const SourceRange& range) {
     only_last(settle_, range, "set settle");
     long_duration(set.settle);
@@ -126,9 +133,27 @@ class Linter {
     }
   }
 
+  /// `$SERVCE`: what is no name stays in the mail as it is written.
+  void mail_names(const MailFormatSyntax& format) {
+    static constexpr std::array<std::string_view, 6> kNames{"EVENT", "SERVICE", "DATE",
+                                                            "HOST",  "ACTION",  "DESCRIPTION"};
+    static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    for (const std::optional<Word>& word : {format.from, format.reply_to, format.subject, format.message}) {
+      if (!word) continue;
+      const std::string_view text = word->value;
+      for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
+        const std::string_view rest = text.substr(at + 1);
+        const std::string_view name = rest.substr(0, std::min(rest.find_first_not_of(kLetters), rest.size()));
+        if (std::ranges::any_of(kNames, [&](std::string_view known) { return rest.starts_with(known); })) continue;
+        if (const std::string_view near = nearest_word(name, kNames); !near.empty())
+          warn(word->range, fmt::format("there is no '${}': it stays in the mail as it is written", name),
+               fmt::format("did you mean '${}'?", near));
+      }
+    }
+  }
+
   void long_duration(const Located<Duration>& duration) {
-    if (duration.value > kMaxDuration)
-      warn(duration.range, fmt::format("{} is more than ten years: ten years are meant", written(duration.value)));
+    if (duration.value > kMaxDuration) warn(duration.range, "this is more than ten years: ten years are meant");
   }
 
   // ---- services ---------------------------------------------------------------------------------------------------
@@ -141,7 +166,7 @@ class Linter {
     written_ = {};
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
       warn(check.name.range, "the name holds control characters");
-    ready_ = nullptr;
+    ready_ = mode_ = reboot_ = nullptr;
     timeout(check.command);
     arguments(check.command);
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
@@ -223,6 +248,7 @@ class Linter {
   void percentage(const ResourceSyntax& test) {
     if (check_->kind == CheckSyntax::Kind::Program) return;
     const QuantityReading reading = read_quantity(check_->kind, test);
+    if (reading.error.empty()) few_bytes(test, reading);
     if (!reading.error.empty() || !is_part(reading.metric)) return;
     const engine::Comparison op = comparison(test.comparison);
     const auto of = [&](double measured) { return engine::compare(op, measured, reading.value); };
@@ -232,6 +258,17 @@ class Linter {
     warn(test.number.range,
          fmt::format("'{}' is between 0% and 100%: this is {} true", test.name.value, most ? "always" : "never"),
          is_own ? "100% are all the cores that the process has threads for" : "");
+  }
+
+  /// `memory > 80`: bytes, where its writer thinks of a percentage.
+  void few_bytes(const ResourceSyntax& test, const QuantityReading& reading) {
+    using enum engine::Metric;
+    static constexpr std::array kParts{MemoryBytes, TotalMemoryBytes, SystemMemoryBytes, SwapBytes};
+    if (test.unit || reading.value == 0 || reading.value > kWhole ||
+        std::ranges::find(kParts, reading.metric) == kParts.end())
+      return;
+    warn(test.number.range, fmt::format("without a unit this is {} B", test.number.value),
+         fmt::format("write {}% for a part of the whole", test.number.value));
   }
 
   /// Whether a quantity is a percentage of something that it is never more than.
@@ -315,6 +352,7 @@ class Linter {
 
   void statement(const AlertSyntax& node) { alert(node); }
   void alert(const AlertSyntax& node) {
+    mail_names(node.format);
     if (!has_mail_server_ && !said_no_server_) {
       said_no_server_ = true;
       warn(node.address.range, "alerts are to be mailed, but there is no mail server",
@@ -353,8 +391,8 @@ class Linter {
   void statement(const DependsSyntax&) {}
   void statement(const EverySyntax&) {}
   void statement(const GroupSyntax&) {}
-  void statement(const ModeSyntax&) {}
-  void statement(const OnRebootSyntax&) {}
+  void statement(const ModeSyntax& mode) { only_last(mode_, mode.mode.range, "mode"); }
+  void statement(const OnRebootSyntax& reboot) { only_last(reboot_, reboot.policy.range, "onreboot"); }
 
   Diagnostics& said_;
   Duration cycle_ = engine::Settings{}.cycle_length();
@@ -372,7 +410,9 @@ class Linter {
   const SourceRange* settle_ = nullptr;
   const SourceRange* event_queue_ = nullptr;
   const SourceRange* mail_limit_ = nullptr;
-  const SourceRange* ready_ = nullptr;  ///< of the service
+  const SourceRange* ready_ = nullptr;  ///< of the service, as the two that follow
+  const SourceRange* mode_ = nullptr;
+  const SourceRange* reboot_ = nullptr;
   std::array<const SourceRange*, 4> paths_{};
   ServicePrograms programs_;
   std::array<const SourceRange*, 3> written_{};  ///< start, stop and restart program of the service

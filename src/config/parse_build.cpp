@@ -154,6 +154,11 @@ void Build::begin_command(std::size_t token) {
     for (const auto argument : grammar::command_arguments(written))
       if (!argument.starts_with('\'')) note_shell_sign(argument);
     for (const auto& argument : command.arguments) warn_of_quotes(token, argument, "\"");
+    if (const auto told = grammar::escaped_quote(tokens, token))
+      complaints.push_back({.severity = DiagnosticSeverity::Warning,
+                            .range = SourceRange{file, command.range.end - 2, command.range.end},
+                            .message = told->message,
+                            .remedy = told->remedy});
     return;
   }
   auto whole = grammar::unquote(written);

@@ -107,7 +107,7 @@ class Parser {
   void set() {
     begin_file_statement(Service::None);
     if (const auto what = unsupported_set(kind(1)); !what.empty()) {
-      unsupported({at_, at_ + 2}, what);
+      unsupported({at_, at_ + 2}, in_quotes(what));
       return skip_to_statement();
     }
     SetSyntax syntax;
@@ -185,7 +185,7 @@ class Parser {
     begin_file_statement(Service::None);
     const auto written = build_.text(at_);
     const auto type = trim(written.substr(written.find_last_of(" \t")));
-    unsupported({at_, at_ + 1}, fmt::format("check {}", to_lower(type)));
+    unsupported({at_, at_ + 1}, fmt::format("'check {}'", to_lower(type)));
     unknown_check({at_ + 1});
     skip_to_statement();
   }
@@ -372,6 +372,12 @@ class Parser {
     const std::size_t token = std::max(build_.expectation.furthest, at_);
     if (const auto quote = suspicious_quote(token); quote && fresh_starts_ < kMostFreshStarts)
       return fresh_start(*quote);
+    if (const auto cause = grammar::earlier_cause(stream_, begin_, token)) {
+      unsay(cause->token, cause->complaint.message);
+      error_at(cause->token, cause->complaint);
+      at_ = std::max(at_, token);
+      return recover();
+    }
     if (swallowed_word(token) || unquoted_program()) return;
     if (stream_.tokens[token].kind == Kind::Include) {
       unsupported_include(token);
@@ -478,7 +484,7 @@ class Parser {
   void unsupported(parsing::TokenRange where, std::string_view what) {
     where.end = std::min(where.end, stream_.tokens.size());
     report({.range = build_.range(where),
-            .message = fmt::format("'{}' is not supported by this version of healer", what),
+            .message = fmt::format("{} is not supported by this version of healer", what),
             .remedy = "leave it to Monit, or take it away"});
   }
 
@@ -489,7 +495,19 @@ class Parser {
   }
 
   void error_at(std::size_t token, const grammar::Complaint& complaint) {
-    report({.range = build_.range({token, token + 1}), .message = complaint.message, .remedy = complaint.remedy});
+    auto range = build_.range({token, token + 1});
+    // The end of a file is shown behind its last word, not on the empty line after it.
+    if (stream_.tokens[token].kind == Kind::End && token > 0)
+      range.begin = range.end = build_.range({token - 1, token}).end;
+    report({.range = range, .message = complaint.message, .remedy = complaint.remedy});
+  }
+
+  /// Takes back what was only warned of, where it was last said of this token.
+  void unsay(std::size_t token, const std::string& message) {
+    if (diagnostics_.empty() || diagnostics_.back().message != message || !diagnostics_.back().range) return;
+    const auto of = build_.range({token, token + 1});
+    if (diagnostics_.back().range->begin >= of.begin && diagnostics_.back().range->end <= of.end)
+      diagnostics_.pop_back();
   }
 
   void report(Diagnostic diagnostic) {

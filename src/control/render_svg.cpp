@@ -19,7 +19,15 @@ constexpr int kHead = 44;    // its name and state
 constexpr int kLine = 16;    // a rule
 constexpr int kBetween = 70;
 constexpr int kMargin = 20;
-constexpr std::size_t kLetters = 42;  // that fit into a line of a box
+
+/// A kind of line in a box: how it looks, and how many letters fit into it.
+struct Line {
+  std::string_view style;
+  std::size_t letters;
+};
+constexpr Line kName{"font-weight=\"bold\"", 28};
+constexpr Line kAbout{"font-size=\"12\"", 35};
+constexpr Line kRule{"font-size=\"10\"", 42};
 
 struct Box {
   std::string name;
@@ -31,10 +39,10 @@ struct Box {
   int height = kHead + 6;
 };
 
-/// Text for XML that fits into a line of a box, without what a viewer might obey.
-std::string text_of(std::string_view text) {
+/// Text for XML of so many letters at most, without what a viewer might obey.
+std::string text_of(std::string_view text, std::size_t letters) {
   std::string result;
-  for (const char c : cut(printable(text), kLetters, "\u2026")) {
+  for (const char c : cut(printable(text), letters, "\u2026")) {
     if (c == '<') {
       result += "&lt;";
     } else if (c == '&') {
@@ -78,20 +86,21 @@ std::string draw(const Box& box) {
   std::string text = fmt::format(
       "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" fill=\"{}\" stroke=\"#444444\"{}/>\n", box.x, box.y,
       kWidth, box.height, fill_of(state), box.service == nullptr ? " stroke-dasharray=\"4\"" : "");
-  const auto line = [&](int down, std::string_view style, std::string_view what) {
-    text += fmt::format("<text x=\"{}\" y=\"{}\" {}>{}</text>\n", box.x + 10, box.y + down, style, text_of(what));
+  const auto line = [&](int down, const Line& kind, std::string_view what) {
+    text += fmt::format("<text x=\"{}\" y=\"{}\" {}>{}</text>\n", box.x + 10, box.y + down, kind.style,
+                        text_of(what, kind.letters));
   };
-  line(18, "font-weight=\"bold\"", box.name);
+  line(18, kName, box.name);
   if (box.service == nullptr) return text;
   std::string about = fmt::format("{}, {}", box.service->kind, state);
   if (box.service->job) about += fmt::format(", {}: {}", box.service->job->kind, box.service->job->doing);
   if (box.service->pause) about += ", paused";
-  line(35, "font-size=\"12\"", about);
+  line(35, kAbout, about);
   int down = kHead + 8;
   for (const RuleView& rule : box.service->rules) {
     text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", box.x + 6,
                         box.y + down - kLine + 5, kWidth - 12, kLine - 2, fill_of(rule.state));
-    line(down, "font-size=\"10\"", rule.text);
+    line(down, kRule, rule.text);
     down += kLine;
   }
   return text;

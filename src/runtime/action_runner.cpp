@@ -147,13 +147,15 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
       return inspect(id, true);
     }
     const Duration moment = mono_now();
-    if (!action.refused_since) action.refused_since = moment;
+    const bool first = !action.refused_since;
+    if (first) action.refused_since = moment;
     if (action.ending) {
       constexpr auto kReason = "not started: it was to end before";
       return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kReason}, false);
     }
     if ((lacks_resources(error) || lacks_room(error)) && moment - *action.refused_since < options_.resource_patience) {
       action.waits = true;
+      if (first && options_.waits) options_.waits(action.request.service, error.what);
       action.timer = loop_.timer([this, &action] { spawn(action); });
       action.timer.set_deadline(moment + kRetryInterval);
       return;

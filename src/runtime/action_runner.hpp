@@ -58,6 +58,9 @@ class ActionRunner {
     Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
     Duration look_again{5'000};          ///< after what an earlier daemon started could not be looked at
     ExitNews* news = nullptr;            ///< how adopted programs end; go after this
+    /// Told once of a program that waits for what is lacking: of which service's foreground process (empty: of none),
+    /// and why.
+    std::function<void(const std::string& service, const std::string& why)> waits = {};
   };
   /// Gets event::ActionStarted, event::ActionReady and event::ActionEnded, on the loop; never from within a call but
   /// told_ready().

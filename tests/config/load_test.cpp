@@ -303,7 +303,7 @@ TEST_CASE("an unknown dependency is told of beside other errors, unless a servic
 TEST_CASE("what stands in a service with a broken header is looked at, but for what the header would say", "[load]") {
   CHECK(said(load_text("check process a with pidfle /a\n"
                        "  stop signal TERM within 0 seconds\n  ready after 5 seconds\n"
-                       "  if status > 1 then stop\n  if memory > 5 then restart\n"
+                       "  if status > 1 then stop\n  if memory > 5 MB then restart\n"
                        "  start program = \"/no/such\"\n")) ==
         "/etc/main:1:22: error: unexpected 'pidfle', expected 'program \"...\"', 'pidfile', 'match' or 'path'\n"
         "  check process a with pidfle /a\n                       ^~~~~~\n  note: did you mean 'pidfile'?\n"

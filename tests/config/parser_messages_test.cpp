@@ -63,9 +63,11 @@ TEST_CASE("an error without a near word says what is expected", "[config]") {
   CHECK(rule_errors("if status 1 then exec \"/a\" repeat 3 cycles") == "2:35: unexpected '3', expected 'every'\n");
   CHECK(rule_errors("every 5") == "2:8: the file ends here, expected a unit such as 'seconds' or 'cycles'\n");
   CHECK(rule_errors("every") == "2:6: the file ends here, expected a quoted schedule or a number\n");
-  CHECK(rule_errors("group a b") == "2:9: unexpected 'b', expected a statement such as 'if', 'every' or 'check'\n");
+  CHECK(
+      rule_errors("group a b") ==
+      "2:9: unexpected 'b', expected a statement such as 'if', 'every' or 'check' (the name of a group is one word)\n");
   CHECK(rule_errors("group a\n/* x */") ==
-        "3:1: unexpected '/*', expected a statement such as 'if', 'every' or 'check'\n");
+        "3:1: unexpected '/*', expected a statement such as 'if', 'every' or 'check' (a comment begins with '#')\n");
 }
 
 TEST_CASE("a word of the language in place of a text is to be quoted", "[config]") {
@@ -112,6 +114,64 @@ TEST_CASE("a slip in the first word of a statement is found where it is", "[conf
   CHECK(rule_errors("if status 1 then exec \"/a\" evry 2 cycles") ==
         "2:28: unexpected 'evry', expected another statement (did you mean 'every'?)\n");
   CHECK(errors("set daemon 5 start delai 3") == "1:20: unexpected 'delai', expected 'delay' (did you mean 'delay'?)\n");
+}
+
+TEST_CASE("a quote that was to be escaped is found where the text ends", "[config]") {
+  const std::string program =
+      " a quote cannot be escaped: the text ends here (write '...' around what is one argument: "
+      "\"/bin/sh -c 'COMMAND'\")\n";
+  CHECK(rule_errors(R"(if status 1 then exec "/bin/sh -c \"echo hello\"")") == "2:23:" + program);
+  CHECK(rule_errors(R"(start program = "/bin/sh -c \"echo hello\"")") == "2:17:" + program);
+  CHECK(rule_errors(R"(if content = "say \"hi\" to" then alert)") ==
+        "2:14: a quote cannot be escaped: the text ends here (write '...' around a text that has double quotes in "
+        "it)\n");
+  // A text may end with a backslash.
+  CHECK(rule_errors("if content = \"C:\\\" then alert").empty());
+  CHECK(rule_errors("if status 1 then exec \"/bin/x \\\"\nif status 2 then alrt") ==
+        "3:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
+        "'alert'?)\n");
+}
+
+TEST_CASE("a second action is told of as one", "[config]") {
+  const std::string alerts = ": a rule has exactly one (every action alerts as well: leave 'alert' away)\n";
+  CHECK(rule_errors("if status 1 then alert and restart") == "2:28: 'restart' is a second action" + alerts);
+  CHECK(rule_errors("if status 1 then alert and restart\n\ngroup g\n") ==
+        "2:28: 'restart' is a second action" + alerts);
+  CHECK(rule_errors("if status 1 then alert, exec \"/a\"") == "2:25: 'exec' is a second action" + alerts);
+  CHECK(rule_errors("if status 1 then restart and alert") == "2:30: 'alert' is a second action" + alerts);
+  CHECK(rule_errors("if status 1 then exec \"/a\" and unmonitor\nif status 2 then alert") ==
+        "2:32: 'unmonitor' is a second action: a rule has exactly one (write a rule for each of them)\n");
+  CHECK(rule_errors("if status 1\n then alert and restart") == "3:17: 'restart' is a second action" + alerts);
+  CHECK(rule_errors("if status 1 then alert\nevery 2 cycles restart") ==
+        "3:23: the file ends here, expected a program or '='\n");
+  CHECK(rule_errors("if status 1 then alert start program =") ==
+        "2:39: the file ends here, expected a program in double quotes\n");
+}
+
+TEST_CASE("what is written from habit has its remedy", "[config]") {
+  CHECK(errors("set mailserver localhost prot 25") ==
+        "1:26: unexpected 'prot', expected an option of the server before it (did you mean 'port'?)\n");
+  CHECK(errors("set mailserver a port 25, bb prot 25") ==
+        "1:30: unexpected 'prot', expected an option of the server before it (did you mean 'port'?)\n");
+  CHECK(errors("set mailserver prot\nset daemon x") == "2:12: unexpected 'x', expected a number\n");
+  CHECK(errors("check system x\n if loadavg(1) > 4 then alert") ==
+        "2:16: unexpected '>', expected a test such as 'status != 0' or 'cpu > 80%', a number or 'then' (there are "
+        "loadavg(1min), loadavg(5min) and loadavg(15min))\n");
+  CHECK(rule_errors("if status 1 then alert else if success then alert") ==
+        "2:32: unexpected 'success', expected 'succeeded' (did you mean 'succeeded'?)\n");
+  CHECK(rule_errors("group my group") ==
+        "2:10: unexpected 'group', expected a statement such as 'if', 'every' or 'check' (the name of a group is one "
+        "word)\n");
+  CHECK(errors("set daemon 5 // every five seconds") ==
+        "1:14: unexpected '//', expected a unit such as 'seconds', another statement or 'start' (a comment begins with "
+        "'#')\n");
+}
+
+TEST_CASE("the end of the file is shown where its last word is", "[config]") {
+  for (const std::string end : {"", "\n", "\n\n# a comment\n"}) {
+    CHECK(errors("set mailserver" + end) == "1:15: the file ends here, expected a host name\n");
+    CHECK(rule_errors("every 5" + end) == "2:8: the file ends here, expected a unit such as 'seconds' or 'cycles'\n");
+  }
 }
 
 TEST_CASE("a wrong kind of check is named", "[config]") {
@@ -228,9 +288,9 @@ TEST_CASE("statements that are not supported are one clear error each", "[config
   CHECK(
       rule_errors("if failed port 80 then alert\nif succeeded url http://x then alert\nif failed checksum then alert\n"
                   "if not match \"x\" then alert\nif changed size then alert\nif link down then alert\ngroup a") ==
-      "2:1: 'a test of a connection'" + version + "3:1: 'a test of a connection'" + version +
-          "4:1: 'a test of a file or filesystem'" + version + "5:1: 'a test of a file or filesystem'" + version +
-          "6:1: 'a test of a file or filesystem'" + version + "7:1: 'a test of a network'" + version);
+      "2:1: a test of a connection" + version + "3:1: a test of a connection" + version +
+          "4:1: a test of a file or filesystem" + version + "5:1: a test of a file or filesystem" + version +
+          "6:1: a test of a file or filesystem" + version + "7:1: a test of a network" + version);
   CHECK(rule_errors("if status 1 include /x then alert") ==
         "2:13: an 'include' within a statement is not supported by this version of healer (write it before or after "
         "the statement)\n");
@@ -249,7 +309,7 @@ TEST_CASE("what stands in place of a process, a program or a test is told of", "
   CHECK(errors("check system") == "1:13: the file ends here, expected a name of the service\n");
   CHECK(rule_errors("start program =") == "2:16: the file ends here, expected a program in double quotes\n");
   CHECK(rule_errors("start") == "2:6: the file ends here, expected a program or '='\n");
-  CHECK(rule_errors("group a depends on ") == "2:20: the file ends here, expected a name of a service\n");
+  CHECK(rule_errors("group a depends on ") == "2:19: the file ends here, expected a name of a service\n");
   CHECK(rule_errors("depends on y z") == "2:14: unexpected 'z', expected a name of a service or another statement\n");
   CHECK(rule_errors("if not status 1 then alert") == "2:8: unexpected 'status', expected 'exist'\n");
   CHECK(rule_errors("if cpu > then alert") == "2:10: unexpected 'then', expected a number\n");

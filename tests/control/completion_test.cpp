@@ -53,7 +53,7 @@ std::string offered(const std::vector<std::string>& words) {
                                 "esac\n";
   chmod(program.c_str(), 0755);
   std::string script = "PATH=" + folder.path() + ":$PATH\n. " + kFolder + "/healerctl.bash\nCOMP_WORDS=(";
-  for (const std::string& word : words) script += "'" + word + "' ";
+  for (const std::string& word : words) script += "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "' ";
   script += ")\nCOMP_CWORD=" + std::to_string(words.size() - 1) +
             "\n_healerctl\nprintf '%s\\n' \"${COMPREPLY[@]}\"\ncat " + folder.path() + "/asked 2>/dev/null\n";
   std::ofstream(folder.path() + "/script") << script;
@@ -103,6 +103,15 @@ TEST_CASE("bash completes what the daemon knows", "[control][completion]") {
   CHECK(offered({"healerctl", "output", "7"}) == "70\n71\nnames\njobs\n");
   CHECK(offered({"healerctl", "output", "web", ""}) == "\n");
   CHECK(offered({"healerctl", "top", "--b"}) == "--batch\n");
+}
+
+TEST_CASE("bash completes a name with a blank that is half typed, quoted as it was begun", "[control][completion]") {
+  const std::string asked = "names --groups\n";
+  CHECK(offered({"healerctl", "start", "-g", "we"}) == "web\\ boxes\n" + asked);
+  CHECK(offered({"healerctl", "start", "-g", "web\\ b"}) == "web\\ boxes\n" + asked);
+  CHECK(offered({"healerctl", "start", "-g", "'web b"}) == "web boxes\n" + asked);
+  CHECK(offered({"healerctl", "start", "-g", "\"web b"}) == "web boxes\n" + asked);
+  CHECK(offered({"healerctl", "start", "-g", "'boxes"}) == "\n" + asked);
 }
 
 TEST_CASE("the options that are completed are those that there are", "[control][completion]") {

@@ -244,6 +244,18 @@ TEST_CASE("a picture has a box a service, which do not overlap, and what is need
   CHECK(texts.find("if content &lt; \"a &amp; b\" then exec \"/usr/loca…") != std::string::npos);
 }
 
+TEST_CASE("a line of a picture is cut to what fits into its box", "[control][graph]") {
+  std::vector<ServiceStatus> services{service(std::string(60, 'n'), "running")};
+  RuleView rule;
+  rule.text = std::string(60, 'r');
+  services[0].rules = {rule};
+  std::vector<std::string> texts;
+  for (const Element& element : elements(render_svg(services)))
+    if (element.name == "text") texts.push_back(element.text.substr(0, element.text.find('\n')));
+  // In large bold letters fewer than in small ones.
+  CHECK(texts == std::vector<std::string>{std::string(27, 'n') + "…", "process, running", std::string(41, 'r') + "…"});
+}
+
 TEST_CASE("a picture of nothing, of hostile names and of a circle is one", "[control][graph]") {
   CHECK(boxes(elements(render_svg({}))).empty());
   const std::vector<ServiceStatus> services{service("</text><script>\x1b[2J&", "running", {"b\"'"}),

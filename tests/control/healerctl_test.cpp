@@ -154,7 +154,7 @@ TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]
   };
   CHECK(complaint("") == "healerctl: which command?");
   CHECK(complaint("sumary") == "healerctl: there is no command \"sumary\"; did you mean \"summary\"?");
-  CHECK(complaint("--socket /x staus --json") == "healerctl: there is no command \"staus\"; did you mean \"status\"?");
+  CHECK(complaint("--socket /x staus") == "healerctl: there is no command \"staus\"; did you mean \"status\"?");
   CHECK(complaint("'\x1b[2J'") == "healerctl: there is no command \"\\x1b[2J\"");
   CHECK(complaint("status --bogus") == "healerctl: status has no option --bogus");
   CHECK(complaint("explain") == "healerctl: explain which service?");
@@ -165,11 +165,9 @@ TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]
   CHECK(complaint("history web db") == "healerctl: history takes one NAME");
   CHECK(complaint("status --fialed") == "healerctl: status has no option --fialed; did you mean --failed?");
   CHECK(complaint("quit now") == "healerctl: quit takes no \"now\"");
-  CHECK(complaint("--json") == "healerctl: which command?");
   CHECK(complaint("history --since") == "healerctl: --since needs a value: --since DURATION");
   CHECK(complaint("--json=maybe status") == "healerctl: --json takes no value");
   CHECK(complaint("top --interval 1") == "healerctl: --interval 1: not a duration between 100 ms and 1 h (such as 2s)");
-  CHECK(complaint("top --json") == "healerctl: top prints no JSON: `summary --json` has what is in it");
   CHECK(complaint("output") == "healerctl: output needs NAME|ID");
   CHECK(complaint("simulate rules") == "healerctl: simulate needs --script SCRIPT");
   CHECK(complaint("procmatch ''") == "healerctl: REGEX must not be empty");
@@ -181,8 +179,55 @@ TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]
         "\"down\"?");
   CHECK(complaint("jobs follow") == "healerctl: jobs follow needs ID");
   CHECK(complaint("jobs cancel seventy") == "healerctl: jobs cancel seventy: not a number");
-  CHECK(complaint("graph --json") == "healerctl: graph prints a graph, no JSON: `status --json` has all that is in it");
   CHECK(complaint("--color --no-color status") == "healerctl: --color and --no-color exclude each other");
+  CHECK(complaint("-g web staus") == "healerctl: there is no command \"staus\"; did you mean \"status\"?");
+  CHECK(complaint("-g") == "healerctl: which command?");
+}
+
+TEST_CASE("healerctl explains wrong usage in JSON where JSON is wanted", "[control][healerctl]") {
+  const auto complaint = [](const std::string& arguments) {
+    const Ran ran = healerctl(arguments);
+    CHECK(ran.status == 2);
+    CHECK(ran.err.empty());
+    const Json error = Json::parse(ran.out).at("error");
+    CHECK(error.at("code") == "usage");
+    CHECK(error.at("remedy") == "`healerctl --help` shows how it is used");
+    return error.at("message").get<std::string>();
+  };
+  CHECK(complaint("staus --json") == "there is no command \"staus\"; did you mean \"status\"?");
+  CHECK(complaint("--json") == "which command?");
+  CHECK(complaint("--json explain") == "explain which service?");
+  CHECK(complaint("status --json --bogus") == "status has no option --bogus");
+  CHECK(complaint("top --json") == "top prints no JSON: `summary --json` has what is in it");
+  CHECK(complaint("graph --json") == "graph prints a graph, no JSON: `status --json` has all that is in it");
+}
+
+TEST_CASE("healerctl takes the options of a command before it, too", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  world.cycle(0);
+  CHECK(healerctl(world, "-g databases unmonitor").all() == "0|1 service unmonitored\n|");
+  CHECK(healerctl(world, "--group databases monitor").all() == healerctl(world, "monitor --group databases").all());
+  CHECK(healerctl(world, "--lines 1 history").out == healerctl(world, "history --lines 1").out);
+  CHECK(healerctl(world, "--json -g databases names").out == healerctl(world, "names --json -g databases").out);
+}
+
+TEST_CASE("healerctl says so where its output has no place to go", "[control][healerctl]") {
+  DaemonWorld world(two_services());
+  for (const std::string closed : {">&-", "<&- >&-"})
+    CHECK(healerctl(world, "summary " + closed).all() ==
+          "1||healerctl: cannot write the output: Bad file descriptor\n");
+}
+
+TEST_CASE("healerctl of a user who is not root asks his own daemon first", "[control][healerctl]") {
+  const TemporaryFolder folder;
+  const std::string own = folder.path() + "/.healer.sock";
+  const std::string home = "HOME=" + folder.path();
+  const std::string user = home + (geteuid() == 0 ? " setpriv --reuid 65534 --clear-groups" : "");
+  const auto asked = [&](const std::string& as) { return healerctl("ping", as).err.find(own) != std::string::npos; };
+  CHECK_FALSE(asked(user));
+  std::ofstream(own) << "";
+  if (geteuid() == 0) CHECK_FALSE(asked(home));
+  CHECK(asked(user));
 }
 
 TEST_CASE("healerctl helps", "[control][healerctl]") {

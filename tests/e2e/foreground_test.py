@@ -354,6 +354,28 @@ class Foreground(supervised.Case):
         self.assertEqual(len(web.copies()), 2)
         self.alone()
 
+    def test_a_state_file_that_moves_is_told_with_what_it_does_not_know(self):
+        web, other = self.web(), self.path("other.state")
+        daemon = self.start(self.rules(web))
+        self.wait_up(daemon, web)
+        old = daemon.folder / "healer.state"
+        moved = self.settings(daemon).replace(f"set statefile {old}", f"set statefile {other}")
+        daemon.write_rules(moved + self.rules(web))
+        done = daemon.reload()
+        told = f"the state file is {old} until healerd is restarted, then {other}, which knows nothing of the " \
+               "foreground processes that run: stop them before that, or they are started a second time"
+        queue = f"the mail queue is {old}.mail until healerd is restarted, then {other}.mail"
+        self.assertEqual((done.returncode, done.stdout), (0, f"warning: {told}\nwarning: {queue}\nrules reloaded\n"))
+        self.assertIn(told, daemon.log_text())
+        # As it says: they are stopped, and the next healerd starts them once.
+        self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)
+        daemon.stop()
+        daemon.launch()
+        self.assertEqual(self.ctl(daemon, "start", "web").returncode, 0)
+        self.wait_up(daemon, web)
+        self.assertEqual(len(web.living()), 1)
+        self.alone()
+
 
 if __name__ == "__main__":
     support.main()
