@@ -243,7 +243,9 @@ class Engine {
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
   bool joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
+  [[nodiscard]] bool restarts_yet(const Job& job, ServiceId id) const;
   void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn);
+  void cut_job(Job& job, const std::vector<bool>& out, const std::string& why, Turn& turn);
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
   void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// The commands of people while rules start and stop the same services.
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "support/process_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+using Kind = event::Command::Kind;
+using Programs = std::vector<std::string>;
+
+namespace {
+
+bool said(const World& world, RecordKind kind, const std::string& text) {
+  return std::ranges::any_of(world.records, [&](const Record& record) {
+    return record.kind == kind && record.text.find(text) != std::string::npos;
+  });
+}
+
+/// app depends on web, web on db; a rule starts db, which takes 8 s, and 3 s of them are over.
+struct SlowStart {
+  ProcessWorld world{
+      rule_set({process("app", {missing_rule()}, {"web"}), process("web", {missing_rule()}, {"db"}), process("db")},
+               seconds{5})};
+
+  explicit SlowStart(bool web_is_up = false) {
+    world.doings["start db"] = {.takes = seconds{8}};
+    if (web_is_up) {
+      world.bring_up("web");
+      world.bring_up("app");
+    }
+    world.start();
+    world.run(seconds{3});
+    REQUIRE(world.engine.jobs().size() == 1);
+    REQUIRE(world.programs.back() == "start db");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a person's restart of a dependent waits for the rule's job that is about to start it") {
+  SlowStart start;
+  ProcessWorld& world = start.world;
+  world.command(Kind::Restart, {"web"});
+  world.run(seconds{4});
+  CHECK(world.replies.empty());
+  CHECK(world.ended.empty());
+  SECTION("it is started") {
+    world.run(seconds{3});
+    REQUIRE(world.replies.size() == 1);
+    CHECK(world.replies[0].ok);
+    CHECK(world.replies[0].text == "1 service restarted");
+    CHECK(world.programs == Programs{"start db", "start web", "start app"});
+  }
+  SECTION("it is not") {
+    world.doings["start web"] = {.status = 3};
+    world.run(seconds{3});
+    REQUIRE(world.replies.size() == 1);
+    CHECK(world.replies[0].text == "db: web failed to start (exit status 3) -- no output");
+  }
+  SECTION("another wants it stopped meanwhile") {
+    world.command(Kind::Stop, {"web"});
+    world.run(seconds{1});
+    REQUIRE(world.replies.size() == 2);
+    CHECK(world.replies[0].text == "web: ended for the stop by root");
+    CHECK(world.replies[1].text == "1 service stopped");
+  }
+}
+
+TEST_CASE("a person's stop of a dependent leaves the start of what it depends on alone") {
+  const bool up = GENERATE(false, true);
+  SlowStart start(up);
+  ProcessWorld& world = start.world;
+  if (up) world.bring_up("web");  // by another hand
+  const Programs before = world.programs;
+  world.command(Kind::Stop, {"web"});
+  world.run(seconds{1});
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies[0].text == "1 service stopped");
+  CHECK_FALSE(world.is_up("web"));
+  CHECK(world.ended.empty());
+  CHECK(said(world, RecordKind::JobStep, "its restart goes on without app, web: ended for the stop by root"));
+  SECTION("which is completed without it") { world.run(seconds{30}); }
+  SECTION("by the next daemon, too") {
+    world.crash(milliseconds{500});
+    world.run(seconds{30});
+  }
+  Programs expected = before;
+  if (up) expected.emplace_back("stop web");
+  CHECK(world.programs == expected);
+  CHECK(world.is_up("db"));
+  CHECK_FALSE(world.engine.service(world.id("web")).monitored);
+  CHECK_FALSE(world.engine.service(world.id("app")).monitored);
+  CHECK(world.engine.jobs().empty());
+  CHECK(world.saved.jobs.empty());
+}
+
+TEST_CASE("a dependent that the rule's job has left running is restarted beside it") {
+  // Without a stop program it was left alone.
+  auto web = process("web", {missing_rule()}, {"db"});
+  web->stop.reset();
+  ProcessWorld world(rule_set({web, process("db")}, seconds{5}));
+  world.doings["start db"] = {.takes = seconds{8}};
+  world.bring_up("web");
+  world.start();
+  world.run(seconds{3});
+  REQUIRE(world.programs == Programs{"start db"});
+  world.command(Kind::Restart, {"web"});
+  world.run(seconds{1});
+  CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies[0].text == "web: not started: it depends on db, which is not running");
+  world.run(seconds{30});
+  CHECK(world.ended.empty());
+  CHECK(world.programs == Programs{"start db", "start web"});
+}
+
+TEST_CASE("a person's stop of what a rule starts ends that") {
+  SlowStart start;
+  ProcessWorld& world = start.world;
+  world.command(Kind::Stop, {"db"});
+  world.run(seconds{1});
+  CHECK(world.replies.back().ok);
+  CHECK(world.ended.size() == 1);
+  CHECK(said(world, RecordKind::JobFailed, "ended for the stop by root"));
+  world.run(seconds{30});
+  CHECK(world.programs == Programs{"start db"});
+}
