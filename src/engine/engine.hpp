@@ -293,6 +293,8 @@ class Engine {
   void note_missing(ServiceId id, bool was_up, Turn& turn);
   void note_end(ServiceId id, Duration lived, Turn& turn);
   void note_start(ServiceId id, bool good, Turn& turn);
+  void note_started(const Job& job, const ProcessFacts& process, Turn& turn);
+  [[nodiscard]] bool is_own_program(const Job& job, const ProcessFacts& process) const;
   [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
   [[nodiscard]] std::string left_behind(ServiceId id) const;
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;

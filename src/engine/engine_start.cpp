@@ -138,6 +138,27 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
   look_later(id, Reason::Again, turn.now.mono + wait);
 }
 
+/// A step has brought its service up, as this process.
+void Engine::note_started(const Job& job, const ProcessFacts& process, Turn& turn) {
+  const JobStep step = job.step();
+  note_start(step.service, true, turn);
+  turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
+              fmt::format("{} with pid {}", step.kind == effect::SavedStep::Kind::Start ? "started" : "restarted",
+                          process.pid))
+      .subject = job.id.number();
+}
+
+/// Whether a process that a pattern has found is the start program of the step, or a child of it, and that still runs:
+/// its command line may hold the name of what it is to start. So may one whose number is not told yet.
+bool Engine::is_own_program(const Job& job, const ProcessFacts& process) const {
+  if (job.step().kind == effect::SavedStep::Kind::Stop || graph_->at(job.step().service).process.pattern.empty())
+    return false;
+  const auto found = actions_.find(job.action.number());
+  if (found == actions_.end()) return false;
+  const std::int64_t program = found->second.pid;
+  return program == 0 || process.pid == program || process.parent == program;
+}
+
 /// Why a service cannot be started now: a process that must be up before it is not; empty: all are.
 std::string Engine::missing_requirement(ServiceId id) const {
   for (const ServiceId needed : requirements_of(*graph_, id)) {
