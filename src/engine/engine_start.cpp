@@ -61,7 +61,7 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, std::move(text));
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
-  if (graph_->settings.settle > Duration{0}) return settle(id, false, turn);
+  if (graph_->settings.settle > Duration{0}) return settle(id, nullptr, turn);
   finish_validate(id, true, turn);
   look_now(id, Reason::Death, turn);
 }
@@ -72,15 +72,18 @@ bool Engine::left_alone(ServiceId id, Instant now) const {
 }
 
 /// A death is not acted on yet: where an administrator restarts it by hand, the pid file names another process when the
-/// dust has settled. `failed`: it was a look that has found it.
-void Engine::settle(ServiceId id, bool failed, Turn& turn) {
+/// dust has settled. `missed`: it was a look that does not find it any more. Whether it has died nobody knows then: it
+/// may live on, and only its pid file be gone.
+void Engine::settle(ServiceId id, const Observation* missed, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  if (failed) {
+  if (missed != nullptr) {
     const bool seen = state.last.has_value();
     const std::int64_t pid = seen ? process_of(*state.last)->pid : state.known ? state.known->pid : 0;
+    const std::string why = missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed);
     turn.record(RecordKind::ProcessDied, Severity::Warning, graph_->at(id).name,
-                fmt::format("{} {}", pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
-                            seen ? "has died" : "is gone: it ended while no healer ran"));
+                fmt::format("{} is not found any more{}: {}",
+                            pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
+                            seen ? "" : ", which an earlier healer has seen", why));
   }
   finish_validate(id, true, turn);
   state.died = true;
