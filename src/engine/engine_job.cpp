@@ -330,8 +330,10 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   const ServiceId id = job.step().service;
   auto cause = std::make_shared<effect::Cause>(*job.cause);
   cause->service = graph_->at(id).name;
-  if (graph_->at(id).kind == ServiceKind::Process && services_[id.index()].last)
-    cause->process = figures_of(*services_[id.index()].last);
+  if (const auto& last = services_[id.index()].last) {
+    if (graph_->at(id).kind == ServiceKind::Process) cause->process = figures_of(*last);
+    if (graph_->at(id).kind == ServiceKind::Program) cause->program_status = last->status;
+  }
   effect::Exec exec{.action = ActionId{next_id_++},
                     .service = id,
                     .rule = {},

@@ -128,3 +128,16 @@ TEST_CASE("a person's stop of what a rule starts ends that") {
   world.run(seconds{30});
   CHECK(world.programs == Programs{"start db"});
 }
+
+TEST_CASE("a start or stop program that a person wants is told the last status of its check program") {
+  auto block = service("probe", {});
+  block->start = Command{.arguments = {"/start", "probe"}, .timeout = seconds{30}};
+  World world(rule_set({block}, seconds{5}));
+  world.start();
+  world.advance(seconds{1});
+  world.observe(world.id("probe"), 4);
+  world.handle(event::Command{.id = CommandId{1}, .kind = Kind::Start, .services = {world.id("probe")}, .by = "root"});
+  REQUIRE(world.execs.size() == 1);
+  CHECK(world.execs[0].cause->program_status == 4);
+  CHECK(world.execs[0].cause->event_text == "Started");
+}
