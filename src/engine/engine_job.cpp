@@ -80,7 +80,7 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
 
 /// What of its own keeps a rule's start or restart of a service from beginning now; empty: nothing.
 std::string Engine::own_obstacle(ServiceId id, Instant now) const {
-  if (!graph_->at(id).can_start()) return "it has no start program";
+  if (!graph_->at(id).can_start() || starts_nothing(*graph_, id)) return "it has no start program";
   if (std::string left = left_behind(id); !left.empty() && !left_long(id, now)) return left;
   const StartHistory& starts = services_[id.index()].starts;
   if (backing_off(id, now))

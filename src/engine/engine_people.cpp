@@ -36,6 +36,15 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
                                                     : "this is a dry run: nothing is started or stopped"});
     return;
   }
+  // Among several, what is no process and has no program is left as it is, as by Monit.
+  const bool nothing = command.services.size() == 1 && command.services.front().index() < services_.size() &&
+                       graph_->slots[command.services.front().index()] &&
+                       starts_nothing(*graph_, command.services.front());
+  if (nothing && kind == ActionKind::Restart) {
+    turn.replies.push_back(
+        {command.id, false, fmt::format("{}: it has no start program", graph_->at(command.services.front()).name)});
+    return;
+  }
   const std::vector<std::uint32_t> clusters = clusters_of(*graph_);
   std::map<std::uint32_t, std::vector<ServiceId>> orders;
   for (const ServiceId id : command.services)
@@ -182,6 +191,10 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
   if (pending.failed.empty()) {
     const std::size_t count = pending.command.services.size();
     text = fmt::format("{} {} {}", count, count == 1 ? "service" : "services", done(kind_of(pending.command.kind)));
+    const ServiceBlock& block = graph_->at(service);
+    if (count == 1 && pending.command.kind == event::Command::Kind::Start && block.kind != ServiceKind::Process &&
+        !block.start)
+      text = fmt::format("{} is monitored; it has no start program", block.name);
   } else {
     std::size_t left = kMostTold;
     for (const auto& [failed, why] : pending.failed) {

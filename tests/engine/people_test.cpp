@@ -141,3 +141,44 @@ TEST_CASE("a start or stop program that a person wants is told the last status o
   CHECK(world.execs[0].cause->program_status == 4);
   CHECK(world.execs[0].cause->event_text == "Started");
 }
+
+TEST_CASE("a start of what is no process and has no program says what was done, a restart fails") {
+  World world(rule_set({service("probe", {}), service("other", {})}, seconds{5}));
+  world.start();
+  world.handle(
+      event::Command{.id = CommandId{1}, .kind = Kind::Unmonitor, .services = {world.id("probe")}, .by = "root"});
+  const auto answer = [&world](Kind kind, std::vector<ServiceId> services) {
+    world.replies.clear();
+    world.handle(event::Command{.id = CommandId{2}, .kind = kind, .services = std::move(services), .by = "root"});
+    REQUIRE(world.replies.size() == 1);
+    return world.replies[0];
+  };
+  const effect::Reply started = answer(Kind::Start, {world.id("probe")});
+  CHECK(started.ok);
+  CHECK(started.text == "probe is monitored; it has no start program");
+  CHECK(world.engine.service(world.id("probe")).monitored);
+  const effect::Reply restarted = answer(Kind::Restart, {world.id("probe")});
+  CHECK_FALSE(restarted.ok);
+  CHECK(restarted.text == "probe: it has no start program");
+  // Among others it is left as it is.
+  CHECK(answer(Kind::Restart, {world.id("probe"), world.id("other")}).ok);
+}
+
+TEST_CASE("a rule's restart of what is no process and has no program is held, and what depends on it is restarted") {
+  Rule rule = status_rule(Comparison::NotEqual, 0);
+  rule.action = {.kind = ActionKind::Restart, .command = {}};
+  const bool needed = GENERATE(false, true);
+  std::vector<std::shared_ptr<ServiceBlock>> blocks{service("probe", {rule})};
+  if (needed) {
+    blocks.push_back(service("app", {}));
+    blocks.back()->depends = {"probe"};
+    blocks.back()->start = Command{.arguments = {"/start", "app"}, .timeout = seconds{30}};
+  }
+  World world(rule_set(std::move(blocks), seconds{5}));
+  world.start();
+  world.advance(seconds{1});
+  world.observe(world.id("probe"), 1);
+  CHECK(said(world, RecordKind::JobHeld, "restart waits: it has no start program") == !needed);
+  CHECK(world.count(RecordKind::JobStarted) == (needed ? 1 : 0));
+  CHECK(world.execs.size() == (needed ? 1 : 0));
+}
