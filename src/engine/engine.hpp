@@ -243,7 +243,9 @@ class Engine {
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
   bool joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
+  [[nodiscard]] bool restarts_yet(const Job& job, ServiceId id) const;
   void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn);
+  void cut_job(Job& job, const std::vector<bool>& out, const std::string& why, Turn& turn);
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
   void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);
@@ -283,7 +285,7 @@ class Engine {
   [[nodiscard]] bool counted_death(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::optional<Duration> backing_off(ServiceId id, Instant now) const;
   [[nodiscard]] bool left_alone(ServiceId id, Instant now) const;
-  void settle(ServiceId id, bool failed, Turn& turn);
+  void settle(ServiceId id, const Observation* missed, Turn& turn);
   [[nodiscard]] bool newly_missing(ServiceId id, const Observation& seen, Instant now) const;
   [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::string missing_requirement(ServiceId id) const;
@@ -291,6 +293,8 @@ class Engine {
   void note_missing(ServiceId id, bool was_up, Turn& turn);
   void note_end(ServiceId id, Duration lived, Turn& turn);
   void note_start(ServiceId id, bool good, Turn& turn);
+  void note_started(const Job& job, const ProcessFacts& process, Turn& turn);
+  [[nodiscard]] bool is_own_program(const Job& job, const ProcessFacts& process) const;
   [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
   [[nodiscard]] std::string left_behind(ServiceId id) const;
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;

@@ -80,7 +80,7 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
 
 /// What of its own keeps a rule's start or restart of a service from beginning now; empty: nothing.
 std::string Engine::own_obstacle(ServiceId id, Instant now) const {
-  if (!graph_->at(id).can_start()) return "it has no start program";
+  if (!graph_->at(id).can_start() || starts_nothing(*graph_, id)) return "it has no start program";
   if (std::string left = left_behind(id); !left.empty() && !left_long(id, now)) return left;
   const StartHistory& starts = services_[id.index()].starts;
   if (backing_off(id, now))
@@ -248,7 +248,8 @@ void Engine::looked(Job& job, const Observation& seen, Turn& turn) {
 /// Where the step of a process service stands, by the process that was just seen (null: there is none).
 Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn& turn) {
   const JobStep step = job.step();
-  const bool up = process != nullptr;
+  // What `matching` finds may be the program that is to start it.
+  const bool up = process != nullptr && !is_own_program(job, *process);
   const bool acting = job.phase == Job::Phase::Acting;
   if (step.kind == StepKind::Restart ? acting && up && job.action_ended && job.program_failure.empty()
                                      : up == (step.kind == StepKind::Start)) {
@@ -257,11 +258,10 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
       set_due(job, job.deadline);
       return Progress::Waiting;
     }
-    if (acting && up) note_start(step.service, true, turn);
-    if (acting)
-      turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
-                  up ? fmt::format("{}ed with pid {}", verb(step.kind), process->pid) : std::string("stopped"))
-          .subject = job.id.number();
+    if (acting && up) note_started(job, *process, turn);
+    if (acting && !up)
+      turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name, "stopped").subject =
+          job.id.number();
     return Progress::Done;
   }
   // Where another process has taken the place of the one that was signalled, that one is asked kindly, too.
@@ -330,8 +330,10 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   const ServiceId id = job.step().service;
   auto cause = std::make_shared<effect::Cause>(*job.cause);
   cause->service = graph_->at(id).name;
-  if (graph_->at(id).kind == ServiceKind::Process && services_[id.index()].last)
-    cause->process = figures_of(*services_[id.index()].last);
+  if (const auto& last = services_[id.index()].last) {
+    if (graph_->at(id).kind == ServiceKind::Process) cause->process = figures_of(*last);
+    if (graph_->at(id).kind == ServiceKind::Program) cause->program_status = last->status;
+  }
   effect::Exec exec{.action = ActionId{next_id_++},
                     .service = id,
                     .rule = {},
@@ -383,6 +385,11 @@ void Engine::overdue(Job& job, Turn& turn) {
     job.deadline = turn.now.mono + kKillGrace;
     job.pause = kFirstPause;
     return set_due(job, turn.now.mono + job.pause);
+  }
+  // A start program that stays, and is still all that its pattern finds, is the service.
+  if (process != nullptr && !state.died && step.kind != StepKind::Stop && is_own_program(job, *process)) {
+    note_started(job, *process, turn);
+    return go_on(job, Progress::Done, turn);
   }
   if (!job.action_ended) end_program(job.action, turn);
   if (block.kind == ServiceKind::Process && !job.seen) {

@@ -31,7 +31,7 @@ void Engine::on(const event::Observed& event, Turn& turn) {
   }
   const bool counted = state.counted;
   state.flight.reset();
-  if (newly_missing(id, seen, turn.now)) return settle(id, true, turn);
+  if (newly_missing(id, seen, turn.now)) return settle(id, &seen, turn);
   state.initialising = false;
   take(id, seen, turn);
   ++state.runs;

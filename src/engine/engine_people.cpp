@@ -2,6 +2,7 @@
 // The commands of people that become jobs: start, stop, restart, and the cancelling of one.
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -33,6 +34,15 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
     turn.replies.push_back({command.id, false,
                             graph_->settings.shadow ? "healer only watches (shadow): nothing is started or stopped"
                                                     : "this is a dry run: nothing is started or stopped"});
+    return;
+  }
+  // Among several, what is no process and has no program is left as it is, as by Monit.
+  const bool nothing = command.services.size() == 1 && command.services.front().index() < services_.size() &&
+                       graph_->slots[command.services.front().index()] &&
+                       starts_nothing(*graph_, command.services.front());
+  if (nothing && kind == ActionKind::Restart) {
+    turn.replies.push_back(
+        {command.id, false, fmt::format("{}: it has no start program", graph_->at(command.services.front()).name)});
     return;
   }
   const std::vector<std::uint32_t> clusters = clusters_of(*graph_);
@@ -76,27 +86,86 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   }
 }
 
-/// Where a rule starts these services already, a person who asks for the same waits for that.
+/// Where a rule starts these services already, a person who asks for the same waits for that. So does one who wants a
+/// restart, where it is not running any more, or is yet to be stopped.
 bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn) {
   const std::optional<JobId> job = services_[services.front().index()].job;
-  if (kind != ActionKind::Start || !job) return false;
+  if (kind == ActionKind::Stop || !job) return false;
   Job& known = jobs_.at(job->number());
-  const bool same = known.by == kByRule && known.kind != ActionKind::Stop &&
-                    std::ranges::all_of(services, [&](ServiceId id) { return services_[id.index()].job == job; });
+  const bool same =
+      known.by == kByRule && known.kind != ActionKind::Stop && std::ranges::all_of(services, [&](ServiceId id) {
+        return services_[id.index()].job == job && (kind == ActionKind::Start || restarts_yet(known, id));
+      });
   if (!same) return false;
   known.asked_by.push_back(command.id);
-  for (const ServiceId id : services) monitor(id, command.by, turn);  // it may have been taken out meanwhile
+  for (const ServiceId id : services) {
+    monitor(id, command.by, turn);  // it may have been taken out meanwhile
+    if (kind == ActionKind::Start || std::ranges::find(known.named, id) != known.named.end()) continue;
+    known.named.push_back(id);
+    turn.save(known.id);
+  }
   return true;
 }
 
-/// A person's word goes before a rule's: its jobs that are in the way are ended.
+/// Whether what is left of a job restarts a service.
+bool Engine::restarts_yet(const Job& job, ServiceId id) const {
+  const auto ahead = std::span(job.steps).subspan(job.position + 1);
+  const auto yet = [&](effect::SavedStep::Kind kind) {
+    return std::ranges::find(ahead, JobStep{id, kind}) != ahead.end();
+  };
+  return yet(effect::SavedStep::Kind::Start) && (yet(effect::SavedStep::Kind::Stop) || !is_up(id));
+}
+
+/// A person's word goes before a rule's: its jobs that are in the way are ended, or go on without what the person
+/// wants, where that takes part for the sake of another and is not under way.
 void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn) {
-  for (const JobStep& step : plan_steps(*graph_, kind, services, anyone)) {
-    const std::optional<JobId> job = services_[step.service.index()].job;
-    if (!job || jobs_.at(job->number()).by != kByRule) continue;
-    jobs_.at(job->number()).cancelled = true;
-    fail_job(*job, fmt::format("ended for the {} by {}", to_string(kind), by), turn);
+  const std::vector<JobStep> steps = plan_steps(*graph_, kind, services, anyone);
+  std::vector<bool> wanted(services_.size());
+  for (const JobStep& step : steps) wanted[step.service.index()] = true;
+  for (const JobStep& step : steps) {
+    const std::optional<JobId> id = services_[step.service.index()].job;
+    if (!id || jobs_.at(id->number()).by != kByRule) continue;
+    Job& job = jobs_.at(id->number());
+    const std::string why = fmt::format("ended for the {} by {}", to_string(kind), by);
+    if (!wanted[job.service.index()] && !wanted[job.step().service.index()]) {
+      cut_job(job, wanted, why, turn);
+      continue;
+    }
+    job.cancelled = true;
+    fail_job(*id, why, turn);
   }
+}
+
+/// Takes these services, by slot, out of a job of which they are neither the reason nor the step under way.
+void Engine::cut_job(Job& job, const std::vector<bool>& out, const std::string& why, Turn& turn) {
+  const auto goes = [&](ServiceId id) { return out[id.index()]; };
+  std::vector<CommandId> waiting;
+  for (const CommandId command : std::exchange(job.asked_by, {})) {
+    const auto found = commands_.find(command.number());
+    if (found == commands_.end()) continue;
+    const std::vector<ServiceId>& asked = found->second.command.services;
+    if (const auto gone = std::ranges::find_if(asked, goes); gone == asked.end())
+      waiting.push_back(command);
+    else
+      finish_command(command, *gone, fmt::format("{}: {}", graph_->at(*gone).name, why), turn);
+  }
+  job.asked_by = std::move(waiting);
+  const auto done = job.steps.begin() + job.position;
+  const auto before = std::count_if(job.steps.begin(), done, [&](const JobStep& step) { return goes(step.service); });
+  std::vector<std::string> names;
+  for (const JobStep& step : job.steps) {
+    std::optional<JobId>& its = services_[step.service.index()].job;
+    if (!goes(step.service) || !its) continue;
+    its.reset();
+    if (names.size() < kMostTold) names.push_back(graph_->at(step.service).name);
+  }
+  turn.record(RecordKind::JobStep, Severity::Info, graph_->at(job.service).name,
+              fmt::format("its {} goes on without {}: {}", to_string(job.kind), fmt::join(names, ", "), why))
+      .subject = job.id.number();
+  std::erase_if(job.steps, [&](const JobStep& step) { return goes(step.service); });
+  std::erase_if(job.named, goes);
+  job.position -= static_cast<std::uint32_t>(before);
+  turn.save(job.id);
 }
 
 /// Why a person's job for these services cannot begin; empty: it can, when the jobs of rules in its way are ended.
@@ -122,6 +191,10 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
   if (pending.failed.empty()) {
     const std::size_t count = pending.command.services.size();
     text = fmt::format("{} {} {}", count, count == 1 ? "service" : "services", done(kind_of(pending.command.kind)));
+    const ServiceBlock& block = graph_->at(service);
+    if (count == 1 && pending.command.kind == event::Command::Kind::Start && block.kind != ServiceKind::Process &&
+        !block.start)
+      text = fmt::format("{} is monitored; it has no start program", block.name);
   } else {
     std::size_t left = kMostTold;
     for (const auto& [failed, why] : pending.failed) {

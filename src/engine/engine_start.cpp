@@ -61,7 +61,7 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, std::move(text));
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
-  if (graph_->settings.settle > Duration{0}) return settle(id, false, turn);
+  if (graph_->settings.settle > Duration{0}) return settle(id, nullptr, turn);
   finish_validate(id, true, turn);
   look_now(id, Reason::Death, turn);
 }
@@ -72,15 +72,18 @@ bool Engine::left_alone(ServiceId id, Instant now) const {
 }
 
 /// A death is not acted on yet: where an administrator restarts it by hand, the pid file names another process when the
-/// dust has settled. `failed`: it was a look that has found it.
-void Engine::settle(ServiceId id, bool failed, Turn& turn) {
+/// dust has settled. `missed`: it was a look that does not find it any more. Whether it has died nobody knows then: it
+/// may live on, and only its pid file be gone.
+void Engine::settle(ServiceId id, const Observation* missed, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  if (failed) {
+  if (missed != nullptr) {
     const bool seen = state.last.has_value();
     const std::int64_t pid = seen ? process_of(*state.last)->pid : state.known ? state.known->pid : 0;
+    const std::string why = missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed);
     turn.record(RecordKind::ProcessDied, Severity::Warning, graph_->at(id).name,
-                fmt::format("{} {}", pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
-                            seen ? "has died" : "is gone: it ended while no healer ran"));
+                fmt::format("{} is not found any more{}: {}",
+                            pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
+                            seen ? "" : ", which an earlier healer has seen", why));
   }
   finish_validate(id, true, turn);
   state.died = true;
@@ -136,6 +139,27 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
   const Duration wait = backoff(graph_->at(id).name, starts.quick, graph_->settings.cycle_length());
   starts.not_before = turn.now.wall + wait;
   look_later(id, Reason::Again, turn.now.mono + wait);
+}
+
+/// A step has brought its service up, as this process.
+void Engine::note_started(const Job& job, const ProcessFacts& process, Turn& turn) {
+  const JobStep step = job.step();
+  note_start(step.service, true, turn);
+  turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
+              fmt::format("{} with pid {}", step.kind == effect::SavedStep::Kind::Start ? "started" : "restarted",
+                          process.pid))
+      .subject = job.id.number();
+}
+
+/// Whether a process that a pattern has found is the start program of the step, or a child of it, and that still runs:
+/// its command line may hold the name of what it is to start. So may one whose number is not told yet.
+bool Engine::is_own_program(const Job& job, const ProcessFacts& process) const {
+  if (job.step().kind == effect::SavedStep::Kind::Stop || graph_->at(job.step().service).process.pattern.empty())
+    return false;
+  const auto found = actions_.find(job.action.number());
+  if (found == actions_.end()) return false;
+  const std::int64_t program = found->second.pid;
+  return program == 0 || process.pid == program || process.parent == program;
 }
 
 /// Why a service cannot be started now: a process that must be up before it is not; empty: all are.

@@ -92,6 +92,12 @@ std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::
   return steps;
 }
 
+bool starts_nothing(const Graph& graph, ServiceId service) {
+  const ServiceBlock& block = graph.at(service);
+  return block.kind != ServiceKind::Process && !block.start && !block.restart &&
+         graph.dependents[service.index()].empty();
+}
+
 const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind) {
   switch (kind) {
     case effect::SavedStep::Kind::Stop: return block.stop;

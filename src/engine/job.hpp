@@ -85,6 +85,9 @@ struct Job {
 [[nodiscard]] std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind,
                                               const std::vector<ServiceId>& services,
                                               const std::function<bool(ServiceId)>& takes_part);
+/// Whether a start or restart of a service does nothing: it is no process, has no program for it, and nothing depends
+/// on it.
+[[nodiscard]] bool starts_nothing(const Graph& graph, ServiceId service);
 /// The program of a step; none: it is not written.
 [[nodiscard]] const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind);
 /// How long a step may take: as its program says, else as `set limits`.

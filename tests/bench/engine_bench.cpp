@@ -2,11 +2,13 @@
 // Observations per second through Engine::handle in virtual time: wake, start of the run, observation, commit. Steady
 // OK, and with 2 % of the runs failing. `ratio` is against a bare loop that does the least any judge must do: touch the
 // state of each service and of its rules, in the same order, taken in the same run. Also: memory of a service, the cost
-// of next_deadline, and what a reload of one service among all costs on the loop and off it.
+// of next_deadline, what a reload of one service among all costs on the loop and off it, and what a person's start of
+// all services does, where `ratio` is the cost of each against that of each of 1,000, taken in the same run.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
 #include <ctime>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -189,5 +191,35 @@ void swap_of_one_service(benchmark::State& state) {
   state.counters["release_ms"] = mean_ms(released);
 }
 BENCHMARK(swap_of_one_service)->Arg(1'000)->Arg(100'000)->Unit(benchmark::kMillisecond)->Iterations(5);
+
+/// Processor seconds a service of the turn in which all of `count` services are told to start.
+double start_of_all(std::size_t count) {
+  RuleSet rules = rules_of(count);
+  for (auto& block : rules.services) {
+    auto startable = std::make_shared<ServiceBlock>(*block);
+    startable->start = engine::Command{.arguments = {"/usr/bin/start", block->name}};
+    block = std::move(startable);
+  }
+  const auto graph = make_graph(std::move(rules));
+  Shell shell(graph);
+  const event::Command all{
+      .id = CommandId{1}, .kind = event::Command::Kind::Start, .services = graph->order, .by = "root"};
+  const double begin = processor_time();
+  shell.engine.handle(all, shell.now, shell);
+  return seconds_since(begin) / static_cast<double>(count);
+}
+
+void command_for_all(benchmark::State& state) {
+  constexpr std::size_t kFew = 1'000;
+  double many = 0;
+  double few = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    many += start_of_all(static_cast<std::size_t>(state.range(0)));
+    few += start_of_all(kFew);
+  }
+  state.counters["each_us"] = many / static_cast<double>(state.iterations()) * 1e6;
+  state.counters["ratio"] = many / few;
+}
+BENCHMARK(command_for_all)->Arg(8'000)->Arg(64'000)->Unit(benchmark::kMillisecond)->Iterations(5);
 
 }  // namespace

@@ -77,7 +77,11 @@ failing | the last run failed it; 1 of the last 3 runs failed, 2 of 3 are needed
 TEST_CASE("a rule that stands failed and restarts says when it does so again", "[engine]") {
   Rule rule = status_rule(Comparison::NotEqual, 0, {.count = 2, .window = 2});
   rule.action = {.kind = ActionKind::Restart};
-  World world = started({rule});
+  auto dependent = service("app", {});
+  dependent->depends = {"web"};
+  World world(rule_set({service("web", {rule}), dependent}));
+  world.start();
+  world.advance(Duration{0});
   run(world, 1);
   run(world, 1);
   CHECK(account(world).find("| stays failed; nothing is done before its tolerance is met once more |") !=

@@ -4,7 +4,6 @@
 #include "engine/job.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 #include <catch2/catch.hpp>
@@ -447,25 +446,6 @@ TEST_CASE("a restart program that is taken out of the rules before its turn has 
   world.run(seconds{1});
   CHECK(world.engine.jobs().empty());
   CHECK(world.saved.jobs.empty());
-}
-
-TEST_CASE("what a command for all services costs grows with their number, not with its square") {
-  const auto took = [](unsigned count) {
-    std::vector<std::shared_ptr<ServiceBlock>> blocks;
-    for (unsigned i = 0; i < count; ++i) blocks.push_back(process("s" + std::to_string(i)));
-    const auto graph = make_graph(rule_set(std::move(blocks), seconds{30}));
-    auto best = std::chrono::steady_clock::duration::max();
-    for (int i = 0; i < 3; ++i) {
-      World world(graph, {});
-      world.start();
-      const event::Command all{.id = CommandId{1}, .kind = Kind::Start, .services = graph->order, .by = "root"};
-      const auto begun = std::chrono::steady_clock::now();
-      world.engine.handle(all, world.now, world);
-      best = std::min(best, std::chrono::steady_clock::now() - begun);
-    }
-    return best;
-  };
-  CHECK(took(8000) < 32 * took(1000));
 }
 
 TEST_CASE("how a service was started is saved at once, though its job goes on") {

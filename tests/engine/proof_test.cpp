@@ -74,6 +74,39 @@ TEST_CASE("a number in a pid file that is another's now is not the service") {
   }
 }
 
+TEST_CASE("of a process that is not found any more it is said why, and not that it has died") {
+  World world(rule_set({process("web")}, seconds{5}));
+  const auto look = [&world](std::optional<ProcessFacts> process, const std::string& output) {
+    REQUIRE(world.open.size() == 1);
+    const effect::StartRun run = std::exchange(world.open, {}).front();
+    auto facts = std::make_shared<Facts>();
+    facts->process = std::move(process);
+    world.handle(event::Observed{
+        run.service, run.run, {.output = std::make_shared<const std::string>(output), .facts = std::move(facts)}});
+  };
+  const std::string empty = "process is not running (the pid file /run/web.pid is empty)";
+  world.start();
+  world.advance(seconds{1});
+  look(ProcessFacts{.pid = 50, .start_ticks = 50, .file = kWritten}, "process is running with pid 50");
+  SECTION("by the daemon that has seen it") {
+    world.advance(seconds{6});
+    look({}, empty);
+    CHECK(world.records.back().kind == RecordKind::ProcessDied);
+    CHECK(world.records.back().text == "process 50 is not found any more: " + empty);
+  }
+  SECTION("by the next") {
+    const RuleSet rules = rule_set({process("web")}, seconds{5});
+    const SavedState left = world.saved;
+    world.engine = Engine(make_graph(rules), utc_civil, left, world.now);
+    world.open.clear();
+    world.start();
+    world.advance(seconds{1});
+    look({}, empty);
+    CHECK(world.records.back().kind == RecordKind::ProcessDied);
+    CHECK(world.records.back().text == "process 50 is not found any more, which an earlier healer has seen: " + empty);
+  }
+}
+
 TEST_CASE("the first process is not used again: a pid file that names it is believed") {
   ProcessWorld world(rule_set({process("web")}, seconds{5}));
   world.bring_up("web", 1);

@@ -74,6 +74,8 @@ class ProcessWorld : public World {
  public:
   using World::World;
 
+  static constexpr std::int64_t kProgramPid = 4000;  ///< of each program of a job
+
   std::map<std::string, Doing> doings;  ///< by "start NAME", "stop NAME"
   std::vector<std::string> programs;    ///< "start NAME", as they were started
   std::vector<std::pair<std::string, int>> signals;
@@ -85,10 +87,11 @@ class ProcessWorld : public World {
   std::vector<std::string> twice;    ///< foreground processes that were started beside themselves
   std::vector<std::string> early;    ///< starts before what the service depends on was up
   // What looks see besides, by name of the service.
-  std::map<std::string, std::int64_t> files;   ///< when its pid file was written
-  std::map<std::string, std::uint64_t> ticks;  ///< when its process was started
-  std::set<std::string> younger;               ///< its process was started after its pid file was written
-  std::map<std::string, std::int64_t> left;    ///< a process that its start program has left
+  std::map<std::string, std::int64_t> files;    ///< when its pid file was written
+  std::map<std::string, std::uint64_t> ticks;   ///< when its process was started
+  std::set<std::string> younger;                ///< its process was started after its pid file was written
+  std::map<std::string, std::int64_t> parents;  ///< of its process; else it is 1
+  std::map<std::string, std::int64_t> left;     ///< a process that its start program has left
 
   /// A process of that name runs.
   void bring_up(const std::string& name) { up_[name] = next_pid_++; }
@@ -208,7 +211,9 @@ class ProcessWorld : public World {
     auto facts = std::make_shared<Facts>();
     const auto found = up_.find(block.name);
     if (found != up_.end() && (!block.foreground() || found->second == run.pid)) {
-      facts->process = ProcessFacts{.pid = found->second, .parent = 1, .start_ticks = ticks_of(block.name)};
+      facts->process = ProcessFacts{.pid = found->second,
+                                    .parent = parents.contains(block.name) ? parents.at(block.name) : 1,
+                                    .start_ticks = ticks_of(block.name)};
       facts->process->file = files.contains(block.name) ? files.at(block.name) : 0;
       facts->process->younger = younger.contains(block.name);
     } else if (run.left_by != ActionId{} && left.contains(block.name)) {
@@ -232,7 +237,7 @@ class ProcessWorld : public World {
     if (starts) note_early(exec, name);
     running_.insert(exec.action.number());
     if (exec.foreground) return start_child(exec, what);
-    handle(event::ActionStarted{exec.action, 4000});
+    handle(event::ActionStarted{exec.action, kProgramPid});
     const Doing doing = doings.contains(what) ? doings.at(what) : Doing{};
     if (doing.hangs) return;
     later_.emplace(now.mono + doing.takes, [this, exec, doing, name, starts] {

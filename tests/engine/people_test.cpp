@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// The commands of people while rules start and stop the same services.
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "support/process_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+using Kind = event::Command::Kind;
+using Programs = std::vector<std::string>;
+
+namespace {
+
+bool said(const World& world, RecordKind kind, const std::string& text) {
+  return std::ranges::any_of(world.records, [&](const Record& record) {
+    return record.kind == kind && record.text.find(text) != std::string::npos;
+  });
+}
+
+/// app depends on web, web on db; a rule starts db, which takes 8 s, and 3 s of them are over.
+struct SlowStart {
+  ProcessWorld world{
+      rule_set({process("app", {missing_rule()}, {"web"}), process("web", {missing_rule()}, {"db"}), process("db")},
+               seconds{5})};
+
+  explicit SlowStart(bool web_is_up = false) {
+    world.doings["start db"] = {.takes = seconds{8}};
+    if (web_is_up) {
+      world.bring_up("web");
+      world.bring_up("app");
+    }
+    world.start();
+    world.run(seconds{3});
+    REQUIRE(world.engine.jobs().size() == 1);
+    REQUIRE(world.programs.back() == "start db");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a person's restart of a dependent waits for the rule's job that is about to start it") {
+  SlowStart start;
+  ProcessWorld& world = start.world;
+  world.command(Kind::Restart, {"web"});
+  world.run(seconds{4});
+  CHECK(world.replies.empty());
+  CHECK(world.ended.empty());
+  SECTION("it is started") {
+    world.run(seconds{3});
+    REQUIRE(world.replies.size() == 1);
+    CHECK(world.replies[0].ok);
+    CHECK(world.replies[0].text == "1 service restarted");
+    CHECK(world.programs == Programs{"start db", "start web", "start app"});
+  }
+  SECTION("it is not") {
+    world.doings["start web"] = {.status = 3};
+    world.run(seconds{3});
+    REQUIRE(world.replies.size() == 1);
+    CHECK(world.replies[0].text == "db: web failed to start (exit status 3) -- no output");
+  }
+  SECTION("another wants it stopped meanwhile") {
+    world.command(Kind::Stop, {"web"});
+    world.run(seconds{1});
+    REQUIRE(world.replies.size() == 2);
+    CHECK(world.replies[0].text == "web: ended for the stop by root");
+    CHECK(world.replies[1].text == "1 service stopped");
+  }
+}
+
+TEST_CASE("a person's stop of a dependent leaves the start of what it depends on alone") {
+  const bool up = GENERATE(false, true);
+  SlowStart start(up);
+  ProcessWorld& world = start.world;
+  if (up) world.bring_up("web");  // by another hand
+  const Programs before = world.programs;
+  world.command(Kind::Stop, {"web"});
+  world.run(seconds{1});
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies[0].text == "1 service stopped");
+  CHECK_FALSE(world.is_up("web"));
+  CHECK(world.ended.empty());
+  CHECK(said(world, RecordKind::JobStep, "its restart goes on without app, web: ended for the stop by root"));
+  SECTION("which is completed without it") { world.run(seconds{30}); }
+  SECTION("by the next daemon, too") {
+    world.crash(milliseconds{500});
+    world.run(seconds{30});
+  }
+  Programs expected = before;
+  if (up) expected.emplace_back("stop web");
+  CHECK(world.programs == expected);
+  CHECK(world.is_up("db"));
+  CHECK_FALSE(world.engine.service(world.id("web")).monitored);
+  CHECK_FALSE(world.engine.service(world.id("app")).monitored);
+  CHECK(world.engine.jobs().empty());
+  CHECK(world.saved.jobs.empty());
+}
+
+TEST_CASE("a dependent that the rule's job has left running is restarted beside it") {
+  // Without a stop program it was left alone.
+  auto web = process("web", {missing_rule()}, {"db"});
+  web->stop.reset();
+  ProcessWorld world(rule_set({web, process("db")}, seconds{5}));
+  world.doings["start db"] = {.takes = seconds{8}};
+  world.bring_up("web");
+  world.start();
+  world.run(seconds{3});
+  REQUIRE(world.programs == Programs{"start db"});
+  world.command(Kind::Restart, {"web"});
+  world.run(seconds{1});
+  CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies[0].text == "web: not started: it depends on db, which is not running");
+  world.run(seconds{30});
+  CHECK(world.ended.empty());
+  CHECK(world.programs == Programs{"start db", "start web"});
+}
+
+TEST_CASE("a person's stop of what a rule starts ends that") {
+  SlowStart start;
+  ProcessWorld& world = start.world;
+  world.command(Kind::Stop, {"db"});
+  world.run(seconds{1});
+  CHECK(world.replies.back().ok);
+  CHECK(world.ended.size() == 1);
+  CHECK(said(world, RecordKind::JobFailed, "ended for the stop by root"));
+  world.run(seconds{30});
+  CHECK(world.programs == Programs{"start db"});
+}
+
+TEST_CASE("a start or stop program that a person wants is told the last status of its check program") {
+  auto block = service("probe", {});
+  block->start = Command{.arguments = {"/start", "probe"}, .timeout = seconds{30}};
+  World world(rule_set({block}, seconds{5}));
+  world.start();
+  world.advance(seconds{1});
+  world.observe(world.id("probe"), 4);
+  world.handle(event::Command{.id = CommandId{1}, .kind = Kind::Start, .services = {world.id("probe")}, .by = "root"});
+  REQUIRE(world.execs.size() == 1);
+  CHECK(world.execs[0].cause->program_status == 4);
+  CHECK(world.execs[0].cause->event_text == "Started");
+}
+
+TEST_CASE("a start of what is no process and has no program says what was done, a restart fails") {
+  World world(rule_set({service("probe", {}), service("other", {})}, seconds{5}));
+  world.start();
+  world.handle(
+      event::Command{.id = CommandId{1}, .kind = Kind::Unmonitor, .services = {world.id("probe")}, .by = "root"});
+  const auto answer = [&world](Kind kind, std::vector<ServiceId> services) {
+    world.replies.clear();
+    world.handle(event::Command{.id = CommandId{2}, .kind = kind, .services = std::move(services), .by = "root"});
+    REQUIRE(world.replies.size() == 1);
+    return world.replies[0];
+  };
+  const effect::Reply started = answer(Kind::Start, {world.id("probe")});
+  CHECK(started.ok);
+  CHECK(started.text == "probe is monitored; it has no start program");
+  CHECK(world.engine.service(world.id("probe")).monitored);
+  const effect::Reply restarted = answer(Kind::Restart, {world.id("probe")});
+  CHECK_FALSE(restarted.ok);
+  CHECK(restarted.text == "probe: it has no start program");
+  // Among others it is left as it is.
+  CHECK(answer(Kind::Restart, {world.id("probe"), world.id("other")}).ok);
+}
+
+TEST_CASE("a rule's restart of what is no process and has no program is held, and what depends on it is restarted") {
+  Rule rule = status_rule(Comparison::NotEqual, 0);
+  rule.action = {.kind = ActionKind::Restart, .command = {}};
+  const bool needed = GENERATE(false, true);
+  std::vector<std::shared_ptr<ServiceBlock>> blocks{service("probe", {rule})};
+  if (needed) {
+    blocks.push_back(service("app", {}));
+    blocks.back()->depends = {"probe"};
+    blocks.back()->start = Command{.arguments = {"/start", "app"}, .timeout = seconds{30}};
+  }
+  World world(rule_set(std::move(blocks), seconds{5}));
+  world.start();
+  world.advance(seconds{1});
+  world.observe(world.id("probe"), 1);
+  CHECK(said(world, RecordKind::JobHeld, "restart waits: it has no start program") == !needed);
+  CHECK(world.count(RecordKind::JobStarted) == (needed ? 1 : 0));
+  CHECK(world.execs.size() == (needed ? 1 : 0));
+}
