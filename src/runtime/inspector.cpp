@@ -54,6 +54,12 @@ std::int64_t written_at(const struct ::stat& facts) {
   return std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
 }
 
+/// Errors of the path itself, which stay until somebody mends it: there is no pid file that could be read. Others are
+/// the machine's, and say nothing of the file.
+bool is_of_the_path(int error) {
+  return error == EACCES || error == ELOOP || error == ENAMETOOLONG || error == EISDIR || error == ENXIO;
+}
+
 /// Whether a process was started after a file was written, as far as the clocks of today can tell.
 bool started_after(std::uint64_t start_ticks, std::int64_t written) {
   const Instant moment = now();
@@ -69,15 +75,16 @@ Result<PidFile> read_pid_file(const std::string& path) {
     return Error{ESRCH, fmt::format("the pid file {} {}", name, why)};
   };
   const auto unreadable = [&](int error) {
-    return system_error(error, fmt::format("cannot read the pid file {}", name));
+    if (error == ENOENT || error == ENOTDIR) return names_nobody("does not exist");
+    Error failed = system_error(error, fmt::format("cannot read the pid file {}", name));
+    if (is_of_the_path(error)) failed.code = ESRCH;
+    return failed;
   };
   struct ::stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) {
-    return errno == ENOENT || errno == ENOTDIR ? names_nobody("does not exist") : unreadable(errno);
-  }
+  if (::stat(path.c_str(), &facts) != 0) return unreadable(errno);
   if (!S_ISREG(facts.st_mode)) return names_nobody("is not a regular file");
   const auto text = read_head(AT_FDCWD, path.c_str(), kMostOfPidFile);
-  if (!text) return text.error().code == ENOENT ? names_nobody("does not exist") : unreadable(text.error().code);
+  if (!text) return unreadable(text.error().code);
   if (trim(*text).empty()) return names_nobody("is empty");
   const long number = std::strtol(text->c_str(), nullptr, 10);
   constexpr long kHighest = 1L << 22;  // the kernel's own

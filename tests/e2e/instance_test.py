@@ -46,6 +46,14 @@ class Instance(support.Case):
         self.wait_for(lambda: processes.reap() or not os.path.exists(f"/proc/{pid}"), "its end")
         self.assertFalse((daemon.folder / "healer.pid").exists())
 
+    def test_a_pid_file_that_nobody_can_read_names_no_process(self):
+        loop = self.path("loop.pid")
+        loop.symlink_to(loop.name)
+        daemon = self.start(f"check process x with pidfile {loop}\n  if does not exist then alert\n")
+        self.wait_for(lambda: [one["state"] for one in daemon.ask("summary")["services"]] == ["failed"], "the failure")
+        self.assertIn("Too many levels of symbolic links", daemon.ctl("explain", "x").stdout)
+        self.assertEqual(daemon.ctl("validate", "x").returncode, 1)
+
     def test_quit_returns_when_it_has_ended(self):
         daemon = self.start(QUIET)
         self.assertEqual(daemon.ctl("quit").returncode, 0)

@@ -102,6 +102,12 @@ TEST_CASE("a pid file that names no process says why", "[inspector]") {
   CHECK(why(bench.path("fifo")) ==
         "process is not running (the pid file " + bench.path("fifo") + " is not a regular file)");
   CHECK(why(bench.path("x") + "/y") == "process is not running (the pid file " + file + "/y does not exist)");
+  // What is wrong with the path stays so: to wait for another answer would be to wait for ever.
+  REQUIRE(::symlink("loop", bench.path("loop").c_str()) == 0);
+  CHECK(why(bench.path("loop")) == "process is not running (cannot read the pid file " + bench.path("loop") +
+                                       ": Too many levels of symbolic links)");
+  const std::string longest = bench.path(std::string(300, 'n'));
+  CHECK(why(longest) == "process is not running (cannot read the pid file " + longest + ": File name too long)");
   CHECK(bench.inspector.watched() == 0);
 }
 
