@@ -29,6 +29,7 @@ constexpr Duration kFreshForPatterns{100};
 constexpr Duration kGoodEnough{1000};
 constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours, without a step
 constexpr std::size_t kMostReaders = 4;
+constexpr std::int64_t kFirstProcess = 1;
 constexpr std::size_t kMostOfPidFile = 64;
 
 bool asks_for_descendants(Metric metric) {
@@ -215,13 +216,19 @@ void Inspector::forget(engine::ServiceId service) {
 }
 
 void Inspector::signal(const engine::effect::Signal& signal) {
+  const auto failed = [tell = options_.not_signalled, signal](const std::string& why) {
+    if (tell) tell(signal, why);
+  };
   pool_.submit(
-      [signal]() -> Loop::Callback {
-        // Where it is gone there is nobody to signal.
-        static_cast<void>(signal_process(static_cast<pid_t>(signal.pid), signal.start_ticks, signal.number));
-        return {};
+      [signal, failed]() -> Loop::Callback {
+        // Whoever stops all services would end the supervisor, or the machine.
+        if (signal.pid == ::getpid()) return [failed] { failed("it is healer itself"); };
+        if (signal.pid == kFirstProcess) return [failed] { failed("it is the first process of the machine"); };
+        const auto sent = signal_process(static_cast<pid_t>(signal.pid), signal.start_ticks, signal.number);
+        if (sent || sent.error().code == ESRCH) return {};  // where it is gone there is nobody to signal
+        return [failed, why = sent.error().what] { failed(why); };
       },
-      [](const Error&) {});
+      [failed](const Error& error) { failed(error.what); });
 }
 
 // ---- all of /proc, where it is needed

@@ -46,6 +46,15 @@ class Instance(support.Case):
         self.wait_for(lambda: processes.reap() or not os.path.exists(f"/proc/{pid}"), "its end")
         self.assertFalse((daemon.folder / "healer.pid").exists())
 
+    def test_healer_does_not_end_itself(self):
+        daemon = self.start("set limits { stopTimeout: 1 seconds }\n"
+                            f'check process me with pidfile {self.path("healerd") / "healer.pid"}\n'
+                            "  if does not exist then alert\n")
+        stopped = daemon.ctl("stop", "me")
+        self.assertEqual(stopped.returncode, 1, stopped.stdout)
+        self.assertIn(f"SIGTERM was not sent to process {daemon.pid}: it is healer itself", daemon.log_text())
+        self.assertEqual(daemon.ctl("ping").returncode, 0)
+
     def test_a_pid_file_that_nobody_can_read_names_no_process(self):
         loop = self.path("loop.pid")
         loop.symlink_to(loop.name)

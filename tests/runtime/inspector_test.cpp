@@ -111,6 +111,41 @@ TEST_CASE("a pid file that names no process says why", "[inspector]") {
   CHECK(bench.inspector.watched() == 0);
 }
 
+TEST_CASE("a signal that was not sent is told, and healer's own process gets none", "[inspector]") {
+  std::vector<std::string> told;
+  InspectorBench bench({.not_signalled = [&](const effect::Signal& signal, const std::string& why) {
+    told.push_back(std::to_string(signal.pid) + " " + std::to_string(signal.number) + ": " + why);
+  }});
+  static volatile std::sig_atomic_t caught = 0;
+  const auto before = std::signal(SIGUSR2, [](int) { caught = caught + 1; });
+  const auto ticks = [](pid_t pid) { return read_proc_stat(pid).value().start_ticks; };
+  const auto self = std::to_string(::getpid());
+  bench.inspector.signal({::getpid(), ticks(::getpid()), SIGUSR2});
+  CHECK(run_until(bench.loop, [&] { return told.size() == 1; }));
+  CHECK(told == std::vector{self + " 12: it is healer itself"});
+  CHECK(caught == 0);
+  std::signal(SIGUSR2, before);
+  told.clear();
+
+  const Child child = sleeper();
+  const auto pid = std::to_string(child.pid());
+  bench.inspector.signal({child.pid(), ticks(child.pid()), 99});
+  CHECK(run_until(bench.loop, [&] { return told.size() == 1; }));
+  CHECK(told == std::vector{pid + " 99: cannot signal process " + pid + ": Invalid argument"});
+  told.clear();
+
+  bench.inspector.signal({1, ticks(1), 0});  // which sends nothing, whoever is asked
+  CHECK(run_until(bench.loop, [&] { return told.size() == 1; }));
+  CHECK(told == std::vector<std::string>{"1 0: it is the first process of the machine"});
+  told.clear();
+
+  bench.inspector.signal({child.pid(), ticks(child.pid()) + 1, SIGTERM});  // that one is gone
+  bench.inspector.signal({child.pid(), ticks(child.pid()), SIGTERM});
+  CHECK(run_until(bench.loop, [&] { return read_proc_stat(child.pid()).value().zombie(); }));
+  run_for(bench.loop, Duration{50});
+  CHECK(told.empty());
+}
+
 TEST_CASE("a pid file is read as Monit reads it", "[inspector]") {
   InspectorBench bench;
   const Child child = sleeper();
