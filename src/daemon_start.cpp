@@ -42,6 +42,14 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// What programs and mails are told of the machine: the name of its service, of several that of the last, as in Monit.
+std::string host_of(const Graph& graph) {
+  std::string host = runtime::Host{}.host_name();
+  for (const ServiceId id : graph.order)
+    if (graph.at(id).kind == ServiceKind::System) host = graph.at(id).name;
+  return host;
+}
+
 /// Foreground processes that run still, and that the store does not name since it could not be written when they were
 /// started, become acts of the daemon before all the same; and no number is issued again of which there are files.
 void add_orphans(SavedState& saved, const runtime::ActionFiles& files) {
@@ -179,8 +187,8 @@ Result<void> Daemon::start(LoadedRules loaded) {
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), runtime::now());
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });
-  open_shells(graph->settings);
-  use(graph->settings);
+  open_shells(*graph);
+  use(*graph);
   if (auto control = open_control(); !control) return control.error();
   if (auto signals = watch_signals(); !signals) return signals.error();
   compiler_ = std::make_unique<RulesCompiler>();
@@ -197,7 +205,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   return {};
 }
 
-void Daemon::open_shells(const Settings& settings) {
+void Daemon::open_shells(const Graph& graph) {
   spawner_ = std::make_unique<runtime::Spawner>(loop_, runtime::Spawner::Options{.defaults = launch_defaults_});
   const auto stray = [this](const std::string& service, pid_t pid) {
     log_.write(Severity::Info, runtime::now().wall, service,
@@ -227,20 +235,22 @@ void Daemon::open_shells(const Settings& settings) {
       [this](const Event& event) { handle(event); });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
-  mailer_ =
-      std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
-                                                               .former = paths_.state_file + ".mail",
-                                                               .host = runtime::Host{}.host_name(),
-                                                               .version = HEALER_VERSION,
-                                                               .civil = runtime::local_civil},
-                                        settings.mail, settings.cycle_length(), runtime::MailerCallbacks{report, log});
+  mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
+                                                                     .former = paths_.state_file + ".mail",
+                                                                     .host = host_of(graph),
+                                                                     .version = HEALER_VERSION,
+                                                                     .civil = runtime::local_civil},
+                                              graph.settings.mail, graph.settings.cycle_length(),
+                                              runtime::MailerCallbacks{report, log});
 }
 
 /// Takes over what settings say of the shells: at the start and after a reload.
-void Daemon::use(const Settings& settings) {
-  base_ = {.host = runtime::Host{}.host_name(), .state = groups_->state(), .written = settings.environment};
+void Daemon::use(const Graph& graph) {
+  const Settings& settings = graph.settings;
+  const std::string host = host_of(graph);
+  base_ = {.host = host, .state = groups_->state(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;
-  mailer_->configure(settings.mail, settings.cycle_length());
+  mailer_->configure(settings.mail, settings.cycle_length(), host);
   configure_log(settings);
 }
 
