@@ -204,7 +204,7 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
       const auto& block = engine_->graph()->slots[change.service.index()];
       if (!block || block->kind == ServiceKind::Program) looks_->forget(change.service);
     }
-    use(engine_->graph()->settings);
+    use(*engine_->graph());
     text += warn_of_restart(engine_->graph()->settings);
     store_->save_sources(sources_of(outcome.loaded.result));
     compiler_->release(std::move(before));

@@ -78,10 +78,10 @@ class Daemon : public engine::EffectSink {
   void watch_beside_monit(pid_t monit);
   void reload_acting();
   Result<LoadedRules> open_state(LoadedRules loaded, std::string& broken);
-  void open_shells(const engine::Settings& settings);
+  void open_shells(const engine::Graph& graph);
   Result<void> open_control();
   Result<void> watch_signals();
-  void use(const engine::Settings& settings);
+  void use(const engine::Graph& graph);
   void configure_log(const engine::Settings& settings);
   [[nodiscard]] Options options() const;
   std::string warn_of_restart(const engine::Settings& settings);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -39,6 +40,14 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65'536);
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// What programs and mails are told of the machine: the name of its service, of several that of the last, as in Monit.
+std::string host_of(const Graph& graph) {
+  std::string host = runtime::Host{}.host_name();
+  for (const ServiceId id : graph.order)
+    if (graph.at(id).kind == ServiceKind::System) host = graph.at(id).name;
+  return host;
 }
 
 /// Foreground processes that run still, and that the store does not name since it could not be written when they were
@@ -178,8 +187,8 @@ Result<void> Daemon::start(LoadedRules loaded) {
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), runtime::now());
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });
-  open_shells(graph->settings);
-  use(graph->settings);
+  open_shells(*graph);
+  use(*graph);
   if (auto control = open_control(); !control) return control.error();
   if (auto signals = watch_signals(); !signals) return signals.error();
   compiler_ = std::make_unique<RulesCompiler>();
@@ -196,7 +205,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   return {};
 }
 
-void Daemon::open_shells(const Settings& settings) {
+void Daemon::open_shells(const Graph& graph) {
   spawner_ = std::make_unique<runtime::Spawner>(loop_, runtime::Spawner::Options{.defaults = launch_defaults_});
   const auto stray = [this](const std::string& service, pid_t pid) {
     log_.write(Severity::Info, runtime::now().wall, service,
@@ -210,13 +219,20 @@ void Daemon::open_shells(const Settings& settings) {
     say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
   };
   news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
-  looks_ =
-      std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()},
-                                           [this](const Event& event) { handle(event); });
   const auto waits = [this](const std::string& service, const std::string& why) {
     log_.write(Severity::Warning, runtime::now().wall, service,
                fmt::format("{} waits to be started: {}", service.empty() ? "a program" : "its program", why));
   };
+  const auto not_signalled = [this](const effect::Signal& signal, const std::string& why) {
+    const char* const name = ::sigabbrev_np(signal.number);
+    say(Severity::Warning,
+        fmt::format("{} was not sent to process {}: {}",
+                    name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal.number), signal.pid,
+                    why));
+  };
+  looks_ = std::make_unique<runtime::Inspector>(
+      loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get(), .not_signalled = not_signalled},
+      [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
       runtime::ActionRunner::Options{
@@ -224,20 +240,22 @@ void Daemon::open_shells(const Settings& settings) {
       [this](const Event& event) { handle(event); });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
-  mailer_ =
-      std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
-                                                               .former = paths_.state_file + ".mail",
-                                                               .host = runtime::Host{}.host_name(),
-                                                               .version = HEALER_VERSION,
-                                                               .civil = runtime::local_civil},
-                                        settings.mail, settings.cycle_length(), runtime::MailerCallbacks{report, log});
+  mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
+                                                                     .former = paths_.state_file + ".mail",
+                                                                     .host = host_of(graph),
+                                                                     .version = HEALER_VERSION,
+                                                                     .civil = runtime::local_civil},
+                                              graph.settings.mail, graph.settings.cycle_length(),
+                                              runtime::MailerCallbacks{report, log});
 }
 
 /// Takes over what settings say of the shells: at the start and after a reload.
-void Daemon::use(const Settings& settings) {
-  base_ = {.host = runtime::Host{}.host_name(), .state = groups_->state(), .written = settings.environment};
+void Daemon::use(const Graph& graph) {
+  const Settings& settings = graph.settings;
+  const std::string host = host_of(graph);
+  base_ = {.host = host, .state = groups_->state(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;
-  mailer_->configure(settings.mail, settings.cycle_length());
+  mailer_->configure(settings.mail, settings.cycle_length(), host);
   configure_log(settings);
 }
 

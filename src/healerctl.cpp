@@ -160,14 +160,15 @@ void describe(CLI::App& app, Arguments& arguments) {
   add_jobs(app, arguments);
   CLI::App* report = add(app, arguments, Verb::Report, "How many services are up and down");
   report->add_option("type", arguments.ask.report, "Only this number")
-      ->type_name("up|down|initialising|unmonitored|total")
+      ->type_name("up|down|unknown|initialising|unmonitored|total")
       ->transform([](const std::string& word) { return word == "initializing" ? "initialising" : word; })
       ->check([](const std::string& word) {
-        constexpr std::array<std::string_view, 5> kTypes{"up", "down", "initialising", "unmonitored", "total"};
+        constexpr std::array<std::string_view, 6> kTypes{"up",           "down",        "unknown",
+                                                         "initialising", "unmonitored", "total"};
         if (std::ranges::find(kTypes, word) != kTypes.end()) return std::string{};
         const std::string_view near = nearest_word(word, kTypes);
-        return fmt::format("report tells of up, down, initialising, unmonitored and total, not of \"{}\"{}", word,
-                           near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+        return fmt::format("report tells of up, down, unknown, initialising, unmonitored and total, not of \"{}\"{}",
+                           word, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
       });
   CLI::App* names = add(app, arguments, Verb::Names, "The names of the services, one a line");
   names->add_flag("--groups", arguments.ask.groups, "Those of the groups");

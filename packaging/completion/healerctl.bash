@@ -97,7 +97,7 @@ _healerctl() {
       ;;
     report)
       [[ -z $second ]] &&
-        _healerctl_offer "$current" < <(printf '%s\n' up down initialising unmonitored total)
+        _healerctl_offer "$current" < <(printf '%s\n' up down unknown initialising unmonitored total)
       ;;
     jobs)
       if [[ -z $second ]]; then

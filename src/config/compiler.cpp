@@ -129,7 +129,6 @@ class SettingsCompiler {
 
  private:
   static engine::MailServer mail_server(const SetMailServer::Server& server) {
-    constexpr std::uint16_t kSmtps = 465;
     engine::MailServer result;
     result.host = server.host.value;
     result.port = bounded<std::uint16_t>(server.port->value);
@@ -137,8 +136,9 @@ class SettingsCompiler {
     if (server.password) result.password = server.password->value;
     if (server.checksum) result.certificate_checksum = to_lower(server.checksum->value);
     if (!server.tls) return result;
-    result.security =
-        result.port == kSmtps ? engine::MailServer::Security::Tls : engine::MailServer::Security::StartTls;
+    using Security = engine::MailServer::Security;
+    const bool greets_first = result.port == 25 || result.port == 587;  // on any other port Monit begins with TLS
+    result.security = greets_first ? Security::StartTls : Security::Tls;
     const auto set_version = [&](const Word& word) {
       const std::string version = to_lower(word.value);
       if (version != "ssl" && version != "tls") result.tls_version = version;

@@ -135,8 +135,9 @@ std::string render_daemon(const DaemonView& daemon, const Style& style) {
 }
 
 std::string render_totals(const Totals& totals, const Style& style) {
-  const std::array<std::pair<std::uint64_t, std::string_view>, 5> counts{{{totals.failed, "failed"},
+  const std::array<std::pair<std::uint64_t, std::string_view>, 6> counts{{{totals.failed, "failed"},
                                                                           {totals.failing, "failing"},
+                                                                          {totals.unknown, "unknown"},
                                                                           {totals.initialising, "initialising"},
                                                                           {totals.running, "running"},
                                                                           {totals.unmonitored, "unmonitored"}}};
@@ -145,7 +146,7 @@ std::string render_totals(const Totals& totals, const Style& style) {
   for (const auto& [count, word] : counts) {
     if (count == 0) continue;
     text += separator;
-    const bool bad = word == "failed" || word == "failing";
+    const bool bad = word == "failed" || word == "failing" || word == "unknown";
     text += paint(fmt::format("{} {}", count, word), bad ? colour_of(word) : "", style);
     separator = ", ";
   }
@@ -179,13 +180,14 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
       "\n";
   const std::string state = printable(status.state);
   std::string more;
-  if (status.state == "failed" && status.since)
+  if (status.since)
     more = fmt::format(" for {}, since {}", lasting(*status.since, style), clock_time(*status.since, style));
   if (status.passive) more += ", passive: nothing of it is started or stopped";
   // Painted after breaking the line, so that escapes do not count as columns.
   std::string line = field("state", state + more, style);
   line.replace(2 + kLabel, state.size(), paint(state, colour_of(status.state), style));
   text += line;
+  if (status.state == "unknown") text += field("", status.text, style);
   text += field("kind", status.kind, style);
   text += field("place", status.place, style);
   if (!status.groups.empty())

@@ -37,7 +37,7 @@ struct Style {
 [[nodiscard]] std::string render_status(const ServiceStatus& status, const Style& style);
 
 /// `report`: how many services are up, down, initialising and unmonitored, as Monit tells it; or the one number that
-/// `which` names ("up", "down", "initialising", "unmonitored", "total").
+/// `which` names ("up", "down", "unknown", "initialising", "unmonitored", "total").
 [[nodiscard]] std::string render_report(const Totals& totals, std::string_view which);
 
 /// `jobs`: a table of what is under way.

@@ -13,13 +13,15 @@
 namespace healer::control {
 
 std::string render_report(const Totals& totals, std::string_view which) {
-  const std::array<std::pair<std::string_view, std::uint64_t>, 4> counts{{{"up", totals.running + totals.failing},
+  const std::array<std::pair<std::string_view, std::uint64_t>, 5> counts{{{"up", totals.running + totals.failing},
                                                                           {"down", totals.failed},
+                                                                          {"unknown", totals.unknown},
                                                                           {"initialising", totals.initialising},
                                                                           {"unmonitored", totals.unmonitored}}};
   std::string text;
   for (const auto& [word, count] : counts) {
     if (which == word) return fmt::format("{}\n", count);
+    if (word == "unknown" && count == 0) continue;  // which hardly ever is, and which Monit does not tell
     const double share =
         totals.services == 0 ? 0 : 100 * static_cast<double>(count) / static_cast<double>(totals.services);
     text += fmt::format("{:<16}{} ({:.1f}%)\n", fmt::format("{}:", word), count, share);

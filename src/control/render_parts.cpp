@@ -19,7 +19,7 @@ std::string_view ellipsis(const Style& style) { return style.unicode ? "\u2026" 
 
 std::string_view colour_of(std::string_view word) {
   if (word == "failed" || word == "error") return "1;31";
-  if (word == "failing" || word == "warning") return "33";
+  if (word == "failing" || word == "unknown" || word == "warning") return "33";
   if (word == "running" || word == "ok") return "32";
   if (word == "unmonitored" || word == "debug") return "2";
   if (word == "initialising") return "36";
@@ -28,7 +28,7 @@ std::string_view colour_of(std::string_view word) {
 
 std::string_view fill_of(std::string_view state) {
   if (state == "failed") return "#f4a6a0";
-  if (state == "failing") return "#f7dc8b";
+  if (state == "failing" || state == "unknown") return "#f7dc8b";
   if (state == "running" || state == "ok") return "#b7e1b0";
   if (state == "initialising") return "#b5dbe8";
   return "#dddddd";

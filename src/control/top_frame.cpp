@@ -23,7 +23,7 @@ constexpr std::size_t kShortestWhat = 10;
 
 TopLook look_of(std::string_view word) {
   if (word == "failed" || word == "error") return TopLook::Failed;
-  if (word == "failing" || word == "warning") return TopLook::Failing;
+  if (word == "failing" || word == "unknown" || word == "warning") return TopLook::Failing;
   if (word == "running") return TopLook::Running;
   if (word == "initialising") return TopLook::Waiting;
   if (word == "unmonitored") return TopLook::Faint;

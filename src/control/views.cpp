@@ -138,7 +138,8 @@ std::string given_up(const Engine& engine, ServiceId service) {
 std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   const ServiceState& state = engine.service(service);
   if (!state.monitored && !state.job) return given_up(engine, service);
-  std::string text = describe_last(engine.graph()->at(service), state);
+  std::string text = state.unknown && !state.died ? fmt::format("not known: {}", state.unknown->why)
+                                                  : describe_last(engine.graph()->at(service), state);
   if (state.job) {
     const auto job = engine.jobs().find(state.job->number());
     if (job != engine.jobs().end()) return engine::job_text(*engine.graph(), job->second, now.mono);
@@ -166,6 +167,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
     for (const engine::RuleState& rule : engine.rules(service))
       if (rule.status == engine::RuleStatus::Failed && rule.changed)
         view.since = view.since ? std::min(*view.since, *rule.changed) : *rule.changed;
+  if (condition == Condition::Unknown) view.since = state.unknown->since;
   view.next_run = engine.next_run(service, now);
 }
 
@@ -229,7 +231,7 @@ bool of_rule(const engine::RunningAction& action) { return action.exec.job == en
 /// What only processes and the system have, and what jobs and people have done.
 void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId service, Instant now) {
   const ServiceState& state = engine.service(service);
-  if (const auto facts = state.last && !state.died ? state.last->facts : nullptr) {
+  if (const auto facts = state.last && !state.died && !state.unknown ? state.last->facts : nullptr) {
     if (facts->process)
       view.process = ProcessView{.pid = facts->process->pid,
                                  .parent = facts->process->parent,
@@ -352,8 +354,8 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
                           .rules = {},
                           .actions = view_actions(block, actions, now)};
   if (const std::string last = describe_last(block, engine.service(service)); !last.empty())
-    view.notes.push_back(
-        fmt::format("The last {}: {}.", block.kind == engine::ServiceKind::Program ? "run" : "look", last));
+    view.notes.push_back(fmt::format("The last {}{}: {}.", block.kind == engine::ServiceKind::Program ? "run" : "look",
+                                     engine.service(service).unknown ? " that had an answer" : "", last));
   for (std::size_t i = 0; i < explained.rules.size(); ++i) {
     engine::RuleAccount& account = explained.rules[i];
     const engine::Rule& rule = block.rules[i];

@@ -222,6 +222,7 @@ void fields(Walk walk, T& v) {
   walk("failing", v.failing);
   walk("failed", v.failed);
   walk("initialising", v.initialising);
+  walk("unknown", v.unknown);
   walk("unmonitored", v.unmonitored);
 }
 
@@ -386,6 +387,7 @@ void Totals::add(std::string_view state) {
   if (state == "failing") ++failing;
   if (state == "failed") ++failed;
   if (state == "initialising") ++initialising;
+  if (state == "unknown") ++unknown;
   if (state == "unmonitored") ++unmonitored;
 }
 

@@ -150,9 +150,9 @@ struct DaemonView {
 struct ServiceSummary {
   std::string name;
   std::string kind;                  ///< "program", "process", "system"
-  std::string state;                 ///< "running", "failing", "failed", "initialising", "unmonitored"
+  std::string state;                 ///< "running", "unknown", "failing", "failed", "initialising", ...
   std::string text;                  ///< what was seen last, or what is the matter, for people
-  std::optional<WallTime> since;     ///< since when it stands failed
+  std::optional<WallTime> since;     ///< since when it stands failed, or is unknown
   std::optional<Duration> next_run;  ///< time until the next run; none: not scheduled
   bool dying = false;                ///< its process has died and was not seen since, or dies again and again
 
@@ -306,6 +306,7 @@ struct Totals {
   std::uint64_t failing = 0;
   std::uint64_t failed = 0;
   std::uint64_t initialising = 0;
+  std::uint64_t unknown = 0;
   std::uint64_t unmonitored = 0;
 
   bool operator==(const Totals&) const = default;

@@ -69,6 +69,12 @@ struct Child {
   bool adopted = false;  ///< an earlier daemon had started it
 };
 
+/// That looks at a service have no answer.
+struct Unknown {
+  WallTime since{};
+  std::string why;  ///< of the last of them
+};
+
 /// The living state of a service, apart from its rules.
 struct ServiceState {
   bool monitored = true;
@@ -95,7 +101,7 @@ struct ServiceState {
   std::optional<KnownProcess> known;
   std::optional<JobId> job;             ///< that it takes part in: no run is counted meanwhile
   std::optional<Duration> looked;       ///< mono: when `last` was seen
-  bool unknown = false;                 ///< the last look had no answer
+  std::optional<Unknown> unknown;       ///< the last look had no answer
   bool died = false;                    ///< by the word of the kernel, and not looked at since
   bool restored = false;                ///< an earlier daemon of this boot knew it, and it was not looked at since
   std::string start_failure;            ///< why its last start failed; or empty

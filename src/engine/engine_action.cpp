@@ -331,11 +331,17 @@ void Engine::finish_validate(ServiceId id, bool failed, Turn& turn) {
   if (validating_.empty()) return;
   const auto waiting = validating_.extract(id.number());
   if (waiting.empty()) return;
+  std::string name;  // of one that has failed; the others may be gone
+  if (failed) {
+    name = graph_->at(id).name;
+    if (const auto& unknown = services_[id.index()].unknown)
+      name += fmt::format(" (not known for {}: {})", format_duration(turn.now.wall - unknown->since), unknown->why);
+  }
   for (const CommandId command : waiting.mapped()) {
     const auto found = commands_.find(command.number());
     if (found == commands_.end()) continue;
     PendingCommand& pending = found->second;
-    if (failed) pending.failed.emplace(id, graph_->at(id).name);
+    if (failed) pending.failed.emplace(id, name);
     if (--pending.outstanding > 0) continue;
     turn.replies.push_back({command, pending.failed.empty(), failed_text(pending.failed, pending.asked)});
     commands_.erase(found);

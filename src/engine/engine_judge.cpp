@@ -46,11 +46,14 @@ void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (graph_->at(id).kind != ServiceKind::Program) {
     if (seen.outcome == Outcome::TimedOut) {
-      if (!std::exchange(state.unknown, true))
+      if (!state.unknown) {
         turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
+        state.unknown = Unknown{.since = turn.now.wall, .why = {}};
+      }
+      state.unknown->why = *seen.output;
       return;
     }
-    state.unknown = false;
+    state.unknown.reset();
     const bool was_up = state.last && process_of(*state.last) != nullptr;
     const bool up = process_of(seen) != nullptr;
     state.died = false;
@@ -86,7 +89,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
   // All rules are judged before anything is done.
   const std::span<RuleState> states = rules_of(state);
   std::vector<Decision> decisions;
-  bool failed = false;
+  bool failed = state.unknown.has_value();
   for (std::uint32_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
     const std::optional<bool> told = holds(rule.condition, run);

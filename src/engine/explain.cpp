@@ -10,7 +10,7 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::string_view kConditions[] = {"running", "failing", "failed", "initialising", "unmonitored"};
+constexpr std::string_view kConditions[] = {"running", "unknown", "failing", "failed", "initialising", "unmonitored"};
 
 bool last_run_bad(const RuleState& state) { return (state.window.bits & 1U) != 0; }
 
@@ -163,6 +163,9 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
   }
   if (block.activity == ServiceBlock::Activity::Passive)
     notes.emplace_back("Its mode is passive: nothing of it is started, stopped or restarted; exec and alert are done.");
+  if (state.unknown)
+    notes.push_back(fmt::format("No look at it has had an answer for {}: {}.", lasting(now.wall - state.unknown->since),
+                                state.unknown->why));
   if (state.flight) {
     std::string text = fmt::format("A run is under way for {}", format_duration(now.mono - state.flight_started));
     if (!state.counted) text += "; it was asked for and moves no counter";
@@ -197,6 +200,7 @@ Condition condition_of(const Engine& engine, ServiceId service) {
   const ServiceBlock& block = engine.graph()->at(service);
   Condition worst = Condition::Running;
   for (std::size_t i = 0; i < states.size(); ++i) worst = std::max(worst, condition_of(block.rules[i], states[i]));
+  if (state.unknown) worst = std::max(worst, Condition::Unknown);
   // A failed state outlives the daemon: it stands, whether it has been judged again or not.
   return state.initialising && worst != Condition::Failed ? Condition::Initialising : worst;
 }
@@ -252,6 +256,7 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
                         .if_failed = {},
                         .if_clear = {},
                         .held_back = held_back(hold, block.name)};
+    if (state.unknown) account.now = "is not known now; " + account.now;
     if (state.monitored) {
       account.if_failed = if_failed(rule, states[i], hold, next);
       account.if_clear = if_clear(rule, states[i], next);

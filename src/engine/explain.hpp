@@ -15,6 +15,7 @@ namespace healer::engine {
 /// How a service is, in one word. A later one covers an earlier.
 enum class Condition : std::uint8_t {
   Running,       ///< its last run passed
+  Unknown,       ///< its last look had no answer; no rule fails, as far as is known
   Failing,       ///< its last run failed a rule whose tolerance is not met yet, or that latches nothing
   Failed,        ///< a rule stands failed
   Initialising,  ///< it has not been judged yet

@@ -29,6 +29,7 @@ constexpr Duration kFreshForPatterns{100};
 constexpr Duration kGoodEnough{1000};
 constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours, without a step
 constexpr std::size_t kMostReaders = 4;
+constexpr std::int64_t kFirstProcess = 1;
 constexpr std::size_t kMostOfPidFile = 64;
 
 bool asks_for_descendants(Metric metric) {
@@ -54,6 +55,12 @@ std::int64_t written_at(const struct ::stat& facts) {
   return std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
 }
 
+/// Errors of the path itself, which stay until somebody mends it: there is no pid file that could be read. Others are
+/// the machine's, and say nothing of the file.
+bool is_of_the_path(int error) {
+  return error == EACCES || error == ELOOP || error == ENAMETOOLONG || error == EISDIR || error == ENXIO;
+}
+
 /// Whether a process was started after a file was written, as far as the clocks of today can tell.
 bool started_after(std::uint64_t start_ticks, std::int64_t written) {
   const Instant moment = now();
@@ -69,15 +76,16 @@ Result<PidFile> read_pid_file(const std::string& path) {
     return Error{ESRCH, fmt::format("the pid file {} {}", name, why)};
   };
   const auto unreadable = [&](int error) {
-    return system_error(error, fmt::format("cannot read the pid file {}", name));
+    if (error == ENOENT || error == ENOTDIR) return names_nobody("does not exist");
+    Error failed = system_error(error, fmt::format("cannot read the pid file {}", name));
+    if (is_of_the_path(error)) failed.code = ESRCH;
+    return failed;
   };
   struct ::stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) {
-    return errno == ENOENT || errno == ENOTDIR ? names_nobody("does not exist") : unreadable(errno);
-  }
+  if (::stat(path.c_str(), &facts) != 0) return unreadable(errno);
   if (!S_ISREG(facts.st_mode)) return names_nobody("is not a regular file");
   const auto text = read_head(AT_FDCWD, path.c_str(), kMostOfPidFile);
-  if (!text) return text.error().code == ENOENT ? names_nobody("does not exist") : unreadable(text.error().code);
+  if (!text) return unreadable(text.error().code);
   if (trim(*text).empty()) return names_nobody("is empty");
   const long number = std::strtol(text->c_str(), nullptr, 10);
   constexpr long kHighest = 1L << 22;  // the kernel's own
@@ -208,13 +216,19 @@ void Inspector::forget(engine::ServiceId service) {
 }
 
 void Inspector::signal(const engine::effect::Signal& signal) {
+  const auto failed = [tell = options_.not_signalled, signal](const std::string& why) {
+    if (tell) tell(signal, why);
+  };
   pool_.submit(
-      [signal]() -> Loop::Callback {
-        // Where it is gone there is nobody to signal.
-        static_cast<void>(signal_process(static_cast<pid_t>(signal.pid), signal.start_ticks, signal.number));
-        return {};
+      [signal, failed]() -> Loop::Callback {
+        // Whoever stops all services would end the supervisor, or the machine.
+        if (signal.pid == ::getpid()) return [failed] { failed("it is healer itself"); };
+        if (signal.pid == kFirstProcess) return [failed] { failed("it is the first process of the machine"); };
+        const auto sent = signal_process(static_cast<pid_t>(signal.pid), signal.start_ticks, signal.number);
+        if (sent || sent.error().code == ESRCH) return {};  // where it is gone there is nobody to signal
+        return [failed, why = sent.error().what] { failed(why); };
       },
-      [](const Error&) {});
+      [failed](const Error& error) { failed(error.what); });
 }
 
 // ---- all of /proc, where it is needed

@@ -55,6 +55,8 @@ class Inspector {
     /// Where start programs leave processes; also whose their marks are.
     std::shared_ptr<const ControlGroups> groups = std::make_shared<const ControlGroups>();
     ExitNews* news = nullptr;  ///< how processes end; go after this
+    /// Told, on the loop, which signal was not sent and why; not of a process that is gone.
+    std::function<void(const engine::effect::Signal&, const std::string& why)> not_signalled{};
     /// How all processes are seen.
     std::function<Result<std::shared_ptr<const ProcSnapshot>>()> walk = &ProcSnapshot::take;
   };
@@ -75,7 +77,8 @@ class Inspector {
   void cancel(engine::RunId run);
   /// The service is gone, or no longer looked at: what is remembered of it goes too, and no death is told any more.
   void forget(engine::ServiceId service);
-  /// Signals a process with proof of its identity; nothing happens where it is gone.
+  /// Signals a process with proof of its identity; nothing happens where it is gone. Never healer's own process, nor
+  /// the first one of the machine.
   void signal(const engine::effect::Signal& signal);
 
   /// Processes whose death will be told.

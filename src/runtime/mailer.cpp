@@ -9,6 +9,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "actions/mail_text.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/mailer_impl.hpp"
 
@@ -33,7 +34,7 @@ constexpr Duration kLongestGrace{1'400};
 Mailer::Mailer(MailerOptions options, engine::MailSettings settings, Duration cycle, MailerCallbacks callbacks) {
   if (!options.wall) options.wall = [] { return now().wall; };
   impl_ = std::make_shared<Impl>(std::move(options), std::move(callbacks));
-  impl_->new_settings = {std::move(settings), cycle};
+  impl_->new_settings = {std::move(settings), cycle, impl_->options.host};
   // Signals are the loop's.
   sigset_t all, before;
   sigfillset(&all);
@@ -57,10 +58,10 @@ void Mailer::submit(engine::effect::Alert alert) {
   impl_->smtp.wake();
 }
 
-void Mailer::configure(engine::MailSettings settings, Duration cycle) {
+void Mailer::configure(engine::MailSettings settings, Duration cycle, std::string host) {
   {
     const std::lock_guard lock(impl_->mutex);
-    impl_->new_settings = {std::move(settings), cycle};
+    impl_->new_settings = {std::move(settings), cycle, std::move(host)};
   }
   impl_->smtp.wake();
 }
@@ -178,6 +179,7 @@ void Mailer::Impl::take_alerts() {
 void Mailer::Impl::use(Settings fresh) {
   settings = std::move(fresh.mail);
   cycle = fresh.cycle;
+  host = std::move(fresh.host);
   ledger.set_limit(settings.limit);
   if (settings.limit) last_limit = settings.limit;
   if (queue) queue->set_most(most_mails());
@@ -255,8 +257,7 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
   }
   std::vector<MailKey> waiting;
   bool safe = true;
-  for (actions::Message& message :
-       actions::compose_mails(alert, settings, {options.host, options.version, options.civil})) {
+  for (actions::Message& message : actions::compose_mails(alert, settings, {host, options.version, options.civil})) {
     const MailKey key = key_of(message);
     message.hold_until = message.digest ? options.wall() + std::min(cycle, kLongestHold) : WallTime{};
     if (mails.contains(key) || (queue && queue->known(key))) {
@@ -446,7 +447,7 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
   using Kind = SmtpResult::Kind;
   std::string refusal;
   std::string fault;
-  const std::string ehlo = settings.hostname.empty() ? options.host : settings.hostname;
+  const std::string ehlo = settings.hostname.empty() ? actions::id_host(host) : settings.hostname;
   const Duration timeout = settings.timeout;
   for (std::size_t i = 0; i < servers.size(); ++i) {
     if (servers[i].not_before > Clock::now()) continue;

@@ -36,7 +36,7 @@ namespace healer::runtime {
 struct MailerOptions {
   std::string directory;  ///< of the queue, made if need be
   std::string former{};   ///< of a queue whose mails are taken over; empty: none
-  std::string host;       ///< $HOST, and EHLO where nothing else is set
+  std::string host;       ///< $HOST, and EHLO where nothing else is set; until configure() says another
   std::string version;    ///< of healer
   CivilClock civil;       ///< called on the mailer's thread
   MailQueueLimits limits;
@@ -74,8 +74,9 @@ class Mailer {
   /// nobody, and alerts where no mail server is set, are taken and forgotten.
   void submit(engine::effect::Alert alert);
 
-  /// Uses these settings from now on: after a reload. Servers that rest are tried again at once.
-  void configure(engine::MailSettings settings, Duration cycle);
+  /// Uses these settings from now on: after a reload. Servers that rest are tried again at once. `host` as in
+  /// MailerOptions.
+  void configure(engine::MailSettings settings, Duration cycle, std::string host);
 
   /// Puts what was submitted on disk, tries for `grace` to send it, and ends; the rest stays queued for the next start.
   /// Returns within 2 s, whatever disk and servers do; afterwards no callback is called any more.

@@ -52,6 +52,7 @@ struct Mailer::Impl {
   struct Settings {
     engine::MailSettings mail;
     Duration cycle{0};
+    std::string host;
   };
 
   Impl(MailerOptions mailer_options, MailerCallbacks mailer_callbacks)
@@ -79,6 +80,7 @@ struct Mailer::Impl {
   // The thread's own.
   engine::MailSettings settings;
   Duration cycle{0};
+  std::string host;
   std::vector<Server> servers;
   std::optional<MailQueue> queue;
   MailLedger ledger;

@@ -37,7 +37,7 @@ void Mailer::Impl::merge_due() {
   for (const std::string& to : due) {
     if (digests[to].size() > 1) {
       merge(std::move(digests[to]), [](const Impl& self, const std::vector<actions::Message>& parts, WallTime when) {
-        return actions::compose_digest(parts, {self.options.host, self.options.version, self.options.civil}, when);
+        return actions::compose_digest(parts, {self.host, self.options.version, self.options.civil}, when);
       });
     } else {
       mails.at(digests[to].front()).digest = false;  // a single one goes as it is
@@ -48,8 +48,8 @@ void Mailer::Impl::merge_due() {
     for (const MailKey& key : keys) ledger.release(key);
     if (keys.size() == 1) continue;
     merge(std::move(keys), [](const Impl& self, const std::vector<actions::Message>& parts, WallTime when) {
-      return actions::compose_held_back(parts, self.last_limit,
-                                        {self.options.host, self.options.version, self.options.civil}, when);
+      return actions::compose_held_back(parts, self.last_limit, {self.host, self.options.version, self.options.civil},
+                                        when);
     });
   }
 }
@@ -125,7 +125,7 @@ void Mailer::Impl::tell_dropped() {
 
 void Mailer::Impl::tell_dropped_to(const std::string& to) {
   actions::Message message = actions::compose_dropped(ledger.dropped().find(to)->second,
-                                                      {options.host, options.version, options.civil}, options.wall());
+                                                      {host, options.version, options.civil}, options.wall());
   while (mails.contains(key_of(message)) || (queue && queue->known(key_of(message)))) ++message.number;
   const MailKey key = key_of(message);
   bool safe = queue && Clock::now() >= disk_not_before;

@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kApplicationIdOffset = 68;
+constexpr std::size_t kMonitHead = 16;
+constexpr unsigned char kNewestMonit = 16;
 constexpr std::string_view kOwnSuffix = ".healer";
 constexpr int kRefused = -1;
 constexpr int kFoundDamaged = -2;
@@ -35,12 +37,19 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-/// Whether the first bytes of a file are those of a state file of healer.
-bool is_ours(std::string_view header) {
+/// Whether a file is certainly another program's, by its first bytes: Monit's state, or somebody's database. What is
+/// neither is a state file of healer that is damaged.
+bool is_anothers(std::string_view header) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(header[at]); };
+  // Monit's begins with four zeros, and a small number that is the version of its format.
+  const bool monit = header.size() >= kMonitHead &&
+                     std::ranges::all_of(header.substr(0, 4), [](char c) { return !c; }) && byte(4) > 0 &&
+                     byte(4) <= kNewestMonit && byte(5) == 0 && byte(6) == 0 && byte(7) == 0;
+  if (monit) return true;
   if (header.size() < kApplicationIdOffset + 4 || !header.starts_with(kMagic)) return false;
   std::uint32_t id = 0;
-  for (std::size_t i = 0; i < 4; ++i) id = id << 8 | static_cast<unsigned char>(header[kApplicationIdOffset + i]);
-  return id == static_cast<std::uint32_t>(kApplicationId);
+  for (std::size_t i = 0; i < 4; ++i) id = id << 8 | byte(kApplicationIdOffset + i);
+  return id != static_cast<std::uint32_t>(kApplicationId);
 }
 
 /// Creates the directories that are missing, for the daemon's user alone.
@@ -230,7 +239,7 @@ std::string resolve_state_path(const std::string& path) {
   if (status.st_size == 0) return path;
   // Read through SQLite: closing a descriptor of our own would drop the locks of a connection of this process.
   auto opened = Database::open(path, Database::Mode::Read, Duration{0});
-  return opened && is_ours((*opened)->header()) ? path : path + std::string(kOwnSuffix);
+  return opened && !is_anothers((*opened)->header()) ? path : path + std::string(kOwnSuffix);
 }
 
 }  // namespace healer::store

@@ -61,6 +61,7 @@ class SqliteStore::Writer {
   SavedState load();
   Result<std::vector<Record>> history(const HistoryQuery& query) const;
   Result<std::vector<SavedSource>> load_sources() const;
+  void note(std::string text);
   std::vector<std::string> notes() const;
   const std::string& path() const { return path_; }
 
@@ -451,6 +452,11 @@ Result<std::vector<SavedSource>> SqliteStore::Writer::load_sources() const {
   return sources;
 }
 
+void SqliteStore::Writer::note(std::string text) {
+  const std::scoped_lock lock(mutex_);
+  notes_.push_back(std::move(text));
+}
+
 std::vector<std::string> SqliteStore::Writer::notes() const {
   const std::scoped_lock lock(mutex_);
   return notes_;
@@ -461,7 +467,11 @@ std::vector<std::string> SqliteStore::Writer::notes() const {
 SqliteStore::SqliteStore(std::shared_ptr<Writer> writer) : writer_(std::move(writer)) {}
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path, Callbacks callbacks, Options options) {
-  auto writer = std::make_shared<Writer>(resolve_state_path(path), std::move(callbacks), options);
+  const std::string used = resolve_state_path(path);
+  auto writer = std::make_shared<Writer>(used, std::move(callbacks), options);
+  if (used != path)
+    writer->note(
+        fmt::format("{} is not a state file of healer, and is left alone: the state is kept in {}", path, used));
   if (auto opened = writer->open(); !opened) return opened.error();
   Writer::start(writer);
   return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(writer)));

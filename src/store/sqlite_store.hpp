@@ -16,8 +16,9 @@
 
 namespace healer::store {
 
-/// The path to use where `path` is wanted: itself where nothing, nothing but emptiness or healer's own state is there,
-/// else `path`.healer, since the file of another program (Monit's state) is never touched.
+/// The path to use where `path` is wanted: `path`.healer where the file of another program (Monit's state, a database)
+/// or no file at all (a directory) is there, since that is never touched; else itself. What nobody can recognise is a
+/// damaged state, and treated as one.
 [[nodiscard]] std::string resolve_state_path(const std::string& path);
 
 struct SqliteOptions {

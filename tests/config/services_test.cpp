@@ -309,6 +309,24 @@ TEST_CASE("the event queue, the limit of mails and digests are settings of mail"
   CHECK_FALSE(last.rules->settings.mail.limit);
 }
 
+TEST_CASE("the port says whether a mail server is talked to before TLS begins, as in Monit", "[services]") {
+  using Security = engine::MailServer::Security;
+  const auto security = [](const std::string& text) {
+    const LoadResult result = load_text("set mailserver localhost " + text + "\n");
+    REQUIRE(result.ok());
+    return result.rules->settings.mail.servers[0].security;
+  };
+  for (const std::string word : {"ssl", "tls", "tlsv12", "auto", "ssl with options {verify: disable}"}) {
+    INFO(word);
+    for (const std::string port : {"", "port 25 ", "port 587 "})
+      CHECK(security(port + "using " + word) == Security::StartTls);
+    for (const std::string port : {"port 465 ", "port 2465 ", "port 2587 "})
+      CHECK(security(port + "using " + word) == Security::Tls);
+  }
+  CHECK(security("") == Security::None);
+  CHECK(security("port 465") == Security::None);
+}
+
 TEST_CASE("rules that do less in Monit are dormant", "[services]") {
   const std::string bare = "check process x with pidfile /tmp/x start program \"/bin/true\"\n";
   const auto dormant = [](const std::string& header, const std::string& text) { return rule(header, text).dormant; };

@@ -85,7 +85,7 @@ TEST_CASE("bash completes commands and options", "[control][completion]") {
   CHECK(offered({"healerctl", "--json", "su"}) == "summary\n");
   CHECK(offered({"healerctl", "summary", "--f"}) == "--failed\n");
   CHECK(offered({"healerctl", "--no"}) == "--no-color\n");
-  CHECK(offered({"healerctl", "report", "u"}) == "up\nunmonitored\n");
+  CHECK(offered({"healerctl", "report", "u"}) == "up\nunknown\nunmonitored\n");
   CHECK(offered({"healerctl", "quit", ""}) == "\n");
   CHECK(offered({"healerctl", "history", "--since", ""}) == "\n");
 }

@@ -175,8 +175,8 @@ TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]
   CHECK(complaint("pause web for ever") == "healerctl: for ever: not a duration (such as \"2 hours\" or 90m)");
   CHECK(complaint("pause for") == "healerctl: for : not a duration (such as \"2 hours\" or 90m)");
   CHECK(complaint("report dwon") ==
-        "healerctl: report tells of up, down, initialising, unmonitored and total, not of \"dwon\"; did you mean "
-        "\"down\"?");
+        "healerctl: report tells of up, down, unknown, initialising, unmonitored and total, not of \"dwon\"; did you "
+        "mean \"down\"?");
   CHECK(complaint("jobs follow") == "healerctl: jobs follow needs ID");
   CHECK(complaint("jobs cancel seventy") == "healerctl: jobs cancel seventy: not a number");
   CHECK(complaint("--color --no-color status") == "healerctl: --color and --no-color exclude each other");

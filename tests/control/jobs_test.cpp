@@ -225,6 +225,22 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
             .dump()
             .find("The last look: pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.5 MB.") != std::string::npos);
   CHECK(ask(world, {.verb = Verb::Summary, .names = {"nginx"}}).items.at(0).at("dying") == false);
+  // Nor is what was measured before looks had no answer any more.
+  world.act([](World& engine) {
+    state_of(engine, "nginx").unknown = Unknown{.since = engine.now.wall - seconds{90}, .why = "the disk fails"};
+  });
+  CHECK(told("nginx") == "process: not known: the disk fails");
+  const Json unknown = ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0);
+  CHECK(unknown.at("state") == "unknown");
+  CHECK(unknown.at("since").is_string());
+  CHECK(unknown.at("measured").empty());
+  CHECK(ask(world, {.verb = Verb::Report}).reply.end.at("unknown") == 1);
+  CHECK(ask(world, {.verb = Verb::Explain, .names = {"nginx"}})
+            .items.at(0)
+            .at("notes")
+            .dump()
+            .find("The last look that had an answer: pid 4242") != std::string::npos);
+  world.act([](World& engine) { state_of(engine, "nginx").unknown.reset(); });
   // What was measured before it died is no news of it.
   world.act([](World& engine) { state_of(engine, "nginx").died = true; });
   CHECK(told("nginx") == "process: process 4242 has died");
@@ -488,7 +504,7 @@ TEST_CASE("a report counts, and names are cheap", "[control][jobs]") {
   Heard heard = ask(world, {.verb = Verb::Report});
   CHECK(heard.items.empty());
   CHECK(to_line(heard.reply.end) ==
-        R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unmonitored":0})");
+        R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unknown":0,"unmonitored":0})");
   heard = ask(world, {.verb = Verb::Names});
   REQUIRE(heard.items.size() == 2);
   CHECK(heard.items[0].dump() == R"({"name":"web","groups":[]})");

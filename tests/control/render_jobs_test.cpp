@@ -70,7 +70,7 @@ ServiceStatus supervised() {
   return status;
 }
 
-Totals seven() { return {7, 2, 1, 2, 1, 1}; }
+Totals seven() { return {.services = 7, .running = 2, .failing = 1, .failed = 2, .initialising = 1, .unmonitored = 1}; }
 
 }  // namespace
 
@@ -190,6 +190,13 @@ TEST_CASE("a report is Monit's", "[control][jobs]") {
   CHECK(render_report(seven(), "initialising") == "1\n");
   CHECK(render_report(seven(), "unmonitored") == "1\n");
   CHECK(render_report(seven(), "total") == "7\n");
+  CHECK(render_report(seven(), "unknown") == "0\n");
+  Totals more = seven();
+  more.add("unknown");
+  CHECK(render_report(more, "").starts_with(
+      "up:             3 (37.5%)\ndown:           2 (25.0%)\nunknown:        1 (12.5%)\n"));
+  CHECK(render_totals(more, {}).find("2 failed") != std::string::npos);
+  CHECK(render_totals(more, {}).find(", 1 unknown") != std::string::npos);
 }
 
 TEST_CASE("output of a program keeps its lines and cannot command the terminal", "[control][jobs]") {

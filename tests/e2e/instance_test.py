@@ -46,6 +46,34 @@ class Instance(support.Case):
         self.wait_for(lambda: processes.reap() or not os.path.exists(f"/proc/{pid}"), "its end")
         self.assertFalse((daemon.folder / "healer.pid").exists())
 
+    def test_the_machine_is_called_by_the_name_of_its_service(self):
+        out = self.path("names")
+        tell = self.script("tell", f'echo "$MONIT_HOST $MONIT_SERVICE" >> {out}')
+        rules = f'check program quiet with path "/bin/true"\n  if status = 0 then exec "{tell}"\n'
+        daemon = self.start("check system db01.prod.example\n" + rules)
+        self.wait_for(lambda: out.exists() and out.read_text() == "db01.prod.example quiet\n", "the name")
+        out.unlink()
+        daemon.write_rules(self.settings(daemon) + "check system $HOST\n" + rules.replace("quiet", "calm"))
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_for(lambda: out.exists() and out.read_text() == f"{os.uname().nodename} calm\n", "the name of before")
+
+    def test_healer_does_not_end_itself(self):
+        daemon = self.start("set limits { stopTimeout: 1 seconds }\n"
+                            f'check process me with pidfile {self.path("healerd") / "healer.pid"}\n'
+                            "  if does not exist then alert\n")
+        stopped = daemon.ctl("stop", "me")
+        self.assertEqual(stopped.returncode, 1, stopped.stdout)
+        self.assertIn(f"SIGTERM was not sent to process {daemon.pid}: it is healer itself", daemon.log_text())
+        self.assertEqual(daemon.ctl("ping").returncode, 0)
+
+    def test_a_pid_file_that_nobody_can_read_names_no_process(self):
+        loop = self.path("loop.pid")
+        loop.symlink_to(loop.name)
+        daemon = self.start(f"check process x with pidfile {loop}\n  if does not exist then alert\n")
+        self.wait_for(lambda: [one["state"] for one in daemon.ask("summary")["services"]] == ["failed"], "the failure")
+        self.assertIn("Too many levels of symbolic links", daemon.ctl("explain", "x").stdout)
+        self.assertEqual(daemon.ctl("validate", "x").returncode, 1)
+
     def test_quit_returns_when_it_has_ended(self):
         daemon = self.start(QUIET)
         self.assertEqual(daemon.ctl("quit").returncode, 0)

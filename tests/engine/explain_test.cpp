@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/engine_world.hpp"
+#include "support/process_world.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -294,4 +295,38 @@ TEST_CASE("a pause that is over is told of no more", "[engine]") {
   CHECK(account(world).find("It is paused for 10 s more by root") != std::string::npos);
   world.advance(seconds{10});
   CHECK(account(world).find("paused") == std::string::npos);
+}
+
+TEST_CASE("what no look tells of is not said to run, and not to be in order", "[engine]") {
+  ProcessWorld world(rule_set({process("web"), process("db")}, seconds{5}));
+  world.bring_up("web");
+  world.bring_up("db");
+  world.start();
+  world.run(seconds{6});
+  CHECK(account(world).starts_with("\nrunning\n"));
+  world.blind = {"web"};
+  world.run(seconds{12});
+  CHECK(account(world).starts_with("\nunknown\nNo look at it has had an answer for 8 s: the disk fails.\n"));
+  CHECK(account(world).find("\nrunning | is not known now; the last run passed it | ") != std::string::npos);
+  CHECK(account(world, "db").starts_with("\nrunning\n"));
+  world.command(event::Command::Kind::Validate, {"web", "db"});
+  world.run(seconds{1});
+  REQUIRE(world.replies.size() == 1);
+  CHECK_FALSE(world.replies[0].ok);
+  CHECK(world.replies[0].text == "1 of 2 services failed: web (not known for 8 s: the disk fails)");
+  world.blind.clear();
+  world.run(seconds{5});
+  CHECK(account(world).starts_with("\nrunning\n"));
+  world.command(event::Command::Kind::Validate, {"web"});
+  world.run(seconds{1});
+  CHECK(world.replies.back().text == "all services are in order");
+}
+
+TEST_CASE("what stands failed does so while no look tells of it", "[engine]") {
+  ProcessWorld world(rule_set({process("web", {alerts(missing_rule())})}, seconds{5}));
+  world.start();
+  world.run(seconds{6});
+  world.blind = {"web"};
+  world.run(seconds{5});
+  CHECK(account(world).starts_with("\nfailed\nNo look at it has had an answer for "));
 }

@@ -102,7 +102,48 @@ TEST_CASE("a pid file that names no process says why", "[inspector]") {
   CHECK(why(bench.path("fifo")) ==
         "process is not running (the pid file " + bench.path("fifo") + " is not a regular file)");
   CHECK(why(bench.path("x") + "/y") == "process is not running (the pid file " + file + "/y does not exist)");
+  // What is wrong with the path stays so: to wait for another answer would be to wait for ever.
+  REQUIRE(::symlink("loop", bench.path("loop").c_str()) == 0);
+  CHECK(why(bench.path("loop")) == "process is not running (cannot read the pid file " + bench.path("loop") +
+                                       ": Too many levels of symbolic links)");
+  const std::string longest = bench.path(std::string(300, 'n'));
+  CHECK(why(longest) == "process is not running (cannot read the pid file " + longest + ": File name too long)");
   CHECK(bench.inspector.watched() == 0);
+}
+
+TEST_CASE("a signal that was not sent is told, and healer's own process gets none", "[inspector]") {
+  std::vector<std::string> told;
+  InspectorBench bench({.not_signalled = [&](const effect::Signal& signal, const std::string& why) {
+    told.push_back(std::to_string(signal.pid) + " " + std::to_string(signal.number) + ": " + why);
+  }});
+  static volatile std::sig_atomic_t caught = 0;
+  const auto before = std::signal(SIGUSR2, [](int) { caught = caught + 1; });
+  const auto ticks = [](pid_t pid) { return read_proc_stat(pid).value().start_ticks; };
+  const auto self = std::to_string(::getpid());
+  bench.inspector.signal({::getpid(), ticks(::getpid()), SIGUSR2});
+  CHECK(run_until(bench.loop, [&] { return told.size() == 1; }));
+  CHECK(told == std::vector{self + " 12: it is healer itself"});
+  CHECK(caught == 0);
+  std::signal(SIGUSR2, before);
+  told.clear();
+
+  const Child child = sleeper();
+  const auto pid = std::to_string(child.pid());
+  bench.inspector.signal({child.pid(), ticks(child.pid()), 99});
+  CHECK(run_until(bench.loop, [&] { return told.size() == 1; }));
+  CHECK(told == std::vector{pid + " 99: cannot signal process " + pid + ": Invalid argument"});
+  told.clear();
+
+  bench.inspector.signal({1, ticks(1), 0});  // which sends nothing, whoever is asked
+  CHECK(run_until(bench.loop, [&] { return told.size() == 1; }));
+  CHECK(told == std::vector<std::string>{"1 0: it is the first process of the machine"});
+  told.clear();
+
+  bench.inspector.signal({child.pid(), ticks(child.pid()) + 1, SIGTERM});  // that one is gone
+  bench.inspector.signal({child.pid(), ticks(child.pid()), SIGTERM});
+  CHECK(run_until(bench.loop, [&] { return read_proc_stat(child.pid()).value().zombie(); }));
+  run_for(bench.loop, Duration{50});
+  CHECK(told.empty());
 }
 
 TEST_CASE("a pid file is read as Monit reads it", "[inspector]") {

@@ -268,9 +268,24 @@ TEST_CASE("New settings are used for what waits") {
   engine::MailSettings settings;
   settings.servers = {server(new_sink)};
   settings.hostname = "mx.example.org";
-  mailer->configure(settings, seconds{1});
+  mailer->configure(settings, seconds{1}, "host");
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
   CHECK(contains(new_sink.envelopes()[0], "\"ehlo\": \"mx.example.org\""));
+}
+
+TEST_CASE("The machine is called by another name as soon as that is told") {
+  test::SmtpSink sink;
+  MailWorld world({server(sink)});
+  const auto mailer = world.start();
+  mailer->configure(world.settings, world.cycle, "db01 prod.example");
+  mailer->submit(alert(1));
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+  const std::string mail = sink.envelopes()[0];
+  CHECK(contains(mail, "\"ehlo\": \"db01prod.example\""));  // no server would take a blank there
+  CHECK(contains(mail, "monit@db01prod.example"));
+  CHECK(contains(sink.mails()[0], "From: monit@db01prod.example\r\n"));
+  CHECK(contains(sink.mails()[0], "@db01prod.example>\r\n"));
+  CHECK(contains(sink.mails()[0], "db01 prod.example"));
 }
 
 TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
@@ -293,7 +308,7 @@ TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
                    "Status failed service-" +
                        number));
   sink.restart();
-  mailer->configure(world.settings, world.cycle);
+  mailer->configure(world.settings, world.cycle, "host");
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 4; }));
   CHECK(received(sink) == std::vector<int>{3, 1, 4, 5});  // the second tells of 1 and 2
   mailer->submit(alert(1));                               // it is over, also when it is handed over again

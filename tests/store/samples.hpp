@@ -24,6 +24,11 @@ inline std::string in(const healer::test::TemporaryDirectory& directory, const s
   return (directory.path() / name).string();
 }
 
+/// The head of a state file of Monit 5.33, of a machine called "vm", and zeros.
+inline std::string monit_state() {
+  return std::string("\0\0\0\0\4\0\0\0\xf8\xa8\1k\0\0\0\0vm", 18) + std::string(390, '\0');
+}
+
 inline WallTime wall(std::int64_t ms) { return WallTime{milliseconds{ms}}; }
 
 inline Record record(Sequence sequence, std::string service = "web", RecordKind kind = RecordKind::RuleFailed) {

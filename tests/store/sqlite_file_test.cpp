@@ -86,22 +86,45 @@ TEST_CASE("the state is a database that says whose it is", "[store]") {
 TEST_CASE("a file of another program is never touched", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "monit.state");
-  SECTION("of bytes") { healer::test::write_file(path, std::string("\0\1\2\3monit", 9) + std::string(5000, '\xff')); }
-  SECTION("of a few bytes") { healer::test::write_file(path, "x"); }
+  SECTION("Monit's state") { healer::test::write_file(path, monit_state()); }
   SECTION("a database") { Raw{path}("CREATE TABLE theirs(a)"); }
-  SECTION("a damaged head of a database") { healer::test::write_file(path, "SQLite format 3"); }
   const auto before = healer::test::read_file(path);
   CHECK(resolve_state_path(path) == path + ".healer");
   {
     auto store = open(path);
     CHECK(store->path() == path + ".healer");
-    CHECK(store->notes().empty());
+    CHECK(store->notes() ==
+          std::vector{path + " is not a state file of healer, and is left alone: the state is kept in " + path +
+                      ".healer"});
     store->submit(commit(1));
   }
   CHECK(open(path)->load().value().last_sequence == 1);
   CHECK(open_read_only(path).value()->load().value().last_sequence == 1);
   CHECK((healer::test::read_file(path) == before));
   CHECK(named(path).size() == 2);
+}
+
+TEST_CASE("a file that is nobody's is a damaged state: it is moved aside, and told", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  fill(path, 1);
+  std::string bytes = healer::test::read_file(path);
+  SECTION("its first page is garbage") { std::ranges::fill(bytes.begin(), bytes.begin() + 4096, '\x5a'); }
+  SECTION("all of it is") { bytes.assign(20'000, '\xa5'); }
+  SECTION("a few bytes") { bytes = "xy"; }
+  SECTION("a damaged head of a database") { bytes = "SQLite format 3"; }
+  SECTION("it begins as Monit's does, but has no version of that") { bytes.assign(4096, '\0'); }
+  healer::test::write_file(path, bytes);
+  CHECK(resolve_state_path(path) == path);
+  auto store = open(path);
+  CHECK(store->path() == path);
+  REQUIRE_FALSE(store->notes().empty());
+  CHECK(store->notes().front().starts_with("state file " + path));
+  CHECK(store->notes().front().find("; it was moved to " + path + ".corrupt-") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(path + ".healer"));
+  store->submit(commit(2));
+  store->flush();
+  CHECK(store->load().value().last_sequence == 2);
 }
 
 TEST_CASE("something that is no file is never touched", "[store]") {

@@ -428,11 +428,12 @@ TEST_CASE("a file of another program that is put in the place of the state is le
   auto store = open(path, told.callbacks());
   store->submit(commit(1));
   REQUIRE(told.wait_committed(1));
-  healer::test::write_file(in(directory, "foreign"), "something else");
+  const std::string foreign = monit_state();
+  healer::test::write_file(in(directory, "foreign"), foreign);
   std::filesystem::rename(in(directory, "foreign"), path);
   store->submit(commit(2));
   REQUIRE(told.wait_sick());
-  CHECK(healer::test::read_file(path) == "something else");
+  CHECK((healer::test::read_file(path) == foreign));
   std::filesystem::remove(path);
   REQUIRE(told.wait_well());
   CHECK(sequences(store->history({}).value()).back() == 2);

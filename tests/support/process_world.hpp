@@ -224,6 +224,7 @@ class ProcessWorld : public World {
     if (block.kind == ServiceKind::Process) seen.facts = facts;
     if (blind.contains(block.name)) {
       seen.outcome = Outcome::TimedOut;
+      seen.output = std::make_shared<const std::string>("the disk fails");
       seen.facts = std::make_shared<Facts>();
     }
     handle(event::Observed{run.service, run.run, seen});
