@@ -31,7 +31,7 @@ struct ManyWorld : MailWorld {
   /// Time passes; the mailer is told.
   void pass(Mailer& mailer, Duration span) {
     clock += span.count();
-    mailer.configure(settings, cycle, "host");
+    mailer.configure(settings, cycle, options.host);
   }
 };
 
@@ -260,7 +260,7 @@ TEST_CASE("What is beyond the mail limit is held back, and told in one mail when
   SECTION("and the limit goes in a reload") {
     CHECK(stays(sink, 7, *mailer, world));
     world.settings.limit.reset();
-    mailer->configure(world.settings, world.cycle, "host");
+    mailer->configure(world.settings, world.cycle, world.options.host);
   }
   REQUIRE(eventually([&] { return sink.count() == 10; }));
   CHECK(eventually([&] { return mailer->waiting() == 0; }));

@@ -118,7 +118,7 @@ TEST_CASE("What comes while the servers rest has not been tried, and is not drop
   for (std::uint64_t i = 2; i <= 10; ++i) mailer->submit(alert(i));
   CHECK(eventually([&] { return mailer->waiting() == 10; }));
   sink.mode("");
-  mailer->configure(world.settings, world.cycle, "host");  // the rest is over
+  mailer->configure(world.settings, world.cycle, world.options.host);  // the rest is over
   CHECK(world.sends(10));
   CHECK(world.heard.count(Kind::Dropped) == 0);
 }
@@ -175,7 +175,7 @@ TEST_CASE("What a limit holds back does not count for the slots, and the word of
   CHECK(received(sink) == std::vector<int>{1, 14});
   const auto hour = [&] {
     world.clock += milliseconds{hours{1}}.count();
-    mailer->configure(world.settings, world.cycle, "host");
+    mailer->configure(world.settings, world.cycle, world.options.host);
   };
   hour();
   CHECK(world.sends(4));

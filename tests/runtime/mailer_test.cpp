@@ -268,7 +268,7 @@ TEST_CASE("New settings are used for what waits") {
   engine::MailSettings settings;
   settings.servers = {server(new_sink)};
   settings.hostname = "mx.example.org";
-  mailer->configure(settings, seconds{1}, "host");
+  mailer->configure(settings, seconds{1}, world.options.host);
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
   CHECK(contains(new_sink.envelopes()[0], "\"ehlo\": \"mx.example.org\""));
 }
@@ -308,7 +308,7 @@ TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
                    "Status failed service-" +
                        number));
   sink.restart();
-  mailer->configure(world.settings, world.cycle, "host");
+  mailer->configure(world.settings, world.cycle, world.options.host);
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 4; }));
   CHECK(received(sink) == std::vector<int>{3, 1, 4, 5});  // the second tells of 1 and 2
   mailer->submit(alert(1));                               // it is over, also when it is handed over again
