@@ -89,6 +89,7 @@ ActionRunner::~ActionRunner() {
   for (auto& [id, action] : actions_) {
     if (action->child) action->child->let_go();
   }
+  options_.groups->remove_empty({}, ActionId(~std::uint64_t{0}));
 }
 
 // ---- starting

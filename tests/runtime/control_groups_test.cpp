@@ -437,7 +437,7 @@ TEST_CASE("what a start program leaves is found although it has written over its
   looks.left_by = ActionId(6);
   CHECK(looks.see(missing).facts->left == 0);
 
-  // Its group goes when it has gone, once an action has ended, or with the next daemon.
+  // Its group goes when it has gone, once an action has ended, or with the end or the start of a daemon.
   CHECK(machine.names("daemon") == std::vector<std::string>{"healer-state-5"});
   actions.start(6, {"/bin/true"});
   actions.end(6);
@@ -458,4 +458,6 @@ TEST_CASE("an action without a group of its own stays in the daemon's", "[groups
   actions.grouped = true;
   actions.start(2, {"/bin/cat", "/proc/self/cgroup"});
   CHECK(actions.end(2).output.ends_with("/healer-state-2\n"));
+  actions.runner.reset();
+  CHECK(machine.names("daemon").empty());
 }
