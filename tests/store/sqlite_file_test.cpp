@@ -42,11 +42,15 @@ std::vector<std::string> named(const std::string& beginning) {
   return found;
 }
 
-/// A state file with something of everything in it, closed.
+/// A state file with something of everything in it, closed. Each commit is written by itself, so that it is the same
+/// file on every machine, and a seed damages the same thing.
 void fill(const std::string& path, engine::Sequence commits = 300) {
   auto store = open(path);
   RandomCommits random(7);
-  for (engine::Sequence i = 0; i < commits; ++i) store->submit(random.next());
+  for (engine::Sequence i = 0; i < commits; ++i) {
+    store->submit(random.next());
+    store->flush();
+  }
   store->save_sources({{"/etc/healerrc", std::string(20'000, 'x')}});
 }
 
