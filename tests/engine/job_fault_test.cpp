@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/process_world.hpp"
+#include "support/records.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -13,12 +14,6 @@ using Kind = event::Command::Kind;
 using Programs = std::vector<std::string>;
 
 namespace {
-
-bool said(const World& world, RecordKind kind, const std::string& text) {
-  return std::ranges::any_of(world.records, [&](const Record& record) {
-    return record.kind == kind && record.text.find(text) != std::string::npos;
-  });
-}
 
 /// A rule that holds as long as the process runs.
 Rule running_rule(ActionKind action, Tolerance tolerance = {}) {

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/process_world.hpp"
+#include "support/records.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -29,12 +30,6 @@ void all_up(ProcessWorld& world, const std::vector<std::string>& names) {
   world.start();
   world.run(seconds{6});
   REQUIRE(world.programs.empty());
-}
-
-bool said(const World& world, RecordKind kind, const std::string& text) {
-  return std::ranges::any_of(world.records, [&](const Record& record) {
-    return record.kind == kind && record.text.find(text) != std::string::npos;
-  });
 }
 
 }  // namespace

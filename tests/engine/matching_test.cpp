@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/process_world.hpp"
+#include "support/records.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -18,12 +19,6 @@ std::shared_ptr<ServiceBlock> matching(std::string name) {
   auto block = process(std::move(name));
   block->process = {.pid_file = {}, .pattern = "daemon"};
   return block;
-}
-
-bool said(const World& world, RecordKind kind, const std::string& text) {
-  return std::ranges::any_of(world.records, [&](const Record& record) {
-    return record.kind == kind && record.text.find(text) != std::string::npos;
-  });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/process_world.hpp"
+#include "support/records.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -12,12 +13,6 @@ using Kind = event::Command::Kind;
 using Programs = std::vector<std::string>;
 
 namespace {
-
-bool said(const World& world, RecordKind kind, const std::string& text) {
-  return std::ranges::any_of(world.records, [&](const Record& record) {
-    return record.kind == kind && record.text.find(text) != std::string::npos;
-  });
-}
 
 /// app depends on web, web on db; a rule starts db, which takes 8 s, and 3 s of them are over.
 struct SlowStart {

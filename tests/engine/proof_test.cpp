@@ -7,6 +7,7 @@
 
 #include "engine/diff.hpp"
 #include "support/process_world.hpp"
+#include "support/records.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -16,12 +17,6 @@ using Programs = std::vector<std::string>;
 namespace {
 
 constexpr std::int64_t kWritten = 1'795'000'000'000'000'000;
-
-bool said(const World& world, RecordKind kind, const std::string& text) {
-  return std::ranges::any_of(world.records, [&](const Record& record) {
-    return record.kind == kind && record.text.find(text) != std::string::npos;
-  });
-}
 
 /// `web` runs as process 50, and was looked at.
 void see_web(ProcessWorld& world) {
