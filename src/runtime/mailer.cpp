@@ -121,8 +121,7 @@ bool Mailer::Impl::stopping_now() {
 
 void Mailer::Impl::run() {
   for (;;) {
-    take_settings();
-    take_alerts();
+    take_news();
     write_memory();
     merge_due();
     tell_dropped();
@@ -151,24 +150,20 @@ void Mailer::Impl::run() {
   ended.notify_all();
 }
 
-void Mailer::Impl::take_settings() {
+/// Settings and alerts, in one go: an alert that was handed over after new settings is written by them.
+void Mailer::Impl::take_news() {
   std::optional<Settings> fresh;
-  {
-    const std::lock_guard lock(mutex);
-    fresh.swap(new_settings);
-  }
-  if (fresh) use(std::move(*fresh));
-}
-
-void Mailer::Impl::take_alerts() {
   std::vector<engine::effect::Alert> alerts;
   bool overflowed = false;
   {
     const std::lock_guard lock(mutex);
+    if (sending && new_settings) return;  // the mail that is being sent goes by the settings it began with
+    fresh.swap(new_settings);
     alerts.swap(inbox);
     overflowed = std::exchange(inbox_overflowed, false);
     stopping = stop_at.has_value();
   }
+  if (fresh) use(std::move(*fresh));
   if (!queue) (void)open_queue();
   for (const engine::effect::Alert& alert : alerts) store(alert);
   if (overflowed)
@@ -453,7 +448,7 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
     if (servers[i].not_before > Clock::now()) continue;
     const engine::MailServer server = servers[i].settings;
     const SmtpResult result = smtp.send(server, ehlo, timeout, message, last, [&] {
-      take_alerts();  // they go to disk while a server lets us wait
+      take_news();  // alerts go to disk while a server lets us wait
       return !stopping_now();
     });
     if (result.kind == Kind::Aborted) return false;

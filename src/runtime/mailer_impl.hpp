@@ -99,8 +99,7 @@ struct Mailer::Impl {
 
   // mailer.cpp
   void run();
-  void take_settings();
-  void take_alerts();
+  void take_news();
   void use(Settings fresh);
   void store(const engine::effect::Alert& alert);
   bool open_queue();

@@ -288,6 +288,26 @@ TEST_CASE("The machine is called by another name as soon as that is told") {
   CHECK(contains(sink.mails()[0], "db01 prod.example"));
 }
 
+TEST_CASE("An alert that comes after new settings is written by them, also while a mail is being sent") {
+  test::SmtpSink sink;
+  sink.mode("hang data");
+  MailWorld world({server(sink)});
+  world.settings.timeout = minutes{10};
+  const auto mailer = world.start();
+  mailer->submit(alert(1));
+  CHECK(test::eventually([&] { return contains(sink.commands(), "DATA"); }));
+  mailer->configure(world.settings, world.cycle, "db02");
+  mailer->submit(alert(2));
+  sink.mode("");
+  sink.stop();  // ends what hangs
+  sink.restart();
+  mailer->configure(world.settings, world.cycle, "db02");  // tries it at once
+  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 2; }));
+  CHECK(received(sink) == std::vector<int>{1, 2});
+  CHECK(contains(sink.mails()[0], "From: monit@" + world.options.host));
+  CHECK(contains(sink.mails()[1], "From: monit@db02\r\n"));
+}
+
 TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
   test::SmtpSink sink;
   sink.stop();
