@@ -21,7 +21,9 @@ using engine::Outcome;
 constexpr Duration kThinInterval{250};
 constexpr Duration kFastThinInterval{50};     // while a program writes much
 constexpr Duration kQuietThinInterval{1000};  // at most, while it writes nothing
-constexpr Duration kTidyInterval{1000};
+// Files are removed when nothing has ended for a while: a disk takes longer to make files where many were just removed.
+constexpr Duration kQuiet{2000};
+constexpr Duration kLongestUntidy{10'000};
 constexpr Duration kEarlyPatience{10'000};
 constexpr std::size_t kMostEarly = 1000;
 constexpr Duration kRetryInterval{100};
@@ -401,7 +403,9 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
   action.child.reset();
   action.request = {};
   if (const auto main = mains_.find(action.pid); main != mains_.end() && main->second == id) mains_.erase(main);
-  if (!std::exchange(tidying_, true)) tidy_.set_deadline(mono_now() + kTidyInterval);
+  const Duration now = mono_now();
+  if (!tidy_by_) tidy_by_ = now + kLongestUntidy;
+  tidy_.set_deadline(std::min(now + kQuiet, *tidy_by_));
   auto shared = std::make_shared<engine::event::ActionEnded>(std::move(ended));
   const auto report = [this, id, shared] {
     actions_.erase(id.number());
@@ -426,7 +430,7 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
 // ---- keeping the files small
 
 void ActionRunner::tidy_up() {
-  tidying_ = false;
+  tidy_by_.reset();
   std::unordered_set<std::uint64_t> alive;
   for (const auto& [number, other] : actions_) alive.insert(number);
   keeper_.submit(

@@ -127,7 +127,7 @@ class ActionRunner {
   LineageReader lineage_;
   engine::ActionId newest_;
   Loop::Timer tidy_;
-  bool tidying_ = false;  // planned
+  std::optional<Duration> tidy_by_;  // when it is planned: at the latest
   Loop::Timer thin_;
   std::optional<Duration> thin_when_;
   bool thinning_ = false;  // under way
