@@ -44,7 +44,7 @@ class Terminal:
 
     def shows(self, pattern: str) -> str:
         """Waits until the screen has a match, and returns the screen."""
-        return self.case.wait_for(lambda: (text := self.screen()) if re.search(pattern, self.screen(), re.M) else "",
+        return self.case.wait_for(lambda: text if re.search(pattern, text := self.screen(), re.M) else "",
                                   f"/{pattern}/ on the screen", detail=self.screen)
 
     def program(self) -> int:
