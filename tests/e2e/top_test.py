@@ -207,7 +207,7 @@ class Top(support.Case):
     def test_without_a_terminal_it_prints_one_frame(self):
         daemon = self.two()
         self.may_outlive = True
-        self.wait_for(lambda: daemon.ask("jobs")["jobs"], "the healing")
+        self.wait_for(lambda: daemon.ask("summary")["daemon"]["counts"]["programs"], "the program that heals")
         done = daemon.ctl("top")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("2 services: 1 failed, 1 running", done.stdout)
