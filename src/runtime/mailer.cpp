@@ -123,13 +123,15 @@ void Mailer::Impl::run() {
   for (;;) {
     take_news();
     write_memory();
-    merge_due();
+    // One time for both: a mail that was held when mails were merged does not go by itself a moment later.
+    const WallTime wall = options.wall();
+    merge_due(wall);
     tell_dropped();
     tell_figures();
     const Clock::time_point now = Clock::now();
     Clock::time_point wake = now + hours{1};
     if (tell_at) wake = std::min(wake, now + std::max(*tell_at - options.wall(), Duration{1}));
-    const std::optional<MailKey> mail = next_mail(now, wake);
+    const std::optional<MailKey> mail = next_mail(now, wall, wake);
     {
       const std::lock_guard lock(mutex);
       if (stopping && inbox.empty() && (!mail || now >= *stop_at)) break;
@@ -138,7 +140,7 @@ void Mailer::Impl::run() {
     if (mail) {
       Clock::time_point ignored = wake;
       sending = *mail;
-      deliver(*mail, !next_mail(now, ignored, &*mail));
+      deliver(*mail, !next_mail(now, wall, ignored, &*mail));
       sending.reset();
     } else {
       if (disk_sick) wake = std::min(wake, disk_not_before);
@@ -383,7 +385,8 @@ void Mailer::Impl::write_memory() {
 }
 
 /// The first mail (after `after`) that may be sent now; else `wake` is when the next may be.
-std::optional<MailKey> Mailer::Impl::next_mail(Clock::time_point now, Clock::time_point& wake, const MailKey* after) {
+std::optional<MailKey> Mailer::Impl::next_mail(Clock::time_point now, WallTime wall, Clock::time_point& wake,
+                                               const MailKey* after) {
   if (servers.empty() || mails.empty()) return std::nullopt;
   Clock::time_point server_ready = Clock::time_point::max();
   for (const Server& server : servers) server_ready = std::min(server_ready, server.not_before);
@@ -391,7 +394,6 @@ std::optional<MailKey> Mailer::Impl::next_mail(Clock::time_point now, Clock::tim
     wake = std::min(wake, server_ready);
     return std::nullopt;
   }
-  const WallTime wall = options.wall();
   const auto wake_at = [&](WallTime when) { wake = std::min(wake, now + std::max(when - wall, Duration{1})); };
   std::set<std::string_view> held_back;
   for (const auto& [key, mail] : mails) {

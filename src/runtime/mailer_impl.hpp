@@ -116,7 +116,8 @@ struct Mailer::Impl {
   void taken(const std::string& to);
   void drop(const MailKey& key);
   [[nodiscard]] std::size_t most_mails() const;
-  std::optional<MailKey> next_mail(Clock::time_point now, Clock::time_point& wake, const MailKey* after = nullptr);
+  std::optional<MailKey> next_mail(Clock::time_point now, WallTime wall, Clock::time_point& wake,
+                                   const MailKey* after = nullptr);
   [[nodiscard]] bool stopping_now();
   void tell_figures();
   void report(engine::Event event);
@@ -125,7 +126,7 @@ struct Mailer::Impl {
 
   // mailer_merge.cpp
   using Merge = actions::Message (*)(const Impl&, const std::vector<actions::Message>&, WallTime now);
-  void merge_due();
+  void merge_due(WallTime now);
   void merge(std::vector<MailKey> keys, Merge how);
   void cover(const MailKey& key);
   [[nodiscard]] std::optional<WallTime> held_for_digest(const Waiting& mail, WallTime now) const;

@@ -20,8 +20,7 @@ std::optional<WallTime> Mailer::Impl::held_for_digest(const Waiting& mail, WallT
 }
 
 /// Begins a digest where a cycle is over, and makes one mail of what a limit held back where there is room again.
-void Mailer::Impl::merge_due() {
-  const WallTime now = options.wall();
+void Mailer::Impl::merge_due(WallTime now) {
   std::map<std::string, std::vector<MailKey>> digests;
   std::map<std::string, std::vector<MailKey>> held;
   std::set<std::string> due;  // people whose cycle is over

@@ -166,7 +166,7 @@ class Foreground(supervised.Case):
 
     def test_a_stop_goes_through_its_signals(self):
         web = self.web(words="stop signal INT within 1 seconds  stop signal TERM within 30 seconds",
-                       live=f"write_pid; trap 'echo int >> heard' INT; trap 'echo term >> heard; exit 0' TERM; {SLEEP}")
+                       live=f"trap 'echo int >> heard' INT; trap 'echo term >> heard; exit 0' TERM; write_pid; {SLEEP}")
         daemon = self.start(self.rules(web))
         self.wait_for(lambda: web.pidfile.exists(), "the process")
         self.wait_for(lambda: not daemon.ask("jobs")["jobs"], "the end of the start")
@@ -184,7 +184,7 @@ class Foreground(supervised.Case):
         self.alone()
 
     def test_what_does_not_hear_is_killed(self):
-        web = self.web(words="stop signal TERM within 1 seconds", live="write_pid; trap '' TERM")
+        web = self.web(words="stop signal TERM within 1 seconds", live="trap '' TERM; write_pid")
         daemon = self.start(self.rules(web))
         self.wait_up(daemon, web)
         self.assertEqual(self.ctl(daemon, "restart", "web").returncode, 0)

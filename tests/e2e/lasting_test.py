@@ -110,7 +110,7 @@ exit 4""")
             daemon.launch()
             job, = daemon.ask("jobs")["jobs"]
             self.assertEqual((job["kind"], job["doing"]), ("exec", f"exec {play}"))
-            self.wait_for(lambda: daemon.ask("jobs")["jobs"][0]["pid"] == pid, "its number to be known", limit=5)
+            self.wait_for(lambda: daemon.ask("jobs")["jobs"][0]["pid"] == pid, "its number to be known")
             self.more_runs(2)
             self.assertEqual(support.processes.command_line(pid), f"/bin/sh {play}")
         follow = subprocess.Popen([support.BUILD / "healerctl", "--socket", daemon.socket, "jobs", "follow",

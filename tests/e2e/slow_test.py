@@ -38,7 +38,7 @@ class Slow(support.Case):
             daemon.launch()
         before = self.runs("check")
         self.wait_for(lambda: self.runs("check") >= before + 2, "two more runs")
-        self.wait_for(lambda: len(hung()) <= 1, "the end of all runs but the last", limit=10)
+        self.wait_for(lambda: len(hung()) <= 1, "the end of all runs but the last")
         self.assertEqual(daemon.log_text().count("a check program that the healer before has left is ended"), 2)
 
     def test_a_background_child_that_keeps_the_pipe_open_holds_no_result(self):

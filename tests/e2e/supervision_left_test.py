@@ -62,13 +62,17 @@ class SupervisionLeft(supervised.Case):
         supervised.Process.place(start, f"\necho $HEALER_ACTION >> {folder}/starts\nrm -f {folder}/own.pid\n"
                                         f"exec {binary} {options} {place}")
 
+        def is_one(pid: int) -> bool:
+            try:
+                return os.readlink(f"/proc/{pid}/exe") == os.path.realpath(binary)
+            except OSError:
+                return False  # it has gone, if only to be a zombie
+
         def mains() -> list[int]:
-            found = []
-            for pid in processes.descendants():
-                exe = Path(f"/proc/{pid}/exe")
-                if processes.state(pid) not in "Z" and exe.exists() and os.readlink(exe) == os.path.realpath(binary):
-                    found.append(pid)
-            return [pid for pid in found if processes.parent(pid) not in found]
+            # Children are looked at before their parents: of one that goes to the background just now, whose first
+            # process exits, one of both is seen.
+            found = {pid: processes.parent(pid) for pid in reversed(processes.descendants()) if is_one(pid)}
+            return [pid for pid, parent in found.items() if parent not in found]
 
         daemon = self.start(f'check process left with pidfile {folder}/never.pid\n'
                             f'  start program = "{start}" with timeout 1 second\n')

@@ -281,7 +281,7 @@ class SupervisionMonit(both.Case):
             # The parent of the first one does not wait for it.
             parent = folder / "parent"
             supervised.Process.place(parent, f"\ntrap '' CHLD\n{folder}/a.run &\nexec sleep 100000")
-            start = f"[ -e once ] && {supervised.LAUNCH}\n[ -e once ] || setsid {parent} >/dev/null 2>&1 </dev/null &\n"
+            start = f"if [ -e once ]; then {supervised.LAUNCH}\nelse setsid {parent} >/dev/null 2>&1 </dev/null &\nfi\n"
             return [supervised.Process(folder, "a", start=start + "touch once").write()]
 
         self.run_both(services)

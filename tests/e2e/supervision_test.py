@@ -65,8 +65,8 @@ class Supervision(mails.Receiving, supervised.Case):
         # Its parent does not wait for it; one that ignored SIGCHLD would have the kernel do so.
         parent = self.script("parent", f"{self.path('node.run')} & echo $! > {self.path('child')}; "
                              "exec sleep 100000")
-        node = self.process("node", start=f"[ -e child ] && {supervised.LAUNCH}\n"
-                            f"[ -e child ] || setsid {parent} >/dev/null 2>&1 </dev/null & sleep 0.2")
+        node = self.process("node", start=f"if [ -e child ]; then {supervised.LAUNCH}\n"
+                            f"else setsid {parent} >/dev/null 2>&1 </dev/null & sleep 0.2; fi")
         daemon = self.start(self.rules(node))
         self.wait_up(daemon, node)
         gone = node.kill()

@@ -15,6 +15,7 @@
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
+using healer::test::own_mark;
 using healer::test::processes_with;
 using healer::test::read_file;
 using healer::test::reap_all;
@@ -166,9 +167,11 @@ TEST_CASE("an Exec that is handed out again while its program runs is adopted", 
 
 TEST_CASE("an action that ended while no daemon was there has ended unseen", "[action]") {
   Bench bench;
-  bench.shell(3, "sleep 0.1");
+  const std::string gate = (bench.directory.path() / "gate").string();
+  bench.shell(3, "while [ ! -e " + gate + " ]; do sleep 0.02; done");
   REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
   bench.new_daemon();
+  test::write_with_mode(gate, "", 0644);
   CHECK(reap_all());
   bench.runner->adopt(ActionId(3));
   bench.runner->adopt(ActionId(99));  // of which there is nothing at all
@@ -200,24 +203,24 @@ TEST_CASE("a process with the number of an action but another start time, or of 
 
 TEST_CASE("an action with a timeout ends with all its processes", "[action]") {
   Bench bench;
-  bench.environment.push_back("HEALER_TEST=action-timeout");
-  bench.shell(1, "trap '' TERM; echo x; (trap '' TERM; sleep 300; :) & while :; do sleep 300; done", Duration{300});
+  bench.environment.push_back(own_mark("action-timeout"));
+  bench.shell(1, "trap '' TERM; echo x; (trap '' TERM; sleep 300; :) & while :; do sleep 300; done", Duration{1000});
   CHECK(bench.end(1).outcome == Outcome::TimedOut);
   CHECK(bench.end(1).status == 9);
   CHECK(bench.end(1).output == "x\n");
-  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=action-timeout").empty(); }));
+  CHECK(run_until(bench.loop, [] { return processes_with(own_mark("action-timeout")).empty(); }));
   CHECK_FALSE(test::has_children());
 }
 
 TEST_CASE("the timeout binds an adopted action too", "[action]") {
   Bench bench;
-  bench.environment.push_back("HEALER_TEST=adopted-timeout");
-  bench.shell(1, "trap '' TERM; (trap '' TERM; sleep 300; :) & while :; do sleep 300; done", Duration{700});
-  REQUIRE(run_until(bench.loop, [&] { return processes_with("HEALER_TEST=adopted-timeout").size() >= 4; }));
+  bench.environment.push_back(own_mark("adopted-timeout"));
+  bench.shell(1, "trap '' TERM; (trap '' TERM; sleep 300; :) & while :; do sleep 300; done", Duration{2000});
+  REQUIRE(run_until(bench.loop, [&] { return processes_with(own_mark("adopted-timeout")).size() >= 4; }));
   bench.new_daemon();
   bench.runner->adopt(ActionId(1));
   CHECK(bench.end(1).outcome == Outcome::TimedOut);
-  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=adopted-timeout").empty(); }));
+  CHECK(run_until(bench.loop, [] { return processes_with(own_mark("adopted-timeout")).empty(); }));
   CHECK(reap_all());
 }
 
@@ -249,7 +252,7 @@ TEST_CASE("an action that is to end gets SIGTERM, with all its processes, and SI
 
 TEST_CASE("an action that is to end while its timeout is near has been ended, not timed out", "[action]") {
   Bench bench;
-  bench.shell(1, "trap '' TERM; echo begun; while :; do sleep 0.05; done", Duration{1000});
+  bench.shell(1, "trap '' TERM; echo begun; while :; do sleep 0.05; done", Duration{1900});
   REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty() && read_file(bench.file("1.out")) == "begun\n"; }));
   bench.runner->end(ActionId(1));
   CHECK(bench.end(1).outcome == Outcome::Signalled);
@@ -402,8 +405,7 @@ TEST_CASE("only the files of the newest actions are kept", "[action]") {
   };
   const std::vector<std::string> expected{"1.out",  "1.pid",  "16.out", "16.pid", "17.out", "17.pid",
                                           "18.out", "18.pid", "19.out", "19.pid", "20.out", "20.pid"};
-  run_until(
-      bench.loop, [&] { return names() == expected; }, seconds{10});
+  run_until(bench.loop, [&] { return names() == expected; });
   CHECK(names() == expected);
   ::kill(static_cast<pid_t>(-bench.started[1]), SIGKILL);
   bench.end(1);

@@ -235,8 +235,7 @@ TEST_CASE("what a former daemon is starting just now is waited for", "[trace]") 
   CHECK(bench.end(2).unseen);
   const auto started = sleep_with(std::move(*runs), true);
   REQUIRE(started);
-  REQUIRE(run_until(
-      bench.loop, [&] { return !bench.started.empty(); }, seconds{10}));
+  REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
   CHECK(bench.started[1] == started->pid);
   bench.runner->end(ActionId(1));
   bench.end(1);
@@ -255,8 +254,7 @@ TEST_CASE("an action whose files cannot be read, and that is to end, ends when t
   run_for(bench.loop, Duration{250});
   CHECK(bench.ended.empty());
   std::filesystem::remove(bench.file("1.pid"));
-  CHECK(run_until(
-      bench.loop, [&] { return bench.ended.contains(1); }, seconds{10}));
+  CHECK(run_until(bench.loop, [&] { return bench.ended.contains(1); }));
 }
 
 TEST_CASE("foreground processes that an earlier daemon has left are told by their files", "[trace]") {

@@ -69,7 +69,7 @@ TEST_CASE("workers that are stuck are replaced, up to a limit, and work is refus
   int quick = 0;
   pool.submit([&]() -> Loop::Callback { return [&] { ++quick; }; }, refuse);
   CHECK(run_until(loop, [&] { return quick == 1; }));
-  CHECK(gate.waiting() == 4);
+  CHECK(test::eventually([&] { return gate.waiting() == 4; }));
   CHECK(run_until(loop, [&] { return pool.stuck() == 4; }));
 
   pool.submit(blocking, refuse);  // the last worker that may be lost

@@ -206,7 +206,7 @@ TEST_CASE("a step of the wall clock is noticed", "[loop]") {
     WARN("SKIPPED: the clock may not be set here");
     return;
   }
-  CHECK(run_until(loop, [&] { return steps == 1; }));
+  CHECK(run_until(loop, [&] { return steps > 0; }));
 }
 
 TEST_CASE("a turn that takes long shows as lag", "[loop]") {

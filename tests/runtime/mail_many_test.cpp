@@ -163,6 +163,31 @@ TEST_CASE("A digest of which the server knows nothing yet goes once, wherever th
   CHECK(sink.count() == (cut == 0 ? 2 : 1));
 }
 
+TEST_CASE("A digest is one mail at whatever moment its cycle ends, also while the mailer looks what is to go") {
+  SmtpSink sink;
+  ManyWorld world({server(sink)});
+  std::vector<actions::Message> parts;
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    parts.push_back(actions::compose_mails(digest(i), world.settings, {"vm", "1", utc_civil}).front());
+    parts.back().hold_until = kStart + seconds{30};
+  }
+  {
+    auto queue = MailQueue::open(world.options.directory, {}, [](const std::string&) {});
+    REQUIRE(queue);
+    for (const actions::Message& part : parts) REQUIRE(queue->put(part).value() == MailQueue::Taken::Queued);
+  }
+  const int looks = GENERATE(0, 1, 2, 3, 4, 5);  // at the clock, before the cycle is over
+  CAPTURE(looks);
+  std::atomic<int> looked{0};
+  world.options.wall = [&] { return looked++ < looks ? kStart : kStart + seconds{30}; };
+  const auto mailer = world.start();
+  CHECK(eventually([&] {
+    mailer->configure(world.settings, world.cycle, world.options.host);  // wakes it
+    return looked > looks && mailer->waiting() == 0;
+  }));
+  CHECK(subjects(sink) == std::vector<std::string>{"healer: 3 alerts on vm: service-1, service-2, service-3 failed"});
+}
+
 TEST_CASE("Killed at any point, the mailer tells of each alert in one mail, and in one alone") {
   SmtpSink sink;
   ManyWorld world({server(sink)});

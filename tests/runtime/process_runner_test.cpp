@@ -5,8 +5,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -18,6 +20,7 @@ using namespace healer;
 using namespace std::string_view_literals;
 using namespace healer::engine;
 using namespace healer::runtime;
+using healer::test::own_mark;
 using healer::test::processes_with;
 using healer::test::run_for;
 using healer::test::run_until;
@@ -182,70 +185,70 @@ TEST_CASE("output beyond the limit is read and dropped", "[runner]") {
 
 TEST_CASE("a background process that keeps the pipes open does not hold the result, and lives on", "[runner]") {
   Bench bench;
-  bench.environment.push_back("HEALER_TEST=keeps-pipe");
+  bench.environment.push_back(own_mark("keeps-pipe"));
   const auto id = bench.shell("echo before; sleep 300 & exit 5");
   CHECK(bench.result(id).status == 5);
   CHECK(bench.output(id) == "before\n");
   CHECK(bench.idle());
-  const auto left = processes_with("HEALER_TEST=keeps-pipe");
+  const auto left = processes_with(own_mark("keeps-pipe"));
   CHECK(left.size() == 1);
   for (const pid_t pid : left) ::kill(pid, SIGKILL);
 }
 
 TEST_CASE("a background process that writes for ever does not hold the result", "[runner]") {
   Bench bench;
-  bench.environment.push_back("HEALER_TEST=writes-on");
+  bench.environment.push_back(own_mark("writes-on"));
   const auto id = bench.shell("yes & exit 5");
   CHECK(bench.result(id).status == 5);
   CHECK(bench.idle());
-  for (const pid_t pid : processes_with("HEALER_TEST=writes-on")) ::kill(pid, SIGKILL);
+  for (const pid_t pid : processes_with(own_mark("writes-on"))) ::kill(pid, SIGKILL);
 }
 
 TEST_CASE("a timeout is reported at once, with status 9 and the output so far", "[runner]") {
   Bench bench;
-  bench.environment.push_back("HEALER_TEST=timeout");
+  bench.environment.push_back(own_mark("timeout"));
   const Duration begin = mono_now();
-  const auto id = bench.shell("trap '' TERM; echo so far; while :; do sleep 1; done", Duration{300});
+  const auto id = bench.shell("trap '' TERM; echo so far; while :; do sleep 1; done", Duration{1000});
   const Observation& seen = bench.result(id);
   CHECK(seen.outcome == Outcome::TimedOut);
   CHECK(seen.status == 9);
   CHECK(*seen.output == "so far\n");
-  CHECK(seen.elapsed >= Duration{300});
+  CHECK(seen.elapsed >= Duration{1000});
   // Not only when the SIGKILL has done its work.
   CHECK(bench.runner.running() == 1);
   CHECK(bench.idle());
-  CHECK(mono_now() - begin >= Duration{300} + Child::kGrace);
-  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=timeout").empty(); }));
+  CHECK(mono_now() - begin >= Duration{1000} + Child::kGrace);
+  CHECK(run_until(bench.loop, [] { return processes_with(own_mark("timeout")).empty(); }));
   CHECK_FALSE(test::has_children());
 }
 
 TEST_CASE("after a timeout no process of the tree is left, even where all ignore SIGTERM", "[runner]") {
   Bench bench;
-  bench.environment.push_back("HEALER_TEST=tree");
+  bench.environment.push_back(own_mark("tree"));
   const std::string stubborn = "trap '' TERM; (trap '' TERM; (trap '' TERM; sleep 300; :) & sleep 300; :) & ";
-  const auto leader_stays = bench.shell(stubborn + "while :; do sleep 300; done", Duration{500});
+  const auto leader_stays = bench.shell(stubborn + "while :; do sleep 300; done", Duration{2000});
   // The leader obeys SIGTERM: the others go with it, without the grace.
-  const auto leader_goes = bench.shell("(trap '' TERM; sleep 300; :) & sleep 300", Duration{500});
-  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=tree").size() >= 6; }));
+  const auto leader_goes = bench.shell("(trap '' TERM; sleep 300; :) & sleep 300", Duration{2000});
+  CHECK(run_until(bench.loop, [] { return processes_with(own_mark("tree")).size() >= 6; }));
   CHECK(bench.result(leader_stays).outcome == Outcome::TimedOut);
   CHECK(bench.result(leader_goes).outcome == Outcome::TimedOut);
   CHECK(bench.idle());
-  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=tree").empty(); }));
+  CHECK(run_until(bench.loop, [] { return processes_with(own_mark("tree")).empty(); }));
   CHECK_FALSE(test::has_children());
 }
 
 TEST_CASE("processes in groups of their own end with the rest of their session", "[runner]") {
   Bench bench;
-  bench.environment.push_back("HEALER_TEST=groups");
+  bench.environment.push_back(own_mark("groups"));
   // timeout(1) makes itself a group; its child inherits that SIGTERM is ignored.
-  const auto obeys = bench.shell("timeout 300 sleep 300; :", Duration{500});
+  const auto obeys = bench.shell("timeout 300 sleep 300; :", Duration{2000});
   const auto ignores =
-      bench.shell("(trap '' TERM; exec timeout 300 sh -c 'trap \"\" TERM; sleep 300; :') & wait", Duration{500});
-  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=groups").size() >= 6; }));
+      bench.shell("(trap '' TERM; exec timeout 300 sh -c 'trap \"\" TERM; sleep 300; :') & wait", Duration{2000});
+  CHECK(run_until(bench.loop, [] { return processes_with(own_mark("groups")).size() >= 6; }));
   CHECK(bench.result(obeys).outcome == Outcome::TimedOut);
   CHECK(bench.result(ignores).outcome == Outcome::TimedOut);
   CHECK(bench.idle());
-  CHECK(run_until(bench.loop, [] { return processes_with("HEALER_TEST=groups").empty(); }));
+  CHECK(run_until(bench.loop, [] { return processes_with(own_mark("groups")).empty(); }));
   CHECK_FALSE(test::has_children());
 }
 
@@ -269,21 +272,21 @@ TEST_CASE("without a pidfd the exit of a program is noticed all the same", "[run
 
 TEST_CASE("a runner that goes leaves no process behind", "[runner]") {
   auto bench = std::make_unique<Bench>();
-  bench->environment.push_back("HEALER_TEST=goes");
+  bench->environment.push_back(own_mark("goes"));
   bench->start({"/bin/sleep", "300"});
-  CHECK(run_until(bench->loop, [] { return processes_with("HEALER_TEST=goes").size() == 1; }));
+  CHECK(run_until(bench->loop, [] { return processes_with(own_mark("goes")).size() == 1; }));
   // The process can be seen before the runner has been told of it; a whole run later it has been.
   const auto other = bench->start({"/bin/true"}, Duration{0}, 8);
   CHECK(bench->result(other).outcome == Outcome::Exited);
   bench.reset();
-  CHECK(processes_with("HEALER_TEST=goes").empty());
+  CHECK(processes_with(own_mark("goes")).empty());
   CHECK_FALSE(test::has_children());
 }
 
 TEST_CASE("a new run of a service waits until the timed-out process is gone, and its timeout counts from its start",
           "[runner]") {
   Bench bench;
-  const auto old = bench.shell("trap '' TERM; while :; do sleep 0.1; done", Duration{100}, 7);
+  const auto old = bench.shell("trap '' TERM; while :; do sleep 0.1; done", Duration{1000}, 7);
   CHECK(bench.result(old).outcome == Outcome::TimedOut);
   REQUIRE(bench.runner.running() == 1);
   const auto next = bench.start({"/bin/true"}, Duration{1900}, 7);
@@ -297,18 +300,18 @@ TEST_CASE("a new run of a service waits until the timed-out process is gone, and
 
 TEST_CASE("a cancelled run ends without a result", "[runner]") {
   Bench bench;
-  bench.environment.push_back("HEALER_TEST=cancel");
+  bench.environment.push_back(own_mark("cancel"));
   const auto id = bench.shell("trap '' TERM; echo x; while :; do sleep 1; done", Duration{0}, 5);
   const auto held = bench.start({"/bin/true"}, Duration{0}, 5);
   const auto after = bench.start({"/bin/true"}, Duration{0}, 5);
-  CHECK(run_until(bench.loop, [] { return !processes_with("HEALER_TEST=cancel").empty(); }));
+  CHECK(run_until(bench.loop, [] { return !processes_with(own_mark("cancel")).empty(); }));
   bench.runner.cancel(RunId(id));
   bench.runner.cancel(RunId(held));
   bench.runner.cancel(RunId(987654));
   CHECK(bench.result(after).status == 0);
   CHECK(bench.idle());
   CHECK(bench.seen.size() == 1);
-  CHECK(processes_with("HEALER_TEST=cancel").empty());
+  CHECK(processes_with(own_mark("cancel")).empty());
 
   // Before the program runs, too.
   const auto early = bench.start({"/bin/sleep", "300"});
@@ -383,12 +386,28 @@ TEST_CASE("beyond the limit runs wait in order, and none is lost", "[runner]") {
   ProcessRunner::Options options;
   options.most_running = 2;
   Bench bench(options);
+  const test::TemporaryDirectory directory;
+  const auto file = [&](const char* what, std::size_t i) {
+    return (directory.path() / what).string() + std::to_string(i);
+  };
   std::vector<std::uint64_t> ids;
-  for (int i = 0; i < 20; ++i) ids.push_back(bench.start({"/bin/sleep", "0.02"}));
+  for (std::size_t i = 0; i < 20; ++i) {
+    ids.push_back(
+        bench.shell("> " + file("begun", i) + "; while [ ! -e " + file("gate", i) + " ]; do sleep 0.01; done"));
+  }
   CHECK(bench.runner.running() == 2);
   CHECK(bench.runner.waiting() == 18);
-  for (const auto id : ids) CHECK(bench.result(id).status == 0);
-  for (std::size_t i = 3; i < ids.size(); ++i) CHECK(bench.arrived[ids[i - 3]] <= bench.arrived[ids[i]]);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    // Those whose turn it is, and no other.
+    const auto has_begun = [&](std::size_t which) { return std::filesystem::exists(file("begun", which)); };
+    const std::size_t next = std::min(i + 2, ids.size());
+    for (std::size_t running = i; running < next; ++running) {
+      CHECK(run_until(bench.loop, [&] { return has_begun(running); }));
+    }
+    for (std::size_t waiting = next; waiting < ids.size(); ++waiting) CHECK_FALSE(has_begun(waiting));
+    test::write_with_mode(file("gate", i), "", 0644);
+    CHECK(bench.result(ids[i]).status == 0);
+  }
 }
 
 TEST_CASE("without descriptors runs wait, and are reported as not started when it lasts", "[runner]") {

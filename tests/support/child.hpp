@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -62,12 +63,14 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-/// A running program. Its standard input is a pipe that closes with its owner; its output goes to `output`.
+/// A running program: what is there when it has been made, no copy of the test any more, with its command line and its
+/// handlers of signals. Its standard input is a pipe that closes with its owner; its output goes to `output`.
 class Child {
  public:
   explicit Child(std::vector<std::string> command, const std::filesystem::path& output = "/dev/null") {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) std::abort();
+    int begun[2];  // closed where the program begins
+    if (pipe2(ends, O_CLOEXEC) != 0 || pipe2(begun, O_CLOEXEC) != 0) std::abort();
     std::vector<char*> arguments;
     for (std::string& argument : command) arguments.push_back(argument.data());
     arguments.push_back(nullptr);
@@ -81,6 +84,11 @@ class Child {
       _exit(127);
     }
     close(ends[0]);
+    close(begun[1]);
+    char none = 0;
+    while (read(begun[0], &none, 1) < 0 && errno == EINTR) {
+    }
+    close(begun[0]);
     input_ = ends[1];
   }
   Child(const Child&) = delete;

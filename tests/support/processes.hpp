@@ -47,6 +47,11 @@ inline std::size_t open_descriptors() {
   return count;
 }
 
+/// A variable for the environment of what a test starts, which nothing else on the machine has.
+inline std::string own_mark(const std::string& name) {
+  return "HEALER_TEST=" + name + '-' + std::to_string(::getpid());
+}
+
 /// Living processes (no zombies) whose environment holds `variable` ("NAME=value").
 inline std::vector<pid_t> processes_with(const std::string& variable) {
   std::vector<pid_t> found;
