@@ -73,8 +73,12 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
   for (const ServiceId dependent : dependents_of(*graph_, id))
     if (kind != ActionKind::Start && services_[dependent.index()].job) return busy(dependent);
   if (kind == ActionKind::Stop) return {};
-  for (const ServiceId needed : requirements_of(*graph_, id))
+  for (const ServiceId needed : requirements_of(*graph_, id)) {
     if (services_[needed.index()].job) return busy(needed);
+    // Nobody knows how it is. As in Monit, a rule does not start what needs it.
+    if (!services_[needed.index()].monitored)
+      return fmt::format("it depends on {}, which is not monitored", graph_->at(needed).name);
+  }
   return missing_requirement(id);
 }
 

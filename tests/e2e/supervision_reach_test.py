@@ -39,6 +39,20 @@ class SupervisionReach(both.Case):
         self.watched("last", "none", "last2")
         self.alone()
 
+    def test_what_needs_one_that_is_not_watched_waits_for_a_person(self):
+        def services(folder):
+            return [supervised.Process(folder, "top", depends="base").write(),
+                    supervised.Process(folder, "base", rules="  onreboot nostart\n").write()]
+
+        self.run_both(services)
+        self.order("the first start", [])
+        # Monit leaves no word of it.
+        self.assertIn("restart waits: it depends on base, which is not monitored", str(self.told(self.daemon, "top")))
+        self.command("start", "top")
+        self.order("start top", ["base start", "top start"])
+        self.watched("top", "base")
+        self.alone()
+
     def test_groups_reach_as_far_as_in_monit(self):
         def services(folder):
             return [supervised.Process(folder, "a", depends="b", rules="  group g\n").write(),

@@ -138,3 +138,18 @@ TEST_CASE("the limit of restarts counts on over a reload and a crash") {
   world.run(minutes{2});
   CHECK(world.programs.empty());
 }
+
+TEST_CASE("a rule starts nothing that needs what is not monitored, and says so; a person's start does") {
+  auto base = process("base");
+  base->on_reboot = ServiceBlock::OnReboot::NoStart;
+  ProcessWorld world(rule_set({process("top", {missing_rule()}, {"base"}), base}, seconds{30}));
+  world.start();
+  world.run(minutes{2});
+  CHECK(world.programs.empty());
+  CHECK(world.count(RecordKind::JobHeld) == 1);
+  CHECK(world.engine.service(world.id("top")).waits == "it depends on base, which is not monitored");
+  SECTION("of what it needs") { world.command(Kind::Start, {"base"}); }
+  SECTION("of itself") { world.command(Kind::Start, {"top"}); }
+  world.run(seconds{5});
+  CHECK(world.programs == Programs{"start base", "start top"});
+}
