@@ -92,16 +92,22 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
       started_at_(now) {
   due_.reserve(64);
   wheel_.take_due(now.mono, due_);
-  for (const ServiceId id : graph_->order) {
-    adopt_block(id);
-    services_[id.index()].memory = fresh_memory(graph_->at(id));
-  }
+  for (const ServiceId id : graph_->order) begin_afresh(id);
   for (const auto& [name, former] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
     if (!id) continue;
     const std::string& written = graph_->at(*id).name;  // in another case, perhaps
     if (written == name || !found_.services.contains(written)) restore(*id, former, now);
   }
+}
+
+/// A service that healer has not known before. It is watched as after a reboot, as by Monit.
+void Engine::begin_afresh(ServiceId id) {
+  ServiceState& state = services_[id.index()];
+  state = {};
+  adopt_block(id);
+  state.memory = fresh_memory(graph_->at(id));
+  state.monitored = graph_->at(id).on_reboot != ServiceBlock::OnReboot::NoStart;
 }
 
 /// Makes room for the states of a block's rules, and keeps at hand what each run asks of it.
@@ -395,9 +401,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     const Memory fresh = fresh_memory(block);
     if (fresh.index() != state.memory.index() || old.program.command != block.program.command) state.memory = fresh;
   } else {
-    state = {};
-    adopt_block(id);
-    state.memory = fresh_memory(block);
+    begin_afresh(id);
   }
   if (!state.child) find_child(id);
   turn.save(id);

@@ -201,6 +201,7 @@ class Engine {
 
   // judging (engine_judge.cpp)
   [[nodiscard]] bool passes(const ServiceState& state, const Observation& seen) const;
+  [[nodiscard]] bool only_looks(ServiceId id, Instant now) const;
   void judge(ServiceId id, const Observation& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const Decision& decision, bool ends, Turn& turn);
   void take(ServiceId id, const Observation& seen, Turn& turn);
@@ -315,6 +316,7 @@ class Engine {
   void resume(ServiceId id, const std::string& by, Turn& turn);
 
   void restore_acts(Turn& turn);
+  void begin_afresh(ServiceId id);
   void adopt_block(ServiceId id);
   void restore(ServiceId id, const SavedService& saved, Instant now);
   void apply(const SlotChange& change, const Graph& before, Turn& turn);

@@ -220,22 +220,24 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
 // ---- an earlier daemon, a reload ----------------------------------------------------------------------------------
 
 /// An exec of an earlier daemon: the process is adopted if it lives. Where its service is gone it is ended; of several,
-/// which a journal that could not be written has left, the newest is kept.
+/// which a journal that could not be written has left, the newest is kept. One whose start had failed was being ended.
 void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& turn) {
   const effect::Exec& exec = pending.exec;
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   restore_action(pending, turn.now);
   const bool wanted = id && graph_->at(*id).foreground();
+  const bool failed = wanted && services_[id->index()].starts.left_by == exec.action;
   if (wanted) {
     ServiceState& state = services_[id->index()];
     const std::optional<Child> older =
         std::exchange(state.child, Child{.action = exec.action, .ready = true, .adopted = true});
     if (older && older->action != ActionId{}) end_program(older->action, turn);
   }
-  if (wanted && may_start && !pending.started)
+  if (wanted && may_start && !pending.started && !failed)
     turn.sink.emit(exec);
   else
     turn.sink.emit(effect::Adopt{exec.action, exec.service, true});
+  if (failed) end_program(exec.action, turn);
   if (!wanted) end_child(exec.action, exec.cause->service, nullptr, turn);
 }
 

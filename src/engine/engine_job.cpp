@@ -73,8 +73,12 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
   for (const ServiceId dependent : dependents_of(*graph_, id))
     if (kind != ActionKind::Start && services_[dependent.index()].job) return busy(dependent);
   if (kind == ActionKind::Stop) return {};
-  for (const ServiceId needed : requirements_of(*graph_, id))
+  for (const ServiceId needed : requirements_of(*graph_, id)) {
     if (services_[needed.index()].job) return busy(needed);
+    // Nobody knows how it is. As in Monit, a rule does not start what needs it.
+    if (!services_[needed.index()].monitored)
+      return fmt::format("it depends on {}, which is not monitored", graph_->at(needed).name);
+  }
   return missing_requirement(id);
 }
 
@@ -90,9 +94,13 @@ std::string Engine::own_obstacle(ServiceId id, Instant now) const {
 
 void Engine::begin_job(Order order, Turn& turn) {
   std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, [&](ServiceId id) {
-    // What could not be started again is not stopped for the sake of another; nor is, by a rule, what a person paused.
-    if (order.kind == ActionKind::Stop) return order.by != kByRule || !paused(id, turn.now);
-    return services_[id.index()].monitored && !left_alone(id, turn.now) && graph_->at(id).can_start();
+    // What could not be started again is not stopped for the sake of another; nor is, by a rule, what a person paused,
+    // or what is passive.
+    const bool by_rule = order.by == kByRule;
+    const bool held = paused(id, turn.now);
+    if (order.kind == ActionKind::Stop) return !by_rule || !held;
+    const bool passive = graph_->at(id).activity == ServiceBlock::Activity::Passive;
+    return services_[id.index()].monitored && !held && !(by_rule && passive) && graph_->at(id).can_start();
   });
   // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
   // as long as it is monitored.
@@ -188,8 +196,11 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
       note_start(failed.service, false, turn);
       services_[failed.service.index()].start_failure = job.failure;
     }
-    if (failed.kind != StepKind::Stop && job.action != ActionId{} && !graph_->at(failed.service).foreground())
-      services_[failed.service.index()].starts.left_by = job.action;
+    if (failed.kind != StepKind::Stop && job.action != ActionId{}) {
+      StartHistory& starts = services_[failed.service.index()].starts;
+      starts.left_by = job.action;
+      starts.last = turn.now.wall;
+    }
     turn.record(RecordKind::JobFailed, Severity::Error, block.name,
                 fmt::format("{} failed: {}", to_string(job.kind), job.failure))
         .subject = job.id.number();

@@ -35,10 +35,20 @@ void Engine::on(const event::Observed& event, Turn& turn) {
   state.initialising = false;
   take(id, seen, turn);
   ++state.runs;
+  if (only_looks(id, turn.now)) return;
   if (passes(state, seen))
     finish_validate(id, false, turn);
   else
     judge(id, seen, counted, state.reason, turn);
+}
+
+/// Whether the run that has just ended was to know how things are, and no more: in the minutes of its `not every` a
+/// service is judged where a person asks, not for a death or a start that was to be tried again.
+bool Engine::only_looks(ServiceId id, Instant now) const {
+  const Reason reason = services_[id.index()].reason;
+  if (reason != Reason::Death && reason != Reason::Again) return false;
+  return graph_->at(id).schedule.kind == Schedule::Kind::NotCron && !in_schedule(id, now) &&
+         !validating_.contains(id.number());
 }
 
 /// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.

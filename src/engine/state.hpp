@@ -122,7 +122,8 @@ struct StartHistory {
   std::optional<WallTime> last;          ///< when it was last started
   std::optional<WallTime> not_before{};  ///< until then it is not started again by a rule
   bool restarted = false;                ///< since the last counted run, or held back since then
-  /// The program of the last start, where no process was seen after it: what it has left may yet come up.
+  /// The program of the last start, where no process was seen after it: what it has left may yet come up. A foreground
+  /// process that was not ready in time is itself that, and is being ended.
   ActionId left_by{};
 
   bool operator==(const StartHistory&) const = default;

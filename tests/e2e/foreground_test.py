@@ -5,25 +5,13 @@ import shutil
 import signal
 import sqlite3
 import time
-from dataclasses import dataclass
 
 import supervised
 import support
+from supervised import SLEEP, Web
 from support import processes
 
 NOTIFY = "systemd-notify --ready"
-SLEEP = "while :; do sleep 0.05; done"  # of a shell that hears signals meanwhile
-
-
-@dataclass
-class Web(supervised.Process):
-    """A service whose process is healer's own child: its script is all there is of it."""
-
-    words: str = ""  # of its statement
-
-    def statement(self) -> str:
-        depends = f"  depends on {self.depends}\n" if self.depends else ""
-        return f'check process {self.name} with program "{self.live_script}"\n  {self.words}\n{depends}{self.rules}'
 
 
 class Foreground(supervised.Case):

@@ -17,6 +17,8 @@ from support import processes
 
 LAUNCH = "setsid {live} >/dev/null 2>&1 </dev/null &"
 KILL = 'kill "$(cat {pidfile})"; rm -f {pidfile}'
+HANG = "while [ ! -e {folder}/go ]; do sleep 0.05; done"  # until the test creates the file
+SLEEP = "while :; do sleep 0.05; done"  # of a shell that hears signals meanwhile
 
 
 @dataclass
@@ -134,6 +136,17 @@ esac""")
             if line.startswith(f"{name}="):
                 return line.partition("=")[2]
         return None
+
+
+@dataclass
+class Web(Process):
+    """A service whose process is healer's own child: its script is all there is of it."""
+
+    words: str = ""  # of its statement
+
+    def statement(self) -> str:
+        depends = f"  depends on {self.depends}\n" if self.depends else ""
+        return f'check process {self.name} with program "{self.live_script}"\n  {self.words}\n{depends}{self.rules}'
 
 
 class Case(support.Case):

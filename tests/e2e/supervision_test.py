@@ -8,10 +8,10 @@ import time
 import mails
 import supervised
 import support
+from supervised import HANG
 from support import processes
 
 SETTLE = 1.0  # seconds: healer's own default
-HANG = "while [ ! -e {folder}/go ]; do sleep 0.05; done"  # until the test creates the file
 
 
 class Supervision(mails.Receiving, supervised.Case):
@@ -501,6 +501,7 @@ class Supervision(mails.Receiving, supervised.Case):
     def test_after_a_reboot_each_service_is_watched_as_it_says(self):
         services = [self.process(word, rules=f"  onreboot {word}\n") for word in ("start", "nostart", "laststate")]
         daemon = self.start(self.rules(*services))
+        self.assertEqual(self.ctl(daemon, "start", "nostart").returncode, 0)
         self.wait_up(daemon, *services)
         self.assertEqual(self.ctl(daemon, "unmonitor", "start", "laststate").returncode, 0)
         daemon.kill()

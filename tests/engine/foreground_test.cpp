@@ -324,3 +324,18 @@ TEST_CASE("a look that finds it gone waits for how it has ended") {
         "process " + std::to_string(pid) + " exited with status 3 after 40 s");
   CHECK(world.programs.size() == 2);
 }
+
+TEST_CASE("one that never said that it is ready is not taken for ready by the next daemon") {
+  ProcessWorld world(rule_set({speaking("web", seconds{5})}, seconds{30}));
+  world.deathless = true;
+  world.start();
+  world.run(seconds{6});
+  REQUIRE(world.count(RecordKind::JobFailed) == 1);
+  world.ended.clear();
+  world.crash(seconds{1});
+  world.run(seconds{1});
+  CHECK_FALSE(world.ended.empty());
+  const std::optional<Child>& child = world.engine.service(world.id("web")).child;
+  REQUIRE(child);
+  CHECK(child->ending);
+}
