@@ -133,6 +133,8 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
   if (good) {
     services_[id.index()].start_failure.clear();
     starts.not_before.reset();
+    // That it is another process now is its start's doing: no change, as in Monit.
+    if (auto* seen = std::get_if<ProcessMemory>(&services_[id.index()].memory)) *seen = {};
     return;
   }
   ++starts.quick;

@@ -97,6 +97,20 @@ class SupervisionReach(both.Case):
         self.order("death of a and c", ["c start", "a start"])
         self.alone()
 
+    def test_a_restart_is_no_change_of_the_process(self):
+        def services(folder):
+            changed = self.place(folder, "changed", 'echo "node changed" >> log')
+            return [supervised.Process(folder, "node", rules=f'  if changed pid then exec "{changed}"\n').write()]
+
+        self.run_both(services)
+        self.order("the first start", ["node start"])
+        for each in self.services:
+            each["node"].kill()
+        self.order("death", ["node start"])
+        self.command("restart", "node")
+        self.order("restart", ["node stop", "node start"])
+        self.alone()
+
     def test_what_is_passive_goes_with_what_it_needs_by_command_and_in_monit_by_rule_too(self):
         """Monit starts and stops it with what it depends on, whoever wants that; of healer's rules it is left alone."""
         def services(folder):

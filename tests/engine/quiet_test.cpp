@@ -153,3 +153,20 @@ TEST_CASE("a rule starts nothing that needs what is not monitored, and says so; 
   world.run(seconds{5});
   CHECK(world.programs == Programs{"start base", "start top"});
 }
+
+TEST_CASE("a process that healer has started anew has not changed, by pid file or in the foreground") {
+  Rule changed = missing_rule(ActionKind::Restart);
+  changed.condition = {{PidChanged{}, false}};
+  changed.mode = Mode::EachChange;
+  changed.text = "if changed pid then restart";
+  auto own = foreground("own", {missing_rule(), changed});
+  ProcessWorld world(rule_set({process("web", {missing_rule(), changed}), own}, seconds{30}));
+  world.start();
+  world.run(minutes{2});
+  world.programs.clear();
+  world.die("web");
+  world.die("own");
+  world.run(minutes{5});
+  CHECK(world.count(RecordKind::RuleChanged) == 0);
+  CHECK(world.programs == Programs{"run own", "start web"});
+}
