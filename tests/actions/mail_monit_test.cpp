@@ -55,8 +55,8 @@ TEST_CASE("The real Monit sends the same subjects and bodies and gives programs 
   const std::string base = directory.path().string();
   test::SmtpSink sink;
   const std::string handler = base + "/handler";
-  test::write_file(handler, "#!/bin/sh\nenv -0 | grep -z ^MONIT_ | sort -z > " + base + "/env.tmp && mv " + base +
-                                "/env.tmp " + base + "/env.$MONIT_SERVICE\n");
+  test::write_file(handler, "#!/bin/sh\nenv -0 | grep -z ^MONIT_ | sort -z > " + base + "/new.$$ && mv " + base +
+                                "/new.$$ " + base + "/env.$MONIT_SERVICE\n");
   chmod(handler.c_str(), 0700);
   const std::string exec = "exec \"" + handler + "\"";
 
@@ -138,8 +138,9 @@ TEST_CASE("The real Monit sends the same subjects and bodies and gives programs 
     test::Child monit({kMonit, "-c", base + "/monitrc", "-I"}, base + "/output");
     const auto complete = [&] {
       for (const std::string& mail : sink.mails()) mails.try_emplace(header(mail, "Subject"), mail);
-      return mails.size() >= services.size() + 2 && std::filesystem::exists(base + "/env.recovering") &&
-             std::filesystem::exists(base + "/env.matching");
+      return mails.size() >= services.size() + 2 && std::ranges::all_of(services, [&](const auto& service) {
+               return service.second.action != "exec" || std::filesystem::exists(base + "/env." + service.first);
+             });
     };
     CHECK(test::eventually(complete, std::chrono::seconds{90}));
     monit.send(SIGTERM);

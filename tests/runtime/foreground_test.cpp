@@ -136,7 +136,7 @@ TEST_CASE("a stop sends the signals in turn, each for its time, to the main proc
   CHECK(bench.end(1).status == 5);
   CHECK(bench.end(1).output == "begun\nint\nquit\nterm\n");
   CHECK(mono_now() - begin >= Duration{600});
-  CHECK(mono_now() - begin < Duration{10'000});
+  CHECK(mono_now() - begin < Duration{20'000});
   CHECK(bench.alive() == 0);
   CHECK_FALSE(test::has_children());
 }
@@ -480,7 +480,7 @@ TEST_CASE("200 foreground processes live, are ready and die together", "[foregro
     }
   }
   REQUIRE(run_until(bench.loop, [&] { return bench.ended.size() == kMany + 1; }));
-  CHECK(mono_now() - begin < Duration{10'000});
+  CHECK(mono_now() - begin < Duration{20'000});
   for (std::uint64_t id = 1; id <= kMany; ++id) CHECK(bench.end(id).status == (id % 2 == 0 ? SIGKILL : SIGTERM));
   CHECK(bench.alive() == 0);
   CHECK_FALSE(test::has_children());
