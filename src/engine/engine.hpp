@@ -171,7 +171,9 @@ class Engine {
     std::uint32_t asked = 0;        // services of a validate
     std::uint32_t outstanding = 0;  // of their runs, or jobs
     std::map<ServiceId, std::string> failed{};
+    std::vector<std::string> unmonitored{};  // that a validate leaves out
   };
+  [[nodiscard]] static std::string validated_text(const PendingCommand& command);
 
   void on(const event::Started& event, Turn& turn);
   void on(const event::Wake& event, Turn& turn);
