@@ -140,6 +140,8 @@ class Engine {
   [[nodiscard]] const ServiceState& service(ServiceId id) const { return services_[id.index()]; }
   [[nodiscard]] std::span<const RuleState> rules(ServiceId id) const;
   [[nodiscard]] const std::unordered_map<std::uint64_t, RunningAction>& actions() const { return actions_; }
+  /// Those of them whose cause is a service of that name (any case).
+  [[nodiscard]] std::span<const ActionId> actions_of(std::string_view service) const;
   /// Starts, stops and restarts under way, by JobId.
   [[nodiscard]] const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
   /// Whether a person's pause of the service is in force.
@@ -214,7 +216,6 @@ class Engine {
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   RunningAction& add_action(effect::Exec exec, Instant now);
-  [[nodiscard]] std::span<const ActionId> actions_of(std::string_view service) const;
   void restore_action(const PendingExec& pending, Instant now);
   RunningAction* running(const effect::Exec& exec);
   [[nodiscard]] const Rule* rule_of(const effect::Exec& exec) const;

@@ -110,8 +110,8 @@ Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const Ru
   const Action& action = recovery && !again ? rule.recovery.action : rule.action;
   const Hold hold = engine.hold(service, rule, state, action.kind, now);
   if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;
-  const bool runs = std::ranges::any_of(engine.actions(), [&](const auto& entry) {
-    const effect::Exec& exec = entry.second.exec;
+  const bool runs = std::ranges::any_of(engine.actions_of(block.name), [&](ActionId id) {
+    const effect::Exec& exec = engine.actions().at(id.number()).exec;
     return exec.rule == rule.key && exec.recovery == (&action == &rule.recovery.action) &&
            exec.cause->service == block.name;
   });
