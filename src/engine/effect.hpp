@@ -49,7 +49,7 @@ struct Cause {
   std::string description;  ///< with the program's output in it
   std::string rule;         ///< its canonical text; empty where no rule is concerned
   WallTime when{};
-  std::int64_t program_status = 0;
+  std::optional<std::int64_t> program_status{};  ///< of a check program: of its last run, 0 before its first
   /// Of a process service: what MONIT_PROCESS_* say.
   struct Process {
     std::int64_t pid = -1;

@@ -330,10 +330,11 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   const ServiceId id = job.step().service;
   auto cause = std::make_shared<effect::Cause>(*job.cause);
   cause->service = graph_->at(id).name;
-  if (const auto& last = services_[id.index()].last) {
-    if (graph_->at(id).kind == ServiceKind::Process) cause->process = figures_of(*last);
-    if (graph_->at(id).kind == ServiceKind::Program) cause->program_status = last->status;
-  }
+  // The job may be for another service.
+  const Observation last = services_[id.index()].last.value_or(Observation{});
+  const ServiceKind is = graph_->at(id).kind;
+  cause->process = is == ServiceKind::Process ? std::optional(figures_of(last)) : std::nullopt;
+  cause->program_status = is == ServiceKind::Program ? std::optional(last.status) : std::nullopt;
   effect::Exec exec{.action = ActionId{next_id_++},
                     .service = id,
                     .rule = {},

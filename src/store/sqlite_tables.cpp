@@ -146,7 +146,7 @@ struct CauseColumns {
   std::optional<std::string> service;
   std::string event, state, event_text, action_text, description, rule;
   WallTime when{};
-  std::int64_t program_status = 0;
+  std::optional<std::int64_t> program_status;
   std::optional<std::int64_t> pid;
   effect::Cause::Process process;
 

@@ -137,6 +137,35 @@ TEST_CASE("a start or stop program that a person wants is told the last status o
   CHECK(world.execs[0].cause->event_text == "Started");
 }
 
+TEST_CASE("programs of a job are told of the process or the check program that they are for, not of that of another") {
+  // probe asks for a restart; by that of it the system and the process are restarted, too. As by Monit 5.33: no status
+  // for the system, and 0 of a check program that has not run.
+  auto with_start = [](std::shared_ptr<ServiceBlock> block, std::vector<std::string> depends) {
+    block->start = Command{.arguments = {"/start", block->name}, .timeout = seconds{30}};
+    block->depends = std::move(depends);
+    return block;
+  };
+  auto here = with_start(service("here", {}), {"probe"});
+  here->kind = ServiceKind::System;
+  World world(
+      rule_set({with_start(service("probe", {}), {}), here, with_start(service("late", {}), {"here"})}, seconds{5}));
+  world.start();
+  world.advance(seconds{1});
+  world.observe(world.id("probe"), 4);
+  world.handle(
+      event::Command{.id = CommandId{1}, .kind = Kind::Restart, .services = {world.id("probe")}, .by = "root"});
+  for (std::size_t i = 0; i < 3; ++i) {
+    REQUIRE(world.execs.size() == i + 1);
+    world.handle(event::ActionEnded{.action = world.execs[i].action});
+  }
+  CHECK(world.execs[0].cause->program_status == 4);
+  CHECK(world.execs[1].cause->service == "here");
+  CHECK_FALSE(world.execs[1].cause->program_status);
+  CHECK_FALSE(world.execs[1].cause->process);
+  CHECK(world.execs[2].cause->service == "late");
+  CHECK(world.execs[2].cause->program_status == 0);
+}
+
 TEST_CASE("a start of what is no process and has no program says what was done, a restart fails") {
   World world(rule_set({service("probe", {}), service("other", {})}, seconds{5}));
   world.start();

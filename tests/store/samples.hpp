@@ -58,7 +58,7 @@ inline std::string describe(const effect::Cause* cause) {
   return cause->service + "|" + std::string(to_string(cause->event)) + "|" +
          std::to_string(static_cast<int>(cause->state)) + "|" + cause->event_text + "|" + cause->action_text + "|" +
          cause->description + "|" + cause->rule + "|" + format_iso(cause->when) + "|" +
-         std::to_string(cause->program_status) +
+         (cause->program_status ? std::to_string(*cause->program_status) : "no status") +
          (cause->process
               ? " process " + std::to_string(cause->process->pid) + " " + std::to_string(cause->process->memory_kb) +
                     " " + std::to_string(cause->process->children) + " " + std::to_string(cause->process->cpu_percent)

@@ -23,7 +23,7 @@ struct EffectText {
   std::string operator()(const effect::Cause& cause) const {
     return fmt::format("[{} {} {} {} {} {} {} {} {}]", cause.service, static_cast<int>(cause.event),
                        static_cast<int>(cause.state), cause.event_text, cause.action_text, cause.description,
-                       cause.rule, cause.when.time_since_epoch().count(), cause.program_status);
+                       cause.rule, cause.when.time_since_epoch().count(), cause.program_status.value_or(-1));
   }
   std::string operator()(const effect::Exec& exec) const {
     return fmt::format("exec {} {} {} {} {} {} {}", exec.action.number(), exec.job.number(), exec.service.number(),
