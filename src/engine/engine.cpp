@@ -169,6 +169,14 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   keep_once(turn.changed_jobs);
   for (const JobId id : turn.changed_jobs)
     if (const auto job = jobs_.find(id.number()); job != jobs_.end()) commit.jobs.push_back(save(job->second, now));
+  keep_once(turn.moved_jobs);
+  for (const JobId id : turn.moved_jobs)
+    if (const auto job = jobs_.find(id.number());
+        job != jobs_.end() && !std::ranges::binary_search(turn.changed_jobs, id))
+      commit.moved_jobs.push_back({.job = id,
+                                   .position = job->second.position,
+                                   .action = job->second.action,
+                                   .begun = begun(job->second, now)});
   for (auto& act : turn.acts)
     std::visit([&](auto& known) { waiting_acts_.emplace_back(commit.sequence, std::move(known)); }, act);
   for (auto& reply : turn.replies) waiting_acts_.emplace_back(commit.sequence, std::move(reply));

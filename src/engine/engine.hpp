@@ -249,9 +249,11 @@ class Engine {
   void set_due(Job& job, std::optional<Duration> due);
   void wake_jobs(Turn& turn);
   [[nodiscard]] effect::SavedJob save(const Job& job, Instant now) const;
+  [[nodiscard]] static WallTime begun(const Job& job, Instant now) { return now.wall - (now.mono - job.begun); }
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
-  bool joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
+  std::uint32_t join(ActionKind kind, std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
+  [[nodiscard]] bool is_brought_up(ServiceId id) const;
   [[nodiscard]] bool restarts_yet(const Job& job, ServiceId id) const;
   void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn);
   void cut_job(Job& job, const std::vector<bool>& out, const std::string& why, Turn& turn);
@@ -299,6 +301,7 @@ class Engine {
   [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::string missing_requirement(ServiceId id) const;
   std::optional<Progress> left_out(Job& job, Turn& turn);
+  [[nodiscard]] std::optional<ServiceId> waits_for_job(const Job& job) const;
   void note_missing(ServiceId id, bool was_up, Turn& turn);
   void note_end(ServiceId id, Duration lived, Turn& turn);
   void note_start(ServiceId id, bool good, Turn& turn);
@@ -313,7 +316,7 @@ class Engine {
   void look_now(ServiceId id, Reason reason, Turn& turn);
   void wake_looks(Turn& turn);
   void wake_dependents(ServiceId id, Instant now);
-  void wake_waiting(ServiceId id, Instant now);
+  void wake_waiting(const std::vector<ServiceId>& ended, Instant now);
   void pause(ServiceId id, const event::Command& command, Turn& turn);
   void resume(ServiceId id, const std::string& by, Turn& turn);
 

@@ -287,7 +287,6 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
     turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
                 fmt::format("{} to process {}", number == SIGTERM ? "SIGTERM" : "SIGKILL", former.pid))
         .subject = job.id.number();
-    turn.save(job.id);
   };
   if (!std::exchange(job.signalled, true)) {
     send(SIGTERM);

@@ -24,13 +24,6 @@ std::string_view verb(StepKind kind) {
   return kind == StepKind::Stop ? "stop" : kind == StepKind::Start ? "start" : "restart";
 }
 
-/// For each slot whether it is that of one of these.
-std::vector<bool> marked(const std::vector<ServiceId>& services, std::size_t slots) {
-  std::vector<bool> marks(slots);
-  for (const ServiceId id : services) marks[id.index()] = true;
-  return marks;
-}
-
 }  // namespace
 
 // ---- begin and end ------------------------------------------------------------------------------------------------
@@ -95,10 +88,13 @@ void Engine::begin_job(Order order, Turn& turn) {
     return services_[id.index()].monitored && !left_alone(id, turn.now) && graph_->at(id).can_start();
   });
   // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
-  // as long as it is monitored.
-  const std::vector<bool> named = marked(order.services, services_.size());
+  // as long as it is monitored; and what a rule's job brings up already is waited for.
   std::erase_if(steps, [&](const JobStep& step) {
-    if (order.kind != ActionKind::Start || named[step.service.index()]) return false;
+    if (order.kind != ActionKind::Start || step.named) return false;
+    if (order.by != kByRule && is_brought_up(step.service)) {
+      monitor(step.service, order.by, turn);
+      return true;
+    }
     return order.by == kByRule ||
            (graph_->at(step.service).kind != ServiceKind::Process && services_[step.service.index()].monitored);
   });
@@ -109,7 +105,6 @@ void Engine::begin_job(Order order, Turn& turn) {
          .kind = order.kind,
          .service = order.services.front(),
          .steps = std::move(steps),
-         .named = std::move(order.services),
          .begun = turn.now.mono,
          .unmonitor = order.kind == ActionKind::Stop,
          .by = std::move(order.by),
@@ -142,7 +137,7 @@ void Engine::go_on(Job& job, Progress progress, Turn& turn) {
     progress = begin_step(job, turn);
   }
   if (progress == Progress::Failed) return end_job(job, false, turn);
-  if (job.position != before) turn.save(job.id);
+  if (job.position != before) turn.save_move(job.id);
 }
 
 void Engine::end_job(Job& living, bool good, Turn& turn) {
@@ -151,6 +146,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   jobs_.erase(job.id.number());
   if (job.look) turn.sink.emit(effect::CancelRun{job.step().service, *job.look});
   turn.commit.ended_jobs.push_back(job.id);
+  std::vector<ServiceId> ended;
   for (std::size_t i = 0; i < job.steps.size(); ++i) {
     const ServiceId id = job.steps[i].service;
     services_[id.index()].job.reset();
@@ -159,9 +155,10 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
       look_later(id, Reason::Death, turn.now.mono);
     else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop : id != job.step().service)
       look_later(id, Reason::Again, turn.now.mono);
-    wake_waiting(id, turn.now);
+    ended.push_back(id);
     turn.save(id);
   }
+  wake_waiting(ended, turn.now);
   const ServiceBlock& block = graph_->at(job.service);
   const Duration took = turn.now.mono - job.begun;
   if (ServiceState& state = services_[job.service.index()]; (good && !state.died) || job.cancelled) {
@@ -213,6 +210,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   job.action = {};
   job.action_ended = job.signalled = job.killed = job.replaced = job.seen = false;
   job.held_until.reset();
+  job.after.reset();
   job.program_failure.clear();
   job.pause = kFirstPause;
   if (block.foreground()) return begin_child_step(job, turn);
@@ -302,8 +300,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   }
   // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal.
   if (block.kind != ServiceKind::Process) return Progress::Done;
-  if (step.kind == StepKind::Stop && std::ranges::find(job.named, step.service) == job.named.end())
-    return Progress::Done;
+  if (step.kind == StepKind::Stop && !step.named) return Progress::Done;
   if (step.kind != StepKind::Stop) {  // a reload may have taken it away
     blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return Progress::Failed;
@@ -322,7 +319,6 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
               fmt::format("it has no stop program: SIGTERM to process {}", process->pid))
       .subject = job.id.number();
   set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
-  turn.save(job.id);
   return Progress::Waiting;
 }
 
@@ -345,7 +341,7 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
                     .foreground = graph_->at(id).foreground()};
   exec.command.timeout = Duration{0};  // the step's own deadline counts: what was started may be the program itself
   job.action = exec.action;
-  turn.save(job.id);
+  turn.save_move(job.id);
   turn.commit.pending.emplace_back(exec);
   add_action(exec, turn.now);
   turn.acts.emplace_back(std::move(exec));
@@ -449,11 +445,9 @@ effect::SavedJob Engine::save(const Job& job, Instant now) const {
                          .unmonitor = job.unmonitor,
                          .by = job.by,
                          .cause = job.cause,
-                         .begun = now.wall - (now.mono - job.begun)};
-  const std::vector<bool> named = marked(job.named, services_.size());
+                         .begun = begun(job, now)};
   saved.steps.reserve(job.steps.size());
-  for (const JobStep& step : job.steps)
-    saved.steps.push_back({graph_->at(step.service).name, step.kind, named[step.service.index()]});
+  for (const JobStep& step : job.steps) saved.steps.push_back({graph_->at(step.service).name, step.kind, step.named});
   return saved;
 }
 
@@ -469,9 +463,7 @@ void Engine::restore_jobs(Turn& turn) {
             .cause = saved.cause};
     for (const effect::SavedStep& step : saved.steps) {
       const auto id = graph_->find(step.service);
-      if (!id) continue;
-      job.steps.push_back({*id, step.kind});
-      if (step.named && std::ranges::find(job.named, *id) == job.named.end()) job.named.push_back(*id);
+      if (id) job.steps.push_back({*id, step.kind, step.named});
     }
     const bool whole = taken_up(saved) && std::ranges::none_of(job.steps, [this](const JobStep& step) {
                          return services_[step.service.index()].job.has_value();

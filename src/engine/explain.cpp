@@ -231,6 +231,7 @@ std::string job_waits_for(const Graph& graph, const Job& job) {
   if (job.position >= job.steps.size()) return "its end";
   const JobStep& step = job.step();
   const ServiceBlock& block = graph.at(step.service);
+  if (job.after) return fmt::format("the job of {}, which it depends on", graph.at(*job.after).name);
   if (job.phase == Job::Phase::Looking) return fmt::format("a look at {}", block.name);
   if (block.foreground() && step.kind != Kind::Stop) return fmt::format("{} to be ready", block.name);
   if (job.action != ActionId{} && !job.action_ended) return "its program to end";

@@ -78,6 +78,8 @@ struct EffectText {
     for (const ActionId id : commit.started) text += fmt::format("\n  started {}", id.number());
     for (const ActionId id : commit.ended) text += fmt::format("\n  ended {}", id.number());
     for (const effect::SavedJob& job : commit.jobs) text += "\n  " + (*this)(job);
+    for (const effect::MovedJob& moved : commit.moved_jobs)
+      text += fmt::format("\n  job {} at {} {}", moved.job.number(), moved.position, moved.action.number());
     for (const JobId id : commit.ended_jobs) text += fmt::format("\n  job ended {}", id.number());
     for (const AlertId id : commit.handed_over) text += fmt::format("\n  handed over {}", id.number());
     return text;
