@@ -389,7 +389,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       keep_former(id, turn);
       state.last.reset();
       if (!state.child) state.known.reset();
-      state.starts.left_by = {};
+      if (!block.foreground()) state.starts.left_by = {};  // else it goes before the child comes
     } else if (state.child && old.process.foreground->command != block.process.foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: it runs the former one until it is restarted");

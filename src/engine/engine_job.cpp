@@ -74,7 +74,8 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
 /// What of its own keeps a rule's start or restart of a service from beginning now; empty: nothing.
 std::string Engine::own_obstacle(ServiceId id, Instant now) const {
   if (!graph_->at(id).can_start() || starts_nothing(*graph_, id)) return "it has no start program";
-  if (std::string left = left_behind(id); !left.empty() && !left_long(id, now)) return left;
+  const std::string left = graph_->at(id).foreground() ? std::string{} : left_behind(id);  // it cannot come up any more
+  if (!left.empty() && !left_long(id, now)) return left;
   const StartHistory& starts = services_[id.index()].starts;
   if (backing_off(id, now))
     return fmt::format("{} start{} in a row did not last", starts.quick, starts.quick == 1 ? "" : "s");
@@ -424,7 +425,8 @@ void Engine::wake_jobs(Turn& turn) {
     set_due(job, std::nullopt);
     if (turn.now.mono >= job.deadline)
       overdue(job, turn);
-    else if (graph_->at(job.step().service).foreground() && !is_former(job.step().service))
+    else if (const ServiceId id = job.step().service;
+             graph_->at(id).foreground() && !is_former(id) && services_[id.index()].starts.left_by == ActionId{})
       go_on(job, judge_child_step(job, turn), turn);
     else if (graph_->at(job.step().service).kind == ServiceKind::Process)
       look(job, turn);
@@ -487,7 +489,10 @@ void Engine::restore_jobs(Turn& turn) {
     std::optional<Child>& child = services_[living.step().service.index()].child;
     if (graph_->at(living.step().service).foreground()) {
       if (child) child->ready = living.action != child->action;  // it was being started
-      if (!child) living.action = {};
+      if (!child && living.action != ActionId{}) {               // of its former rules
+        services_[living.step().service.index()].starts.left_by = std::exchange(living.action, ActionId{});
+        turn.save(living.step().service);
+      }
     }
     if (living.action == ActionId{}) {
       go_on(living, begin_step(living, turn), turn);

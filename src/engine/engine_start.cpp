@@ -285,7 +285,7 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
     turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name, std::move(text)).subject = job.id.number();
   };
   const Facts& facts = *services_[id.index()].last->facts;
-  const Duration patience = job.by == kByRule
+  const Duration patience = job.by == kByRule || graph_->at(id).foreground()
                                 ? Duration{0}
                                 : timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings.limits);
   if (job.left_pid != facts.left || job.left_ticks != facts.left_ticks) {
