@@ -68,11 +68,8 @@ std::vector<std::string> action_environment(const BaseEnvironment& base, const e
   set_both(environment, "DESCRIPTION", std::string_view(cause.description).substr(0, kMaxDescription));
   set_both(environment, "DATE", format_monit_date(civil(cause.when)));
   set_both(environment, "HOST", base.host);
-  if (cause.process) {
-    set_process(environment, *cause.process, of_job);
-  } else {
-    set_both(environment, "PROGRAM_STATUS", std::to_string(cause.program_status));
-  }
+  if (cause.process) set_process(environment, *cause.process, of_job);
+  if (cause.program_status) set_both(environment, "PROGRAM_STATUS", std::to_string(*cause.program_status));
   if (action != engine::ActionId{}) environment.push_back(action_mark(base.state, action));
   return environment;
 }

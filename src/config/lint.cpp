@@ -360,6 +360,8 @@ class Linter {
     }
     if (node.reminder && node.reminder->value > kMaxRepeat)
       warn(node.reminder->range, fmt::format("{} cycles are understood as {}", node.reminder->value, kMaxRepeat));
+    if (node.reminder && node.reminder->value == 0)
+      warn(node.reminder->range, "'reminder on 0 cycles' reminds of nothing");
   }
   void statement(const NoAlertSyntax& node) {
     if (!global_addresses_.contains(to_lower(node.address.value)))

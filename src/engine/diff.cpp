@@ -83,10 +83,16 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
     graph->order.push_back(*id);
     graph->by_name.emplace(to_lower(graph->at(*id).name), *id);
   }
+  graph->requirements.resize(graph->slots.size());
   graph->dependents.resize(graph->slots.size());
-  for (const ServiceId id : graph->order)
-    for (const std::string& name : graph->at(id).depends)
-      if (const auto needed = graph->find(name)) graph->dependents[needed->index()].push_back(id);
+  for (const ServiceId id : graph->order) {
+    for (const std::string& name : graph->at(id).depends) {
+      const auto needed = graph->find(name);
+      if (!needed) continue;
+      graph->requirements[id.index()].push_back(*needed);
+      graph->dependents[needed->index()].push_back(id);
+    }
+  }
   plan->graph = std::move(graph);
   return plan;
 }

@@ -40,6 +40,10 @@ void keep(SavedState& state, const effect::Commit& commit) {
       state.jobs.insert(place, job);
     }
   }
+  for (const effect::MovedJob& moved : commit.moved_jobs) {
+    const auto place = std::ranges::lower_bound(state.jobs, moved.job, {}, &effect::SavedJob::job);
+    if (place != state.jobs.end() && place->job == moved.job) move(*place, moved);
+  }
   for (const JobId id : commit.ended_jobs)
     std::erase_if(state.jobs, [&](const effect::SavedJob& job) { return job.job == id; });
   for (const Record& record : commit.records) {
@@ -50,6 +54,12 @@ void keep(SavedState& state, const effect::Commit& commit) {
       state.died = record.when;
     }
   }
+}
+
+void move(effect::SavedJob& job, const effect::MovedJob& moved) {
+  job.position = moved.position;
+  job.action = moved.action;
+  job.begun = moved.begun;
 }
 
 }  // namespace healer::engine

@@ -49,7 +49,7 @@ struct Cause {
   std::string description;  ///< with the program's output in it
   std::string rule;         ///< its canonical text; empty where no rule is concerned
   WallTime when{};
-  std::int64_t program_status = 0;
+  std::optional<std::int64_t> program_status{};  ///< of a check program: of its last run, 0 before its first
   /// Of a process service: what MONIT_PROCESS_* say.
   struct Process {
     std::int64_t pid = -1;
@@ -131,6 +131,15 @@ struct SavedJob {
   WallTime begun{};
 };
 
+/// How far a job has come: all of it that changes from step to step, so that a job of many steps is written whole once,
+/// not at each of them.
+struct MovedJob {
+  JobId job;
+  std::uint32_t position = 0;
+  ActionId action;
+  WallTime begun{};  ///< by the clock of now
+};
+
 /// Make this durable as one transaction, in order of `sequence`; answer with event::Committed.
 struct Commit {
   Sequence sequence = 0;
@@ -141,7 +150,8 @@ struct Commit {
   std::vector<ActionId> started;                   ///< pending execs whose program runs
   std::vector<ActionId> ended;                     ///< execs that need no memory any more
   std::vector<AlertId> handed_over;                ///< alerts that the mailer has on its own disk
-  std::vector<SavedJob> jobs;                      ///< new or changed ones, whole
+  std::vector<SavedJob> jobs;                      ///< new ones, and those whose steps have changed, whole
+  std::vector<MovedJob> moved_jobs;                ///< others that were saved before
   std::vector<JobId> ended_jobs;
 };
 
@@ -193,5 +203,7 @@ struct SavedState {
 
 /// What a store that holds `state` holds after `commit`, the records apart.
 void keep(SavedState& state, const effect::Commit& commit);
+/// The saved job, as far as it has come.
+void move(effect::SavedJob& job, const effect::MovedJob& moved);
 
 }  // namespace healer::engine

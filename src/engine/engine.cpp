@@ -175,6 +175,14 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   keep_once(turn.changed_jobs);
   for (const JobId id : turn.changed_jobs)
     if (const auto job = jobs_.find(id.number()); job != jobs_.end()) commit.jobs.push_back(save(job->second, now));
+  keep_once(turn.moved_jobs);
+  for (const JobId id : turn.moved_jobs)
+    if (const auto job = jobs_.find(id.number());
+        job != jobs_.end() && !std::ranges::binary_search(turn.changed_jobs, id))
+      commit.moved_jobs.push_back({.job = id,
+                                   .position = job->second.position,
+                                   .action = job->second.action,
+                                   .begun = begun(job->second, now)});
   for (auto& act : turn.acts)
     std::visit([&](auto& known) { waiting_acts_.emplace_back(commit.sequence, std::move(known)); }, act);
   for (auto& reply : turn.replies) waiting_acts_.emplace_back(commit.sequence, std::move(reply));
@@ -387,7 +395,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       keep_former(id, turn);
       state.last.reset();
       if (!state.child) state.known.reset();
-      state.starts.left_by = {};
+      if (!block.foreground()) state.starts.left_by = {};  // else it goes before the child comes
     } else if (state.child && old.process.foreground->command != block.process.foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: it runs the former one until it is restarted");

@@ -140,6 +140,8 @@ class Engine {
   [[nodiscard]] const ServiceState& service(ServiceId id) const { return services_[id.index()]; }
   [[nodiscard]] std::span<const RuleState> rules(ServiceId id) const;
   [[nodiscard]] const std::unordered_map<std::uint64_t, RunningAction>& actions() const { return actions_; }
+  /// Those of them whose cause is a service of that name (any case).
+  [[nodiscard]] std::span<const ActionId> actions_of(std::string_view service) const;
   /// Starts, stops and restarts under way, by JobId.
   [[nodiscard]] const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
   /// Whether a person's pause of the service is in force.
@@ -171,7 +173,9 @@ class Engine {
     std::uint32_t asked = 0;        // services of a validate
     std::uint32_t outstanding = 0;  // of their runs, or jobs
     std::map<ServiceId, std::string> failed{};
+    std::vector<std::string> unmonitored{};  // that a validate leaves out
   };
+  [[nodiscard]] static std::string validated_text(const PendingCommand& command);
 
   void on(const event::Started& event, Turn& turn);
   void on(const event::Wake& event, Turn& turn);
@@ -213,7 +217,6 @@ class Engine {
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   RunningAction& add_action(effect::Exec exec, Instant now);
-  [[nodiscard]] std::span<const ActionId> actions_of(std::string_view service) const;
   void restore_action(const PendingExec& pending, Instant now);
   RunningAction* running(const effect::Exec& exec);
   [[nodiscard]] const Rule* rule_of(const effect::Exec& exec) const;
@@ -247,9 +250,11 @@ class Engine {
   void set_due(Job& job, std::optional<Duration> due);
   void wake_jobs(Turn& turn);
   [[nodiscard]] effect::SavedJob save(const Job& job, Instant now) const;
+  [[nodiscard]] static WallTime begun(const Job& job, Instant now) { return now.wall - (now.mono - job.begun); }
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
-  bool joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
+  std::uint32_t join(ActionKind kind, std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
+  [[nodiscard]] bool is_brought_up(ServiceId id) const;
   [[nodiscard]] bool restarts_yet(const Job& job, ServiceId id) const;
   void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn);
   void cut_job(Job& job, const std::vector<bool>& out, const std::string& why, Turn& turn);
@@ -297,6 +302,7 @@ class Engine {
   [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::string missing_requirement(ServiceId id) const;
   std::optional<Progress> left_out(Job& job, Turn& turn);
+  [[nodiscard]] std::optional<ServiceId> waits_for_job(const Job& job) const;
   void note_missing(ServiceId id, bool was_up, Turn& turn);
   void note_end(ServiceId id, Duration lived, Turn& turn);
   void note_start(ServiceId id, bool good, Turn& turn);
@@ -311,7 +317,7 @@ class Engine {
   void look_now(ServiceId id, Reason reason, Turn& turn);
   void wake_looks(Turn& turn);
   void wake_dependents(ServiceId id, Instant now);
-  void wake_waiting(ServiceId id, Instant now);
+  void wake_waiting(const std::vector<ServiceId>& ended, Instant now);
   void pause(ServiceId id, const event::Command& command, Turn& turn);
   void resume(ServiceId id, const std::string& by, Turn& turn);
 

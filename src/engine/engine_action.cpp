@@ -37,14 +37,12 @@ std::string outcome_text(const effect::Exec& exec, const event::ActionEnded& end
   return {};
 }
 
-/// "2 of 5 services failed: a, b".
-std::string failed_text(const std::map<ServiceId, std::string>& failed, std::uint32_t asked) {
-  if (failed.empty()) return "all services are in order";
-  std::string text = fmt::format("{} of {} service{} failed: ", failed.size(), asked, asked == 1 ? "" : "s");
-  std::size_t named = 0;
-  for (const auto& [id, name] : failed) {
-    if (named == kMostNamed) return text + fmt::format(" and {} more", failed.size() - named);
-    text += (named++ == 0 ? "" : ", ") + name;
+/// "a, b": of more than ten, these, and how many more.
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i == kMostNamed) return text + fmt::format(" and {} more", names.size() - i);
+    text += (i == 0 ? "" : ", ") + names[i];
   }
   return text;
 }
@@ -213,7 +211,11 @@ void Engine::on(const event::Command& event, Turn& turn) {
   if (event.kind == Kind::Validate) {
     PendingCommand pending{.command = event};
     for (const ServiceId id : event.services) {
-      if (id.index() >= services_.size() || !graph_->slots[id.index()] || !services_[id.index()].monitored) continue;
+      if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
+      if (!services_[id.index()].monitored) {
+        pending.unmonitored.push_back(graph_->at(id).name);
+        continue;
+      }
       ++pending.asked;
       // What is being started or stopped, or has just died, is not in order, and is not looked at now.
       const ServiceState& state = services_[id.index()];
@@ -225,10 +227,8 @@ void Engine::on(const event::Command& event, Turn& turn) {
       validating_[id.number()].push_back(event.id);
       ++pending.outstanding;
     }
-    if (pending.asked == 0)
-      turn.replies.push_back({event.id, true, "no monitored service to validate"});
-    else if (pending.outstanding == 0)
-      turn.replies.push_back({event.id, false, failed_text(pending.failed, pending.asked)});
+    if (pending.outstanding == 0)
+      turn.replies.push_back({event.id, pending.asked == 0 && pending.unmonitored.empty(), validated_text(pending)});
     else
       commands_.emplace(event.id.number(), std::move(pending));
     return;
@@ -327,6 +327,18 @@ void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {
   }
 }
 
+/// "2 of 5 services failed: a, b; not monitored: c".
+std::string Engine::validated_text(const PendingCommand& command) {
+  std::string text = command.asked == 0 ? "nothing was looked at" : "all services are in order";
+  if (!command.failed.empty()) {
+    std::vector<std::string> failed;
+    for (const auto& [id, name] : command.failed) failed.push_back(name);
+    text = fmt::format("{} of {} service{} failed: {}", failed.size(), command.asked, command.asked == 1 ? "" : "s",
+                       listed(failed));
+  }
+  return command.unmonitored.empty() ? text : text + "; not monitored: " + listed(command.unmonitored);
+}
+
 void Engine::finish_validate(ServiceId id, bool failed, Turn& turn) {
   if (validating_.empty()) return;
   const auto waiting = validating_.extract(id.number());
@@ -343,7 +355,7 @@ void Engine::finish_validate(ServiceId id, bool failed, Turn& turn) {
     PendingCommand& pending = found->second;
     if (failed) pending.failed.emplace(id, name);
     if (--pending.outstanding > 0) continue;
-    turn.replies.push_back({command, pending.failed.empty(), failed_text(pending.failed, pending.asked)});
+    turn.replies.push_back({command, pending.failed.empty(), validated_text(pending)});
     commands_.erase(found);
   }
 }

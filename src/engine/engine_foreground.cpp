@@ -54,10 +54,11 @@ bool Engine::is_up(ServiceId id) const {
 // ---- looks --------------------------------------------------------------------------------------------------------
 
 /// Asks the shell for a look or a run. Which process a foreground one is, is known here: where there is none that is
-/// the answer, and where its number has not been told yet, or it is ending, the look waits for that.
+/// the answer, unless a start program of its former rules may have left one; and where its number has not been told
+/// yet, or it is ending, the look waits for that.
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
-  if (!graph_->at(id).foreground())
+  if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{}))
     return turn.sink.emit(effect::StartRun{.service = id, .run = run, .left_by = state.starts.left_by});
   if (state.child) {
     if (state.child->pid != 0 && !state.child->ending)
@@ -97,6 +98,14 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
   if (!state.child) {
     if (job.action == ActionId{}) {
       if (const auto without = left_out(job, turn)) return *without;
+      if (!clear_way(job, spec.command, turn)) return Progress::Waiting;
+      if (state.starts.left_by != ActionId{} && !job.seen) {
+        look(job, turn);
+        return Progress::Waiting;
+      }
+      if (waits_for_left(job, turn)) return Progress::Waiting;
+      job.deadline = turn.now.mono + step_time(spec, job.step().kind, graph_->settings.limits);
+      set_due(job, job.deadline);
       start_child(job, turn);
       return Progress::Waiting;
     }
@@ -117,7 +126,9 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
 void Engine::start_child(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   run_program(job, graph_->at(id).process.foreground->command, turn);
-  services_[id.index()].child = Child{.action = job.action};
+  ServiceState& state = services_[id.index()];
+  state.child = Child{.action = job.action};
+  if (std::exchange(state.starts.left_by, ActionId{}) != ActionId{}) turn.save(id);
 }
 
 /// The time of a step is over.
@@ -132,7 +143,9 @@ void Engine::child_overdue(Job& job, Turn& turn) {
   }
   const std::string time = format_duration(
       turn.now.mono - (job.deadline - step_time(*block.process.foreground, job.step().kind, graph_->settings.limits)));
-  if (job.step().kind == StepKind::Stop)
+  if (!job.program_failure.empty())
+    blame(job, job.program_failure);
+  else if (job.step().kind == StepKind::Stop)
     blame(job, fmt::format("failed to stop within {}: process {} is still there after SIGKILL", time,
                            state.child ? state.child->pid : 0));
   else if (state.child && !state.child->ending && state.child->pid != 0)
@@ -289,7 +302,6 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
     turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
                 fmt::format("{} to process {}", number == SIGTERM ? "SIGTERM" : "SIGKILL", former.pid))
         .subject = job.id.number();
-    turn.save(job.id);
   };
   if (!std::exchange(job.signalled, true)) {
     send(SIGTERM);

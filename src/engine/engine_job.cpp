@@ -24,13 +24,6 @@ std::string_view verb(StepKind kind) {
   return kind == StepKind::Stop ? "stop" : kind == StepKind::Start ? "start" : "restart";
 }
 
-/// For each slot whether it is that of one of these.
-std::vector<bool> marked(const std::vector<ServiceId>& services, std::size_t slots) {
-  std::vector<bool> marks(slots);
-  for (const ServiceId id : services) marks[id.index()] = true;
-  return marks;
-}
-
 }  // namespace
 
 // ---- begin and end ------------------------------------------------------------------------------------------------
@@ -85,7 +78,8 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
 /// What of its own keeps a rule's start or restart of a service from beginning now; empty: nothing.
 std::string Engine::own_obstacle(ServiceId id, Instant now) const {
   if (!graph_->at(id).can_start() || starts_nothing(*graph_, id)) return "it has no start program";
-  if (std::string left = left_behind(id); !left.empty() && !left_long(id, now)) return left;
+  const std::string left = graph_->at(id).foreground() ? std::string{} : left_behind(id);  // it cannot come up any more
+  if (!left.empty() && !left_long(id, now)) return left;
   const StartHistory& starts = services_[id.index()].starts;
   if (backing_off(id, now))
     return fmt::format("{} start{} in a row did not last", starts.quick, starts.quick == 1 ? "" : "s");
@@ -103,10 +97,13 @@ void Engine::begin_job(Order order, Turn& turn) {
     return services_[id.index()].monitored && !held && !(by_rule && passive) && graph_->at(id).can_start();
   });
   // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
-  // as long as it is monitored.
-  const std::vector<bool> named = marked(order.services, services_.size());
+  // as long as it is monitored; and what a rule's job brings up already is waited for.
   std::erase_if(steps, [&](const JobStep& step) {
-    if (order.kind != ActionKind::Start || named[step.service.index()]) return false;
+    if (order.kind != ActionKind::Start || step.named) return false;
+    if (order.by != kByRule && is_brought_up(step.service)) {
+      monitor(step.service, order.by, turn);
+      return true;
+    }
     return order.by == kByRule ||
            (graph_->at(step.service).kind != ServiceKind::Process && services_[step.service.index()].monitored);
   });
@@ -117,7 +114,6 @@ void Engine::begin_job(Order order, Turn& turn) {
          .kind = order.kind,
          .service = order.services.front(),
          .steps = std::move(steps),
-         .named = std::move(order.services),
          .begun = turn.now.mono,
          .unmonitor = order.kind == ActionKind::Stop,
          .by = std::move(order.by),
@@ -150,7 +146,7 @@ void Engine::go_on(Job& job, Progress progress, Turn& turn) {
     progress = begin_step(job, turn);
   }
   if (progress == Progress::Failed) return end_job(job, false, turn);
-  if (job.position != before) turn.save(job.id);
+  if (job.position != before) turn.save_move(job.id);
 }
 
 void Engine::end_job(Job& living, bool good, Turn& turn) {
@@ -159,6 +155,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   jobs_.erase(job.id.number());
   if (job.look) turn.sink.emit(effect::CancelRun{job.step().service, *job.look});
   turn.commit.ended_jobs.push_back(job.id);
+  std::vector<ServiceId> ended;
   for (std::size_t i = 0; i < job.steps.size(); ++i) {
     const ServiceId id = job.steps[i].service;
     services_[id.index()].job.reset();
@@ -167,9 +164,10 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
       look_later(id, Reason::Death, turn.now.mono);
     else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop : id != job.step().service)
       look_later(id, Reason::Again, turn.now.mono);
-    wake_waiting(id, turn.now);
+    ended.push_back(id);
     turn.save(id);
   }
+  wake_waiting(ended, turn.now);
   const ServiceBlock& block = graph_->at(job.service);
   const Duration took = turn.now.mono - job.begun;
   if (ServiceState& state = services_[job.service.index()]; (good && !state.died) || job.cancelled) {
@@ -224,6 +222,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   job.action = {};
   job.action_ended = job.signalled = job.killed = job.replaced = job.seen = false;
   job.held_until.reset();
+  job.after.reset();
   job.program_failure.clear();
   job.pause = kFirstPause;
   if (block.foreground()) return begin_child_step(job, turn);
@@ -313,8 +312,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   }
   // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal.
   if (block.kind != ServiceKind::Process) return Progress::Done;
-  if (step.kind == StepKind::Stop && std::ranges::find(job.named, step.service) == job.named.end())
-    return Progress::Done;
+  if (step.kind == StepKind::Stop && !step.named) return Progress::Done;
   if (step.kind != StepKind::Stop) {  // a reload may have taken it away
     blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return Progress::Failed;
@@ -333,7 +331,6 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
               fmt::format("it has no stop program: SIGTERM to process {}", process->pid))
       .subject = job.id.number();
   set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
-  turn.save(job.id);
   return Progress::Waiting;
 }
 
@@ -341,10 +338,11 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   const ServiceId id = job.step().service;
   auto cause = std::make_shared<effect::Cause>(*job.cause);
   cause->service = graph_->at(id).name;
-  if (const auto& last = services_[id.index()].last) {
-    if (graph_->at(id).kind == ServiceKind::Process) cause->process = figures_of(*last);
-    if (graph_->at(id).kind == ServiceKind::Program) cause->program_status = last->status;
-  }
+  // The job may be for another service.
+  const Observation last = services_[id.index()].last.value_or(Observation{});
+  const ServiceKind is = graph_->at(id).kind;
+  cause->process = is == ServiceKind::Process ? std::optional(figures_of(last)) : std::nullopt;
+  cause->program_status = is == ServiceKind::Program ? std::optional(last.status) : std::nullopt;
   effect::Exec exec{.action = ActionId{next_id_++},
                     .service = id,
                     .rule = {},
@@ -355,7 +353,7 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
                     .foreground = graph_->at(id).foreground()};
   exec.command.timeout = Duration{0};  // the step's own deadline counts: what was started may be the program itself
   job.action = exec.action;
-  turn.save(job.id);
+  turn.save_move(job.id);
   turn.commit.pending.emplace_back(exec);
   add_action(exec, turn.now);
   turn.acts.emplace_back(std::move(exec));
@@ -438,7 +436,8 @@ void Engine::wake_jobs(Turn& turn) {
     set_due(job, std::nullopt);
     if (turn.now.mono >= job.deadline)
       overdue(job, turn);
-    else if (graph_->at(job.step().service).foreground() && !is_former(job.step().service))
+    else if (const ServiceId id = job.step().service;
+             graph_->at(id).foreground() && !is_former(id) && services_[id.index()].starts.left_by == ActionId{})
       go_on(job, judge_child_step(job, turn), turn);
     else if (graph_->at(job.step().service).kind == ServiceKind::Process)
       look(job, turn);
@@ -459,11 +458,9 @@ effect::SavedJob Engine::save(const Job& job, Instant now) const {
                          .unmonitor = job.unmonitor,
                          .by = job.by,
                          .cause = job.cause,
-                         .begun = now.wall - (now.mono - job.begun)};
-  const std::vector<bool> named = marked(job.named, services_.size());
+                         .begun = begun(job, now)};
   saved.steps.reserve(job.steps.size());
-  for (const JobStep& step : job.steps)
-    saved.steps.push_back({graph_->at(step.service).name, step.kind, named[step.service.index()]});
+  for (const JobStep& step : job.steps) saved.steps.push_back({graph_->at(step.service).name, step.kind, step.named});
   return saved;
 }
 
@@ -479,9 +476,7 @@ void Engine::restore_jobs(Turn& turn) {
             .cause = saved.cause};
     for (const effect::SavedStep& step : saved.steps) {
       const auto id = graph_->find(step.service);
-      if (!id) continue;
-      job.steps.push_back({*id, step.kind});
-      if (step.named && std::ranges::find(job.named, *id) == job.named.end()) job.named.push_back(*id);
+      if (id) job.steps.push_back({*id, step.kind, step.named});
     }
     const bool whole = taken_up(saved) && std::ranges::none_of(job.steps, [this](const JobStep& step) {
                          return services_[step.service.index()].job.has_value();
@@ -505,7 +500,10 @@ void Engine::restore_jobs(Turn& turn) {
     std::optional<Child>& child = services_[living.step().service.index()].child;
     if (graph_->at(living.step().service).foreground()) {
       if (child) child->ready = living.action != child->action;  // it was being started
-      if (!child) living.action = {};
+      if (!child && living.action != ActionId{}) {               // of its former rules
+        services_[living.step().service.index()].starts.left_by = std::exchange(living.action, ActionId{});
+        turn.save(living.step().service);
+      }
     }
     if (living.action == ActionId{}) {
       go_on(living, begin_step(living, turn), turn);

@@ -181,9 +181,9 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
     cause->action_text = to_string((recovered ? rule.recovery.action : rule.action).kind);
     cause->rule = rule.text;
     cause->when = turn.now.wall;
-    cause->program_status = seen.status;
     cause->description = describe(block, rule, run, !recovered);
     if (block.kind == ServiceKind::Process) cause->process = figures_of(seen);
+    if (block.kind == ServiceKind::Program) cause->program_status = seen.status;
     decision.cause = std::move(cause);
   }
   // What a run stops or unmonitors, it does not start.

@@ -57,7 +57,12 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   }
   commands_.emplace(command.id.number(), std::move(pending));
   for (auto& [cluster, services] : orders) {
-    if (joins(kind, services, command, turn)) continue;
+    PendingCommand& known = commands_.at(command.id.number());
+    known.outstanding += join(kind, services, command, turn);
+    if (services.empty()) {
+      --known.outstanding;
+      continue;
+    }
     if (const std::string why = busy_with(kind, services); !why.empty()) {
       finish_command(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
       continue;
@@ -86,34 +91,51 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   }
 }
 
-/// Where a rule starts these services already, a person who asks for the same waits for that. So does one who wants a
-/// restart, where it is not running any more, or is yet to be stopped.
-bool Engine::joins(ActionKind kind, const std::vector<ServiceId>& services, const event::Command& command, Turn& turn) {
-  const std::optional<JobId> job = services_[services.front().index()].job;
-  if (kind == ActionKind::Stop || !job) return false;
-  Job& known = jobs_.at(job->number());
-  const bool same =
-      known.by == kByRule && known.kind != ActionKind::Stop && std::ranges::all_of(services, [&](ServiceId id) {
-        return services_[id.index()].job == job && (kind == ActionKind::Start || restarts_yet(known, id));
+/// Where rules start these services already, a person who asks for the same waits for that. So does one who wants
+/// restarts, where one job has them all, and they are not running any more, or are yet to be stopped. Those are taken
+/// out of `services`; how many jobs are waited for.
+std::uint32_t Engine::join(ActionKind kind, std::vector<ServiceId>& services, const event::Command& command,
+                           Turn& turn) {
+  if (kind == ActionKind::Stop) return 0;
+  const std::optional<JobId> first = services_[services.front().index()].job;
+  const bool restarted =
+      kind == ActionKind::Restart && std::ranges::all_of(services, [&](ServiceId id) {
+        return is_brought_up(id) && services_[id.index()].job == first && restarts_yet(jobs_.at(first->number()), id);
       });
-  if (!same) return false;
-  known.asked_by.push_back(command.id);
-  for (const ServiceId id : services) {
+  std::vector<JobId> joined;
+  std::erase_if(services, [&](ServiceId id) {
+    if (!restarted && (kind == ActionKind::Restart || !is_brought_up(id))) return false;
+    Job& known = jobs_.at(services_[id.index()].job->number());
+    if (std::ranges::find(joined, known.id) == joined.end()) {
+      joined.push_back(known.id);
+      known.asked_by.push_back(command.id);
+    }
     monitor(id, command.by, turn);  // it may have been taken out meanwhile
-    if (kind == ActionKind::Start || std::ranges::find(known.named, id) != known.named.end()) continue;
-    known.named.push_back(id);
+    if (kind == ActionKind::Start) return true;
+    for (JobStep& step : known.steps) step.named = step.named || step.service == id;
     turn.save(known.id);
-  }
-  return true;
+    return true;
+  });
+  return static_cast<std::uint32_t>(joined.size());
 }
 
-/// Whether what is left of a job restarts a service.
+/// Whether a rule's job is to end with the service up.
+bool Engine::is_brought_up(ServiceId id) const {
+  const std::optional<JobId>& job = services_[id.index()].job;
+  if (!job) return false;
+  const Job& known = jobs_.at(job->number());
+  return known.by == kByRule && known.kind != ActionKind::Stop;
+}
+
+/// Whether what is left of a job restarts a service: it is started after now, by a program that has not begun yet.
 bool Engine::restarts_yet(const Job& job, ServiceId id) const {
+  using Step = effect::SavedStep::Kind;
   const auto ahead = std::span(job.steps).subspan(job.position + 1);
-  const auto yet = [&](effect::SavedStep::Kind kind) {
-    return std::ranges::find(ahead, JobStep{id, kind}) != ahead.end();
+  const auto yet = [&](Step kind) {
+    return std::ranges::any_of(ahead, [&](const JobStep& step) { return step.service == id && step.kind == kind; });
   };
-  return yet(effect::SavedStep::Kind::Start) && (yet(effect::SavedStep::Kind::Stop) || !is_up(id));
+  const bool stops = yet(Step::Stop) || (job.step().service == id && job.step().kind == Step::Stop);
+  return yet(Step::Restart) || (yet(Step::Start) && (stops || !is_up(id)));
 }
 
 /// A person's word goes before a rule's: its jobs that are in the way are ended, or go on without what the person
@@ -125,6 +147,7 @@ void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& servic
   for (const JobStep& step : steps) {
     const std::optional<JobId> id = services_[step.service.index()].job;
     if (!id || jobs_.at(id->number()).by != kByRule) continue;
+    if (kind == ActionKind::Start && is_brought_up(step.service)) continue;
     Job& job = jobs_.at(id->number());
     const std::string why = fmt::format("ended for the {} by {}", to_string(kind), by);
     if (!wanted[job.service.index()] && !wanted[job.step().service.index()]) {
@@ -163,7 +186,6 @@ void Engine::cut_job(Job& job, const std::vector<bool>& out, const std::string& 
               fmt::format("its {} goes on without {}: {}", to_string(job.kind), fmt::join(names, ", "), why))
       .subject = job.id.number();
   std::erase_if(job.steps, [&](const JobStep& step) { return goes(step.service); });
-  std::erase_if(job.named, goes);
   job.position -= static_cast<std::uint32_t>(before);
   turn.save(job.id);
 }

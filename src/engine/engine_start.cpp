@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -24,6 +25,7 @@ constexpr Duration kLeftGrace{2000};
 constexpr int kLeftTimes = 10;
 constexpr Duration kClearPause{100};
 constexpr Duration kLeftLook{5000};
+constexpr Duration kLongestWait{200};  // between the looks at another job
 
 /// The wait after `quick` starts in a row that did not last: 1 s, doubling to at most a cycle, with a jitter of a tenth
 /// that is the same wherever and whenever it is computed.
@@ -177,13 +179,46 @@ std::string Engine::missing_requirement(ServiceId id) const {
   return {};
 }
 
-/// A start that cannot be done, for what it depends on is down (and no part of the job, or has died meanwhile): whom
-/// the job was not named for is left out, to be started by its own rules when that has come up.
+/// What the step under way depends on, where another job has yet to start, stop or restart it; but not where that job
+/// waits for this one.
+std::optional<ServiceId> Engine::waits_for_job(const Job& job) const {
+  const auto busy_with = [&](ServiceId id) -> const Job* {
+    const std::optional<JobId>& its = services_[id.index()].job;
+    if (!its) return nullptr;
+    const Job& other = jobs_.at(its->number());
+    const auto ahead = std::span(other.steps).subspan(other.position);
+    return std::ranges::find(ahead, id, &JobStep::service) != ahead.end() ? &other : nullptr;
+  };
+  for (const ServiceId needed : requirements_of(*graph_, job.step().service)) {
+    if (services_[needed.index()].job == job.id) continue;
+    const Job* last = busy_with(needed);
+    if (last == nullptr) continue;
+    while (last != nullptr && last->id != job.id) last = last->after ? busy_with(*last->after) : nullptr;
+    if (last == nullptr) return needed;
+  }
+  return std::nullopt;
+}
+
+/// A start that cannot be done, for what it depends on is down. Where another job is about to bring that up, it waits
+/// for it. Else (it is no part of any job, or has died meanwhile) whom the job was not named for is left out, to be
+/// started by its own rules when that has come up.
 std::optional<Engine::Progress> Engine::left_out(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
+  const std::optional<ServiceId> before = std::exchange(job.after, waits_for_job(job));
+  if (job.after) {
+    if (before != job.after)
+      turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
+                  fmt::format("its start waits for the job of {}, which it depends on", graph_->at(*job.after).name))
+          .subject = job.id.number();
+    job.phase = Job::Phase::Looking;
+    job.deadline = turn.now.mono + timeout_of(graph_->at(id), job.step().kind, graph_->settings.limits);
+    set_due(job, turn.now.mono + job.pause);
+    job.pause = std::min(job.pause * 2, kLongestWait);
+    return Progress::Waiting;
+  }
   const std::string missing = missing_requirement(id);
   if (missing.empty()) return std::nullopt;
-  if (std::ranges::find(job.named, id) != job.named.end()) {
+  if (job.step().named) {
     blame(job, "not started: " + missing);
     return Progress::Failed;
   }
@@ -252,7 +287,7 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
     turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name, std::move(text)).subject = job.id.number();
   };
   const Facts& facts = *services_[id.index()].last->facts;
-  const Duration patience = job.by == kByRule
+  const Duration patience = job.by == kByRule || graph_->at(id).foreground()
                                 ? Duration{0}
                                 : timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings.limits);
   if (job.left_pid != facts.left || job.left_ticks != facts.left_ticks) {
@@ -375,12 +410,11 @@ void Engine::wake_dependents(ServiceId id, Instant now) {
     if (!services_[dependent.index()].waits.empty()) look_later(dependent, Reason::Again, now.mono);
 }
 
-/// A job of the service has ended: so is what waited for that.
-void Engine::wake_waiting(ServiceId id, Instant now) {
-  wake_dependents(id, now);
-  if (graph_->at(id).depends.empty()) return;
-  for (const ServiceId needed : requirements_of(*graph_, id))
-    if (!services_[needed.index()].waits.empty()) look_later(needed, Reason::Again, now.mono);
+/// A job of these services has ended: so is what waited for that.
+void Engine::wake_waiting(const std::vector<ServiceId>& ended, Instant now) {
+  for (const auto& around : {with_dependents(*graph_, ended), with_requirements(*graph_, ended)})
+    for (const ServiceId id : around)
+      if (!services_[id.index()].waits.empty()) look_later(id, Reason::Again, now.mono);
 }
 
 // ---- pauses -------------------------------------------------------------------------------------------------------

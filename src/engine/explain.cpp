@@ -110,8 +110,8 @@ Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const Ru
   const Action& action = recovery && !again ? rule.recovery.action : rule.action;
   const Hold hold = engine.hold(service, rule, state, action.kind, now);
   if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;
-  const bool runs = std::ranges::any_of(engine.actions(), [&](const auto& entry) {
-    const effect::Exec& exec = entry.second.exec;
+  const bool runs = std::ranges::any_of(engine.actions_of(block.name), [&](ActionId id) {
+    const effect::Exec& exec = engine.actions().at(id.number()).exec;
     return exec.rule == rule.key && exec.recovery == (&action == &rule.recovery.action) &&
            exec.cause->service == block.name;
   });
@@ -231,6 +231,7 @@ std::string job_waits_for(const Graph& graph, const Job& job) {
   if (job.position >= job.steps.size()) return "its end";
   const JobStep& step = job.step();
   const ServiceBlock& block = graph.at(step.service);
+  if (job.after) return fmt::format("the job of {}, which it depends on", graph.at(*job.after).name);
   if (job.phase == Job::Phase::Looking) return fmt::format("a look at {}", block.name);
   if (block.foreground() && step.kind != Kind::Stop) return fmt::format("{} to be ready", block.name);
   if (job.action != ActionId{} && !job.action_ended) return "its program to end";

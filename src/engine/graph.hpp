@@ -463,6 +463,7 @@ struct Graph {
   std::vector<std::string> files;
   std::vector<std::shared_ptr<const ServiceBlock>> slots;  ///< null: free
   std::vector<ServiceId> order;                            ///< in the order of the files
+  std::vector<std::vector<ServiceId>> requirements;        ///< by slot: those that it depends on, directly
   std::vector<std::vector<ServiceId>> dependents;          ///< by slot: those that depend on it, directly
   std::unordered_map<std::string, ServiceId> by_name;      ///< lower-case names
 

@@ -10,52 +10,41 @@
 namespace healer::engine {
 namespace {
 
-std::vector<ServiceId> needed_by(const Graph& graph, ServiceId id) {
-  std::vector<ServiceId> needed;
-  for (const std::string& name : graph.at(id).depends)
-    if (const auto found = graph.find(name)) needed.push_back(*found);
-  return needed;
-}
-
 /// From `services` along `next`, depth first: each comes after all that `next` leads to from it. Without recursion, for
 /// a chain of dependencies may be as long as the rules.
-template <typename Next>
-std::vector<ServiceId> reach(const Graph& graph, const std::vector<ServiceId>& services, const Next& next) {
-  std::vector<bool> seen(graph.slots.size());
+std::vector<ServiceId> reach(const std::vector<std::vector<ServiceId>>& next, const std::vector<ServiceId>& services) {
+  std::vector<bool> seen(next.size());
   std::vector<ServiceId> out;
-  std::vector<std::pair<ServiceId, std::vector<ServiceId>>> open;
+  std::vector<std::pair<ServiceId, std::size_t>> open;  // with how many of its own were entered
   const auto enter = [&](ServiceId id) {
     if (seen[id.index()]) return;
     seen[id.index()] = true;
-    open.emplace_back(id, next(id));
-    std::ranges::reverse(open.back().second);  // taken from the end
+    open.emplace_back(id, 0);
   };
   for (const ServiceId service : services) {
     enter(service);
     while (!open.empty()) {
-      auto& [id, left] = open.back();
-      if (left.empty()) {
-        out.push_back(id);
-        open.pop_back();
+      auto& [id, entered] = open.back();
+      if (entered < next[id.index()].size()) {
+        enter(next[id.index()][entered++]);
         continue;
       }
-      const ServiceId following = left.back();
-      left.pop_back();
-      enter(following);
+      out.push_back(id);
+      open.pop_back();
     }
   }
   return out;
 }
 
+}  // namespace
+
 std::vector<ServiceId> with_requirements(const Graph& graph, const std::vector<ServiceId>& services) {
-  return reach(graph, services, [&graph](ServiceId id) { return needed_by(graph, id); });
+  return reach(graph.requirements, services);
 }
 
 std::vector<ServiceId> with_dependents(const Graph& graph, const std::vector<ServiceId>& services) {
-  return reach(graph, services, [&graph](ServiceId id) { return graph.dependents[id.index()]; });
+  return reach(graph.dependents, services);
 }
-
-}  // namespace
 
 std::vector<ServiceId> requirements_of(const Graph& graph, ServiceId service) {
   std::vector<ServiceId> found = with_requirements(graph, {service});
@@ -73,22 +62,23 @@ std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::
                                 const std::function<bool(ServiceId)>& takes_part) {
   using Kind = effect::SavedStep::Kind;
   std::vector<JobStep> steps;
-  if (kind == ActionKind::Start) {
-    for (const ServiceId id : with_requirements(graph, services)) steps.push_back({id, Kind::Start});
-    return steps;
-  }
   std::vector<bool> named(graph.slots.size());
   for (const ServiceId id : services) named[id.index()] = true;
+  const auto add = [&](ServiceId id, Kind step) { steps.push_back({id, step, named[id.index()]}); };
+  if (kind == ActionKind::Start) {
+    for (const ServiceId id : with_requirements(graph, services)) add(id, Kind::Start);
+    return steps;
+  }
   std::vector<ServiceId> down = with_dependents(graph, services);
   std::erase_if(down, [&](ServiceId id) { return !named[id.index()] && !takes_part(id); });
   const auto at_once = [&](ServiceId id) {
     return kind == ActionKind::Restart && named[id.index()] && graph.at(id).restart.has_value();
   };
-  for (const ServiceId id : down) steps.push_back({id, at_once(id) ? Kind::Restart : Kind::Stop});
+  for (const ServiceId id : down) add(id, at_once(id) ? Kind::Restart : Kind::Stop);
   if (kind == ActionKind::Stop) return steps;
   std::ranges::reverse(down);
   for (const ServiceId id : down)
-    if (!at_once(id)) steps.push_back({id, Kind::Start});
+    if (!at_once(id)) add(id, Kind::Start);
   return steps;
 }
 
@@ -126,13 +116,12 @@ std::vector<std::uint32_t> clusters_of(const Graph& graph) {
     while (!open.empty()) {
       const ServiceId id = open.back();
       open.pop_back();
-      std::vector<ServiceId> neighbours = needed_by(graph, id);
-      const auto& dependents = graph.dependents[id.index()];
-      neighbours.insert(neighbours.end(), dependents.begin(), dependents.end());
-      for (const ServiceId neighbour : neighbours) {
-        if (cluster[neighbour.index()] != kNone) continue;
-        cluster[neighbour.index()] = first.number();
-        open.push_back(neighbour);
+      for (const auto* neighbours : {&graph.requirements[id.index()], &graph.dependents[id.index()]}) {
+        for (const ServiceId neighbour : *neighbours) {
+          if (cluster[neighbour.index()] != kNone) continue;
+          cluster[neighbour.index()] = first.number();
+          open.push_back(neighbour);
+        }
       }
     }
   }

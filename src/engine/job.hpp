@@ -10,8 +10,9 @@
 //      |
 //      '------ the program failed, or its time is over ----> the job has failed; the steps that follow are not done
 //
-// A job is saved before each of its acts, so it outlives the daemon: the next one adopts the program of the step under
-// way, or looks again. A step is safe to repeat, for it only starts what is not there and stops what is there.
+// A job is saved when it begins, and how far it has come before each of its acts, so it outlives the daemon: the next
+// one adopts the program of the step under way, or looks again. A step is safe to repeat, for it only starts what is
+// not there and stops what is there.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@ inline constexpr std::string_view kByRule = "rule";
 struct JobStep {
   ServiceId service;
   effect::SavedStep::Kind kind = effect::SavedStep::Kind::Start;
+  bool named = false;  ///< the rule or person named this service; others take part for their sake
 
   bool operator==(const JobStep&) const = default;
 };
@@ -54,11 +56,11 @@ struct Job {
   bool replaced = false;                 ///< another has taken the place of the one that was signalled first
   bool seen = false;                     ///< a look of this step had an answer
   std::optional<Duration> held_until{};  ///< mono: how long it waits for what must go first
+  std::optional<ServiceId> after{};      ///< the step waits for what another job does with this service
   std::int64_t left_pid = 0;             ///< what an earlier start has left and was told to end
   std::uint64_t left_ticks = 0;
-  Duration left_since{0};        ///< mono: when that was seen
-  int left_signal = 0;           ///< the last that it got
-  std::vector<ServiceId> named;  ///< whom the rule or person named; others take part for their sake
+  Duration left_since{0};  ///< mono: when that was seen
+  int left_signal = 0;     ///< the last that it got
   bool cancelled = false;
   std::optional<RunId> look;    ///< in flight
   std::optional<Duration> due;  ///< mono: of the next look
@@ -76,6 +78,9 @@ struct Job {
 
 /// Everything that must be up before `service`, directly or not: first what the others need. Not itself.
 [[nodiscard]] std::vector<ServiceId> requirements_of(const Graph& graph, ServiceId service);
+/// `services`, and everything that they depend on, or that depends on them, directly or not: each once.
+[[nodiscard]] std::vector<ServiceId> with_requirements(const Graph& graph, const std::vector<ServiceId>& services);
+[[nodiscard]] std::vector<ServiceId> with_dependents(const Graph& graph, const std::vector<ServiceId>& services);
 /// Everything that depends on `service`, directly or not: first what nothing else of them needs. Not itself.
 [[nodiscard]] std::vector<ServiceId> dependents_of(const Graph& graph, ServiceId service);
 

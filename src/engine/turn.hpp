@@ -16,7 +16,8 @@ struct Engine::Turn {
   EffectSink& sink;
   effect::Commit commit{};
   std::vector<ServiceId> changed{};      // services to save; some may be in it twice
-  std::vector<JobId> changed_jobs{};     // the same of jobs
+  std::vector<JobId> changed_jobs{};     // the same of jobs, whole
+  std::vector<JobId> moved_jobs{};       // and of those that have only gone on
   std::vector<ServiceId> cut_off{};      // by a reload, from a run that is to be begun anew
   std::vector<effect::Reply> replies{};  // sent when the commit is durable
   std::vector<std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction>>
@@ -40,15 +41,16 @@ struct Engine::Turn {
     if (changed.empty() || changed.back() != id) changed.push_back(id);
   }
   void save(JobId id) { changed_jobs.push_back(id); }
+  void save_move(JobId id) { moved_jobs.push_back(id); }
 
   void note(Severity severity, std::string service, std::string text) {
     sink.emit(effect::Note{severity, std::move(service), std::move(text)});
   }
 
   [[nodiscard]] bool durable() const {
-    return !commit.records.empty() || !changed.empty() || !changed_jobs.empty() || !commit.forgotten.empty() ||
-           !commit.pending.empty() || !commit.started.empty() || !commit.ended.empty() || !commit.handed_over.empty() ||
-           !commit.ended_jobs.empty() || !acts.empty();
+    return !commit.records.empty() || !changed.empty() || !changed_jobs.empty() || !moved_jobs.empty() ||
+           !commit.forgotten.empty() || !commit.pending.empty() || !commit.started.empty() || !commit.ended.empty() ||
+           !commit.handed_over.empty() || !commit.ended_jobs.empty() || !acts.empty();
   }
 };
 

@@ -11,6 +11,7 @@ using namespace engine;
 namespace {
 
 constexpr std::size_t kIdBytes = 48;  // a node of a set
+constexpr std::size_t kMoveBytes = kIdBytes + sizeof(effect::MovedJob);
 
 std::size_t size_of(const Record& record) {
   return sizeof record + record.service.size() + record.text.size() + record.output.size();
@@ -69,6 +70,7 @@ void Batch::add(effect::Commit commit) {
   for (const ActionId action : commit.ended) end(action);
   for (const AlertId alert : commit.handed_over) hand_over(alert);
   for (effect::SavedJob& job : commit.jobs) save(std::move(job));
+  for (const effect::MovedJob& moved : commit.moved_jobs) move(moved);
   for (const JobId job : commit.ended_jobs) end(job);
 }
 
@@ -88,6 +90,7 @@ void Batch::merge(Batch later) {
   for (const ActionId action : later.ended_) end(action);
   for (const AlertId alert : later.handed_over_) hand_over(alert);
   for (auto& [id, job] : later.jobs_) save(std::move(job));
+  for (const auto& [id, moved] : later.moved_jobs_) move(moved);
   for (const JobId job : later.ended_jobs_) end(job);
   if (later.sources_) sources_ = std::move(later.sources_);
 }
@@ -191,6 +194,16 @@ void Batch::save(effect::SavedJob job) {
   const auto [place, added] = jobs_.try_emplace(id);
   if (!added) bytes_ -= size_of(place->second);
   place->second = std::move(job);
+  if (moved_jobs_.erase(id) > 0) bytes_ -= kMoveBytes;
+}
+
+void Batch::move(const effect::MovedJob& moved) {
+  last_id_ = std::max(last_id_, moved.job.number());
+  if (const auto place = jobs_.find(moved.job); place != jobs_.end()) {
+    engine::move(place->second, moved);
+  } else if (moved_jobs_.insert_or_assign(moved.job, moved).second) {
+    bytes_ += kMoveBytes;
+  }
 }
 
 void Batch::end(JobId job) {
@@ -199,6 +212,7 @@ void Batch::end(JobId job) {
     bytes_ -= size_of(place->second);
     jobs_.erase(place);
   }
+  if (moved_jobs_.erase(job) > 0) bytes_ -= kMoveBytes;
   // An earlier batch may have saved it too, unlike an exec, which is opened once.
   if (ended_jobs_.insert(job).second) bytes_ += kIdBytes;
 }

@@ -56,6 +56,8 @@ class Batch {
   [[nodiscard]] const std::map<engine::AlertId, engine::effect::Alert>& alerts() const { return alerts_; }
   [[nodiscard]] const std::set<engine::AlertId>& handed_over() const { return handed_over_; }
   [[nodiscard]] const std::map<engine::JobId, engine::effect::SavedJob>& jobs() const { return jobs_; }
+  /// Jobs of earlier batches that have gone on since.
+  [[nodiscard]] const std::map<engine::JobId, engine::effect::MovedJob>& moved_jobs() const { return moved_jobs_; }
   [[nodiscard]] const std::set<engine::JobId>& ended_jobs() const { return ended_jobs_; }
   [[nodiscard]] const std::optional<std::vector<SavedSource>>& sources() const { return sources_; }
 
@@ -70,6 +72,7 @@ class Batch {
   void end(engine::ActionId action);
   void hand_over(engine::AlertId alert);
   void save(engine::effect::SavedJob job);
+  void move(const engine::effect::MovedJob& moved);
   void end(engine::JobId job);
 
   engine::Sequence up_to_ = 0;
@@ -85,6 +88,7 @@ class Batch {
   std::map<engine::AlertId, engine::effect::Alert> alerts_;
   std::set<engine::AlertId> handed_over_;
   std::map<engine::JobId, engine::effect::SavedJob> jobs_;
+  std::map<engine::JobId, engine::effect::MovedJob> moved_jobs_;
   std::set<engine::JobId> ended_jobs_;
   std::optional<std::vector<SavedSource>> sources_;
 };

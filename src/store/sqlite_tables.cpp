@@ -146,7 +146,7 @@ struct CauseColumns {
   std::optional<std::string> service;
   std::string event, state, event_text, action_text, description, rule;
   WallTime when{};
-  std::int64_t program_status = 0;
+  std::optional<std::int64_t> program_status;
   std::optional<std::int64_t> pid;
   effect::Cause::Process process;
 
@@ -225,6 +225,7 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
       "INSERT OR REPLACE INTO jobs(job, kind, service, position, action, unmonitor, asked_by, begun_ms, {}) "
       "VALUES(?, ?, ?, ?, ?, ?, ?, ?, {})",
       kCauseColumns, kCauseParameters));
+  move_job_ = prepare("UPDATE jobs SET position = ?2, action = ?3, begun_ms = ?4 WHERE job = ?1");
   save_step_ = prepare("INSERT OR REPLACE INTO job_steps(job, position, service, kind, named) VALUES(?, ?, ?, ?, ?)");
   cut_steps_ = prepare("DELETE FROM job_steps WHERE job = ? AND position >= ?");
   end_job_ = prepare("DELETE FROM jobs WHERE job = ?");
@@ -361,6 +362,10 @@ void TableWriter::write_jobs(const Batch& batch) {
     std::size_t number = 0;
     for (const auto& [name, step, named] : steps) save_step_.run(id.number(), number++, name, word(step), named);
     cut_steps_.run(id.number(), number);
+  }
+  for (const auto& [key, moved] : batch.moved_jobs()) {
+    const auto& [id, position, action, begun] = moved;
+    move_job_.run(id.number(), position, action.number(), begun);
   }
   for (const JobId job : batch.ended_jobs()) {
     end_job_.run(job.number());

@@ -82,6 +82,7 @@ TEST_CASE("The program of an action learns the cause, under both names") {
 
 TEST_CASE("The program of an action learns of the process, under both names") {
   engine::effect::Cause alive = cause();
+  alive.program_status.reset();
   alive.process = {.pid = 29853, .memory_kb = 3084, .children = 0, .cpu_percent = 46.8};
   const Entries environment = action_environment({}, {}, alive, utc_civil);
   for (const std::string prefix : {"MONIT_", "HEALER_"}) {
@@ -93,8 +94,21 @@ TEST_CASE("The program of an action learns of the process, under both names") {
   CHECK(environment.size() == 3 + 18);  // no status of a program
 }
 
+TEST_CASE("The program of an action of the system learns of no process and no program, as by Monit 5.33") {
+  engine::effect::Cause of_system = cause();
+  of_system.program_status.reset();
+  for (const bool of_job : {false, true}) {
+    const Entries environment = action_environment({}, {}, of_system, utc_civil, of_job);
+    CHECK(value(environment, "MONIT_EVENT") == "Status failed");
+    CHECK(value(environment, "MONIT_PROGRAM_STATUS") == "(unset)");
+    CHECK(value(environment, "HEALER_PROGRAM_STATUS") == "(unset)");
+    CHECK(environment.size() == 3 + 10);
+  }
+}
+
 TEST_CASE("What is not known of a process is not set, but told to the programs that start and stop it") {
   engine::effect::Cause gone = cause();
+  gone.program_status.reset();
   gone.process.emplace();
   const Entries exec = action_environment({}, {}, gone, utc_civil);
   CHECK(value(exec, "MONIT_PROCESS_MEMORY") == "0");

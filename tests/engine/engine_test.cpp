@@ -187,6 +187,29 @@ TEST_CASE("validate answers by the runs just made, not by what stands failed", "
   CHECK(world.replies.back().text == "3 of 4 services failed: tolerates, fires, leaves");
 }
 
+TEST_CASE("validate says which services are not monitored, and that it has looked at none", "[engine]") {
+  World world(rule_set({service("web", {kOne}), service("db", {kOne}), service("app", {kOne})}, seconds{60}));
+  world.answer = [&](ServiceId id) { return id == world.id("app") ? 1 : 0; };
+  world.start();
+  const auto answer = [&world](event::Command::Kind kind, const std::vector<std::string>& names) {
+    event::Command told{CommandId{1}, kind, {}, "root"};
+    for (const std::string& name : names) told.services.push_back(world.id(name));
+    world.handle(told);
+    return world.replies.back();
+  };
+  using Kind = event::Command::Kind;
+  answer(Kind::Unmonitor, {"web"});
+  const effect::Reply none = answer(Kind::Validate, {"web"});
+  CHECK_FALSE(none.ok);
+  CHECK(none.text == "nothing was looked at; not monitored: web");
+  const effect::Reply one = answer(Kind::Validate, {"web", "db"});
+  CHECK(one.ok);
+  CHECK(one.text == "all services are in order; not monitored: web");
+  const effect::Reply failed = answer(Kind::Validate, {"app", "web"});
+  CHECK_FALSE(failed.ok);
+  CHECK(failed.text == "1 of 1 service failed: app; not monitored: web");
+}
+
 TEST_CASE("validate names ten of the services that failed", "[engine]") {
   std::vector<std::shared_ptr<ServiceBlock>> services;
   for (int i = 0; i < 12; ++i) services.push_back(service("s" + std::to_string(i), {kThree}));

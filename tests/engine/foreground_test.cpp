@@ -339,3 +339,30 @@ TEST_CASE("one that never said that it is ready is not taken for ready by the ne
   REQUIRE(child);
   CHECK(child->ending);
 }
+
+TEST_CASE("what the start program of its former rules brings up late is ended before a foreground process begins") {
+  const bool crashed = GENERATE(false, true);
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.doings["start web"] = {.takes = seconds{6}};
+  world.deathless = true;  // the program does not end when it is told to
+  world.start();
+  world.run(seconds{3});
+  REQUIRE(world.programs == std::vector<std::string>{"start web"});
+  auto block = foreground("web");
+  block->key = hash128("another block");
+  const RuleSet later = rule_set({block}, seconds{5});
+  if (crashed) {
+    world.crash(milliseconds{500}, make_graph(later));
+  } else {
+    world.handle(event::Swap{plan_swap(*world.engine.graph(), later)});
+    world.settle();
+  }
+  world.run(seconds{2});
+  CHECK(world.programs.size() == 1);  // it waits for the former one to end
+  world.deathless = false;
+  world.run(minutes{2});
+  CHECK(world.twice.empty());
+  CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+  CHECK(world.programs == std::vector<std::string>{"start web", "run web"});
+  CHECK(world.is_up("web"));
+}

@@ -51,15 +51,29 @@ class Rules {
   unsigned made_ = 0;
 };
 
-/// Whether a crash now would lose nothing of what people and starts have made of the services.
+/// Whether the next daemon would find a job where it is.
+bool is_saved(const ProcessWorld& world, const Job& job) {
+  const Graph& graph = *world.engine.graph();
+  const auto saved = std::ranges::find(world.saved.jobs, job.id, &effect::SavedJob::job);
+  return saved != world.saved.jobs.end() && saved->position == job.position &&
+         (saved->action == job.action || job.action == ActionId{}) &&
+         std::ranges::equal(saved->steps, job.steps, [&](const effect::SavedStep& then, const JobStep& now) {
+           return then.service == graph.at(now.service).name && then.kind == now.kind && then.named == now.named;
+         });
+}
+
+/// Whether a crash now would lose nothing of what people and starts have made of the services, and no step of a job.
 bool is_saved(const ProcessWorld& world) {
-  return std::ranges::all_of(world.engine.graph()->order, [&](ServiceId id) {
-    const SavedService now = world.engine.save(id, world.now);
-    const auto found = world.saved.services.find(world.engine.graph()->at(id).name);
-    const SavedService then = found == world.saved.services.end() ? SavedService{} : found->second;
-    return now.monitored == then.monitored && now.starts == then.starts && now.pause == then.pause &&
-           now.known == then.known;
-  });
+  return std::ranges::all_of(world.engine.graph()->order,
+                             [&](ServiceId id) {
+                               const SavedService now = world.engine.save(id, world.now);
+                               const auto found = world.saved.services.find(world.engine.graph()->at(id).name);
+                               const SavedService then =
+                                   found == world.saved.services.end() ? SavedService{} : found->second;
+                               return now.monitored == then.monitored && now.starts == then.starts &&
+                                      now.pause == then.pause && now.known == then.known;
+                             }) &&
+         std::ranges::all_of(world.engine.jobs(), [&](const auto& job) { return is_saved(world, job.second); });
 }
 
 }  // namespace

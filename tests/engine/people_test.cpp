@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/explain.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
@@ -92,7 +93,7 @@ TEST_CASE("a person's stop of a dependent leaves the start of what it depends on
   CHECK(world.saved.jobs.empty());
 }
 
-TEST_CASE("a dependent that the rule's job has left running is restarted beside it") {
+TEST_CASE("a dependent that the rule's job has left running is restarted beside it, when what it needs is there") {
   // Without a stop program it was left alone.
   auto web = process("web", {missing_rule()}, {"db"});
   web->stop.reset();
@@ -105,11 +106,49 @@ TEST_CASE("a dependent that the rule's job has left running is restarted beside 
   world.command(Kind::Restart, {"web"});
   world.run(seconds{1});
   CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
-  REQUIRE(world.replies.size() == 1);
-  CHECK(world.replies[0].text == "web: not started: it depends on db, which is not running");
+  CHECK(world.replies.empty());
+  CHECK(said(world, RecordKind::JobStep, "its start waits for the job of db, which it depends on"));
+  CHECK(explain(world.engine, world.id("web"), world.now)
+            .notes.front()
+            .find("it waits for the job of db, which it depends on") != std::string::npos);
   world.run(seconds{30});
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies[0].text == "1 service restarted");
   CHECK(world.ended.empty());
   CHECK(world.programs == Programs{"start db", "start web"});
+}
+
+TEST_CASE("a person's start of what was stopped a moment ago waits for the rule's start of what it needs") {
+  SlowStart start;
+  ProcessWorld& world = start.world;
+  world.command(Kind::Stop, {"web"});
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{1});
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies[0].text == "1 service stopped");
+  SECTION("which is brought up") {
+    world.run(seconds{5});
+    REQUIRE(world.replies.size() == 2);
+    CHECK(world.replies[1].text == "1 service started");
+    CHECK(world.programs == Programs{"start db", "start web"});
+    CHECK(world.ended.empty());
+  }
+  SECTION("which is not") {
+    world.handle(event::Command{.id = CommandId{5},
+                                .kind = Kind::Cancel,
+                                .services = {},
+                                .by = "root",
+                                .job = JobId{world.engine.jobs().begin()->first}});
+    world.run(seconds{1});
+    REQUIRE(world.replies.size() == 3);
+    CHECK(world.replies[2].text == "web: not started: it depends on db, which is not running");
+  }
+  SECTION("by the next daemon, too") {
+    world.crash(milliseconds{500});
+    world.run(seconds{8});
+    CHECK(world.programs == Programs{"start db", "start web"});
+    CHECK(world.is_up("web"));
+  }
 }
 
 TEST_CASE("a person's stop of what a rule starts ends that") {
@@ -135,6 +174,35 @@ TEST_CASE("a start or stop program that a person wants is told the last status o
   REQUIRE(world.execs.size() == 1);
   CHECK(world.execs[0].cause->program_status == 4);
   CHECK(world.execs[0].cause->event_text == "Started");
+}
+
+TEST_CASE("programs of a job are told of the process or the check program that they are for, not of that of another") {
+  // probe asks for a restart; by that of it the system and the process are restarted, too. As by Monit 5.33: no status
+  // for the system, and 0 of a check program that has not run.
+  auto with_start = [](std::shared_ptr<ServiceBlock> block, std::vector<std::string> depends) {
+    block->start = Command{.arguments = {"/start", block->name}, .timeout = seconds{30}};
+    block->depends = std::move(depends);
+    return block;
+  };
+  auto here = with_start(service("here", {}), {"probe"});
+  here->kind = ServiceKind::System;
+  World world(
+      rule_set({with_start(service("probe", {}), {}), here, with_start(service("late", {}), {"here"})}, seconds{5}));
+  world.start();
+  world.advance(seconds{1});
+  world.observe(world.id("probe"), 4);
+  world.handle(
+      event::Command{.id = CommandId{1}, .kind = Kind::Restart, .services = {world.id("probe")}, .by = "root"});
+  for (std::size_t i = 0; i < 3; ++i) {
+    REQUIRE(world.execs.size() == i + 1);
+    world.handle(event::ActionEnded{.action = world.execs[i].action});
+  }
+  CHECK(world.execs[0].cause->program_status == 4);
+  CHECK(world.execs[1].cause->service == "here");
+  CHECK_FALSE(world.execs[1].cause->program_status);
+  CHECK_FALSE(world.execs[1].cause->process);
+  CHECK(world.execs[2].cause->service == "late");
+  CHECK(world.execs[2].cause->program_status == 0);
 }
 
 TEST_CASE("a start of what is no process and has no program says what was done, a restart fails") {
@@ -176,4 +244,125 @@ TEST_CASE("a rule's restart of what is no process and has no program is held, an
   CHECK(said(world, RecordKind::JobHeld, "restart waits: it has no start program") == !needed);
   CHECK(world.count(RecordKind::JobStarted) == (needed ? 1 : 0));
   CHECK(world.execs.size() == (needed ? 1 : 0));
+}
+
+// ---- any command in the middle of a rule's restart -----------------------------------------------------------------
+
+namespace {
+
+using Names = std::vector<std::string>;
+const Names kAll{"app", "web", "other", "db"};
+
+/// Whom a command may stop.
+Names stopped_by(Kind kind, const Names& named) {
+  if (kind != Kind::Stop && kind != Kind::Restart) return {};
+  const auto is_named = [&](const char* name) { return std::ranges::find(named, name) != named.end(); };
+  Names names;
+  if (is_named("db")) return kAll;
+  if (is_named("other")) names.emplace_back("other");
+  if (is_named("web")) names.emplace_back("web");
+  if (is_named("web") || is_named("app")) names.emplace_back("app");
+  return names;
+}
+
+/// app depends on web, web and other on db, which has died. Each program takes a second, and half of that of step `at`
+/// is over.
+struct Restart {
+  ProcessWorld world{rule_set({process("app", {missing_rule()}, {"web"}), process("web", {missing_rule()}, {"db"}),
+                               process("other", {missing_rule()}, {"db"}), process("db")},
+                              minutes{1})};
+  explicit Restart(int at) {
+    for (const std::string& name : kAll) {
+      for (const char* verb : {"start ", "stop "}) world.doings[verb + name] = {.takes = seconds{1}};
+      world.bring_up(name);
+    }
+    world.start();
+    world.run(seconds{10});
+    world.die("db");
+    world.run(milliseconds{1500 + 1000 * at});
+    REQUIRE(world.engine.jobs().size() == 1);
+  }
+
+  /// Gives a command, and looks at whom it hurts.
+  void command(Kind kind, const Names& named) {
+    std::map<std::uint64_t, std::string> running;
+    for (const auto& [number, action] : world.engine.actions()) running[number] = action.exec.command.arguments.back();
+    const std::size_t before = world.ended.size();
+    world.command(kind, named);
+    const Names may = stopped_by(kind, named);
+    for (std::size_t i = before; i < world.ended.size(); ++i) {
+      INFO("ended: the program of " << running[world.ended[i]]);
+      CHECK(std::ranges::find(may, running[world.ended[i]]) != may.end());
+    }
+  }
+
+  void check_end(Kind kind, const Names& named) {
+    world.run(minutes{4});
+    CHECK(world.early.empty());
+    CHECK(world.engine.jobs().empty());
+    CHECK(world.saved.jobs.empty());
+    Names those;
+    if (kind == Kind::Stop) those = stopped_by(kind, named);
+    if (kind == Kind::Start || kind == Kind::Restart) those = named;
+    for (const std::string& name : those) {
+      INFO(name);
+      CHECK(world.is_up(name) == (kind != Kind::Stop));
+    }
+  }
+};
+
+constexpr Kind kKinds[] = {Kind::Start, Kind::Stop, Kind::Restart, Kind::Monitor, Kind::Unmonitor};
+
+}  // namespace
+
+TEST_CASE("no command in the middle of a rule's restart ends the step of a service that it does not stop") {
+  const int at = GENERATE(range(0, 7));
+  for (const Kind kind : kKinds) {
+    for (const Names& named : {Names{"app"}, Names{"web"}, Names{"other"}, Names{"db"}, kAll}) {
+      INFO("step " << at << ", command " << static_cast<int>(kind) << " for " << named.front() << " of "
+                   << named.size());
+      Restart restart(at);
+      ProcessWorld& world = restart.world;
+      restart.command(kind, named);
+      restart.check_end(kind, named);
+      REQUIRE(world.replies.size() == 1);
+      CHECK(world.replies[0].ok);
+      // Whom it does not stop is started once, and stopped once.
+      const Names may = stopped_by(kind, named);
+      for (const std::string& name : kAll) {
+        if (std::ranges::find(may, name) != may.end()) continue;
+        INFO(name);
+        CHECK(std::ranges::count(world.programs, "start " + name) == 1);
+        CHECK(std::ranges::count(world.programs, "stop " + name) <= 1);
+        CHECK(world.is_up(name));
+      }
+    }
+  }
+}
+
+TEST_CASE("two commands in the middle of a rule's restart: both are answered, and the last that is done holds") {
+  const int at = GENERATE(0, 3, 5);
+  for (const Kind first : kKinds) {
+    for (const Names& one : {Names{"app"}, Names{"web"}, Names{"db"}, kAll}) {
+      for (const Kind second : kKinds) {
+        for (const Names& other : {Names{"app"}, Names{"web"}, Names{"db"}, kAll}) {
+          INFO("step " << at << ", commands " << static_cast<int>(first) << " for " << one.front() << " of "
+                       << one.size() << ", " << static_cast<int>(second) << " for " << other.front() << " of "
+                       << other.size());
+          Restart restart(at);
+          ProcessWorld& world = restart.world;
+          restart.command(first, one);
+          world.run(milliseconds{200});
+          restart.command(second, other);
+          world.run(minutes{4});
+          REQUIRE(world.replies.size() == 2);
+          const auto refused = [](const effect::Reply& reply) {
+            return !reply.ok && reply.text.find(" is under way (job ") != std::string::npos;
+          };
+          if (refused(world.replies[0]) || refused(world.replies[1])) continue;
+          restart.check_end(second, other);
+        }
+      }
+    }
+  }
 }

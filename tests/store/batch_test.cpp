@@ -70,12 +70,42 @@ TEST_CASE("a batch holds the newest state of a job, and none of one that has end
   CHECK(batch.bytes() == bytes);
   CHECK(batch.jobs().at(JobId(9)).position == 1);
   next.jobs.clear();
+  next.moved_jobs = {{.job = JobId(9), .position = 2}};
+  batch.add(next);
+  CHECK(batch.bytes() == bytes);
+  CHECK(batch.jobs().at(JobId(9)).position == 2);
+  CHECK(batch.moved_jobs().empty());
+  next.moved_jobs.clear();
+  next.jobs.clear();
   next.ended_jobs = {JobId(8), JobId(9)};
   batch.add(next);
   CHECK(batch.jobs().empty());
   // What an earlier batch has written of them must go, too.
   CHECK(batch.ended_jobs() == std::set{JobId(8), JobId(9)});
   CHECK(batch.last_id() == 9);
+}
+
+TEST_CASE("a batch holds how far a job of an earlier one has come, until it is saved whole or has ended", "[store]") {
+  Batch batch;
+  engine::effect::Commit next = commit(1);
+  batch.add(next);
+  const auto bytes = batch.bytes();
+  next.records.clear();
+  for (std::uint32_t position = 1; position < 100; ++position) {
+    next.moved_jobs = {{.job = JobId(8), .position = position}, {.job = JobId(9), .position = position}};
+    batch.add(next);
+  }
+  REQUIRE(batch.moved_jobs().size() == 2);
+  CHECK(batch.moved_jobs().at(JobId(9)).position == 99);
+  CHECK(batch.jobs().empty());
+  CHECK(batch.last_id() == 9);
+  CHECK(batch.bytes() < bytes + 500);
+  next.moved_jobs.clear();
+  next.jobs = {full_job(8)};
+  next.ended_jobs = {JobId(9)};
+  batch.add(next);
+  CHECK(batch.moved_jobs().empty());
+  CHECK(batch.jobs().at(JobId(8)).position == full_job(8).position);
 }
 
 TEST_CASE("trimming drops the oldest records first, then the oldest acts, never a service or a job", "[store]") {
@@ -131,6 +161,11 @@ TEST_CASE("merging two batches is adding their commits one after the other", "[s
   }
   CHECK(first.alerts().size() == whole.alerts().size());
   CHECK(first.ended_jobs() == whole.ended_jobs());
+  REQUIRE(first.moved_jobs().size() == whole.moved_jobs().size());
+  for (const auto& [id, moved] : first.moved_jobs()) {
+    CHECK(moved.position == whole.moved_jobs().at(id).position);
+    CHECK(moved.action == whole.moved_jobs().at(id).action);
+  }
   REQUIRE(first.jobs().size() == whole.jobs().size());
   for (const auto& [id, job] : first.jobs()) CHECK(describe(job) == describe(whole.jobs().at(id)));
 }

@@ -211,6 +211,48 @@ TEST_CASE("a job is the one that was saved last, until it has ended", "[store]")
   CHECK(describe(state.jobs[1]) == describe(fourth.jobs[0]));
 }
 
+TEST_CASE("a job is where it has come to, with the steps that it was saved with", "[store]") {
+  const bool apart = GENERATE(false, true);
+  Bench bench(GENERATE(false, true));
+  const auto submit = [&](engine::effect::Commit next) {
+    bench.submit(std::move(next));
+    if (apart) bench.store().flush();
+  };
+  auto first = commit(1);
+  first.jobs = {full_job(1), full_job(2), full_job(3)};
+  submit(first);
+  auto second = commit(2);
+  second.moved_jobs = {{.job = JobId(2), .position = 1, .action = ActionId(8), .begun = wall(1'795'000'888'001)},
+                       {.job = JobId(3), .position = 1, .action = {}, .begun = wall(5)},
+                       {.job = JobId(78), .position = 1, .action = {}, .begun = wall(5)}};  // of which nothing is known
+  submit(second);
+  // Whole again, and on from there; and one that has ended.
+  auto third = commit(3);
+  auto shorter = full_job(3);
+  shorter.steps.resize(2);
+  third.jobs = {shorter};
+  submit(third);
+  auto fourth = commit(4);
+  fourth.moved_jobs = {{.job = JobId(3), .position = 0, .action = ActionId(9), .begun = wall(6)},
+                       {.job = JobId(1), .position = 0, .action = {}, .begun = wall(7)}};
+  submit(fourth);
+  auto fifth = commit(5);
+  fifth.ended_jobs = {JobId(1)};
+  submit(fifth);
+
+  auto moved = full_job(2);
+  moved.position = 1;
+  moved.action = ActionId(8);
+  moved.begun = wall(1'795'000'888'001);
+  shorter.position = 0;
+  shorter.action = ActionId(9);
+  shorter.begun = wall(6);
+  const auto state = bench.loaded();
+  REQUIRE(state.jobs.size() == 2);
+  CHECK(describe(state.jobs[0]) == describe(moved));
+  CHECK(describe(state.jobs[1]) == describe(shorter));
+}
+
 TEST_CASE("every kind of event and state of a cause survives", "[store]") {
   Bench bench(GENERATE(false, true));
   using State = engine::effect::Cause::State;

@@ -58,7 +58,7 @@ inline std::string describe(const effect::Cause* cause) {
   return cause->service + "|" + std::string(to_string(cause->event)) + "|" +
          std::to_string(static_cast<int>(cause->state)) + "|" + cause->event_text + "|" + cause->action_text + "|" +
          cause->description + "|" + cause->rule + "|" + format_iso(cause->when) + "|" +
-         std::to_string(cause->program_status) +
+         (cause->program_status ? std::to_string(*cause->program_status) : "no status") +
          (cause->process
               ? " process " + std::to_string(cause->process->pid) + " " + std::to_string(cause->process->memory_kb) +
                     " " + std::to_string(cause->process->children) + " " + std::to_string(cause->process->cpu_percent)
@@ -238,7 +238,7 @@ inline SavedService full_service() {
 /// A stream of commits as a daemon may make them, the same for the same seed.
 class RandomCommits {
  public:
-  explicit RandomCommits(std::uint32_t seed) : random_(seed) {}
+  explicit RandomCommits(std::uint32_t seed) : random_(seed), moves_(seed) {}
 
   effect::Commit next() {
     effect::Commit commit;
@@ -267,7 +267,14 @@ class RandomCommits {
     while (!alerts_.empty() && pick(2) == 0) commit.handed_over.emplace_back(take(alerts_));
     if (pick(4) == 0) jobs_.push_back(++id_);
     for (const std::uint64_t id : jobs_) {
-      if (pick(2) == 0) continue;
+      if (pick(2) == 0) {
+        if (moves_() % 2 == 0)
+          commit.moved_jobs.push_back({.job = JobId(id),
+                                       .position = static_cast<std::uint32_t>(moves_() % 3),
+                                       .action = ActionId(moves_() % 9),
+                                       .begun = wall(static_cast<std::int64_t>(moves_() % 9))});
+        continue;
+      }
       commit.jobs.push_back(full_job(id));
       commit.jobs.back().steps.resize(static_cast<std::size_t>(1 + pick(3)));
       commit.jobs.back().position = static_cast<std::uint32_t>(pick(3));
@@ -300,6 +307,7 @@ class RandomCommits {
   }
 
   std::mt19937 random_;
+  std::mt19937 moves_;
   Sequence sequence_ = 0;
   std::uint64_t id_ = 0;
   std::vector<std::uint64_t> waiting_, running_, alerts_, jobs_;

@@ -354,6 +354,32 @@ TEST_CASE("a store that cannot begin begins sick, and keeps what comes", "[store
   CHECK(store->load().value().services.at("web") == full_service());
 }
 
+TEST_CASE("how far a job has come is written without its steps", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  auto store = open(path);
+  auto next = commit(1);
+  next.jobs = {full_job(7)};
+  store->submit(next);
+  store->flush();
+  Raw file(path);
+  file(
+      "CREATE TABLE written(step INTEGER);"
+      "CREATE TRIGGER added AFTER INSERT ON job_steps BEGIN INSERT INTO written VALUES(new.position); END;"
+      "CREATE TRIGGER changed AFTER UPDATE ON job_steps BEGIN INSERT INTO written VALUES(new.position); END;"
+      "CREATE TRIGGER removed AFTER DELETE ON job_steps BEGIN INSERT INTO written VALUES(old.position); END");
+  auto later = commit(2);
+  later.moved_jobs = {{.job = JobId(7), .position = 1, .action = ActionId(9), .begun = wall(5)}};
+  store->submit(later);
+  store->flush();
+  CHECK(store->load().value().jobs.at(0).position == 1);
+  CHECK(file("SELECT count(*) FROM written") == "0");
+  next.sequence = 3;
+  store->submit(next);
+  store->flush();
+  CHECK(file("SELECT count(*) FROM written") == "3");
+}
+
 TEST_CASE("acts in a file that could not be read at the start are not taken up later", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");

@@ -23,7 +23,7 @@ struct EffectText {
   std::string operator()(const effect::Cause& cause) const {
     return fmt::format("[{} {} {} {} {} {} {} {} {}]", cause.service, static_cast<int>(cause.event),
                        static_cast<int>(cause.state), cause.event_text, cause.action_text, cause.description,
-                       cause.rule, cause.when.time_since_epoch().count(), cause.program_status);
+                       cause.rule, cause.when.time_since_epoch().count(), cause.program_status.value_or(-1));
   }
   std::string operator()(const effect::Exec& exec) const {
     return fmt::format("exec {} {} {} {} {} {} {}", exec.action.number(), exec.job.number(), exec.service.number(),
@@ -78,6 +78,8 @@ struct EffectText {
     for (const ActionId id : commit.started) text += fmt::format("\n  started {}", id.number());
     for (const ActionId id : commit.ended) text += fmt::format("\n  ended {}", id.number());
     for (const effect::SavedJob& job : commit.jobs) text += "\n  " + (*this)(job);
+    for (const effect::MovedJob& moved : commit.moved_jobs)
+      text += fmt::format("\n  job {} at {} {}", moved.job.number(), moved.position, moved.action.number());
     for (const JobId id : commit.ended_jobs) text += fmt::format("\n  job ended {}", id.number());
     for (const AlertId id : commit.handed_over) text += fmt::format("\n  handed over {}", id.number());
     return text;

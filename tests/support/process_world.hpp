@@ -219,6 +219,9 @@ class ProcessWorld : public World {
     } else if (run.left_by != ActionId{} && left.contains(block.name)) {
       facts->left = left.at(block.name);
       facts->left_ticks = static_cast<std::uint64_t>(facts->left);
+    } else if (run.left_by != ActionId{} && found != up_.end() && block.foreground()) {  // of its former rules
+      facts->left = found->second;
+      facts->left_ticks = ticks_of(block.name);
     }
     Observation seen{.output = std::make_shared<const std::string>()};
     if (block.kind == ServiceKind::Process) seen.facts = facts;
