@@ -145,6 +145,7 @@ Result<LoadedRules> Daemon::open_state(LoadedRules loaded, std::string& broken) 
       handle(event::Committed{.up_to = acknowledged_});  // what was written while it counted as sick
     });
   };
+  callbacks.noted = [this] { loop_.post([this] { say_notes(); }); };
   auto store = store::SqliteStore::open(paths_.state_file, std::move(callbacks));
   if (!store) return store.error();
   store_ = std::move(*store);
@@ -193,7 +194,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (auto signals = watch_signals(); !signals) return signals.error();
   compiler_ = std::make_unique<RulesCompiler>();
 
-  for (const std::string& note : store_->notes()) say(Severity::Warning, note);
+  say_notes();
   handle(event::Started{HEALER_VERSION});
   if (!broken.empty()) {
     handle(event::ReloadFailed{broken});
