@@ -215,15 +215,11 @@ void Daemon::open_shells(const Graph& graph) {
   runs_ = std::make_unique<runtime::ProcessRunner>(
       loop_, *spawner_,
       runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_file.identity()), .stray = stray},
-      [this](event::Observed seen) { handle(std::move(seen)); });
+      [this](const Event& event) { handle(event); });
   const auto unheard = [this](const std::string& why) {
     say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
   };
   news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
-  const auto waits = [this](const std::string& service, const std::string& why) {
-    log_.write(Severity::Warning, runtime::now().wall, service,
-               fmt::format("{} waits to be started: {}", service.empty() ? "a program" : "its program", why));
-  };
   const auto not_signalled = [this](const effect::Signal& signal, const std::string& why) {
     const char* const name = ::sigabbrev_np(signal.number);
     say(Severity::Warning,
@@ -236,8 +232,7 @@ void Daemon::open_shells(const Graph& graph) {
       [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
-      runtime::ActionRunner::Options{
-          .directory = paths_.action_dir, .groups = groups_, .news = news_.get(), .waits = waits},
+      runtime::ActionRunner::Options{.directory = paths_.action_dir, .groups = groups_, .news = news_.get()},
       [this](const Event& event) { handle(event); });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
