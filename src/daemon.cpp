@@ -139,6 +139,12 @@ void Daemon::sick(const std::string& reason) {
   end_if_done();
 }
 
+/// Whatever the store has noted since.
+void Daemon::say_notes() {
+  const std::vector<std::string> notes = store_->notes();
+  for (; said_notes_ < notes.size(); ++said_notes_) say(Severity::Warning, notes[said_notes_]);
+}
+
 // ---- reload -------------------------------------------------------------------------------------------------------
 
 /// SIGHUP: as `reload`, and the log file is opened anew (it may have been rotated).

@@ -72,6 +72,7 @@ class Daemon : public engine::EffectSink {
   void committed(engine::Sequence up_to);
   void say(engine::Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
   void sick(const std::string& reason);
+  void say_notes();
 
   // life
   Result<void> lock();
@@ -128,6 +129,7 @@ class Daemon : public engine::EffectSink {
   bool reload_again_ = false;
   engine::Sequence submitted_ = 0;
   std::optional<std::string> sick_;  ///< why the store cannot write now
+  std::size_t said_notes_ = 0;       ///< of the store
   std::string beside_monit_;         ///< the pid file of a monit that runs
   runtime::Loop::Timer monit_watch_;
   runtime::LaunchDefaults launch_defaults_ = runtime::LaunchDefaults::capture();

@@ -145,6 +145,7 @@ Result<LoadedRules> Daemon::open_state(LoadedRules loaded, std::string& broken) 
       handle(event::Committed{.up_to = acknowledged_});  // what was written while it counted as sick
     });
   };
+  callbacks.noted = [this] { loop_.post([this] { say_notes(); }); };
   auto store = store::SqliteStore::open(paths_.state_file, std::move(callbacks));
   if (!store) return store.error();
   store_ = std::move(*store);
@@ -193,7 +194,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (auto signals = watch_signals(); !signals) return signals.error();
   compiler_ = std::make_unique<RulesCompiler>();
 
-  for (const std::string& note : store_->notes()) say(Severity::Warning, note);
+  say_notes();
   handle(event::Started{HEALER_VERSION});
   if (!broken.empty()) {
     handle(event::ReloadFailed{broken});
@@ -214,15 +215,11 @@ void Daemon::open_shells(const Graph& graph) {
   runs_ = std::make_unique<runtime::ProcessRunner>(
       loop_, *spawner_,
       runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_file.identity()), .stray = stray},
-      [this](event::Observed seen) { handle(std::move(seen)); });
+      [this](const Event& event) { handle(event); });
   const auto unheard = [this](const std::string& why) {
     say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
   };
   news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
-  const auto waits = [this](const std::string& service, const std::string& why) {
-    log_.write(Severity::Warning, runtime::now().wall, service,
-               fmt::format("{} waits to be started: {}", service.empty() ? "a program" : "its program", why));
-  };
   const auto not_signalled = [this](const effect::Signal& signal, const std::string& why) {
     const char* const name = ::sigabbrev_np(signal.number);
     say(Severity::Warning,
@@ -235,8 +232,7 @@ void Daemon::open_shells(const Graph& graph) {
       [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
-      runtime::ActionRunner::Options{
-          .directory = paths_.action_dir, .groups = groups_, .news = news_.get(), .waits = waits},
+      runtime::ActionRunner::Options{.directory = paths_.action_dir, .groups = groups_, .news = news_.get()},
       [this](const Event& event) { handle(event); });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };

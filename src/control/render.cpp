@@ -103,8 +103,10 @@ std::string supervision(const ServiceStatus& status, const Style& style) {
 
 std::string describe(const ActionView& action) {
   const std::string age = full_seconds(action.age);
-  std::string text = action.started ? fmt::format("runs for {}", age) : fmt::format("starts since {}", age);
+  std::string text = action.started ? fmt::format("runs for {}", age) : fmt::format("waits for {} to be started", age);
   if (action.pid != 0) text += fmt::format(" as pid {}", action.pid);
+  if (!action.waits.empty())
+    text += fmt::format("{} ({})", action.started ? ", waits to be found again" : "", action.waits);
   if (action.again) text += ", once more afterwards";
   return text + ": " + action.rule;
 }
@@ -200,7 +202,11 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
     text += field("last run", fmt::format("{}: {}", ago(status.last->when, style), describe(*status.last)), style);
     text += output_field(status.last->output, style);
   }
-  if (status.running) text += field("running", fmt::format("for {}", format_duration(*status.running)), style);
+  if (status.running) {
+    const std::string time = fmt::format("for {}", format_duration(*status.running));
+    text += status.run_waits.empty() ? field("running", time, style)
+                                     : field("run waits", fmt::format("{}: {}", time, status.run_waits), style);
+  }
   if (status.next_run || !status.schedule.empty()) {
     // A cron schedule says by itself when it runs next.
     std::string next = status.next_run ? "in " + whole_seconds(*status.next_run) : status.schedule;

@@ -258,11 +258,11 @@ void Top::add_jobs(std::vector<TopLine>& lines, std::size_t rows) const {
   lines.push_back({{pad(fit(title, size_.columns), size_.columns), TopLook::Title}});
   for (std::size_t i = 0; i < rows; ++i) {
     const JobView& job = data_.jobs[i];
-    std::string text = fmt::format("{} {}, for {}: ", job.kind, job.service, full_seconds(job.age));
+    // The number first: people type it, and the end of a line may be cut off.
+    std::string text = fmt::format("{}  {} {}, for {}: ", job.id, job.kind, job.service, full_seconds(job.age));
     if (job.steps > 1) text += fmt::format("step {} of {}, ", job.step, job.steps);
     text += fmt::format("{}, waits for {}", job.doing, job.waits_for);
     if (job.left) text += fmt::format(" (at most {} more)", whole_seconds(*job.left));
-    text += fmt::format(", number {}", job.id);
     lines.push_back({{fit(printable(text), size_.columns)}});
   }
 }

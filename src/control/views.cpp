@@ -84,12 +84,11 @@ std::string describe_look(const engine::Facts& facts) {
 
 /// "exit status 1 in 120 ms: no route"; of a process what it is, or why it is not there.
 std::string describe_last(const ServiceBlock& block, const ServiceState& state) {
+  // What was measured of a process that has died since is no news of it.
+  if (state.died) return std::string(first_line(state.gone));
   if (!state.last) return {};
   const engine::Observation& last = *state.last;
   if (block.kind != engine::ServiceKind::Program) {
-    // What was measured of a process that has died since is no news of it.
-    if (state.died && last.facts && last.facts->process)
-      return fmt::format("process {} has died", last.facts->process->pid);
     const bool there = last.facts && (block.kind == engine::ServiceKind::System || last.facts->process);
     if (there) return describe_look(*last.facts);
     return std::string(last.output && !last.output->empty() ? first_line(*last.output) : "not there");
@@ -140,9 +139,16 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   if (!state.monitored && !state.job) return given_up(engine, service);
   std::string text = state.unknown && !state.died ? fmt::format("not known: {}", state.unknown->why)
                                                   : describe_last(engine.graph()->at(service), state);
+  if (text.empty() && state.flight && now.mono - state.flight_started >= seconds{1})
+    text = fmt::format("its first run is under way for {}",
+                       format_duration(std::chrono::floor<seconds>(now.mono - state.flight_started)));
   if (state.job) {
     const auto job = engine.jobs().find(state.job->number());
-    if (job != engine.jobs().end()) return engine::job_text(*engine.graph(), job->second, now.mono);
+    if (job != engine.jobs().end()) {
+      const engine::RunningAction* const lacking = engine.lacks(job->second);
+      return engine::job_text(*engine.graph(), job->second, now.mono) +
+             (lacking != nullptr ? fmt::format(", waits: {}", lacking->waits) : std::string{});
+    }
   }
   const Matter matter = matter_of(engine, service);
   if (matter.condition == Condition::Failing) {
@@ -150,6 +156,8 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
                                                  engine.rules(service)[matter.rule], now.mono);
     if (!count.empty()) text += fmt::format("{}({})", text.empty() ? "" : " ", count);
   }
+  if (state.flight && !state.flight_waits.empty())
+    text += fmt::format("{}(its run waits: {})", text.empty() ? "" : " ", state.flight_waits);
   if (engine.paused(service, now)) text += text.empty() ? "(paused)" : " (paused)";
   return text;
 }
@@ -181,7 +189,8 @@ std::vector<ActionView> view_actions(const ServiceBlock& block, const ActionInde
                      .pid = action.pid,
                      .started = action.started,
                      .age = std::max(now.mono - action.since, Duration{0}),
-                     .again = action.again.has_value()});
+                     .again = action.again.has_value(),
+                     .waits = action.waits});
   }
   std::ranges::sort(views, {}, &ActionView::id);
   return views;
@@ -200,7 +209,7 @@ JobView view(const Engine& engine, const engine::Job& job, Instant now) {
                .step = job.position + 1,
                .steps = static_cast<std::uint32_t>(job.steps.size()),
                .doing = job.position < job.steps.size() ? engine::describe_step(graph, job.step()) : std::string{},
-               .waits_for = engine::job_waits_for(graph, job),
+               .waits_for = engine::job_waits_for(engine, job),
                .age = std::max(now.mono - job.begun, Duration{0}),
                .left = {},
                .by = job.by,
@@ -217,7 +226,7 @@ JobView view(const engine::RunningAction& action, Instant now) {
           .kind = "exec",
           .service = action.exec.cause->service,
           .doing = describe_program(action.exec),
-          .waits_for = action.started ? "its program to end" : "its program to be started",
+          .waits_for = engine::action_waits_for(action),
           .age = std::max(now.mono - action.since, Duration{0}),
           .left = {},
           .by = "rule",
@@ -332,7 +341,10 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
                         .when = state.last_when.value_or(now.wall),
                         .elapsed = state.last->elapsed,
                         .output = state.last->output ? state.last->output->substr(0, kExcerpt) : std::string{}};
-  if (state.flight) view.running = std::max(now.mono - state.flight_started, Duration{0});
+  if (state.flight) {
+    view.running = std::max(now.mono - state.flight_started, Duration{0});
+    view.run_waits = state.flight_waits;
+  }
   view.runs = state.runs;
   view.overruns = state.overruns;
   fill_supervision(view, engine, service, now);

@@ -129,6 +129,7 @@ void fields(Walk walk, T& v) {
   walk("started", v.started);
   walk("age_ms", v.age);
   walk("again", v.again);
+  walk("waits", v.waits);
 }
 
 template <typename Walk, Same<ProcessView> T>
@@ -203,6 +204,7 @@ void fields(Walk walk, T& v) {
   walk("schedule", v.schedule);
   walk("last", v.last);
   walk("running_ms", v.running);
+  walk("run_waits", v.run_waits);
   walk("runs", v.runs);
   walk("overruns", v.overruns);
   walk("process", v.process);

@@ -200,8 +200,9 @@ struct ActionView {
   std::string rule;
   std::int64_t pid = 0;  ///< 0: not known (yet)
   bool started = false;
-  Duration age{0};     ///< since it was decided
-  bool again = false;  ///< fired again meanwhile: runs once more afterwards
+  Duration age{0};      ///< since it was decided
+  bool again = false;   ///< fired again meanwhile: runs once more afterwards
+  std::string waits{};  ///< why it cannot be started, or found again, now; or empty
 
   bool operator==(const ActionView&) const = default;
 };
@@ -285,6 +286,7 @@ struct ServiceStatus : ServiceSummary {
   std::string schedule;                ///< as written; empty: every cycle
   std::optional<RunView> last;         ///< none: not run yet
   std::optional<Duration> running;     ///< for how long the run in flight runs
+  std::string run_waits;               ///< why its program is not started yet; or empty
   std::uint64_t runs = 0;              ///< judged since the daemon started
   std::uint64_t overruns = 0;          ///< runs left out in a row because the one before had not finished
   std::optional<ProcessView> process;  ///< none: not a process, or not there

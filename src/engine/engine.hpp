@@ -85,6 +85,7 @@ struct ServiceState {
   Schedule::Kind schedule = Schedule::Kind::Cycles;  ///< of the block
   Duration period{0};                                ///< of the schedule; 0: cron
   std::optional<RunId> flight;
+  std::string flight_waits;     ///< why its program is not started yet; or empty
   std::optional<Duration> due;  ///< mono time of the next run; none: not scheduled
   Duration flight_started{0};
   Duration first{0};             ///< mono time of its first run: the others follow by whole periods
@@ -102,7 +103,8 @@ struct ServiceState {
   std::optional<JobId> job;             ///< that it takes part in: no run is counted meanwhile
   std::optional<Duration> looked;       ///< mono: when `last` was seen
   std::optional<Unknown> unknown;       ///< the last look had no answer
-  bool died = false;                    ///< by the word of the kernel, and not looked at since
+  bool died = false;                    ///< by the word of the kernel, or a look misses it; not looked at since
+  std::string gone;                     ///< where it has died: how; or what that look said
   bool restored = false;                ///< an earlier daemon of this boot knew it, and it was not looked at since
   std::string start_failure;            ///< why its last start failed; or empty
   std::optional<Duration> settling;     ///< mono: until then its death is not acted on, for others may restart it
@@ -121,6 +123,7 @@ struct RunningAction {
   std::uint64_t start_ticks = 0;
   Duration since{0};                  ///< mono time of its decision
   std::optional<effect::Exec> again;  ///< a firing meanwhile: runs afterwards. It is saved, but not set free yet
+  std::string waits;                  ///< why it cannot be started, or found again, now; or empty
 };
 
 class Engine {
@@ -144,6 +147,8 @@ class Engine {
   [[nodiscard]] std::span<const ActionId> actions_of(std::string_view service) const;
   /// Starts, stops and restarts under way, by JobId.
   [[nodiscard]] const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
+  /// The program of a job's step, where that waits for what the machine lacks; else null.
+  [[nodiscard]] const RunningAction* lacks(const Job& job) const;
   /// Whether a person's pause of the service is in force.
   [[nodiscard]] bool paused(ServiceId id, Instant now) const;
   /// Why an action of this kind of this rule would not be done now.
@@ -183,6 +188,8 @@ class Engine {
   void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
   void on(const event::ActionStarted& event, Turn& turn);
+  void on(const event::ActionWaits& event, Turn& turn);
+  void on(const event::RunWaits& event, Turn& turn);
   void on(const event::ActionReady& event, Turn& turn);
   void on(const event::ActionEnded& event, Turn& turn);
   void on(const event::AlertTaken& event, Turn& turn);
@@ -351,6 +358,7 @@ class Engine {
   Duration clock_offset_{0};       // wall - mono, to see a step of the wall clock
   bool running_ = false;
   bool journal_sick_ = false;
+  std::optional<Duration> lack_noted_;  // mono: when it was last noted that a run waits
   std::uint64_t next_run_ = 1;
   std::uint64_t next_id_ = 1;
   Sequence next_sequence_ = 1;

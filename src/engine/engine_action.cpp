@@ -141,6 +141,7 @@ void Engine::on(const event::ActionStarted& event, Turn& turn) {
   if (found == actions_.end()) return;
   RunningAction& running = found->second;
   const bool adopted = std::exchange(running.started, true);
+  running.waits.clear();
   running.pid = event.pid;
   running.start_ticks = event.start_ticks;
   turn.commit.started.push_back(event.action);
@@ -149,6 +150,16 @@ void Engine::on(const event::ActionStarted& event, Turn& turn) {
   record.rule = running.exec.rule;
   record.subject = event.action.number();
   if (const std::optional<ServiceId> id = child_of(running.exec)) child_started(*id, event, turn);
+}
+
+void Engine::on(const event::ActionWaits& event, Turn& turn) {
+  const auto found = actions_.find(event.action.number());
+  if (found == actions_.end()) return;
+  RunningAction& running = found->second;
+  running.waits = event.why;
+  turn.note(Severity::Warning, running.exec.cause->service,
+            fmt::format("{} waits to be {}: {}", named(running.exec), running.started ? "found again" : "started",
+                        event.why));
 }
 
 void Engine::on(const event::ActionEnded& event, Turn& turn) {

@@ -141,6 +141,7 @@ void Engine::child_overdue(Job& job, Turn& turn) {
     state.child->ready = true;
     return go_on(job, judge_child_step(job, turn), turn);
   }
+  const RunningAction* const lacking = lacks(job);
   const std::string time = format_duration(
       turn.now.mono - (job.deadline - step_time(*block.process.foreground, job.step().kind, graph_->settings.limits)));
   if (!job.program_failure.empty())
@@ -153,7 +154,8 @@ void Engine::child_overdue(Job& job, Turn& turn) {
   else
     blame(job, fmt::format("failed to start within {}: {}", time,
                            state.child && state.child->ending ? "its former process has not ended"
-                                                              : "its program does not begin to run"));
+                           : lacking != nullptr ? fmt::format("its program could not be started: {}", lacking->waits)
+                                                : "its program does not begin to run"));
   if (job.step().kind == StepKind::Start && state.child) end_program(state.child->action, turn);
   go_on(job, Progress::Failed, turn);
 }
@@ -223,6 +225,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
     }
   }
   state.died = true;
+  state.gone = *no_process(state).output;
   // An unseen end tells nothing of how long it lived.
   if (!told && (!event.unseen || event.elapsed > Duration{0})) note_end(id, event.elapsed, turn);
   if (state.flight) return ask(id, *state.flight, turn);

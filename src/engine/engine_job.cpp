@@ -376,6 +376,11 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   go_on(job, Progress::Done, turn);
 }
 
+const RunningAction* Engine::lacks(const Job& job) const {
+  const auto found = actions_.find(job.action.number());
+  return found == actions_.end() || found->second.waits.empty() ? nullptr : &found->second;
+}
+
 /// The step's time is over.
 void Engine::overdue(Job& job, Turn& turn) {
   const JobStep step = job.step();
@@ -412,10 +417,12 @@ void Engine::overdue(Job& job, Turn& turn) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);
   }
-  std::string why = program && !job.action_ended
-                        ? describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {})
-                        : fmt::format("failed to {} within {}", verb(step.kind),
-                                      format_duration(timeout_of(block, step.kind, graph_->settings.limits)));
+  std::string why = fmt::format("failed to {} within {}", verb(step.kind),
+                                format_duration(timeout_of(block, step.kind, graph_->settings.limits)));
+  if (const RunningAction* const lacking = lacks(job); lacking != nullptr && !lacking->started)
+    why += fmt::format(": its program could not be started: {}", lacking->waits);
+  else if (program && !job.action_ended)
+    why = describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {});
   if (job.replaced)
     why += fmt::format(": process {} has taken the place of the one that was to end", job.signalled_pid);
   blame(job, why);

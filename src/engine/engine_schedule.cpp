@@ -9,6 +9,11 @@
 #include "engine/turn.hpp"
 
 namespace healer::engine {
+namespace {
+
+constexpr Duration kLackPause{60'000};  // between notes of what runs wait for
+
+}  // namespace
 
 std::optional<Duration> Engine::period_of(const Schedule& schedule, Duration cycle) {
   switch (schedule.kind) {
@@ -128,12 +133,25 @@ void Engine::run_due(ServiceId id, Turn& turn) {
 void Engine::start_run(ServiceId id, bool counted, Reason reason, Turn& turn) {
   ServiceState& state = services_[id.index()];
   state.flight = RunId{next_run_++};
+  state.flight_waits.clear();
   state.counted = counted;
   if (counted) state.counted_at = turn.now.mono;
   state.reason = reason;
   state.flight_started = turn.now.mono;
   state.overruns = 0;
   ask(id, *state.flight, turn);
+}
+
+void Engine::on(const event::RunWaits& event, Turn& turn) {
+  if (event.service.index() >= services_.size()) return;
+  ServiceState& state = services_[event.service.index()];
+  if (state.flight != event.run) return;
+  state.flight_waits = event.why;
+  // What one lacks, many lack.
+  if (event.why.empty() || (lack_noted_ && turn.now.mono - *lack_noted_ < kLackPause)) return;
+  lack_noted_ = turn.now.mono;
+  turn.note(Severity::Warning, graph_->at(event.service).name,
+            fmt::format("its program waits to be started: {}", event.why));
 }
 
 void Engine::cancel_flight(ServiceId id, Turn& turn) {

@@ -54,13 +54,13 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   const ProcessFacts* known = state.last ? process_of(*state.last) : nullptr;
   if (known == nullptr || known->pid != event.pid || known->start_ticks != event.start_ticks) return;
   state.died = true;
+  state.gone = fmt::format("process {} has died", event.pid);
+  if (event.end) state.gone += ": " + describe_exit(event.end->outcome, event.end->status);
   if (state.job) {
     Job& job = jobs_.at(state.job->number());
     if (job.step().service == id) return look(job, turn);
   }
-  std::string text = fmt::format("process {} has died", event.pid);
-  if (event.end) text += ": " + describe_exit(event.end->outcome, event.end->status);
-  turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, std::move(text));
+  turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, state.gone);
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
   if (graph_->settings.settle > Duration{0}) return settle(id, nullptr, turn);
@@ -81,11 +81,11 @@ void Engine::settle(ServiceId id, const Observation* missed, Turn& turn) {
   if (missed != nullptr) {
     const bool seen = state.last.has_value();
     const std::int64_t pid = seen ? process_of(*state.last)->pid : state.known ? state.known->pid : 0;
-    const std::string why = missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed);
+    state.gone = missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed);
     turn.record(RecordKind::ProcessDied, Severity::Warning, graph_->at(id).name,
                 fmt::format("{} is not found any more{}: {}",
                             pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
-                            seen ? "" : ", which an earlier healer has seen", why));
+                            seen ? "" : ", which an earlier healer has seen", state.gone));
   }
   finish_validate(id, true, turn);
   state.died = true;

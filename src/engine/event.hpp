@@ -66,6 +66,20 @@ struct ActionStarted {
   std::uint64_t start_ticks = 0;  ///< with the pid, which process it is
 };
 
+/// The program of an action cannot be started now, or one that runs not be found again, most often since the machine
+/// lacks what that takes: it is tried again. Told once of each reason; ActionStarted or ActionEnded ends it.
+struct ActionWaits {
+  ActionId action;
+  std::string why;
+};
+
+/// The same of the program of a run, or of one whose turn comes after it. An empty `why`: it waits no more.
+struct RunWaits {
+  ServiceId service;
+  RunId run;
+  std::string why;
+};
+
 /// A foreground process has told that it is ready.
 struct ActionReady {
   ActionId action;
@@ -132,7 +146,8 @@ struct Stopping {};
 }  // namespace event
 
 using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::Committed,
-                           event::ActionStarted, event::ActionReady, event::ActionEnded, event::AlertTaken,
-                           event::MailOutcome, event::Swap, event::ReloadFailed, event::Command, event::Stopping>;
+                           event::ActionStarted, event::ActionWaits, event::RunWaits, event::ActionReady,
+                           event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
+                           event::Command, event::Stopping>;
 
 }  // namespace healer::engine

@@ -126,7 +126,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
     if (const auto found = engine.jobs().find(state.job->number()); found != engine.jobs().end()) {
       const Job& job = found->second;
       std::string text = fmt::format("Under way: {}; it waits for {}", job_text(*engine.graph(), job, now.mono),
-                                     job_waits_for(*engine.graph(), job));
+                                     job_waits_for(engine, job));
       if (job.phase == Job::Phase::Acting) text += fmt::format(", at most {} more", lasting(job.deadline - now.mono));
       text += job.by == kByRule ? ". A rule wants it" : fmt::format(". {} asked for it", job.by);
       notes.push_back(text + "; no run is counted meanwhile.");
@@ -167,7 +167,11 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
     notes.push_back(fmt::format("No look at it has had an answer for {}: {}.", lasting(now.wall - state.unknown->since),
                                 state.unknown->why));
   if (state.flight) {
-    std::string text = fmt::format("A run is under way for {}", format_duration(now.mono - state.flight_started));
+    const std::string time = format_duration(now.mono - state.flight_started);
+    std::string text = state.flight_waits.empty()
+                           ? fmt::format("A run is under way for {}", time)
+                           : fmt::format("A run waits for {} for its program to be started ({}; tried again)", time,
+                                         state.flight_waits);
     if (!state.counted) text += "; it was asked for and moves no counter";
     if (state.overruns != 0)
       text += fmt::format("; {} run{} left out meanwhile", state.overruns, state.overruns == 1 ? " was" : "s were");
@@ -226,12 +230,21 @@ std::string job_text(const Graph& graph, const Job& job, Duration now) {
   return text + fmt::format(", for {}", lasting(now - job.begun));
 }
 
-std::string job_waits_for(const Graph& graph, const Job& job) {
+std::string action_waits_for(const RunningAction& action) {
+  if (!action.waits.empty())
+    return fmt::format("its program to be {} ({}; tried again)", action.started ? "found again" : "started",
+                       action.waits);
+  return action.started ? "its program to end" : "its program to be started";
+}
+
+std::string job_waits_for(const Engine& engine, const Job& job) {
   using Kind = effect::SavedStep::Kind;
+  const Graph& graph = *engine.graph();
   if (job.position >= job.steps.size()) return "its end";
   const JobStep& step = job.step();
   const ServiceBlock& block = graph.at(step.service);
   if (job.after) return fmt::format("the job of {}, which it depends on", graph.at(*job.after).name);
+  if (const RunningAction* const lacking = engine.lacks(job)) return action_waits_for(*lacking);
   if (job.phase == Job::Phase::Looking) return fmt::format("a look at {}", block.name);
   if (block.foreground() && step.kind != Kind::Stop) return fmt::format("{} to be ready", block.name);
   if (job.action != ActionId{} && !job.action_ended) return "its program to end";

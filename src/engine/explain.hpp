@@ -33,8 +33,11 @@ enum class Condition : std::uint8_t {
 
 /// "restart web: step 2 of 5, start db, for 3 s".
 [[nodiscard]] std::string job_text(const Graph& graph, const Job& job, Duration now);
-/// What the step under way waits for: "its program to end", "web to be ready".
-[[nodiscard]] std::string job_waits_for(const Graph& graph, const Job& job);
+/// What the step under way waits for: "its program to end", "web to be ready", "its program to be started (cannot write
+/// /var/lib/healer/actions/7.pid: No space left on device; tried again)".
+[[nodiscard]] std::string job_waits_for(const Engine& engine, const Job& job);
+/// The same of the program of a rule's action.
+[[nodiscard]] std::string action_waits_for(const RunningAction& action);
 
 struct RuleAccount {
   Condition condition = Condition::Running;

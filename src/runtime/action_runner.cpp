@@ -44,6 +44,7 @@ struct ActionRunner::Action {
   bool ending = false;  // asked for by end()
   bool over = false;    // its end is being written down
   bool waits = false;   // for resources, to be tried again
+  std::string told;     // of what it waits for
   bool ready = false;   // as it said
   std::vector<engine::StopSignal> signals;
   std::size_t signalled = 0;  // of these
@@ -70,7 +71,7 @@ struct ActionRunner::Found {
   ActionFiles::Trace trace;
   Descriptor pidfd;
   std::shared_ptr<SessionProof> proof;
-  bool unknown = false;  // it could not be looked at
+  std::string unknown;  // why it could not be looked at
   bool lives = false;
 };
 
@@ -150,15 +151,14 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
       return inspect(id, true);
     }
     const Duration moment = mono_now();
-    const bool first = !action.refused_since;
-    if (first) action.refused_since = moment;
+    if (!action.refused_since) action.refused_since = moment;
     if (action.ending) {
       constexpr auto kReason = "not started: it was to end before";
       return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kReason}, false);
     }
     if ((lacks_resources(error) || lacks_room(error)) && moment - *action.refused_since < options_.resource_patience) {
       action.waits = true;
-      if (first && options_.waits) options_.waits(action.request.service, error.what);
+      wait_for(action, error.what);
       action.timer = loop_.timer([this, &action] { spawn(action); });
       action.timer.set_deadline(moment + kRetryInterval);
       return;
@@ -180,6 +180,11 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
   }
   if (action.foreground) action.child->take_session_along();
   runs(action, pid, start_ticks, true);
+}
+
+/// Tells of each reason once, however often it is tried.
+void ActionRunner::wait_for(Action& action, const std::string& why) {
+  if (std::exchange(action.told, why) != why) sink_(engine::event::ActionWaits{action.id, why});
 }
 
 /// The program runs.
@@ -211,9 +216,9 @@ void ActionRunner::inspect(ActionId id, bool tell_start) {
         auto seen = std::make_shared<Found>();
         if (auto trace = files->read(id)) {
           seen->trace = std::move(*trace);
-          seen->unknown = seen->trace.starting;
+          if (seen->trace.starting) seen->unknown = "an earlier healer has not done with starting it";
         } else {
-          seen->unknown = true;
+          seen->unknown = trace.error().what;
         }
         const Instant before = now();
         if (!seen->trace.end && seen->trace.pid > 0 && seen->trace.start.boot == before.boot) {
@@ -222,26 +227,27 @@ void ActionRunner::inspect(ActionId id, bool tell_start) {
           if (pidfd) {
             seen->pidfd = std::move(*pidfd);
           } else if (pidfd.error().code != ESRCH) {
-            seen->unknown = true;
+            seen->unknown = pidfd.error().what;
           }
           seen->proof = std::make_shared<SessionProof>(
               SessionProof{seen->lives ? ticks_at(before.mono) : 0, files->true_path(id)});
         }
         return [this, id, tell_start, seen] { found(id, tell_start, seen); };
       },
-      [this, id, tell_start](const Error&) { look_again(id, tell_start); });
+      [this, id, tell_start](const Error& why) { look_again(id, tell_start, why.what); });
 }
 
 /// What cannot be looked at has not ended: the files may lie on a mount that does not answer now, or there are no
 /// descriptors left, or a starter of the former daemon is at it still.
-void ActionRunner::look_again(ActionId id, bool tell_start) {
+void ActionRunner::look_again(ActionId id, bool tell_start, const std::string& why) {
   Action& action = *actions_.at(id.number());
+  wait_for(action, why);
   action.timer = loop_.timer([this, id, tell_start] { inspect(id, tell_start); });
   action.timer.set_deadline(mono_now() + options_.look_again);
 }
 
 void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> found) {
-  if (found->unknown) return look_again(id, tell_start);
+  if (!found->unknown.empty()) return look_again(id, tell_start, found->unknown);
   const ActionFiles::Trace& trace = found->trace;
   if (trace.end) return finish(id, {id, trace.end->outcome, trace.end->status, false, trace.end->elapsed, {}}, true);
   Action& action = *actions_.at(id.number());

@@ -58,12 +58,9 @@ class ActionRunner {
     Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
     Duration look_again{5'000};          ///< after what an earlier daemon started could not be looked at
     ExitNews* news = nullptr;            ///< how adopted programs end; go after this
-    /// Told once of a program that waits for what is lacking: of which service's foreground process (empty: of none),
-    /// and why.
-    std::function<void(const std::string& service, const std::string& why)> waits = {};
   };
-  /// Gets event::ActionStarted, event::ActionReady and event::ActionEnded, on the loop; never from within a call but
-  /// told_ready().
+  /// Gets event::ActionStarted, event::ActionWaits, event::ActionReady and event::ActionEnded, on the loop; never from
+  /// within a call but told_ready().
   using Sink = std::function<void(engine::Event)>;
 
   ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink sink);
@@ -98,7 +95,8 @@ class ActionRunner {
   void spawn(Action& action);
   void spawned(engine::ActionId id, Result<Started> result);
   void inspect(engine::ActionId id, bool tell_start);
-  void look_again(engine::ActionId id, bool tell_start);
+  void look_again(engine::ActionId id, bool tell_start, const std::string& why);
+  void wait_for(Action& action, const std::string& why);
   void found(engine::ActionId id, bool tell_start, std::shared_ptr<Found> found);
   void time_out(engine::ActionId id);
   void give_up(Action& action);

@@ -56,6 +56,7 @@ struct ProcessRunner::Run {
   bool delivered = false;  // or cancelled: only its end is waited for
   Duration started{0};
   std::optional<Duration> refused_since;
+  std::string told;  // of what it waits for; empty: of nothing
   Spawner::Ticket ticket = 0;
   Capture output;
   Capture error;
@@ -187,6 +188,7 @@ void ProcessRunner::spawned(engine::RunId id, Result<Started> result) {
     return remove(run);
   }
   run.phase = Run::Phase::Running;
+  tell(run, {});
   run.child = std::make_unique<Child>(loop_, spawner_.sweeper(), std::move(*result),
                                       [this, id](Child::Exit exit) { exited(id, exit); });
   for (Capture* capture : {&run.error, &run.output}) {
@@ -198,7 +200,17 @@ void ProcessRunner::spawned(engine::RunId id, Result<Started> result) {
   if (run.delivered) run.child->end();
 }
 
-/// Back to the head of the queue, to be tried again soon; true where it was given up instead.
+/// What a run waits for, or that it waits no more.
+void ProcessRunner::tell(Run& run, const std::string& why) {
+  if (run.delivered || std::exchange(run.told, why) == why) return;
+  loop_.post(
+      [this, waits = engine::event::RunWaits{run.request.service, run.id(), why}, alive = std::weak_ptr<char>(alive_)] {
+        if (!alive.expired()) sink_(waits);
+      });
+}
+
+/// Back to the head of the queue, to be tried again soon; true where it was given up instead. What it lacks, those
+/// behind it lack, too.
 bool ProcessRunner::put_back(Run& run, const Error& why) {
   const Duration now = mono_now();
   run.phase = Run::Phase::Waiting;
@@ -213,6 +225,8 @@ bool ProcessRunner::put_back(Run& run, const Error& why) {
     return true;
   }
   queue_.push_front(run.id().number());
+  for (const std::uint64_t id : queue_)
+    if (const auto waiting = runs_.find(id); waiting != runs_.end()) tell(*waiting->second, why.what);
   retry_.set_deadline(now + kRetryInterval);
   return false;
 }

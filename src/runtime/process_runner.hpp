@@ -15,8 +15,9 @@
 // something left, and no run of such a service until that is gone. The search takes some milliseconds, and is waited
 // for no longer than Strays::kPatience.
 //
-// Runs beyond `most_running`, or for which there are no descriptors or processes to be had, wait in order; one that the
-// machine has refused for `resource_patience` is reported as NotStarted with the reason.
+// Runs beyond `most_running`, or for which there are no descriptors or processes to be had, wait in order; what they
+// lack is told at once, and one that the machine has refused for `resource_patience` is reported as NotStarted with the
+// reason.
 #pragma once
 
 #include <cstddef>
@@ -57,9 +58,9 @@ class ProcessRunner {
     /// Told of each program that a former daemon has left.
     std::function<void(const std::string& service, pid_t pid)> stray{};
   };
-  using Sink = std::function<void(engine::event::Observed)>;
+  /// Gets event::Observed and event::RunWaits, on the loop, never from within start().
+  using Sink = std::function<void(engine::Event)>;
 
-  /// Results go to `sink`, on the loop, never from within start().
   ProcessRunner(Loop& loop, Spawner& spawner, Options options, Sink sink);
   /// Kills what still runs. stop() first ends it in good order.
   ~ProcessRunner();
@@ -91,6 +92,7 @@ class ProcessRunner {
   [[nodiscard]] bool begin(Run& run);
   void spawned(engine::RunId id, Result<Started> result);
   [[nodiscard]] bool put_back(Run& run, const Error& why);
+  void tell(Run& run, const std::string& why);
   void read(Capture& capture, std::size_t most);
   void exited(engine::RunId id, Child::Exit exit);
   void end(Run& run);

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <thread>
 #include <utility>
 
@@ -59,7 +60,7 @@ class SqliteStore::Writer {
   void save_sources(std::vector<SavedSource> sources);
   void flush();
   SavedState load();
-  Result<std::vector<Record>> history(const HistoryQuery& query) const;
+  Result<std::vector<Record>> history(const HistoryQuery& query);
   Result<std::vector<SavedSource>> load_sources() const;
   void note(std::string text);
   std::vector<std::string> notes() const;
@@ -71,6 +72,11 @@ class SqliteStore::Writer {
   Result<void> attempt(const Batch& batch);
   Result<void> connect();
   Result<void> find_again();
+  Result<void> mend();
+  struct Found;
+  Result<void> read_from_file(const HistoryQuery& query, Found& found) const;
+  bool wait_for_mending(std::uint64_t before);
+  void tell_notes();
   bool wait_for_work(std::unique_lock<std::mutex>& lock);
   void become_sick(std::string reason, bool Writer::*only_while = nullptr);
   void become_well();
@@ -100,6 +106,8 @@ class SqliteStore::Writer {
   bool stalled_ = false;  ///< the attempt under way hangs
   bool overflowed_ = false;
   bool forget_acts_ = false;  ///< nobody could read the open acts in the file
+  bool mend_ = false;         ///< a reader has found the file damaged
+  std::uint64_t mended_ = 0;  ///< how often that was seen to
   bool watchdog_sleeps_ = false;
   bool retry_now_ = false;
   bool stopping_ = false;
@@ -107,6 +115,11 @@ class SqliteStore::Writer {
   bool watchdog_stops_ = false;
   std::uint64_t failures_ = 0;
   std::vector<std::string> notes_;
+  std::size_t told_notes_ = 0;
+
+  /// Held, beside others, by whoever of this process reads the file, and alone by the writer while it puts another file
+  /// in its place: a reader would find the log of the one beside the other. Before mutex_.
+  mutable std::shared_mutex file_mutex_;
 
   std::atomic<Clock::rep> progress_{0};
   // The writer thread's, from start() on.
@@ -209,6 +222,7 @@ void SqliteStore::Writer::write_loop() {
     lock.unlock();
 
     const auto written = attempt(*batch);
+    tell_notes();
     if (written) {
       if (batch->up_to() > 0) {
         const std::scoped_lock callback_lock(callback_mutex_);
@@ -261,7 +275,7 @@ void SqliteStore::Writer::write_loop() {
 
 /// False: there was none, and a long log has been moved into the file.
 bool SqliteStore::Writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  const auto work = [this] { return stopping_ || !queue_.empty(); };
+  const auto work = [this] { return stopping_ || mend_ || !queue_.empty(); };
   const int log = database_ ? database_->log_pages() : 0;
   if (log < kLongLog) {
     writer_wake_.wait(lock, work);
@@ -318,9 +332,21 @@ Result<void> SqliteStore::Writer::attempt(const Batch& batch) {
   }
   if (!tables_) tables_ = std::make_unique<TableWriter>(*database_, options_.retention);
   bool forget_acts = false;
+  bool mends = false;
   {
     const std::scoped_lock lock(mutex_);
     forget_acts = std::exchange(forget_acts_, false);
+    mends = mend_;
+  }
+  if (mends) {
+    const auto mended = mend();
+    {
+      const std::scoped_lock lock(mutex_);
+      if (std::exchange(mend_, false)) ++mended_;
+      if (!mended && forget_acts) forget_acts_ = true;
+    }
+    done_.notify_all();
+    if (!mended) return mended;
   }
   // Whether those acts are over is not known, and a program is started at most once.
   if (forget_acts) database_->execute(kForgetActs);
@@ -336,7 +362,27 @@ Result<void> SqliteStore::Writer::attempt(const Batch& batch) {
   return error;
 }
 
+/// A reader has found the file damaged. Most often its tables are whole, and only an index of them says something else,
+/// which no look at the start sees: that is written anew, in place, in one transaction. Else the file is moved aside.
+Result<void> SqliteStore::Writer::mend() {
+  tables_.reset();
+  if (!database_->execute("REINDEX")) {
+    if (!is_damage(database_->error())) {
+      database_->clear_error();  // there is no room for it now: nothing is worse than before
+    } else {
+      database_.reset();
+      damaged_ = true;
+      if (auto connected = connect(); !connected) return connected;
+    }
+  } else {
+    note("the index of the history was damaged: it was written anew");
+  }
+  tables_ = std::make_unique<TableWriter>(*database_, options_.retention);
+  return {};
+}
+
 Result<void> SqliteStore::Writer::find_again() {
+  const std::unique_lock replaces(file_mutex_);
   tables_.reset();
   const bool replaced = ::access(path_.c_str(), F_OK) == 0;
   if (replaced) {
@@ -353,6 +399,7 @@ Result<void> SqliteStore::Writer::find_again() {
 
 Result<void> SqliteStore::Writer::connect() {
   if (resolve_state_path(path_) != path_) return Error{0, "a file of another program is at " + path_};
+  const std::unique_lock replaces(file_mutex_);
   auto opened = open_state_file(path_, options_.busy, damaged_);
   if (!opened) return opened.error();
   damaged_ = false;
@@ -361,6 +408,7 @@ Result<void> SqliteStore::Writer::connect() {
   database_ = std::move(opened->database);
   const std::scoped_lock lock(mutex_);
   notes_.insert(notes_.end(), opened->notes.begin(), opened->notes.end());
+  if (!opened->notes.empty() && std::exchange(mend_, false)) ++mended_;  // another file is in its place
   return {};
 }
 
@@ -385,9 +433,19 @@ void SqliteStore::Writer::become_well() {
   if (callbacks_.well) callbacks_.well();
 }
 
+void SqliteStore::Writer::tell_notes() {
+  const std::scoped_lock callback_lock(callback_mutex_);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::exchange(told_notes_, notes_.size()) == notes_.size()) return;
+  }
+  if (callbacks_.noted) callbacks_.noted();
+}
+
 SavedState SqliteStore::Writer::load() {
   SavedState state;
   std::optional<Error> error;
+  const std::shared_lock reads(file_mutex_);
   auto opened = open_state_file_to_read(path_);
   if (opened) {
     (*opened)->execute("BEGIN");
@@ -408,13 +466,48 @@ SavedState SqliteStore::Writer::load() {
   return state;
 }
 
-Result<std::vector<Record>> SqliteStore::Writer::history(const HistoryQuery& query) const {
+/// What the file has of a history.
+struct SqliteStore::Writer::Found {
+  std::vector<Record> records;
+  Sequence last = 0;    ///< up to where the file has anything
+  bool opened = false;  ///< there is a file that can be read
+};
+
+Result<void> SqliteStore::Writer::read_from_file(const HistoryQuery& query, Found& found) const {
+  const std::shared_lock reads(file_mutex_);
+  auto opened = open_state_file_to_read(path_);
+  found.opened = static_cast<bool>(opened);
+  if (!opened) return opened.error();
+  Database& database = **opened;
+  SavedState numbers;
+  database.execute("BEGIN");
+  read_numbers(database, numbers);
+  found.records = read_history(database, query);
+  if (!database.ok()) return database.error();
+  found.last = numbers.last_sequence;
+  return {};
+}
+
+/// A reader has found the file damaged: the writer, who alone changes it, sees to that. `before`: how often it had when
+/// the reader began. False: it does not now.
+bool SqliteStore::Writer::wait_for_mending(std::uint64_t before) {
+  std::unique_lock lock(mutex_);
+  if (mended_ != before) return true;
+  mend_ = true;
+  work_came();
+  done_.wait(lock, [&] { return mended_ != before || stopping_ || stalled_ || retry_at_; });
+  return mended_ != before;
+}
+
+Result<std::vector<Record>> SqliteStore::Writer::history(const HistoryQuery& query) {
   // Memory first: what is written in between is then in the file, and left out here by its sequence.
   std::vector<Record> kept;
   bool sick = false;
+  std::uint64_t mended = 0;
   {
     const std::scoped_lock lock(mutex_);
     sick = sick_;
+    mended = mended_;
     const auto add = [&](const Batch& batch) {
       for (const Record& record : batch.records())
         if (matches(query, record)) kept.push_back(record);
@@ -422,21 +515,18 @@ Result<std::vector<Record>> SqliteStore::Writer::history(const HistoryQuery& que
     if (writing_) add(*writing_);
     add(queue_);
   }
-  std::vector<Record> found;
-  if (auto opened = open_state_file_to_read(path_)) {
-    Database& database = **opened;
-    SavedState numbers;
-    database.execute("BEGIN");
-    read_numbers(database, numbers);
-    found = read_history(database, query);
-    if (!database.ok()) return database.error();
-    std::erase_if(kept, [&](const Record& record) { return record.sequence <= numbers.last_sequence; });
-  } else if (!sick) {
-    return opened.error();
+  Found found;
+  auto read = read_from_file(query, found);
+  if (!read && is_damage(read.error()) && wait_for_mending(mended)) {
+    found = {};
+    read = read_from_file(query, found);
   }
-  found.insert(found.end(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
-  if (found.size() > query.limit) found.erase(found.begin(), found.end() - query.limit);
-  return found;
+  if (!read && (found.opened || !sick)) return read.error();
+  std::erase_if(kept, [&](const Record& record) { return record.sequence <= found.last; });
+  std::vector<Record>& records = found.records;
+  records.insert(records.end(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
+  if (records.size() > query.limit) records.erase(records.begin(), records.end() - query.limit);
+  return std::move(records);
 }
 
 Result<std::vector<SavedSource>> SqliteStore::Writer::load_sources() const {
@@ -445,6 +535,7 @@ Result<std::vector<SavedSource>> SqliteStore::Writer::load_sources() const {
     if (queue_.sources()) return *queue_.sources();
     if (writing_ && writing_->sources()) return *writing_->sources();
   }
+  const std::shared_lock reads(file_mutex_);
   auto opened = open_state_file_to_read(path_);
   if (!opened) return opened.error();
   auto sources = read_sources(**opened);
@@ -487,43 +578,5 @@ Result<std::vector<SavedSource>> SqliteStore::load_sources() { return writer_->l
 void SqliteStore::flush() { writer_->flush(); }
 const std::string& SqliteStore::path() const { return writer_->path(); }
 std::vector<std::string> SqliteStore::notes() const { return writer_->notes(); }
-
-// ---- SqliteReader -------------------------------------------------------------------------------------------------
-
-SqliteReader::SqliteReader(std::unique_ptr<Database> database) : database_(std::move(database)) {}
-SqliteReader::~SqliteReader() = default;
-
-Result<std::unique_ptr<SqliteReader>> SqliteReader::open(const std::string& path) {
-  auto opened = open_state_file_to_read(resolve_state_path(path));
-  if (!opened) return opened.error();
-  return std::unique_ptr<SqliteReader>(new SqliteReader(std::move(*opened)));
-}
-
-Result<SavedState> SqliteReader::load() {
-  database_->clear_error();
-  database_->execute("BEGIN");
-  SavedState state = read_state(*database_);
-  if (!database_->execute("COMMIT")) {
-    const Error error = database_->error();
-    database_->clear_error();
-    database_->execute("ROLLBACK");
-    return error;
-  }
-  return state;
-}
-
-Result<std::vector<Record>> SqliteReader::history(const HistoryQuery& query) {
-  database_->clear_error();
-  auto records = read_history(*database_, query);
-  if (!database_->ok()) return database_->error();
-  return records;
-}
-
-Result<std::vector<SavedSource>> SqliteReader::load_sources() {
-  database_->clear_error();
-  auto sources = read_sources(*database_);
-  if (!database_->ok()) return database_->error();
-  return sources;
-}
 
 }  // namespace healer::store

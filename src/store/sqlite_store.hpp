@@ -45,7 +45,7 @@ class SqliteStore : public Store {
   /// state file was removed: `last_id` is at least the wall clock in milliseconds.
   [[nodiscard]] Result<engine::SavedState> load() override;
   void submit(engine::effect::Commit commit) override;
-  /// Also finds what is not written yet.
+  /// Also finds what is not written yet. Where the file is found damaged the writer mends it, and this waits for that.
   [[nodiscard]] Result<std::vector<engine::Record>> history(const HistoryQuery& query) const override;
   void save_sources(std::vector<SavedSource> sources) override;
   [[nodiscard]] Result<std::vector<SavedSource>> load_sources() override;
@@ -53,7 +53,8 @@ class SqliteStore : public Store {
 
   /// The file in use.
   [[nodiscard]] const std::string& path() const;
-  /// What happened when the file was opened, for the log: a damaged file moved aside, what was recovered.
+  /// What happened to the file, for the log: a damaged one moved aside, what was recovered, an index written anew.
+  /// Callbacks::noted tells when there is more.
   [[nodiscard]] std::vector<std::string> notes() const;
 
  private:

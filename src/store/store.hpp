@@ -28,6 +28,7 @@ struct Callbacks {
   std::function<void(engine::Sequence up_to)> committed;
   std::function<void(std::string reason)> sick;
   std::function<void()> well;
+  std::function<void()> noted{};  ///< of a file: something happened to it that the log should tell (SqliteStore::notes)
 };
 
 /// Which records are asked for. Newest last.

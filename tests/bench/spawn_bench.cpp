@@ -49,9 +49,11 @@ void bare_runs() {
 class Runs {
  public:
   Runs()
-      : spawner_(loop_, {}), runner_(loop_, spawner_, {}, [this](const engine::event::Observed& observed) {
+      : spawner_(loop_, {}), runner_(loop_, spawner_, {}, [this](const engine::Event& event) {
+          const auto* observed = std::get_if<engine::event::Observed>(&event);
+          if (observed == nullptr) return;
           if (++ended_ == kRuns) return loop_.stop();
-          if (started_ < kRuns) start(observed.service);
+          if (started_ < kRuns) start(observed->service);
         }) {
     auto block = std::make_shared<engine::ServiceBlock>();
     block->program.command.arguments = {"/bin/true"};

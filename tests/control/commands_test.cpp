@@ -145,6 +145,7 @@ TEST_CASE("a status tells everything about a service", "[control]") {
   "output": "no route"
  },
  "running_ms": null,
+ "run_waits": "",
  "runs": 1,
  "overruns": 0,
  "process": null,
@@ -175,7 +176,8 @@ TEST_CASE("a status tells everything about a service", "[control]") {
    "pid": 0,
    "started": false,
    "age_ms": 0,
-   "again": false
+   "again": false,
+   "waits": ""
   }
  ]
 })");
@@ -460,7 +462,8 @@ TEST_CASE("explain tells where each rule stands and when it last fired", "[contr
    "pid": 0,
    "started": false,
    "age_ms": 1000,
-   "again": false
+   "again": false,
+   "waits": ""
   }
  ]
 })");

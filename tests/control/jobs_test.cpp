@@ -129,6 +129,41 @@ TEST_CASE("a job says what its step waits for", "[control][jobs]") {
         }) == "the process of web to end (SIGKILL was sent)");
 }
 
+TEST_CASE("what the machine lacks for a program is told wherever that is shown", "[control][jobs]") {
+  const auto one = [](DaemonWorld& world, Verb verb, const std::string& name) {
+    return ask(world, {.verb = verb, .names = {name}}).items.at(0);
+  };
+  const std::string full = "cannot write /x: No space left on device";
+  const std::string none = "cannot make a pipe: Too many open files";
+  const std::string waits = "its program to be started (" + full + "; tried again)";
+  DaemonWorld world(rule_set({service("web", {}), foreground("db")}));
+  world.act([&](World& engine) {
+    engine.advance(milliseconds{0});
+    REQUIRE(engine.execs.size() == 1);
+    engine.handle(event::ActionWaits{engine.execs[0].action, full});
+    engine.handle(event::RunWaits{engine.id("web"), engine.engine.service(engine.id("web")).flight.value(), none});
+  });
+  CHECK(ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for") == waits);
+  CHECK(one(world, Verb::Status, "db").at("job").at("waits_for") == waits);
+  CHECK(one(world, Verb::Explain, "db").at("notes").at(0).get<std::string>().find("it waits for " + waits) !=
+        std::string::npos);
+  CHECK(
+      one(world, Verb::Summary, "db").at("text").get<std::string>().ends_with(", start db, for 0 ms, waits: " + full));
+  CHECK(one(world, Verb::Summary, "web").at("text") == "(its run waits: " + none + ")");
+  CHECK(one(world, Verb::Status, "web").at("run_waits") == none);
+  CHECK(one(world, Verb::Explain, "web").at("notes").dump().find("(" + none + "; tried again") != std::string::npos);
+  world.act([&](World& engine) { engine.observe(engine.id("web"), 0); });
+  CHECK(one(world, Verb::Summary, "web").at("text") == "exit status 0 in 5 ms");
+  CHECK(one(world, Verb::Status, "web").at("run_waits") == "");
+
+  DaemonWorld heals(two_services());
+  heals.cycle(1);
+  heals.act([&](World& engine) { engine.handle(event::ActionWaits{engine.execs.back().action, none}); });
+  CHECK(one(heals, Verb::Status, "db").at("actions").at(0).at("waits") == none);
+  CHECK(ask(heals, {.verb = Verb::Jobs}).items.at(0).at("waits_for") ==
+        "its program to be started (" + none + "; tried again)");
+}
+
 TEST_CASE("the start of a foreground process waits until that is ready", "[control][jobs]") {
   DaemonWorld world(rule_set({service("web", {}), foreground("db")}));
   world.act([](World& engine) { add_restart(engine); });
@@ -241,9 +276,16 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
             .dump()
             .find("The last look that had an answer: pid 4242") != std::string::npos);
   world.act([](World& engine) { state_of(engine, "nginx").unknown.reset(); });
+  world.act([](World& engine) {
+    state_of(engine, "web").flight = engine::RunId{1};
+    state_of(engine, "web").flight_started = engine.now.mono - milliseconds{61'700};
+  });
+  CHECK(told("web") == "program: its first run is under way for 1 m 1 s");
   // What was measured before it died is no news of it.
-  world.act([](World& engine) { state_of(engine, "nginx").died = true; });
-  CHECK(told("nginx") == "process: process 4242 has died");
+  world.act([](World& engine) {
+    engine.handle(event::ProcessDied{engine.id("nginx"), 4242, 0, ProcessEnd{Outcome::Signalled, 9}});
+  });
+  CHECK(told("nginx") == "process: process 4242 has died: killed by signal 9 (SIGKILL)");
   const Json dead = ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0);
   CHECK(dead.at("dying") == true);
   CHECK(dead.at("process").is_null());

@@ -361,6 +361,17 @@ ping_db1
 )");
 }
 
+TEST_CASE("what the machine lacks is told of a run and of an action", "[control]") {
+  ServiceStatus status = failed_service();
+  status.run_waits = "cannot make a pipe: Too many open files";
+  status.actions[0] = {7, "if status != 0 then exec \"/x\"", 0, false, minutes{2}, false, "no processes"};
+  const std::string text = render_status(status, style(0));
+  CHECK(text.find("\n  run waits  for 1.5 s: cannot make a pipe: Too many open files\n") != std::string::npos);
+  CHECK(text.find("\n  running  ") == std::string::npos);
+  CHECK(text.find("waits for 2 m to be started (no processes): if status != 0 then exec \"/x\"\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("a rule that counts restarts tells of restarts", "[control]") {
   ServiceStatus status{{.name = "web", .kind = "process", .state = "running"}};
   status.rules = {{.text = "if 5 restarts within 10 cycles then unmonitor",
@@ -378,8 +389,8 @@ TEST_CASE("each rule is explained", "[control]") {
   CHECK(explained(style(40)) == R"(
 ping_db1 is failed (/etc/healer/healer.conf:12)
   The next run is in 12 s.
-  action starts since 2 s: if status !=
-  0 for 3 cycles then exec
+  action waits for 2 s to be started: if
+  status != 0 for 3 cycles then exec
   "/usr/bin/restore --all"
 
   1. if status != 0 for 3 cycles then
@@ -405,7 +416,7 @@ ping_db1 is failed (/etc/healer/healer.conf:12)
   CHECK(explained(style(80)) == R"(
 ping_db1 is failed (/etc/healer/healer.conf:12)
   The next run is in 12 s.
-  action starts since 2 s: if status != 0 for 3 cycles then exec
+  action waits for 2 s to be started: if status != 0 for 3 cycles then exec
   "/usr/bin/restore --all"
 
   1. if status != 0 for 3 cycles then exec "/usr/bin/restore --all"

@@ -111,7 +111,7 @@ delta    unmonitored            12 s
 
 
 UNDER WAY: 1
-restart beta, for 3 s: step 1 of 2, start beta, waits for its program to end, n…
+7  restart beta, for 3 s: step 1 of 2, start beta, waits for its program to end
 LAST
   9 s ago  beta: process 8 has died
   2 m ago  healer: healer started

@@ -45,6 +45,7 @@ ServiceStatus full_status() {
   status.schedule = "every 2 cycles";
   status.last = RunView{"exited", 1, kWhen, milliseconds{120}, "no route\n\x1b[31m"};
   status.running = milliseconds{5};
+  status.run_waits = "Too many open files";
   status.runs = 18'446'744'073'709'551'615U;
   status.overruns = 3;
   status.depends = {"db", "cache"};
@@ -56,7 +57,7 @@ ServiceStatus full_status() {
   status.starts = StartsView{3, kWhen, kWhen};
   status.rules = {{"if status != 0 for 3 cycles then alert", "/etc/healer/healer.conf:13", "failed", 3, 3, 3,
                    seconds{1}, seconds{90}, kWhen, "dormant", true}};
-  status.actions = {{7, "if status != 0 then exec \"/x\"", 4242, true, minutes{2}, true}};
+  status.actions = {{7, "if status != 0 then exec \"/x\"", 4242, true, minutes{2}, true, "Too many open files"}};
   return status;
 }
 

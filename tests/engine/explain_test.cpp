@@ -330,3 +330,108 @@ TEST_CASE("what stands failed does so while no look tells of it", "[engine]") {
   world.run(seconds{5});
   CHECK(account(world).starts_with("\nfailed\nNo look at it has had an answer for "));
 }
+
+TEST_CASE("a program that cannot be started now says why, until it is started", "[engine]") {
+  World world(rule_set({foreground("web")}, seconds{30}));
+  world.start();
+  world.advance(Duration{0});
+  REQUIRE(world.execs.size() == 1);
+  const ActionId action = world.execs[0].action;
+  const auto notes = [&] {
+    std::vector<std::string> told;
+    for (const Effect& effect : world.effects)
+      if (const auto* note = std::get_if<effect::Note>(&effect); note != nullptr && note->severity != Severity::Debug)
+        told.push_back(note->service + ": " + note->text);
+    return told;
+  };
+  const auto waits = [&] { return job_waits_for(world.engine, world.engine.jobs().begin()->second); };
+  CHECK(waits() == "web to be ready");
+  const std::vector<std::string> before = notes();
+  world.handle(event::ActionWaits{action, "cannot write /x: No space left on device"});
+  CHECK(waits() == "its program to be started (cannot write /x: No space left on device; tried again)");
+  CHECK(account(world).find("it waits for its program to be started (cannot write /x: No space left on device; tried "
+                            "again), at most ") != std::string::npos);
+  REQUIRE(notes().size() == before.size() + 1);
+  CHECK(notes().back() == "web: program /run waits to be started: cannot write /x: No space left on device");
+  SECTION("it is started") {
+    world.handle(event::ActionStarted{action, 100, 100});
+    CHECK(waits() == "web to be ready");
+    // A daemon that cannot find it again says that.
+    world.handle(event::ActionWaits{action, "Too many open files"});
+    CHECK(waits() == "its program to be found again (Too many open files; tried again)");
+  }
+  SECTION("it is not started in time") {
+    world.advance(seconds{40});
+    REQUIRE(world.count(RecordKind::JobFailed) >= 1);
+    const auto failed = std::ranges::find(world.records, RecordKind::JobFailed, &Record::kind);
+    CHECK(failed->text.find("failed to start within 31 s: its program could not be started: cannot write /x: No space "
+                            "left on device") != std::string::npos);
+  }
+  world.handle(event::ActionWaits{ActionId{4711}, "nobody's"});  // of one that is over
+}
+
+TEST_CASE("a start program that could not be started in time is not said to have timed out", "[engine]") {
+  World world(rule_set({process("web")}, seconds{30}));
+  world.start();
+  world.advance(Duration{0});
+  const auto look = [&] {
+    Observation none{.output = std::make_shared<const std::string>("process is not running"),
+                     .facts = std::make_shared<const Facts>()};
+    while (!world.open.empty()) {
+      const effect::StartRun run = world.open.front();
+      world.open.erase(world.open.begin());
+      world.handle(event::Observed{run.service, run.run, none});
+    }
+  };
+  look();
+  REQUIRE(world.execs.size() == 1);
+  world.handle(event::ActionWaits{world.execs[0].action, "Resource temporarily unavailable"});
+  CHECK(account(world).find("its program to be started (Resource temporarily unavailable; ") != std::string::npos);
+  for (int i = 0; i < 400 && world.count(RecordKind::JobFailed) == 0; ++i) {
+    world.advance(milliseconds{100});
+    look();
+  }
+  const auto failed = std::ranges::find(world.records, RecordKind::JobFailed, &Record::kind);
+  REQUIRE(failed != world.records.end());
+  CHECK(failed->text.find(
+            "failed to start within 30 s: its program could not be started: Resource temporarily unavailable") !=
+        std::string::npos);
+}
+
+TEST_CASE("a run whose program cannot be started now says why, until it is started", "[engine]") {
+  RuleSet rules = rule_set({service("web", {}), service("db", {})}, seconds{30});
+  World world(std::move(rules));
+  world.start();
+  world.advance(seconds{3});
+  const auto notes = [&] {
+    return std::ranges::count_if(world.effects, [](const Effect& effect) {
+      const auto* note = std::get_if<effect::Note>(&effect);
+      return note != nullptr && note->severity == Severity::Warning;
+    });
+  };
+  const auto told = notes();
+  const auto tell = [&](const char* name, const std::string& why) {
+    const ServiceState& state = world.engine.service(world.id(name));
+    world.handle(event::RunWaits{world.id(name), state.flight.value_or(RunId{4711}), why});
+  };
+  CHECK(account(world).find("A run is under way for ") != std::string::npos);
+  tell("web", "cannot make a pipe: Too many open files");
+  tell("db", "cannot make a pipe: Too many open files");
+  for (const char* name : {"web", "db"})
+    CHECK(account(world, name)
+              .find(" for its program to be started (cannot make a pipe: Too many open files; tried "
+                    "again).") != std::string::npos);
+  CHECK(notes() == told + 1);  // what one lacks, many lack
+  tell("web", "");
+  CHECK(account(world).find("A run is under way for ") != std::string::npos);
+  // It is judged, and the next one waits for nothing until that is told.
+  world.observe(world.id("db"), 0);
+  tell("db", "late");
+  CHECK(world.engine.service(world.id("db")).flight_waits == "cannot make a pipe: Too many open files");
+  world.advance(seconds{30});
+  REQUIRE(world.engine.service(world.id("db")).flight);
+  CHECK(world.engine.service(world.id("db")).flight_waits.empty());
+  world.advance(seconds{60});
+  tell("web", "cannot make a pipe: Too many open files");
+  CHECK(notes() == told + 2);
+}

@@ -88,6 +88,7 @@ TEST_CASE("of a process that is not found any more it is said why, and not that 
     look({}, empty);
     CHECK(world.records.back().kind == RecordKind::ProcessDied);
     CHECK(world.records.back().text == "process 50 is not found any more: " + empty);
+    CHECK(world.engine.service(world.id("web")).gone == empty);
   }
   SECTION("by the next") {
     const RuleSet rules = rule_set({process("web")}, seconds{5});

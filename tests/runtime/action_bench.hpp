@@ -31,6 +31,7 @@ struct ActionBench {
         started[start->action.number()] = start->pid;
         start_ticks[start->action.number()] = start->start_ticks;
       }
+      if (const auto* wait = std::get_if<engine::event::ActionWaits>(&event)) waits.push_back(wait->why);
       if (const auto* word = std::get_if<engine::event::ActionReady>(&event)) ++ready[word->action.number()];
       if (const auto* end = std::get_if<engine::event::ActionEnded>(&event)) ended.emplace(end->action.number(), *end);
     });
@@ -71,6 +72,7 @@ struct ActionBench {
   std::map<std::uint64_t, std::int64_t> started;
   std::map<std::uint64_t, std::uint64_t> start_ticks;
   std::map<std::uint64_t, int> ready;
+  std::vector<std::string> waits;  ///< what was told of any
   std::map<std::uint64_t, engine::event::ActionEnded> ended;
 };
 

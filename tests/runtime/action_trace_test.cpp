@@ -84,8 +84,6 @@ TEST_CASE("on a full disk a foreground process waits for room, and a later daemo
   Bench bench;
   bench.options.directory = disk.file("actions");
   bench.foreground = true;
-  std::vector<std::string> told;
-  bench.options.waits = [&](const std::string&, const std::string& why) { told.push_back(why); };
   bench.new_daemon();
   disk.fill();
   bench.start(1, {"/bin/sleep", "600"});
@@ -94,7 +92,7 @@ TEST_CASE("on a full disk a foreground process waits for room, and a later daemo
   CHECK(bench.ended.empty());
   // At once, and once, though it is tried many times.
   const std::string why = "cannot write " + disk.file("actions/1.pid") + ": No space left on device";
-  CHECK(told == std::vector<std::string>{why});
+  CHECK(bench.waits == std::vector<std::string>{why});
   disk.free();
   REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
   const auto pid = bench.started[1];

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -386,15 +387,10 @@ TEST_CASE("without descriptors for the connector the rest goes on, and the reaso
   ExitNews news(loop, {.ask_pidfd = false, .unheard = [&](const std::string& why) { reasons.push_back(why); }});
   Doomed one;
   Doomed two;
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  const int lowest = ::dup(0);
-  ::close(lowest);
-  const rlimit none{static_cast<rlim_t>(lowest), before.rlim_max};
-  ::setrlimit(RLIMIT_NOFILE, &none);
+  std::optional<test::FewDescriptors> none(std::in_place);
   const ExitNews::Wish first = news.follow(one.pid);
   const ExitNews::Wish second = news.follow(two.pid);
-  ::setrlimit(RLIMIT_NOFILE, &before);
+  none.reset();
   CHECK_FALSE(news.hears());
   CHECK(reasons == std::vector<std::string>{"cannot open a netlink socket: Too many open files"});
   one.end(3, false);

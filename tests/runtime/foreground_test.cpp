@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -308,16 +307,14 @@ TEST_CASE("a foreground process that cannot be looked at for want of descriptors
   Bench bench;
   bench.begin(1, "echo begun; sleep 600");
   bench.new_daemon();
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  const int lowest = ::dup(0);
-  ::close(lowest);
-  const rlimit none{static_cast<rlim_t>(lowest), before.rlim_max};
-  ::setrlimit(RLIMIT_NOFILE, &none);
-  bench.runner->adopt(ActionId(1), true);
-  run_for(bench.loop, Duration{200});
-  ::setrlimit(RLIMIT_NOFILE, &before);
+  {
+    const test::FewDescriptors none;
+    bench.runner->adopt(ActionId(1), true);
+    run_for(bench.loop, Duration{200});
+  }
   CHECK(bench.ended.empty());
+  REQUIRE(bench.waits.size() == 1);
+  CHECK_THAT(bench.waits[0], Catch::EndsWith("Too many open files"));
   CHECK(run_until(bench.loop, [&] { return !bench.started.empty(); }));
   CHECK(bench.ended.empty());
   bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});

@@ -415,37 +415,44 @@ TEST_CASE("without descriptors runs wait, and are reported as not started when i
   options.resource_patience = Duration{400};
   Bench bench(options);
   bench.result(bench.start({"/bin/true"}));
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  rlimit small = before;
-  small.rlim_cur = test::open_descriptors();  // one less: the listing itself needed one
-  ::setrlimit(RLIMIT_NOFILE, &small);
-  const auto refused = bench.start({"/bin/true"});
-  CHECK(bench.result(refused).outcome == Outcome::NotStarted);
-  CHECK(bench.output(refused) == "not started: cannot make a pipe: Too many open files");
-  const auto waits = bench.start({"/bin/true"});
-  run_for(bench.loop, Duration{50});
-  CHECK(bench.seen.count(waits) == 0);
-  ::setrlimit(RLIMIT_NOFILE, &before);
-  CHECK(bench.result(waits).outcome == Outcome::Exited);
-  CHECK(bench.result(waits).status == 0);
+  const std::string why = "cannot make a pipe: Too many open files";
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  {
+    const test::FewDescriptors none;
+    const auto refused = bench.start({"/bin/true"});
+    CHECK(bench.result(refused).outcome == Outcome::NotStarted);
+    CHECK(bench.output(refused) == "not started: " + why);
+    first = bench.start({"/bin/true"});
+    second = bench.start({"/bin/true"});
+    run_for(bench.loop, Duration{150});
+    CHECK(bench.seen.count(first) == 0);
+    // Told at once, and once, though it is tried many times; also of who waits behind it.
+    CHECK(bench.waits[refused] == std::vector<std::string>{why});
+    CHECK(bench.waits[first] == std::vector<std::string>{why});
+    CHECK(bench.waits[second] == std::vector<std::string>{why});
+  }
+  for (const auto run : {first, second}) {
+    CHECK(bench.result(run).outcome == Outcome::Exited);
+    CHECK(bench.result(run).status == 0);
+    CHECK(bench.waits[run] == std::vector<std::string>{why, ""});
+  }
+  bench.result(bench.start({"/bin/true"}));
+  CHECK(bench.waits.size() == 3);  // nothing of those that wait for nothing
 }
 
 TEST_CASE("with hardly any descriptors many runs still all get their turn", "[runner]") {
   Bench bench;
   bench.result(bench.start({"/bin/true"}));
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  rlimit small = before;
-  small.rlim_cur = test::open_descriptors() + 12;
-  ::setrlimit(RLIMIT_NOFILE, &small);
-  std::vector<std::uint64_t> ids;
-  for (int i = 0; i < 40; ++i) ids.push_back(bench.shell("echo here"));
-  for (const auto id : ids) {
-    CHECK(bench.result(id).outcome == Outcome::Exited);
-    CHECK(bench.output(id) == "here\n");
+  {
+    const test::FewDescriptors few(12);
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < 40; ++i) ids.push_back(bench.shell("echo here"));
+    for (const auto id : ids) {
+      CHECK(bench.result(id).outcome == Outcome::Exited);
+      CHECK(bench.output(id) == "here\n");
+    }
   }
-  ::setrlimit(RLIMIT_NOFILE, &before);
   CHECK(bench.idle());
   CHECK_FALSE(test::has_children());
 }

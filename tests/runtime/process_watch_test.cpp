@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/process_watch.hpp"
 
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -172,16 +171,11 @@ TEST_CASE("without descriptors nothing is said of a process that could not be re
   Children children(1);
   const auto block = InspectorBench::by_file(bench.pid_file("x", std::to_string(children.pids[0])));
   CHECK(bench.see(block).facts->process);
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  const int lowest = ::dup(0);
-  ::close(lowest);
-  const rlimit none{static_cast<rlim_t>(lowest), before.rlim_max};
   const auto run = bench.look(block);
-  ::setrlimit(RLIMIT_NOFILE, &none);
-  const bool answered = run_until(bench.loop, [&] { return bench.seen.count(run) != 0; });
-  ::setrlimit(RLIMIT_NOFILE, &before);
-  REQUIRE(answered);
+  {
+    const test::FewDescriptors none;
+    REQUIRE(run_until(bench.loop, [&] { return bench.seen.count(run) != 0; }));
+  }
   CHECK(bench.result(run).outcome == Outcome::TimedOut);
   CHECK(bench.see(block).facts->process);
 }

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -158,15 +157,10 @@ TEST_CASE("without descriptors left, messages are taken all the same", "[ready]"
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   CHECK(sender.send("READY=1\nBARRIER=1", {ends[1]}));
   ::close(ends[1]);
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  const int lowest = ::dup(0);
-  ::close(lowest);
-  const rlimit none{static_cast<rlim_t>(lowest), before.rlim_max};
-  ::setrlimit(RLIMIT_NOFILE, &none);
-  const bool heard = bench.heard(1);
-  ::setrlimit(RLIMIT_NOFILE, &before);
-  CHECK(heard);
+  {
+    const test::FewDescriptors none;
+    CHECK(bench.heard(1));
+  }
   pollfd end{ends[0], 0, 0};
   CHECK(::poll(&end, 1, 0) == 1);
   ::close(ends[0]);

@@ -18,7 +18,12 @@ namespace healer::test {
 struct RunnerBench {
   explicit RunnerBench(runtime::ProcessRunner::Options options = {}, runtime::Spawner::Options spawner_options = {})
       : spawner(loop, std::move(spawner_options)),
-        runner(loop, spawner, std::move(options), [this](engine::event::Observed observed) {
+        runner(loop, spawner, std::move(options), [this](const engine::Event& event) {
+          if (const auto* told = std::get_if<engine::event::RunWaits>(&event)) {
+            waits[told->run.number()].push_back(told->why);
+            return;
+          }
+          const auto& observed = std::get<engine::event::Observed>(event);
           arrived[observed.run.number()] = runtime::mono_now();
           seen.emplace(observed.run.number(), observed);
         }) {}
@@ -54,6 +59,7 @@ struct RunnerBench {
   runtime::Spawner spawner;
   std::map<std::uint64_t, engine::event::Observed> seen;
   std::map<std::uint64_t, Duration> arrived;
+  std::map<std::uint64_t, std::vector<std::string>> waits;  ///< what was told of a run, in order
   runtime::ProcessRunner runner;
   std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   engine::Identity identity;

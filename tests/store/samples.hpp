@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
@@ -22,6 +23,17 @@ using namespace engine;
 /// The path of a file in a directory.
 inline std::string in(const healer::test::TemporaryDirectory& directory, const std::string& name) {
   return (directory.path() / name).string();
+}
+
+/// Files of the directory whose names begin with this; not those that SQLite keeps beside a database.
+inline std::vector<std::string> named(const std::string& beginning) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(beginning).parent_path()))
+    if (const auto name = entry.path().string();
+        name.starts_with(beginning) && !name.ends_with("-wal") && !name.ends_with("-shm"))
+      found.push_back(entry.path().string());
+  std::ranges::sort(found);
+  return found;
 }
 
 /// The head of a state file of Monit 5.33, of a machine called "vm", and zeros.

@@ -31,17 +31,6 @@ unsigned mode(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
 }
 
-/// Files of the directory whose names begin with this; not those that SQLite keeps beside a database.
-std::vector<std::string> named(const std::string& beginning) {
-  std::vector<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(beginning).parent_path()))
-    if (const auto name = entry.path().string();
-        name.starts_with(beginning) && !name.ends_with("-wal") && !name.ends_with("-shm"))
-      found.push_back(entry.path().string());
-  std::ranges::sort(found);
-  return found;
-}
-
 /// A state file with something of everything in it, closed. Each commit is written by itself, so that it is the same
 /// file on every machine, and a seed damages the same thing.
 void fill(const std::string& path, engine::Sequence commits = 300) {

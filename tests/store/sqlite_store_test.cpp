@@ -2,8 +2,11 @@
 // The writer of the SQLite store: what it does while the disk does not, how it prunes, what readers see.
 #include "store/sqlite_store.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/store/raw.hpp"
@@ -39,7 +42,122 @@ std::vector<engine::Sequence> sequences(const std::vector<Record>& records) {
 
 using Sequences = std::vector<engine::Sequence>;
 
+/// Records go, and one index of them does not hear of it: no quick look at the file finds anything wrong.
+void damage_index(const std::string& path, const std::string& index, engine::Sequence up_to) {
+  const std::string where = " FROM sqlite_schema WHERE name = '" + index + "'";
+  std::string root, sql;
+  {
+    Raw raw(path);
+    root = raw("SELECT rootpage" + where);
+    sql = raw("SELECT sql" + where);
+    raw("PRAGMA writable_schema = ON; DELETE" + where);
+  }
+  Raw{path}("DELETE FROM records WHERE sequence <= " + std::to_string(up_to));
+  Raw{path}("PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES('index', '" + index + "', 'records', " +
+            root + ", '" + sql + "')");
+  REQUIRE(Raw{path}("PRAGMA quick_check") == "ok");
+  REQUIRE(Raw{path}("PRAGMA integrity_check") != "ok");
+}
+
 }  // namespace
+
+TEST_CASE("an index of the history that is damaged is written anew when somebody asks", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  {
+    auto store = open(path);
+    for (engine::Sequence sequence = 1; sequence <= 50; ++sequence) store->submit(commit(sequence));
+    auto last = commit(51);
+    last.services.emplace_back("web", full_service());
+    last.pending = {full_exec(5)};
+    store->submit(last);
+    store->flush();
+  }
+  damage_index(path, GENERATE("records_by_sequence", "records_by_service"), 40);
+
+  std::atomic<int> noted{0};
+  Told told;
+  Callbacks callbacks = told.callbacks();
+  callbacks.noted = [&] { ++noted; };
+  auto store = open(path, callbacks);
+  CHECK(store->notes().empty());
+  for (const std::string service : {"", "web"}) {
+    HistoryQuery query;
+    query.service = service;
+    const auto found = store->history(query);
+    REQUIRE(found);
+    CHECK(found->back().sequence == 51);
+    for (const Record& record : *found) CHECK(record.sequence > 40);
+  }
+  CHECK(Raw{path}("PRAGMA integrity_check") == "ok");
+  // In place: nothing else of the file is lost, and the store was well all the time.
+  CHECK(named(path + ".corrupt-").empty());
+  CHECK(store->load().value().services.at("web") == full_service());
+  CHECK(store->load().value().execs.size() == 1);
+  store->submit(commit(52));
+  REQUIRE(told.wait_committed(52));
+  CHECK(told.all() == std::vector<std::string>{"committed 52"});
+  CHECK(noted == 1);
+  CHECK(store->notes() == std::vector<std::string>{"the index of the history was damaged: it was written anew"});
+}
+
+TEST_CASE("readers and the writer go on while the history is mended", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  {
+    auto store = open(path);
+    for (engine::Sequence sequence = 1; sequence <= 500; ++sequence) store->submit(commit(sequence));
+    store->flush();
+  }
+  damage_index(path, "records_by_sequence", 300);
+  Told told;
+  auto store = open(path, told.callbacks());
+  std::atomic<int> failed{0};
+  std::vector<std::thread> readers;
+  for (int reader = 0; reader < 4; ++reader)
+    readers.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        const auto found = store->history({});
+        if (!found || found->empty() || found->front().sequence != 301) ++failed;
+      }
+    });
+  for (engine::Sequence sequence = 501; sequence <= 600; ++sequence) store->submit(commit(sequence));
+  for (std::thread& reader : readers) reader.join();
+  REQUIRE(told.wait_committed(600));
+  CHECK(failed == 0);
+  CHECK(Raw{path}("PRAGMA integrity_check") == "ok");
+  const auto all = told.all();
+  CHECK(std::ranges::count(all, "sick") == 0);
+}
+
+TEST_CASE("a history that is damaged itself is moved aside when somebody asks, and the newest of it kept", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto store = open(path, told.callbacks());
+  for (engine::Sequence sequence = 1; sequence <= 2000; ++sequence) store->submit(commit(sequence));
+  REQUIRE(told.wait_committed(2000));
+  const auto page_size = std::stoul(Raw{path}("PRAGMA page_size"));
+  Raw{path}("PRAGMA wal_checkpoint(TRUNCATE)");
+  const auto root = std::stoul(Raw{path}("SELECT rootpage FROM sqlite_schema WHERE name = 'records'"));
+  {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>((root - 1) * page_size));
+    file << std::string(page_size, '\x55');
+  }
+  Raw{path}("PRAGMA user_version = " +
+            Raw{path}("PRAGMA user_version"));  // a change from elsewhere: the writer's cache is good no more
+  std::vector<std::thread> readers;
+  std::atomic<int> failed{0};
+  for (int reader = 0; reader < 4; ++reader) readers.emplace_back([&] { failed += store->history({}) ? 0 : 1; });
+  for (std::thread& reader : readers) reader.join();
+  CHECK(failed == 0);
+  CHECK(named(path + ".corrupt-").size() == 1);
+  store->submit(commit(2001));
+  REQUIRE(told.wait_committed(2001));
+  CHECK(store->history({}).value().back().sequence == 2001);
+  CHECK(told.all().back() == "committed 2001");
+}
 
 TEST_CASE("a locked state file makes the store sick, not the commits lost", "[store]") {
   healer::test::TemporaryDirectory directory;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,24 @@ inline std::size_t open_descriptors() {
 inline std::string own_mark(const std::string& name) {
   return "HEALER_TEST=" + name + '-' + std::to_string(::getpid());
 }
+
+/// While it lives this process can open `spare` more descriptors, and no other.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t spare = 0) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int lowest = ::dup(STDIN_FILENO);
+    ::close(lowest);
+    const rlimit few{static_cast<rlim_t>(lowest) + spare, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 /// Living processes (no zombies) whose environment holds `variable` ("NAME=value").
 inline std::vector<pid_t> processes_with(const std::string& variable) {
