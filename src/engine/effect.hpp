@@ -27,7 +27,9 @@ namespace effect {
 struct StartRun {
   ServiceId service;
   RunId run;
-  std::int64_t pid = 0;  ///< of a foreground process that runs: which one; 0: the service says where to look
+  /// Of a foreground process that runs: which one, and no other is looked at. Of one with a pid file: which one that
+  /// was found to name last; it is the service's as long as it lives and the file names no other that does. 0: none.
+  std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
   ActionId left_by{};  ///< where no process is found: also look for what this program has left (Facts::left)
 };

@@ -138,6 +138,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (saved.boot != now.boot) state.starts.left_by = {};
   state.pause = saved.pause;
   state.known = saved.known;
+  if (state.known && saved.boot != now.boot) state.known->start_ticks = 0;  // whoever has its number is another
   state.restored = saved.boot == now.boot;
   if (block.foreground() && state.restored && saved.known)  // Engine::keep_former
     state.child = Child{.pid = saved.known->pid, .start_ticks = saved.known->start_ticks, .ready = true};

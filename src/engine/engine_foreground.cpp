@@ -58,8 +58,10 @@ bool Engine::is_up(ServiceId id) const {
 /// yet, or it is ending, the look waits for that.
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
-  if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{}))
-    return turn.sink.emit(effect::StartRun{.service = id, .run = run, .left_by = state.starts.left_by});
+  if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{})) {
+    const KnownProcess known = state.known.value_or(KnownProcess{});
+    return turn.sink.emit(effect::StartRun{id, run, known.pid, known.start_ticks, state.starts.left_by});
+  }
   if (state.child) {
     if (state.child->pid != 0 && !state.child->ending)
       turn.sink.emit(effect::StartRun{id, run, state.child->pid, state.child->start_ticks});

@@ -360,15 +360,17 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
   if (request.block->foreground()) return find_own(request);
   Found found;
   const engine::ProcessSpec& spec = request.block->process;
-  const auto not_running = [](const std::string& why) { return fmt::format("process is not running ({})", why); };
-  pid_t pid = 0;
-  std::int64_t written = 0;
+  std::string why;  // there is none
   if (request.commands != nullptr) {
     const auto match = find_match(*request.commands, spec.pattern);
-    found.unknown = !match;
-    found.output =
-        match ? not_running(fmt::format("no process matches \"{}\"", printable(spec.pattern))) : match.error().what;
-    pid = match ? *match : 0;
+    if (!match) {
+      found.unknown = true;
+      found.output = match.error().what;
+    } else if (*match == 0) {
+      why = fmt::format("no process matches \"{}\"", printable(spec.pattern));
+    } else {
+      why = see(*match, 0, request, found);
+    }
   } else if (const std::string mount = guard.hanging(spec.pid_file, request.mount_patience); !mount.empty()) {
     found.unknown = true;
     found.output =
@@ -378,37 +380,61 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     const auto file = read_pid_file(spec.pid_file);
     guard.leave(request.run);
     if (file) {
-      pid = file->pid;
-      written = file->written;
+      why = see(file->pid, file->written, request, found);
+    } else if (file.error().code == ESRCH) {
+      why = file.error().what;
     } else {
-      found.unknown = file.error().code != ESRCH;
-      found.output = found.unknown ? file.error().what : not_running(file.error().what);
+      found.unknown = true;
+      found.output = file.error().what;
     }
+    if (!why.empty()) find_last(request, why, found);
   }
-  if (pid == 0) return found;
+  if (!found.look && !found.unknown) found.output = fmt::format("process is not running ({})", why);
+  return found;
+}
 
+/// Looks at the process that was found by a file written at `written` (0: by none). Says why there is none.
+std::string Inspector::see(pid_t pid, std::int64_t written, const Request& request, Found& found) {
   // First the handle, then the look: who dies in between is heard of.
   if (request.watched.pid != pid && request.may_watch) found.pidfd = open_pidfd(pid);
   auto look = look_at_process(pid, request.wish);
   if (!look) {
-    found.unknown = look.error().code != ESRCH;
-    found.output = found.unknown ? look.error().what : not_running(look.error().what);
-    return found;
+    found.pidfd = {};
+    if (look.error().code == ESRCH) return look.error().what;
+    found.unknown = true;
+    found.output = look.error().what;
+    return {};
   }
   found.look = std::move(*look);
-  found.look->facts.file = written;
-  found.look->facts.younger = written != 0 && started_after(found.look->facts.start_ticks, written);
-  if (found.look->facts.zombie) {
+  engine::ProcessFacts& facts = found.look->facts;
+  facts.file = written;
+  facts.younger = written != 0 && started_after(facts.start_ticks, written);
+  if (facts.zombie) {
     found.output = fmt::format("process with pid {} is a zombie", pid);
-  } else {
-    found.output = fmt::format("process is running with pid {}", pid);
-    const bool number_used_again =
-        request.watched.pid == pid && request.watched.start_ticks != found.look->facts.start_ticks;
-    if (number_used_again && request.may_watch) {
-      if (auto pidfd = find_process(pid, found.look->facts.start_ticks)) found.pidfd = std::move(*pidfd);
-    }
+    return {};
   }
-  return found;
+  found.output = fmt::format("process is running with pid {}", pid);
+  const bool number_used_again = request.watched.pid == pid && request.watched.start_ticks != facts.start_ticks;
+  if (number_used_again && request.may_watch) {
+    if (auto pidfd = find_process(pid, facts.start_ticks)) found.pidfd = std::move(*pidfd);
+  }
+  return {};
+}
+
+/// The pid file names nobody, and `why`. Whom it named last may live on: a stop program, or the process itself, takes
+/// the file away before the process has gone, and another hand may remove it. As to Monit, that one is the service's.
+void Inspector::find_last(const Request& request, const std::string& why, Found& found) {
+  if (request.own.pid == 0) return;
+  Found last;
+  if (!see(request.own.pid, 0, request, last).empty()) return;
+  if (last.unknown) {
+    found = std::move(last);
+    return;
+  }
+  const engine::ProcessFacts& facts = last.look->facts;
+  if (facts.start_ticks != request.own.start_ticks || facts.zombie) return;
+  found = std::move(last);
+  found.output += fmt::format(", but {}", why);
 }
 
 /// A foreground process: exactly that one, or none. On a worker.

@@ -5,10 +5,10 @@
 // after `patience`, or that lacks descriptors, is observed as TimedOut with facts that know of no process: whether
 // there is one is not known then.
 //
-// A look at a process reads its pid file and then that process, nothing else; this is cheap, and jobs that wait for a
-// process may repeat it every few milliseconds. Of a foreground process it is known which one it is: that one is read,
-// or there is none, and its death is told by whoever runs it. All of /proc is walked, once for all looks of that
-// moment,
+// A look at a process reads its pid file and then that process (or, where the file names nobody, the one that it named
+// last), nothing else; this is cheap, and jobs that wait for a process may repeat it every few milliseconds. Of a
+// foreground process it is known which one it is: that one is read, or there is none, and its death is told by whoever
+// runs it. All of /proc is walked, once for all looks of that moment,
 //  - where the service is found by a pattern (a walk less than 100 ms ago is good enough), or one of its rules asks for
 //    its descendants (500 ms),
 //  - and at the first look and those that come at least 500 ms after the one before, since people and programs are
@@ -105,6 +105,8 @@ class Inspector {
   void submit(Look& look);
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
   [[nodiscard]] static Found find_own(const Request& request);
+  [[nodiscard]] static std::string see(pid_t pid, std::int64_t written, const Request& request, Found& found);
+  static void find_last(const Request& request, const std::string& why, Found& found);
   void found(std::uint64_t run, Found& found);
   void search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output);
   void found_system(std::uint64_t run, SystemLook& look);

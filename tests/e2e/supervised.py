@@ -16,11 +16,9 @@ import support
 from support import processes
 
 LAUNCH = "setsid {live} >/dev/null 2>&1 </dev/null &"
+KILL = 'kill "$(cat {pidfile})"; rm -f {pidfile}'  # before the process has gone
 HANG = "while [ ! -e {folder}/go ]; do sleep 0.05; done"  # until the test creates the file
-SLEEP = "while :; do sleep 0.05; done"  # of a shell that hears signals meanwhile
-# It returns when the process has ended, as an init script does: what is told to end has not ended yet.
-KILL = ('pid=$(cat {pidfile}) && kill "$pid" && '
-        'while grep -qs "^State:.[^XZ]" "/proc/$pid/status"; do sleep 0.01; done; rm -f {pidfile}')
+SLEEP = "while :; do sleep 0.05 9>&-; done"  # of a shell that hears signals meanwhile; its lock dies with it
 
 
 @dataclass

@@ -239,6 +239,38 @@ class SupervisionMonit(both.Case):
         self.order("the old one gone", [])
         self.assertTrue(all(one.pid() for one in old))
 
+    def test_a_process_without_its_pid_file_is_the_service_still(self):
+        # A stop program, like many a process, takes the pid file away long before the process has gone.
+        def services(folder):
+            slow = "trap 'sleep 1; exit' TERM; write_pid; " + supervised.SLEEP
+            return [supervised.Process(folder, "a", live=slow).write()]
+
+        def pids():
+            files = [services["a"].pidfile for services in self.services]
+            self.wait_for(lambda: all(file.exists() for file in files), "the pid files")
+            return [int(file.read_text()) for file in files]
+
+        def seen(pid):
+            self.wait_for(lambda: self.seen_pid(self.daemon, "a") == pid, "healer to see it")
+
+        self.run_both(services)
+        self.order("cold start", ["a start"])
+        old = pids()
+        seen(old[0])
+        self.command("restart", "a")
+        self.order("a restart", ["a stop", "a start"])
+        new = pids()
+        self.assertFalse(set(old) & set(new))
+        seen(new[0])
+        for services in self.services:
+            services["a"].pidfile.unlink()
+        self.more_beats(3)
+        self.order("it is taken away by another hand", [])
+        for pid in new:
+            self.end(self.begin("kill", "-9", pid))
+        self.order("the death", ["a start"])
+        self.alone()
+
     def test_another_process_and_another_parent_are_told_as_in_monit(self):
         def services(folder):
             def rules(name):

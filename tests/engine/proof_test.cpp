@@ -103,6 +103,38 @@ TEST_CASE("of a process that is not found any more it is said why, and not that 
   }
 }
 
+TEST_CASE("a process whose pid file is gone is the service until it has ended, and gets no second beside it") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  see_web(world);
+  world.unnamed.insert("web");
+  SECTION("somebody has taken it away") {
+    world.run(minutes{1});
+    CHECK(world.programs.empty());
+    world.die("web");
+    world.run(seconds{5});
+    CHECK(world.programs == Programs{"start web"});
+  }
+  SECTION("its stop program takes it away before the process has gone") {
+    world.doings["stop web"] = {.later = seconds{8}};
+    world.command(event::Command::Kind::Restart, {"web"});
+    world.run(seconds{7});
+    if (GENERATE(false, true)) world.crash(milliseconds{100});
+    world.run(milliseconds{500});
+    CHECK(world.programs == Programs{"stop web"});
+    world.run(seconds{3});
+    CHECK(world.programs == Programs{"stop web", "start web"});
+  }
+  SECTION("but not whom a reboot has given its number and its time") {
+    ProcessWorld second(make_graph(rule_set({process("web")}, seconds{5})), world.saved,
+                        {world.now.boot + 1, world.now.mono, world.now.wall + minutes{5}});
+    second.bring_up("web", world.pid("web"));
+    second.unnamed.insert("web");
+    second.start();
+    second.run(seconds{3});
+    CHECK(second.programs == Programs{"start web"});
+  }
+}
+
 TEST_CASE("the first process is not used again: a pid file that names it is believed") {
   ProcessWorld world(rule_set({process("web")}, seconds{5}));
   world.bring_up("web", 1);

@@ -127,6 +127,41 @@ TEST_CASE("a pid file that names no process says why", "[inspector]") {
   CHECK(bench.inspector.watched() == 0);
 }
 
+TEST_CASE("whom a pid file named last is the service while it lives and the file names no other", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const Child other = sleeper();
+  const ProcessIdentity last{child.pid(), read_proc_stat(child.pid())->start_ticks};
+  const std::string file = bench.path("a.pid");
+  const auto see = [&](ProcessIdentity process) {
+    return bench.result(bench.look(InspectorBench::by_file(file), 1, process));
+  };
+  const auto is_last = [&](const std::string& why) {
+    const Observation found = see(last);
+    REQUIRE(found.facts->process);
+    CHECK(found.facts->process->pid == last.pid);
+    CHECK(found.facts->process->file == 0);
+    CHECK(*found.output == "process is running with pid " + std::to_string(last.pid) + ", but " + why);
+  };
+  is_last("the pid file " + file + " does not exist");
+  CHECK(bench.inspector.watched() == 1);
+  bench.pid_file("a.pid", "");
+  is_last("the pid file " + file + " is empty");
+  bench.pid_file("a.pid", "4194304\n");
+  is_last("there is no process 4194304");
+
+  CHECK(process_is_gone(see({last.pid, last.start_ticks + 1})));
+  CHECK(*see({}).output == "process is not running (there is no process 4194304)");
+  bench.pid_file("a.pid", number(other));
+  CHECK(see(last).facts->process->pid == other.pid());
+  std::filesystem::remove(file);
+  is_last("the pid file " + file + " does not exist");
+  child.send(SIGKILL);
+  CHECK(run_until(bench.loop, [&] { return !bench.deaths.empty(); }));
+  CHECK(bench.deaths.front().pid == last.pid);
+  CHECK(*see(last).output == "process is not running (the pid file " + file + " does not exist)");
+}
+
 TEST_CASE("a signal that was not sent is told, and healer's own process gets none", "[inspector]") {
   std::vector<std::string> told;
   InspectorBench bench({.not_signalled = [&](const effect::Signal& signal, const std::string& why) {

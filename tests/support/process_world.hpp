@@ -67,7 +67,7 @@ struct Doing {
   std::int64_t status = 0;  ///< of the program; else than 0: nothing comes of it
   bool works = true;        ///< whether the process comes up or goes
   bool hangs = false;       ///< the program does not end
-  Duration later{0};        ///< how long after the program the process comes up
+  Duration later{0};        ///< how long after the program the process comes up or goes
 };
 
 class ProcessWorld : public World {
@@ -92,6 +92,7 @@ class ProcessWorld : public World {
   std::set<std::string> younger;                ///< its process was started after its pid file was written
   std::map<std::string, std::int64_t> parents;  ///< of its process; else it is 1
   std::map<std::string, std::int64_t> left;     ///< a process that its start program has left
+  std::set<std::string> unnamed;                ///< its pid file has been taken away
 
   /// A process of that name runs.
   void bring_up(const std::string& name) { up_[name] = next_pid_++; }
@@ -210,11 +211,12 @@ class ProcessWorld : public World {
     const ServiceBlock& block = engine.graph()->at(run.service);
     auto facts = std::make_shared<Facts>();
     const auto found = up_.find(block.name);
-    if (found != up_.end() && (!block.foreground() || found->second == run.pid)) {
+    const bool exact = block.foreground() || unnamed.contains(block.name);
+    if (found != up_.end() && (!exact || (found->second == run.pid && ticks_of(block.name) == run.start_ticks))) {
       facts->process = ProcessFacts{.pid = found->second,
                                     .parent = parents.contains(block.name) ? parents.at(block.name) : 1,
                                     .start_ticks = ticks_of(block.name)};
-      facts->process->file = files.contains(block.name) ? files.at(block.name) : 0;
+      facts->process->file = !exact && files.contains(block.name) ? files.at(block.name) : 0;
       facts->process->younger = younger.contains(block.name);
     } else if (run.left_by != ActionId{} && left.contains(block.name)) {
       facts->left = left.at(block.name);
@@ -250,7 +252,11 @@ class ProcessWorld : public World {
         if (starts && !up_.contains(name) && doing.later == Duration{0}) bring_up(name);
         if (starts && doing.later > Duration{0})
           later_.emplace(now.mono + doing.later, [this, name] { bring_up(name); });
-        if (!starts && up_.contains(name)) die(name);
+        if (!starts && up_.contains(name) && doing.later == Duration{0}) die(name);
+        if (!starts && doing.later > Duration{0})
+          later_.emplace(now.mono + doing.later, [this, name, dying = up_.contains(name) ? up_.at(name) : 0] {
+            if (up_.contains(name) && up_.at(name) == dying) die(name);
+          });
       }
       tell_end({.action = exec.action, .status = doing.status, .elapsed = doing.takes});
     });
