@@ -277,16 +277,22 @@ void Engine::end_child(ActionId action, const std::string& service, const Foregr
 
 /// A service that was found by a pid file or pattern is to be healer's own child from now on: while the process runs
 /// that was found so, it is the service's, and none is started beside it. It is ended by signal, and its end is found
-/// by looks.
+/// by looks. Where this daemon has not looked yet, it is the one that an earlier daemon has found, if that still runs.
 void Engine::keep_former(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
+  if (!graph_->at(id).foreground()) return;
   const ProcessFacts* process = state.last && !state.died ? process_of(*state.last) : nullptr;
-  if (!graph_->at(id).foreground() || process == nullptr) return;
-  state.child = Child{.pid = process->pid, .start_ticks = process->start_ticks, .since = turn.now.mono, .ready = true};
-  state.known = KnownProcess{.pid = process->pid, .start_ticks = process->start_ticks};
-  turn.record(
-      RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
-      fmt::format("process {} of its former rules still runs: it is kept until it ends or is restarted", process->pid));
+  KnownProcess former;
+  if (process != nullptr)
+    former = {.pid = process->pid, .start_ticks = process->start_ticks};
+  else if (!state.last && !state.died && state.known && state.known->start_ticks != 0)
+    former = {.pid = state.known->pid, .start_ticks = state.known->start_ticks};
+  if (former.pid == 0) return;
+  state.child = Child{.pid = former.pid, .start_ticks = former.start_ticks, .since = turn.now.mono, .ready = true};
+  state.known = former;
+  turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
+              fmt::format("process {} of its former rules {} runs: it is kept until it ends or is restarted",
+                          former.pid, process != nullptr ? "still" : "perhaps"));
 }
 
 /// A look has found that such a process is gone.

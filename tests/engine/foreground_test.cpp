@@ -309,6 +309,25 @@ TEST_CASE("of a pid file becomes a foreground process: what runs is kept until i
   }
 }
 
+TEST_CASE("what an earlier daemon has found is kept, too, where this one has not looked before its rules are others") {
+  ProcessWorld world(rule_set({process("web")}, seconds{30}));
+  world.files["web"] = 1;
+  world.start();
+  world.run(seconds{5});
+  world.command(Kind::Unmonitor, {"web"});
+  world.crash(seconds{2});
+  const bool lives = GENERATE(true, false);
+  if (!lives) world.hidden_death("web");
+  auto block = foreground("web");
+  block->key = hash128("other");
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({block}, seconds{30}))});
+  world.settle();
+  world.command(Kind::Monitor, {"web"});
+  world.run(minutes{2});
+  CHECK(world.twice.empty());
+  CHECK(world.programs == (lives ? Programs{"start web"} : Programs{"start web", "run web"}));
+}
+
 TEST_CASE("a look that finds it gone waits for how it has ended") {
   OneUp world;
   world.command(Kind::Validate, {"web"});
