@@ -332,6 +332,9 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
   services_.resize(graph_->slots.size());
   for (const SlotChange& change : plan.changes) apply(change, *before, turn);
+  for (auto& [number, job] : jobs_)  // their next look says whether they still wait
+    if (job.after && std::ranges::find(plan.changes, *job.after, &SlotChange::service) != plan.changes.end())
+      job.after.reset();
   for (const ServiceId id : turn.cut_off)
     start_run(id, services_[id.index()].counted, services_[id.index()].reason, turn);
   const auto count = [&](SlotChange::Kind kind) {

@@ -59,7 +59,10 @@ bool Engine::is_up(ServiceId id) const {
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
   if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{})) {
-    const KnownProcess known = state.known.value_or(KnownProcess{});
+    // Whether an earlier daemon had the same pid file is not known; but a job that it has left goes on.
+    const bool believed =
+        state.known && (!state.restored || (state.job && jobs_.at(state.job->number()).begun < started_at_.mono));
+    const KnownProcess known = believed ? *state.known : KnownProcess{};
     return turn.sink.emit(effect::StartRun{id, run, known.pid, known.start_ticks, state.starts.left_by});
   }
   if (state.child) {
@@ -116,6 +119,11 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
   }
   Child& child = *state.child;
   if (child.ending || child.pid == 0) return Progress::Waiting;  // the end, or the number, is told
+  if (child.action == ActionId{} && !state.last && !job.seen) {  // only an earlier daemon has seen it
+    job.phase = Job::Phase::Looking;
+    look(job, turn);
+    return Progress::Waiting;
+  }
   if (!child.ready && !spec.by_notice && turn.now.mono - child.since >= spec.ready_after) child.ready = true;
   if (!child.ready) {
     if (!spec.by_notice) set_due(job, std::min(child.since + spec.ready_after, job.deadline));

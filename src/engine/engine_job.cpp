@@ -369,10 +369,13 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
     job.program_failure = describe_not_done(verb(job.step().kind), exec.command, end.outcome, end.status, end.output);
   if (block.kind == ServiceKind::Process) return look(job, turn);
   if (job.program_failure.empty() && job.step().kind != StepKind::Stop) note_start(job.step().service, true, turn);
-  if (!job.program_failure.empty()) {
+  if (!job.program_failure.empty() && job.step().kind != StepKind::Stop) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);
   }
+  // There is nothing by which one could see whether it has stopped. As to Monit, it has.
+  if (!job.program_failure.empty())
+    turn.record(RecordKind::JobStep, Severity::Warning, block.name, job.program_failure).subject = job.id.number();
   go_on(job, Progress::Done, turn);
 }
 

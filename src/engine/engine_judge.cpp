@@ -67,7 +67,8 @@ void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
     const bool was_up = state.last && process_of(*state.last) != nullptr;
     const bool up = process_of(seen) != nullptr;
     state.died = false;
-    state.restored = false;
+    const bool first = std::exchange(state.restored, false);
+    if (first && !up && !state.job && !graph_->at(id).foreground()) state.known.reset();
     state.looked = turn.now.mono;
     if (!up && !state.job) note_missing(id, was_up, turn);
     if (up && std::exchange(state.starts.left_by, ActionId{}) != ActionId{}) turn.save(id);

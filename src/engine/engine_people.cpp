@@ -119,12 +119,16 @@ std::uint32_t Engine::join(ActionKind kind, std::vector<ServiceId>& services, co
   return static_cast<std::uint32_t>(joined.size());
 }
 
-/// Whether a rule's job is to end with the service up.
+/// Whether a rule's job has brought the service up, or has yet to; not where it has died after its step.
 bool Engine::is_brought_up(ServiceId id) const {
   const std::optional<JobId>& job = services_[id.index()].job;
   if (!job) return false;
   const Job& known = jobs_.at(job->number());
-  return known.by == kByRule && known.kind != ActionKind::Stop;
+  if (known.by != kByRule || known.kind == ActionKind::Stop) return false;
+  if (is_up(id) || graph_->at(id).kind != ServiceKind::Process) return true;
+  const auto ahead = std::span(known.steps).subspan(known.position);
+  return std::ranges::any_of(
+      ahead, [id](const JobStep& step) { return step.service == id && step.kind != effect::SavedStep::Kind::Stop; });
 }
 
 /// Whether what is left of a job restarts a service: it is started after now, by a program that has not begun yet.

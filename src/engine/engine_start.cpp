@@ -87,6 +87,7 @@ void Engine::settle(ServiceId id, const Observation* missed, Turn& turn) {
                             pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
                             seen ? "" : ", which an earlier healer has seen", state.gone));
   }
+  if (state.restored) state.known.reset();
   finish_validate(id, true, turn);
   state.died = true;
   state.restored = false;

@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/counting.hpp"
+#include "engine/evaluate.hpp"
 
 namespace healer::engine {
 namespace {
@@ -187,6 +188,17 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
   return notes;
 }
 
+/// Whether it is known that a process is not there, and a rule will mind that: runs are judged a cycle apart, and none
+/// is while a job goes on.
+bool is_missed(const ServiceBlock& block, const ServiceState& state) {
+  if (block.kind != ServiceKind::Process || state.unknown || !state.last) return false;
+  if (!state.died && process_of(*state.last) != nullptr) return false;
+  return std::ranges::any_of(block.rules, [](const Rule& rule) {
+    const auto* test = std::get_if<ExistTest>(&rule.condition.front().test);
+    return test != nullptr && !test->exists;
+  });
+}
+
 }  // namespace
 
 std::string_view to_string(Condition condition) { return kConditions[static_cast<std::size_t>(condition)]; }
@@ -205,6 +217,7 @@ Condition condition_of(const Engine& engine, ServiceId service) {
   Condition worst = Condition::Running;
   for (std::size_t i = 0; i < states.size(); ++i) worst = std::max(worst, condition_of(block.rules[i], states[i]));
   if (state.unknown) worst = std::max(worst, Condition::Unknown);
+  if (is_missed(block, state)) worst = std::max(worst, Condition::Failing);
   // A failed state outlives the daemon: it stands, whether it has been judged again or not.
   return state.initialising && worst != Condition::Failed ? Condition::Initialising : worst;
 }

@@ -16,7 +16,8 @@ namespace healer::engine {
 enum class Condition : std::uint8_t {
   Running,       ///< its last run passed
   Unknown,       ///< its last look had no answer; no rule fails, as far as is known
-  Failing,       ///< its last run failed a rule whose tolerance is not met yet, or that latches nothing
+  Failing,       ///< its last run failed a rule whose tolerance is not met yet, or that latches nothing; or its
+                 ///< process is known not to be there, and a rule minds that
   Failed,        ///< a rule stands failed
   Initialising,  ///< it has not been judged yet
   Unmonitored

@@ -23,6 +23,7 @@ constexpr std::size_t kMostAtExit = 1024 * 1024;       // a pipe holds no more u
 constexpr std::int64_t kTimeoutStatus = 9;             // as Monit: it kills with signal 9
 constexpr std::int64_t kNotStartedStatus = 127;
 constexpr Duration kRetryInterval{100};
+constexpr Duration kTellInterval{1000};        // between the words to a whole queue, which may be long
 constexpr std::size_t kDescriptorsPerRun = 5;  // two pipes and a pidfd
 constexpr std::size_t kSpareDescriptors = 128;
 
@@ -106,6 +107,7 @@ void ProcessRunner::start(RunRequest request) {
 
 void ProcessRunner::queue(Run& run) {
   queue_.push_back(run.id().number());
+  if (!lacking_.empty()) tell(run, lacking_);
   pump();
 }
 
@@ -125,6 +127,7 @@ void ProcessRunner::pump() {
       break;
     }
   }
+  if (queue_.empty()) lacking_.clear();
   pumping_ = false;
 }
 
@@ -187,6 +190,7 @@ void ProcessRunner::spawned(engine::RunId id, Result<Started> result) {
                   std::make_shared<const std::string>(result.error().what)});
     return remove(run);
   }
+  lacking_.clear();
   run.phase = Run::Phase::Running;
   tell(run, {});
   run.child = std::make_unique<Child>(loop_, spawner_.sweeper(), std::move(*result),
@@ -225,8 +229,12 @@ bool ProcessRunner::put_back(Run& run, const Error& why) {
     return true;
   }
   queue_.push_front(run.id().number());
-  for (const std::uint64_t id : queue_)
-    if (const auto waiting = runs_.find(id); waiting != runs_.end()) tell(*waiting->second, why.what);
+  tell(run, why.what);
+  if (std::exchange(lacking_, why.what) != why.what && now - told_all_ >= kTellInterval) {
+    told_all_ = now;
+    for (const std::uint64_t id : queue_)
+      if (const auto waiting = runs_.find(id); waiting != runs_.end()) tell(*waiting->second, why.what);
+  }
   retry_.set_deadline(now + kRetryInterval);
   return false;
 }

@@ -107,8 +107,10 @@ class ProcessRunner {
   Spawner& spawner_;
   Options options_;
   Sink sink_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Run>> runs_;        ///< by RunId
-  std::deque<std::uint64_t> queue_;                                     ///< to be begun, in order
+  std::unordered_map<std::uint64_t, std::unique_ptr<Run>> runs_;  ///< by RunId
+  std::deque<std::uint64_t> queue_;                               ///< to be begun, in order
+  std::string lacking_;  ///< what the last one to be begun lacked; all of the queue were told
+  Duration told_all_{-60'000};
   std::unordered_map<std::uint32_t, std::deque<std::uint64_t>> lines_;  ///< by service: its run, and who waits for it
   std::unordered_set<std::uint64_t> matching_;                          ///< over, but not yet reported
   std::size_t running_ = 0;

@@ -322,7 +322,9 @@ TEST_CASE("what an earlier daemon has found is kept, too, where this one has not
   block->key = hash128("other");
   world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({block}, seconds{30}))});
   world.settle();
-  world.command(Kind::Monitor, {"web"});
+  const bool start = GENERATE(false, true);
+  world.command(start ? Kind::Start : Kind::Monitor, {"web"});
+  if (start) CHECK(world.is_up("web"));
   world.run(minutes{2});
   CHECK(world.twice.empty());
   CHECK(world.programs == (lives ? Programs{"start web"} : Programs{"start web", "run web"}));

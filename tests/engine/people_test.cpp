@@ -118,6 +118,64 @@ TEST_CASE("a dependent that the rule's job has left running is restarted beside 
   CHECK(world.programs == Programs{"start db", "start web"});
 }
 
+TEST_CASE("of what is no process nobody sees whether it has stopped: it is started whatever its stop program says") {
+  auto probe = service("probe", {});
+  probe->start = Command{.arguments = {"/start", "probe"}, .timeout = seconds{30}};
+  probe->stop = Command{.arguments = {"/stop", "probe"}, .timeout = seconds{30}};
+  ProcessWorld world(rule_set({probe}, seconds{5}));
+  world.doings["stop probe"] = {.status = 1};
+  world.start();
+  world.run(seconds{1});
+  world.command(Kind::Restart, {"probe"});
+  world.run(seconds{1});
+  CHECK(world.programs == Programs{"stop probe", "start probe"});
+  CHECK(world.replies.back().text == "1 service restarted");
+  CHECK(said(world, RecordKind::JobStep, "failed to stop (exit status 1) -- no output"));
+}
+
+TEST_CASE("what a start waits for may go from the rules meanwhile") {
+  const auto web = process("web", {missing_rule()}, {"db"});
+  ProcessWorld world(rule_set({web, process("db", {missing_rule(ActionKind::Start)})}, seconds{5}));
+  world.doings["start db"] = {.takes = seconds{20}};
+  world.start();
+  world.run(seconds{2});
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{1});
+  REQUIRE(said(world, RecordKind::JobStep, "its start waits for the job of db, which it depends on"));
+  auto alone = process("web");
+  alone->key = hash128("alone");
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({alone}, seconds{5}))});
+  const Job& job = world.engine.jobs().begin()->second;
+  CHECK(job_waits_for(world.engine, job) == "a look at web");
+  world.settle();
+  world.run(seconds{5});
+  CHECK(world.is_up("web"));
+  CHECK(world.replies.back().text == "1 service started");
+}
+
+TEST_CASE("what a rule's job has brought up, and has died since, is not waited for") {
+  const auto db = process("db");
+  const auto web = process("web", {missing_rule()}, {"db"});
+  const auto slow = process("slow", {missing_rule()}, {"db"});
+  const auto top = process("top", {missing_rule()}, {"web"});
+  ProcessWorld world(rule_set({slow, web, db, top}, seconds{30}));
+  for (const char* name : {"db", "web", "slow", "top"}) world.bring_up(name);
+  world.start();
+  world.run(seconds{5});
+  world.command(Kind::Stop, {"top"});
+  world.doings["start slow"] = {.takes = seconds{20}};
+  world.die("db");
+  world.run(seconds{5});
+  REQUIRE(world.programs.back() == "start slow");
+  REQUIRE(world.is_up("web"));
+  world.die("web");
+  world.command(Kind::Start, {"top"});
+  world.run(seconds{3});
+  CHECK(world.is_up("web"));
+  CHECK(world.is_up("top"));
+  CHECK(world.replies.back().text == "1 service started");
+}
+
 TEST_CASE("a person's start of what was stopped a moment ago waits for the rule's start of what it needs") {
   SlowStart start;
   ProcessWorld& world = start.world;

@@ -124,6 +124,15 @@ TEST_CASE("a process whose pid file is gone is the service until it has ended, a
     world.run(seconds{3});
     CHECK(world.programs == Programs{"stop web", "start web"});
   }
+  SECTION("but not whom an earlier daemon has known by a pid file that is another now") {
+    auto moved = process("web");
+    moved->process.pid_file = "/run/other.pid";
+    moved->key = hash128("moved");
+    world.crash(seconds{1}, make_graph(rule_set({moved}, seconds{5})));
+    world.run(seconds{5});
+    CHECK(world.programs == Programs{"start web"});
+    CHECK(world.signals.empty());
+  }
   SECTION("but not whom a reboot has given its number and its time") {
     ProcessWorld second(make_graph(rule_set({process("web")}, seconds{5})), world.saved,
                         {world.now.boot + 1, world.now.mono, world.now.wall + minutes{5}});
