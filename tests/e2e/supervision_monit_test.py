@@ -134,6 +134,20 @@ class SupervisionMonit(both.Case):
         for folder in self.folders():
             (folder / "broken").touch()
 
+    def test_a_program_whose_stop_program_fails_is_started_all_the_same(self):
+        def more(folder):
+            programs = {name: self.place(folder, name, body) for name, body in
+                        (("probe", "[ -e healed ]"), ("heal", "touch healed"), ("fail", "touch failed; exit 1"))}
+            return (f'check program c with path "{programs["probe"]}"\n  start program = "{programs["heal"]}"\n'
+                    f'  stop program = "{programs["fail"]}"\n  if status != 0 then restart\n')
+
+        self.run_both(lambda folder: [], more)
+        for folder in self.folders():
+            self.wait_for((folder / "healed").exists, f"the start, {folder.name}")
+            self.assertTrue((folder / "failed").exists())
+        told = self.told(self.daemon, "c")
+        self.assertIn("failed to stop (exit status 1)", str([text for kind, text in told if kind == "job-step"]))
+
     def test_a_dependency_that_only_alerts_moves_nothing(self):
         self.run_both(*self.program("alert"))
         self.order("cold start", ["a start"])
