@@ -2,9 +2,12 @@
 #include "store/sqlite_db.hpp"
 
 #include <sqlite3.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -79,7 +82,8 @@ void Statement::get(Hash128& value) {
 
 namespace {
 
-constexpr int kSqliteCode = 1 << 20;  // marks what is in an Error's code as SQLite's, not errno
+constexpr std::uint64_t kPageBytes = 4096;  // SQLite's page, unless told otherwise
+constexpr int kSqliteCode = 1 << 20;        // marks what is in an Error's code as SQLite's, not errno
 
 /// SQLite's code without its extension; SQLITE_OK where the error is not SQLite's.
 int primary_code(const Error& error) {
@@ -166,11 +170,18 @@ std::string Database::header() {
   return {bytes.data(), count};
 }
 
+int Database::room_pages() const {
+  struct statvfs disk {};
+  constexpr std::uint64_t many = std::numeric_limits<int>::max();
+  if (::statvfs(path_.c_str(), &disk) != 0) return static_cast<int>(many);
+  return static_cast<int>(std::min(many, std::uint64_t{disk.f_bavail} * disk.f_frsize / kPageBytes));
+}
+
 bool Database::checkpoint() {
   if (!ok()) return false;
-  log_pages_ = 0;  // what readers hold up is seen at the next commit
+  log_pages_ = 0;  // what is held up is seen at the next commit
   const int code = sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-  if (code != SQLITE_OK && code != SQLITE_BUSY) fail(code);
+  if (code != SQLITE_OK && code != SQLITE_BUSY && code != SQLITE_FULL) fail(code);
   return ok();
 }
 

@@ -169,8 +169,10 @@ class Database {
 
   /// How long the log was after the last commit, in pages.
   [[nodiscard]] int log_pages() const { return log_pages_; }
-  /// Moves the log into the file, as far as readers let it. It waits for the disk, and nothing else does it but the
-  /// closing: whoever writes chooses the moment.
+  /// For how many pages there is room on the disk; very many where the file system does not say.
+  [[nodiscard]] int room_pages() const;
+  /// Moves the log into the file, as far as readers and the disk let it. It waits for the disk, and nothing else does
+  /// it but the closing: whoever writes chooses the moment.
   bool checkpoint();
 
   [[nodiscard]] bool ok() const { return !error_; }

@@ -34,6 +34,8 @@ constexpr const char* kForgetActs =
 // A long log is moved into the file in a quiet moment, for that waits for the disk, and somebody may wait for a commit.
 constexpr int kLongLog = 1000;     // pages
 constexpr int kLongestLog = 8000;  // then it is, quiet or not
+// What is in the log needs room in the file, too: so it is long, as well, where it has this part of what is free.
+constexpr int kShareOfRoom = 4;
 constexpr Duration kQuiet{50};
 
 std::uint64_t wall_milliseconds() {
@@ -126,6 +128,7 @@ class SqliteStore::Writer {
   std::unique_ptr<Database> database_;
   std::unique_ptr<TableWriter> tables_;
   std::optional<Error> first_error_;
+  int room_ = 0;          // on the disk after the last write, in pages
   bool damaged_ = false;  // the last attempt found the file so
 
   std::thread writer_thread_;
@@ -277,11 +280,12 @@ void SqliteStore::Writer::write_loop() {
 bool SqliteStore::Writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto work = [this] { return stopping_ || mend_ || !queue_.empty(); };
   const int log = database_ ? database_->log_pages() : 0;
-  if (log < kLongLog) {
+  const int share = room_ / kShareOfRoom;
+  if (log == 0 || log < std::min(kLongLog, share)) {
     writer_wake_.wait(lock, work);
     return true;
   }
-  if (stopping_ || (log < kLongestLog && writer_wake_.wait_for(lock, kQuiet, work))) return true;
+  if (stopping_ || (log < std::min(kLongestLog, 2 * share) && writer_wake_.wait_for(lock, kQuiet, work))) return true;
   lock.unlock();
   touch();
   if (!database_->checkpoint()) {  // the next write tells what is wrong
@@ -350,7 +354,10 @@ Result<void> SqliteStore::Writer::attempt(const Batch& batch) {
   }
   // Whether those acts are over is not known, and a program is started at most once.
   if (forget_acts) database_->execute(kForgetActs);
-  if (database_->ok() && (batch.empty() || tables_->write(batch))) return {};
+  if (database_->ok() && (batch.empty() || tables_->write(batch))) {
+    room_ = database_->room_pages();
+    return {};
+  }
   if (forget_acts) {
     const std::scoped_lock lock(mutex_);
     forget_acts_ = true;
