@@ -2,7 +2,9 @@
 #include "control/server.hpp"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -79,7 +81,10 @@ class Server::Impl {
     std::optional<std::uint64_t> deadline;  // uv_now at which it is dropped
   };
 
+  void watch();
   void accept();
+  void rest();
+  void start_ticking();
   void received(Client& client, std::string_view bytes);
   void ended(Client& client);
   void serve(Client& client);
@@ -98,13 +103,14 @@ class Server::Impl {
   Handler& handler_;
   ServerOptions options_;
   uv_loop_t* loop_ = nullptr;
-  uv_pipe_t* listener_ = nullptr;
+  uv_poll_t* listener_ = nullptr;
+  int socket_ = -1;
   uv_timer_t* timer_ = nullptr;
   std::shared_ptr<WakeQueue> wakes_;
   std::map<std::uint64_t, Client*> clients_;
   std::uint64_t next_client_ = 1;
-  bool more_to_accept_ = false;
-  dev_t device_ = 0;  // of the socket's file, so that only our own is removed
+  bool resting_ = false;  // until the next tick: there was no descriptor for another client
+  dev_t device_ = 0;      // of the socket's file, so that only our own is removed
   ino_t inode_ = 0;
 };
 
@@ -117,16 +123,12 @@ Result<void> Server::Impl::start(uv_loop_t* loop) {
     device_ = info.st_dev;
     inode_ = info.st_ino;
   }
-  listener_ = new uv_pipe_t{};
-  uv_pipe_init(loop, listener_, 0);
-  listener_->data = this;
-  int code = uv_pipe_open(listener_, *bound);
-  if (code != 0) close(*bound);
-  if (code == 0)
-    code = uv_listen(reinterpret_cast<uv_stream_t*>(listener_), kBacklog, [](uv_stream_t* stream, int status) {
-      if (status == 0) static_cast<Impl*>(stream->data)->accept();
-    });
+  socket_ = *bound;
+  auto listener = std::make_unique<uv_poll_t>();
+  int code = ::listen(socket_, kBacklog) == 0 ? uv_poll_init(loop, listener.get(), socket_) : -errno;
   if (code != 0) return system_error(-code, fmt::format("cannot listen on {}", options_.path));
+  listener_ = listener.release();
+  listener_->data = this;
 
   timer_ = new uv_timer_t{};
   uv_timer_init(loop, timer_);
@@ -137,6 +139,7 @@ Result<void> Server::Impl::start(uv_loop_t* loop) {
   // Only the listener keeps the loop alive.
   uv_unref(reinterpret_cast<uv_handle_t*>(async));
   wakes_->async = async;
+  watch();
   return {};
 }
 
@@ -149,30 +152,50 @@ Server::Impl::~Impl() {
   }
   if (timer_ != nullptr) discard(reinterpret_cast<uv_handle_t*>(timer_), timer_);
   if (listener_ != nullptr) discard(reinterpret_cast<uv_handle_t*>(listener_), listener_);
+  if (socket_ >= 0) close(socket_);
   struct stat info {};
   if (inode_ != 0 && lstat(options_.path.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_)
     unlink(options_.path.c_str());
 }
 
+/// Hears of those who wait for us, as long as there is room for one more: others stay in the kernel's queue.
+void Server::Impl::watch() {
+  if (resting_ || clients_.size() >= options_.max_clients) {
+    uv_poll_stop(listener_);
+    return;
+  }
+  uv_poll_start(listener_, UV_READABLE, [](uv_poll_t* poll, int, int) { static_cast<Impl*>(poll->data)->accept(); });
+}
+
+/// One that cannot be accepted stays, and would be told of at every turn of the loop. (uv_listen would ask for it over
+/// and over within one turn, where the descriptor that it keeps for this has gone.)
+void Server::Impl::rest() {
+  resting_ = true;
+  watch();
+  start_ticking();
+}
+
 void Server::Impl::accept() {
-  // Not accepting leaves the connection with libuv, which then stops listening until uv_accept is called.
-  more_to_accept_ = clients_.size() >= options_.max_clients;
-  if (more_to_accept_) return;
+  // By the bare call, as libuv closes it: the thread sanitizer must hear of both, or of neither.
+  const auto descriptor =
+      static_cast<int>(::syscall(SYS_accept4, socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (descriptor < 0) {
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) rest();
+    return;
+  }
   auto* client = new Client;
   uv_pipe_init(loop_, &client->pipe, 0);
   client->pipe.data = client;
   client->server = this;
   client->id = next_client_++;
   clients_.emplace(client->id, client);
-  if (clients_.size() == 1)
-    uv_timer_start(
-        timer_, [](uv_timer_t* timer) { static_cast<Impl*>(timer->data)->tick(); },
-        static_cast<std::uint64_t>(kTick.count()), static_cast<std::uint64_t>(kTick.count()));
+  if (clients_.size() == 1) start_ticking();
+  watch();
   auto* stream = reinterpret_cast<uv_stream_t*>(&client->pipe);
-  int descriptor = -1;
-  if (uv_accept(reinterpret_cast<uv_stream_t*>(listener_), stream) != 0 ||
-      uv_fileno(reinterpret_cast<uv_handle_t*>(stream), &descriptor) != 0)
+  if (uv_pipe_open(&client->pipe, descriptor) != 0) {
+    close(descriptor);
     return drop(*client);
+  }
   const auto peer = admit(descriptor, options_.group);
   if (!peer) {
     return refuse(*client, {"denied", peer.error().what,
@@ -291,11 +314,7 @@ void Server::Impl::drop(Client& client) {
   client.server = nullptr;
   client.answer.reset();
   discard(reinterpret_cast<uv_handle_t*>(&client.pipe), &client);
-  if (clients_.empty()) uv_timer_stop(timer_);
-  if (more_to_accept_) {
-    // Not from here: this may be the callback of another client, or the end of the server.
-    wakes_->add(0);
-  }
+  watch();
 }
 
 void Server::Impl::wake() {
@@ -308,7 +327,6 @@ void Server::Impl::wake() {
   const auto repeated = std::ranges::unique(woken);
   woken.erase(repeated.begin(), repeated.end());
   for (const std::uint64_t id : woken) {
-    if (id == 0 && more_to_accept_) accept();
     if (const auto found = clients_.find(id); found != clients_.end()) {
       found->second->waiting = false;
       pump(*found->second);
@@ -316,11 +334,19 @@ void Server::Impl::wake() {
   }
 }
 
+void Server::Impl::start_ticking() {
+  uv_timer_start(
+      timer_, [](uv_timer_t* timer) { static_cast<Impl*>(timer->data)->tick(); },
+      static_cast<std::uint64_t>(kTick.count()), static_cast<std::uint64_t>(kTick.count()));
+}
+
 void Server::Impl::tick() {
+  if (std::exchange(resting_, false)) watch();
   std::vector<Client*> late;
   for (const auto& [id, client] : clients_)
     if (client->deadline && *client->deadline <= uv_now(loop_)) late.push_back(client);
   for (Client* client : late) drop(*client);
+  if (clients_.empty()) uv_timer_stop(timer_);
 }
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

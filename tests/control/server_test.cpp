@@ -11,6 +11,7 @@
 
 #include "control/client.hpp"
 #include "control/server_world.hpp"
+#include "support/processes.hpp"
 
 using namespace healer;
 using namespace healer::control;
@@ -414,6 +415,21 @@ TEST_CASE("more clients than places wait until one is free", "[control]") {
   CHECK(world.clients() == 2);
   first.reset();
   CHECK(third.lines(2).find("\"end\"") != std::string::npos);
+}
+
+TEST_CASE("a client for whom there is no descriptor waits, and nothing else does", "[control]") {
+  FakeHandler handler;
+  ServerWorld world(handler, patient());
+  RawClient client(world.path());
+  REQUIRE(world.wait_for_clients(1));
+  std::optional<FewDescriptors> few(std::in_place, 1);
+  RawClient late(world.path());  // it is in the kernel's queue
+  late.send(kPing);
+  client.send(kPing);
+  CHECK(client.lines(2).find("\"end\"") != std::string::npos);
+  CHECK(world.clients() == 1);
+  few.reset();
+  CHECK(late.lines(2).find("\"end\"") != std::string::npos);
 }
 
 TEST_CASE("a pipelining client cannot fill the memory", "[control]") {

@@ -367,7 +367,7 @@ class Supervision(mails.Receiving, supervised.Case):
         self.alone()
 
     def test_what_cannot_be_started_is_told_with_a_status(self):
-        node = self.process("node", start="exit 3", within=2, rules="  if does not exist for 60 cycles then restart\n")
+        node = self.process("node", start="exit 3", within=10, rules="  if does not exist for 60 cycles then restart\n")
         daemon = self.start(self.rules(node))
         done = self.ctl(daemon, "start", "node")
         self.assertEqual(done.returncode, 1)
