@@ -243,6 +243,7 @@ class Engine {
   [[nodiscard]] std::string in_the_way(ServiceId id, ActionKind kind) const;
   [[nodiscard]] std::string own_obstacle(ServiceId id, Instant now) const;
   void begin_job(Order order, Turn& turn);
+  void start_needed_first(const Order& order, std::vector<JobStep>& steps, Turn& turn);
   void go_on(Job& job, Progress progress, Turn& turn);
   void end_job(Job& living, bool good, Turn& turn);
   Progress begin_step(Job& job, Turn& turn);

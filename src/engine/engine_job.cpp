@@ -107,6 +107,7 @@ void Engine::begin_job(Order order, Turn& turn) {
     return order.by == kByRule ||
            (graph_->at(step.service).kind != ServiceKind::Process && services_[step.service.index()].monitored);
   });
+  if (order.kind == ActionKind::Restart && order.by != kByRule) start_needed_first(order, steps, turn);
 
   const JobId id{next_id_++};
   Job& job = jobs_[id.number()];

@@ -194,6 +194,22 @@ void Engine::cut_job(Job& job, const std::vector<bool>& out, const std::string& 
   turn.save(job.id);
 }
 
+/// What is to be restarted for a person needs other services: these are monitored again, as in Monit, and those that
+/// are not known to run are started before anything is stopped.
+void Engine::start_needed_first(const Order& order, std::vector<JobStep>& steps, Turn& turn) {
+  std::vector<bool> restarted(services_.size());
+  for (const JobStep& step : steps) restarted[step.service.index()] = true;
+  std::vector<JobStep> needed;
+  for (const ServiceId id : with_requirements(*graph_, order.services)) {
+    if (restarted[id.index()]) continue;
+    const ServiceState& state = services_[id.index()];
+    const bool runs = state.monitored && (graph_->at(id).kind != ServiceKind::Process || is_up(id));
+    if (!runs && !state.job && graph_->at(id).can_start()) needed.push_back({id, effect::SavedStep::Kind::Start});
+    monitor(id, order.by, turn);
+  }
+  steps.insert(steps.begin(), needed.begin(), needed.end());
+}
+
 /// Why a person's job for these services cannot begin; empty: it can, when the jobs of rules in its way are ended.
 std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& services) const {
   if (kind != ActionKind::Stop)

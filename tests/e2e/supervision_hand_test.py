@@ -136,6 +136,8 @@ class SupervisionHand(supervised.Case):
             return
         if hand.program.poll() is None or now < hand.next_at or service.pid() in (0, hand.gone) or seen != service.pid():
             return
+        if sum(by == "hand" for _, by, _ in hand.lines("starts")) < len(hand.lines("stops")):
+            return  # it is on its way yet, beside one that healer started
         self.end(hand.program)
         if not self.in_time(hand, -1):  # it raced healer: the one whose pid file it is stays
             for pid in service.living():

@@ -63,6 +63,8 @@ class SupervisionMonit(both.Case):
         self.order("cold start", ["d start", "c start", "b start", "a start"])
         for words, lines, watched in (
                 (("stop", "d"), ["a stop", "b stop", "c stop", "d stop"], ""),
+                (("restart", "b"), ["d start", "c start", "b start"], "bcd"),
+                (("stop", "d"), ["b stop", "c stop", "d stop"], ""),
                 (("start", "d"), ["d start"], "d"),
                 (("start", "b"), ["c start", "b start"], "bcd"),
                 (("restart", "d"), ["b stop", "c stop", "d stop", "d start", "c start", "b start"], "bcd"),

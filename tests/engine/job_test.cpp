@@ -166,6 +166,34 @@ TEST_CASE("the order of Monit: what depends is stopped first and started last") 
     CHECK(world.programs == Programs{"start d", "start c", "start b", "start a"});
     for (const char* name : {"a", "b", "c", "d"}) CHECK(world.engine.service(world.id(name)).monitored);
   }
+  SECTION("stop d, restart b") {
+    world.command(Kind::Stop, {"d"});
+    world.run(seconds{4});
+    world.programs.clear();
+    SECTION("starts what b needs") {
+      world.command(Kind::Restart, {"b"});
+      world.run(seconds{4});
+      CHECK(world.programs == Programs{"start d", "start c", "start b"});
+      for (const char* name : {"b", "c", "d"}) CHECK(world.engine.service(world.id(name)).monitored);
+      CHECK_FALSE(world.engine.service(world.id("a")).monitored);
+      CHECK(world.replies.back().ok);
+    }
+    SECTION("is no start of b where what it needs does not start") {
+      world.doings["start d"] = {.status = 3};
+      world.command(Kind::Restart, {"b"});
+      world.run(seconds{4});
+      CHECK(std::ranges::count(world.programs, "start b") == 0);
+      CHECK_FALSE(world.replies.back().ok);
+      CHECK(world.replies.back().text == "b: d failed to start (exit status 3) -- no output");
+    }
+  }
+  SECTION("unmonitor d, restart c: what runs is monitored again, and not started") {
+    world.command(Kind::Unmonitor, {"d"});
+    world.command(Kind::Restart, {"c"});
+    world.run(seconds{4});
+    CHECK(world.programs == Programs{"stop c", "start c"});
+    for (const char* name : {"c", "d"}) CHECK(world.engine.service(world.id(name)).monitored);
+  }
   SECTION("unmonitor c, monitor a") {
     world.command(Kind::Unmonitor, {"c"});
     CHECK(world.engine.service(world.id("d")).monitored);
