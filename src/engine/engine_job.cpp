@@ -311,9 +311,10 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
     set_due(job, block.kind == ServiceKind::Process ? std::min(turn.now.mono + job.pause, job.deadline) : job.deadline);
     return Progress::Waiting;
   }
-  // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal.
+  // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal. What a person
+  // names, and nothing could start again, is only monitored or not, as in Monit.
   if (block.kind != ServiceKind::Process) return Progress::Done;
-  if (step.kind == StepKind::Stop && !step.named) return Progress::Done;
+  if (step.named ? job.by != kByRule && !block.can_start() : step.kind == StepKind::Stop) return Progress::Done;
   if (step.kind != StepKind::Stop) {  // a reload may have taken it away
     blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return Progress::Failed;

@@ -47,8 +47,14 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   }
   const std::vector<std::uint32_t> clusters = clusters_of(*graph_);
   std::map<std::uint32_t, std::vector<ServiceId>> orders;
-  for (const ServiceId id : command.services)
-    if (id.index() < services_.size() && graph_->slots[id.index()]) orders[clusters[id.index()]].push_back(id);
+  for (const ServiceId id : command.services) {
+    if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
+    // Among several, a process that nothing could start again is left running, too.
+    if (kind == ActionKind::Restart && command.services.size() > 1 && !graph_->at(id).can_start())
+      monitor(id, command.by, turn);
+    else
+      orders[clusters[id.index()]].push_back(id);
+  }
   PendingCommand pending{.command = command};
   pending.outstanding = static_cast<std::uint32_t>(orders.size());
   if (orders.empty()) {
@@ -212,7 +218,7 @@ void Engine::start_needed_first(const Order& order, std::vector<JobStep>& steps,
 
 /// Why a person's job for these services cannot begin; empty: it can, when the jobs of rules in its way are ended.
 std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& services) const {
-  if (kind != ActionKind::Stop)
+  if (kind == ActionKind::Restart)
     for (const ServiceId id : services)
       if (!graph_->at(id).can_start()) return "it has no start program";
   for (const JobStep& step : plan_steps(*graph_, kind, services, anyone))
@@ -234,9 +240,12 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
     const std::size_t count = pending.command.services.size();
     text = fmt::format("{} {} {}", count, count == 1 ? "service" : "services", done(kind_of(pending.command.kind)));
     const ServiceBlock& block = graph_->at(service);
-    if (count == 1 && pending.command.kind == event::Command::Kind::Start && block.kind != ServiceKind::Process &&
-        !block.start)
+    const bool no_start = block.kind == ServiceKind::Process ? !block.can_start() : !block.start;
+    if (count == 1 && no_start && pending.command.kind == event::Command::Kind::Start)
       text = fmt::format("{} is monitored; it has no start program", block.name);
+    if (count == 1 && !block.can_start() && !block.stop && pending.command.kind == event::Command::Kind::Stop)
+      text = fmt::format("{} is not monitored any more; it has no start and no stop program, and is left alone",
+                         block.name);
   } else {
     std::size_t left = kMostTold;
     for (const auto& [failed, why] : pending.failed) {

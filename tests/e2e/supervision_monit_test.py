@@ -78,6 +78,24 @@ class SupervisionMonit(both.Case):
             self.watched(*watched)
         self.alone()
 
+    def test_a_process_without_programs_is_only_monitored_or_not(self):
+        def services(folder):
+            both = [supervised.Process(folder, name, start=None, stop=None).write() for name in ("runs", "down")]
+            both[0].by_hand()
+            return both
+
+        self.run_both(services)
+        living = [one["runs"].pid for one in self.services]
+        for pid in living:
+            self.wait_for(pid, "the process")
+        before = [pid() for pid in living]
+        for words, watched in ((("stop", "runs"), {"down"}), (("stop", "down"), set()), (("start", "runs"), {"runs"}),
+                               (("start", "down"), {"runs", "down"})):
+            self.command(*words)
+            self.order(" ".join(words), [])
+            self.watched(*watched)
+        self.assertEqual([pid() for pid in living], before)
+
     def test_a_restart_of_all_restarts_each_once(self):
         self.run_both(self.chain)
         self.order("cold start", ["d start", "c start", "b start", "a start"])

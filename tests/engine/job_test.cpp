@@ -406,7 +406,7 @@ TEST_CASE("a command that is refused ends no job of a rule") {
   world.start();
   world.run(seconds{1});
   REQUIRE(world.engine.jobs().size() == 1);
-  world.command(Kind::Start, {"web"});
+  world.command(Kind::Restart, {"web"});
   CHECK(world.replies.back().text == "web: it has no start program");
   world.run(seconds{5});
   CHECK(world.is_up("db"));

@@ -285,6 +285,46 @@ TEST_CASE("a start of what is no process and has no program says what was done, 
   CHECK(answer(Kind::Restart, {world.id("probe"), world.id("other")}).ok);
 }
 
+TEST_CASE("a process without programs is only monitored or not by the words of people, as by Monit") {
+  auto only = process("only");
+  only->start.reset();
+  only->stop.reset();
+  const bool up = GENERATE(true, false);
+  ProcessWorld world(rule_set({only, process("web")}, seconds{5}));
+  if (up) world.bring_up("only");
+  world.bring_up("web");
+  world.start();
+  world.run(seconds{1});
+  const auto monitored = [&world] { return world.engine.service(world.id("only")).monitored; };
+  const bool alone = GENERATE(true, false);
+  const std::vector<std::string> names =
+      alone ? std::vector<std::string>{"only"} : std::vector<std::string>{"only", "web"};
+  world.command(Kind::Stop, names);
+  world.run(seconds{2});
+  CHECK(world.replies.back().ok);
+  if (alone)
+    CHECK(world.replies.back().text ==
+          "only is not monitored any more; it has no start and no stop program, and is left alone");
+  CHECK_FALSE(monitored());
+  CHECK(world.is_up("web") == alone);
+  world.command(Kind::Start, names);
+  world.run(seconds{2});
+  CHECK(world.replies.back().ok);
+  if (alone) CHECK(world.replies.back().text == "only is monitored; it has no start program");
+  CHECK(monitored());
+  CHECK(world.is_up("web"));
+  world.handle(
+      event::Command{.id = CommandId{90}, .kind = Kind::Unmonitor, .services = {world.id("only")}, .by = "root"});
+  world.programs.clear();
+  world.command(Kind::Restart, names);
+  world.run(seconds{2});
+  CHECK(world.replies.back().ok != alone);
+  CHECK(monitored() != alone);
+  CHECK(world.programs == (alone ? std::vector<std::string>{} : std::vector<std::string>{"stop web", "start web"}));
+  CHECK(world.signals.empty());
+  CHECK(world.is_up("only") == up);
+}
+
 TEST_CASE("a rule's restart of what is no process and has no program is held, and what depends on it is restarted") {
   Rule rule = status_rule(Comparison::NotEqual, 0);
   rule.action = {.kind = ActionKind::Restart, .command = {}};
