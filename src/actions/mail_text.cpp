@@ -119,6 +119,12 @@ Mailbox parse_mailbox(std::string_view text) {
     std::string_view name = trim(text.substr(0, open));
     if (name.size() >= 2 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);
     result.name = one_line(name);
+  } else if (const std::size_t at = text.find('@'); at != std::string_view::npos) {
+    // As in Monit, what stands beside it is the name.
+    const std::size_t begin = text.find_last_of(" \t", at) + 1;
+    const std::size_t end = std::min(text.find_first_of(" \t", at), text.size());
+    address = text.substr(begin, end - begin);
+    result.name = one_line(trim(fmt::format("{} {}", trim(text.substr(0, begin)), trim(text.substr(end)))));
   }
   for (const char c : address)
     if (!control(c) && std::string_view(" <>,;\"").find(c) == std::string_view::npos) result.address += c;

@@ -79,7 +79,7 @@ class Linter {
   }
   void check(const SetMailFormat& set, const SourceRange& range) {
     only_last(mail_format_, range, "set mail-format");
-    mail_names(set.format);
+    mail_format(set.format);
   }
   void check(const SetSettle& set, const SourceRange& range) {
     only_last(settle_, range, "set settle");
@@ -131,6 +131,20 @@ class Linter {
              fmt::format("the server {} has a {} but no {}", in_quotes(server.host.value),
                          server.username ? "username" : "password", server.username ? "password" : "username"));
     }
+  }
+
+  void mail_format(const MailFormatSyntax& format) {
+    mail_names(format);
+    mail_lines(format);
+  }
+
+  /// `from: a@b subject: x`: to the end of its line all belongs to the first of them.
+  void mail_lines(const MailFormatSyntax& format) {
+    for (const std::optional<Word>& word : {format.from, format.reply_to, format.subject})
+      for (const std::string_view next : {" from:", " reply-to:", " subject:", " message:"})
+        if (word && word->value.find(next) != std::string::npos)
+          warn(word->range, fmt::format("'{}' begins no line here: it is text of the one before it", next.substr(1)),
+               "write it on a line of its own");
   }
 
   /// `$SERVCE`: what is no name stays in the mail as it is written.
@@ -352,7 +366,7 @@ class Linter {
 
   void statement(const AlertSyntax& node) { alert(node); }
   void alert(const AlertSyntax& node) {
-    mail_names(node.format);
+    mail_format(node.format);
     if (!has_mail_server_ && !said_no_server_) {
       said_no_server_ = true;
       warn(node.address.range, "alerts are to be mailed, but there is no mail server",

@@ -215,6 +215,8 @@ TEST_CASE("Mailboxes are read in the forms that people write") {
   CHECK(parse_mailbox(" <a@b> ") == Mailbox{"", "a@b"});
   CHECK(parse_mailbox("A B <a@b>") == Mailbox{"A B", "a@b"});
   CHECK(parse_mailbox("\"A \\ B\" <a@b>") == Mailbox{"A \\ B", "a@b"});
+  CHECK(parse_mailbox("A a@b B C") == Mailbox{"A B C", "a@b"});
+  CHECK(parse_mailbox("a@b subject: x@y") == Mailbox{"subject: x@y", "a@b"});
   CHECK(parse_mailbox("") == Mailbox{});
   CHECK(parse_mailbox(std::string(5000, 'a') + "@b").address.empty());
   CHECK(header_mailbox({"A \"q\" B", "a@b"}) == "\"A \\\"q\\\" B\" <a@b>");
