@@ -107,6 +107,7 @@ struct ServiceState {
   std::string gone;                     ///< where it has died: how; or what that look said
   bool restored = false;                ///< an earlier daemon of this boot knew it, and it was not looked at since
   std::string start_failure;            ///< why its last start failed; or empty
+  bool told_failure = false;            ///< people were told that a start or stop failed, and none has succeeded since
   std::optional<Duration> settling;     ///< mono: until then its death is not acted on, for others may restart it
   std::optional<Duration> counted_at;   ///< mono: of the last run that counted
   std::optional<Duration> death_count;  ///< mono: of the last run that counted because its process had died
@@ -219,7 +220,7 @@ class Engine {
   void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   void instance_alert(const std::string& text, std::string_view action, Turn& turn);
   void tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
-                   const std::string& text, Turn& turn);
+                   const std::string& text, Turn& turn, bool listed_only = false);
 
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
@@ -274,7 +275,7 @@ class Engine {
   void end_program(ActionId action, Turn& turn, const ForegroundSpec* spec = nullptr);
   [[nodiscard]] bool waits_for_left(Job& job, Turn& turn);
   [[nodiscard]] bool taken_up(const effect::SavedJob& job) const;
-  void tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text, Turn& turn);
+  void tell_end(const Job& job, bool good, Turn& turn);
 
   // foreground processes (engine_foreground.cpp)
   void ask(ServiceId id, RunId run, Turn& turn);

@@ -184,7 +184,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
 
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   if (exec.job != JobId{}) return job_program_ended(exec, event, turn);
-  if (id && !good) tell_people(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn);
+  if (id && !good) tell_people(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn, true);
   if (running.again) run_again(std::move(*running.again), turn);
 }
 

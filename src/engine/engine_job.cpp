@@ -186,9 +186,6 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
         .subject = job.id.number();
     if (job.unmonitor)
       for (const JobStep& step : job.steps) unmonitor_one(step.service, job.by, turn);
-    if (job.by != kByRule)
-      tell_job(job, EventKind::Action, effect::Cause::State::Succeeded,
-               fmt::format("{} action done", to_string(job.kind)), turn);
   } else {
     const JobStep& failed = job.step();
     if (failed.kind != StepKind::Stop && !job.cancelled) {
@@ -208,8 +205,8 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
         turn.record(
             RecordKind::JobHeld, Severity::Warning, graph_->at(job.steps[i].service).name,
             fmt::format("not started: {}{}", failed.service == job.service ? block.name + " " : "", job.failure));
-    tell_job(job, EventKind::Exec, effect::Cause::State::Failed, job.failure, turn);
   }
+  tell_end(job, good, turn);
   for (const CommandId command : job.asked_by)
     finish_command(command, job.service, good ? std::string{} : fmt::format("{}: {}", block.name, job.failure), turn);
 }
@@ -577,9 +574,18 @@ void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec
 
 // ---- alerts -------------------------------------------------------------------------------------------------------
 
-void Engine::tell_job(const Job& job, EventKind event, effect::Cause::State state, const std::string& text,
-                      Turn& turn) {
-  tell_people(job.service, *job.cause, event, state, text, turn);
+/// Mails how a job ended: its failure once, until one has succeeded, as Monit does.
+void Engine::tell_end(const Job& job, bool good, Turn& turn) {
+  using State = effect::Cause::State;
+  if (job.cancelled) return;
+  const bool told = std::exchange(services_[job.service.index()].told_failure, !good);
+  if (!good && !told) tell_people(job.service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
+  if (good && told)
+    tell_people(job.service, *job.cause, EventKind::Exec, State::Succeeded,
+                job.kind == ActionKind::Stop ? "stopped" : "started", turn);
+  if (good && job.by != kByRule)
+    tell_people(job.service, *job.cause, EventKind::Action, State::Succeeded,
+                fmt::format("{} action done", to_string(job.kind)), turn);
 }
 
 }  // namespace healer::engine

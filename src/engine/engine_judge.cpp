@@ -265,14 +265,14 @@ void Engine::alert(std::vector<Recipient> recipients, std::shared_ptr<const effe
   turn.commit.pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
 }
 
-/// Alerts of what is no rule's doing. Failed programs are told only to those who asked for them.
+/// Alerts of what is no rule's doing.
 void Engine::tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
-                         const std::string& text, Turn& turn) {
+                         const std::string& text, Turn& turn, bool listed_only) {
   const ServiceBlock& block = graph_->at(id);
   if (graph_->settings.shadow) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : block.recipients)
-    if (recipient.events.test(static_cast<std::size_t>(event)) && (recipient.listed || event != EventKind::Exec))
+    if (recipient.events.test(static_cast<std::size_t>(event)) && (recipient.listed || !listed_only))
       recipients.push_back(recipient);
   cause.service = block.name;
   cause.event = event;

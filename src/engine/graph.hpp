@@ -322,7 +322,8 @@ struct MailFormat {
 struct Recipient {
   std::string address;
   EventMask events = EventMask{}.set();
-  /// The kinds were listed (`{ ... }`, not `not on`). Failed execs are mailed only to those who asked for them so.
+  /// The kinds were listed (`{ ... }`, not `not on`). Failed execs of rules are mailed only to those who asked for them
+  /// so.
   bool listed = false;
   std::uint16_t reminder = 0;  ///< `reminder N`: also on failing runs whose count since the firing is a multiple of N
   bool digest = false;         ///< `digest`: all alerts of a cycle in one mail

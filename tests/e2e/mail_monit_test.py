@@ -4,8 +4,10 @@
 Where they differ on purpose, the test says how. Each check program tells which run it is, so that a mail proves by which
 run it came.
 """
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -162,6 +164,45 @@ check program node with path "{self.program('node', [0], folder)}"
             self.wait_for(lambda: [(mail.to, mail.field("Action")) for mail in self.mails(f"{name}-mails")
                                    if mail.subject == INSTANCE] == [("all@x.org", "start"), ("all@x.org", "stop")],
                           f"the words of {name}'s start and stop", detail=lambda: str(self.mails(f"{name}-mails")))
+
+    def test_a_start_that_fails_is_mailed_once_until_one_succeeds(self):
+        def rules(folder):
+            start = folder / "start"
+            start.write_text(f'''#!/bin/sh
+cd {folder}
+echo x >> tries
+[ -e able ] || {{ echo nope; exit 3; }}
+setsid --fork sh -c 'echo $$ > node.pid; exec sleep 100000' > /dev/null 2>&1 < /dev/null
+''')
+            start.chmod(0o755)
+            return f"""
+set alert all@x.org
+set alert exec@x.org on {{ exec }}
+check process node with pidfile {folder}/node.pid
+  start program = "{start}" with timeout 5 seconds
+  if does not exist then restart
+  alert calm@x.org not on {{ exec }}
+"""
+
+        folders = [self.path(f"by-{name}") for name in NAMES]
+        self.run_both(rules)
+        expected = []
+        for _ in range(2):
+            tries = [self.lines(folder / "tries") for folder in folders]
+            for folder, before in zip(folders, tries, strict=True):
+                self.wait_for(lambda: self.lines(folder / "tries") >= before + 3, "three tries")
+                (folder / "able").touch()
+            expected += ["Execution failed node | alert | failed to start (exit status 3) -- nope",
+                         "Execution succeeded node | alert | started"]
+            self.both_told(expected, "exec@x.org")
+            for folder in folders:
+                (folder / "able").unlink()
+                self.wait_for(lambda: (folder / "node.pid").exists(), "its pid file")
+                os.kill(int((folder / "node.pid").read_text()), signal.SIGKILL)
+                (folder / "node.pid").unlink()
+        self.more_beats(2)
+        self.assertEqual([[word for word in self.told(name, to) if word.startswith("Execution")]
+                          for name in NAMES for to in ("all@x.org", "calm@x.org")], 2 * [expected + expected[:1], []])
 
     # ---- the words ------------------------------------------------------------------------------------------------
 

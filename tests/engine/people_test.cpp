@@ -325,6 +325,42 @@ TEST_CASE("a process without programs is only monitored or not by the words of p
   CHECK(world.is_up("only") == up);
 }
 
+TEST_CASE("a start that fails is mailed once, and so is the one that succeeds afterwards") {
+  auto web = process("web");
+  EventMask exec;
+  exec.set(static_cast<std::size_t>(EventKind::Exec));
+  web->recipients = {{.address = "all@b"},
+                     {.address = "exec@b", .events = exec, .listed = true},
+                     {.address = "calm@b", .events = ~exec}};
+  ProcessWorld world(rule_set({web}, seconds{5}));
+  const auto told = [&world] {
+    std::vector<std::string> texts;
+    for (const effect::Alert& alert : std::exchange(world.alerts, {})) {
+      if (alert.cause->event != EventKind::Exec) continue;
+      std::string text = alert.cause->description + ":";
+      for (const Recipient& recipient : alert.recipients) text += " " + recipient.address;
+      texts.push_back(text);
+    }
+    return texts;
+  };
+  world.doings["start web"] = {.status = 3};
+  world.start();
+  world.run(seconds{60});
+  CHECK(world.programs.size() > 5);
+  CHECK(told() == std::vector<std::string>{"failed to start (exit status 3) -- no output: all@b exec@b"});
+  world.doings.clear();
+  world.run(seconds{20});
+  CHECK(told() == std::vector<std::string>{"started: all@b exec@b"});
+  world.die("web");
+  world.run(seconds{20});
+  CHECK(world.is_up("web"));
+  CHECK(told().empty());
+  world.doings["start web"] = {.status = 3};
+  world.die("web");
+  world.run(seconds{20});
+  CHECK(told().size() == 1);
+}
+
 TEST_CASE("a rule's restart of what is no process and has no program is held, and what depends on it is restarted") {
   Rule rule = status_rule(Comparison::NotEqual, 0);
   rule.action = {.kind = ActionKind::Restart, .command = {}};
