@@ -137,9 +137,9 @@ class Mix(mails.Receiving, supervised.Case):
         check = self.script("check", f"cd {self.folder}; echo x >> check.runs; echo run $(wc -l < check.runs); exit 1")
         rules = (f"set mailserver 127.0.0.1 port {port}\nset alert admin@x.org not on {{ instance }} reminder 6\n"
                  f'check program node with path "{check}"\n  if status != 0 then alert\n')
-        daemon = self.start(rules)
+        daemon = self.start(rules, cycle="2")  # where healer is away for more than three cycles it counts anew
         self.wait_for(lambda: self.runs("check") >= 2, "two runs")
-        daemon.write_rules(self.settings(daemon) + rules + "  group night\n")
+        daemon.write_rules(self.settings(daemon, cycle="2") + rules + "  group night\n")
         self.assertEqual(daemon.reload().returncode, 0)
         self.wait_for(lambda: self.runs("check") >= 4, "four runs")
         daemon.kill()
