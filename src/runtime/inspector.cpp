@@ -471,7 +471,9 @@ void Inspector::found(std::uint64_t run, Found& found) {
       if (const auto& former = kept->second->process.add(found.look->sample)) {
         add_means(facts->metrics, *former, found.look->sample);
       }
-      if (table_.snapshot != nullptr && mono_now() - table_.taken <= kGoodEnough) {
+      // Whoever has waited for a walk is given it, however long his own look took after that.
+      const bool walked = look.walk_age > Duration{0};
+      if (table_.snapshot != nullptr && (walked || mono_now() - table_.taken <= kGoodEnough)) {
         add_totals(facts->metrics, table_, found.look->sample, look.wish);
       }
       if (!look.block->foreground()) watch_.watch(look.service, identity, std::move(found.pidfd));

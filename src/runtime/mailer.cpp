@@ -245,11 +245,10 @@ void Mailer::Impl::disk_failed(const Error& error) {
 }
 
 void Mailer::Impl::store(const engine::effect::Alert& alert) {
-  const engine::event::AlertTaken taken{alert.alert};
   if (servers.empty()) {
     if (!alert.recipients.empty() && !std::exchange(said_no_servers, true))
       report(Outcome{alert.alert, Outcome::Kind::Dropped, "no mail is sent: no mail server is set (set mailserver)"});
-    report(taken);
+    tell_taken(alert.alert);
     return;
   }
   std::vector<MailKey> waiting;
@@ -298,7 +297,7 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
     }
   }
   if (safe) {
-    report(taken);
+    tell_taken(alert.alert);
   } else {
     untaken[alert.alert.number()] = std::move(waiting);
   }
@@ -380,8 +379,7 @@ void Mailer::Impl::write_memory() {
   for (const auto& [key, mail] : mails)
     if (!mail.covers.empty()) merged.push_back(key);
   for (const MailKey& key : merged) cover(key);
-  for (const auto& [alert, keys] : std::exchange(untaken, {}))
-    report(engine::event::AlertTaken{engine::AlertId{alert}});
+  for (const auto& [alert, keys] : std::exchange(untaken, {})) tell_taken(engine::AlertId{alert});
 }
 
 /// The first mail (after `after`) that may be sent now; else `wake` is when the next may be.
@@ -538,7 +536,7 @@ void Mailer::Impl::forget(const MailKey& key) {
     std::erase(alert->second, key);
     if (alert->second.empty()) {
       untaken.erase(alert);
-      report(engine::event::AlertTaken{engine::AlertId{key.alert}});
+      tell_taken(engine::AlertId{key.alert});
     }
   }
 }
@@ -546,6 +544,12 @@ void Mailer::Impl::forget(const MailKey& key) {
 void Mailer::Impl::sync_queue() {
   if (!queue) return;
   if (Result<void> synced = queue->sync(); !synced) log(Severity::Error, "mail queue: " + synced.error().what);
+}
+
+/// Whoever hears of it finds its mails counted.
+void Mailer::Impl::tell_taken(engine::AlertId alert) {
+  tell_figures();
+  report(engine::event::AlertTaken{alert});
 }
 
 void Mailer::Impl::tell_figures() {

@@ -119,6 +119,7 @@ struct Mailer::Impl {
   std::optional<MailKey> next_mail(Clock::time_point now, WallTime wall, Clock::time_point& wake,
                                    const MailKey* after = nullptr);
   [[nodiscard]] bool stopping_now();
+  void tell_taken(engine::AlertId alert);
   void tell_figures();
   void report(engine::Event event);
   void log(engine::Severity severity, std::string text);

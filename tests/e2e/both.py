@@ -23,7 +23,7 @@ class Case(supervised.Case):
     def folders(self) -> tuple[Path, Path]:
         return self.path("by-healer"), self.path("by-monit")
 
-    def run_both(self, services, more=lambda folder: "") -> None:
+    def run_both(self, services, more=lambda folder: "", cycle: int = 1) -> None:
         """Starts both with the rules that `services` (a function of the folder) and `more` give."""
         texts, self.services = [], []
         for folder in self.folders():
@@ -33,14 +33,14 @@ class Case(supervised.Case):
             self.services.append({one.name: one for one in processes})
             texts.append(self.rules(*processes) + more(folder) +
                          f'check program beat with path "{beat}"\n  if status != 0 then alert\n')
-        self.daemon = self.start(texts[0])
+        self.daemon = self.start(texts[0], cycle=str(cycle))
         folder = self.path("monit")
         folder.mkdir()
         self.monitrc = folder / "monitrc"
         # healer has no web page to be asked through; Monit has no other way.
         extra = folder / "extra"
         extra.write_text(f"set httpd unixsocket {folder}/socket allow me:me\n")
-        self.monitrc.write_text(f"set daemon 1\nset log {folder}/log\nset pidfile {folder}/pid\nset idfile {folder}/id\n"
+        self.monitrc.write_text(f"set daemon {cycle}\nset log {folder}/log\nset pidfile {folder}/pid\nset idfile {folder}/id\n"
                                 f"set statefile {folder}/state\ninclude {extra}\n" + texts[1])
         for path in (extra, self.monitrc):
             path.chmod(0o600)

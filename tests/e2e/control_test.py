@@ -43,7 +43,8 @@ class Control(support.Case):
         validated = daemon.ctl("validate")
         self.assertEqual((validated.returncode, validated.stdout), (1, "1 of 2 services failed: bad\n"))
         records = [record["kind"] for record in daemon.ask("history", "good")["records"]]
-        self.assertEqual(records, ["unmonitored", "monitored"])
+        # On a busy machine a run may overrun its cycle.
+        self.assertEqual([kind for kind in records if kind != "run-overrun"], ["unmonitored", "monitored"])
 
     def test_faults_are_told_with_a_remedy_and_an_exit_status(self):
         daemon = self.two()

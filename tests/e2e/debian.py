@@ -50,7 +50,7 @@ def shipped_rules(package: str) -> str:
 
 
 class Debian:
-    """A daemon of Debian with its files under `folder`, covered."""
+    """A daemon of Debian with its files under `folder`, covered, and that port if it has one."""
 
     name = ""          # as a service
     package = ""       # of the daemon, and of its rules
@@ -58,16 +58,12 @@ class Debian:
     pidfile = ""
     program = ""       # its binary
     covered: tuple[str, ...] = ()  # what is empty before `prepare`
-    port = 0
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, port: int):
+        self.folder, self.port = folder, port
         folder.mkdir(parents=True)
         folder.chmod(0o755)
         self.init = self.script.rpartition("/")[2]
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
 
     @classmethod
     def missing(cls) -> str:

@@ -29,7 +29,8 @@ class Lasting(support.Case):
         self.assertEqual(self.lines("acted"), 1)
 
     def test_counters_go_on_after_a_kill(self):
-        daemon = self.configure(self.acting("for 5 cycles"), cycle="2").launch()
+        # Where healer is away for more than three cycles it counts anew.
+        daemon = self.configure(self.acting("for 5 cycles"), cycle="3").launch()
         self.wait_for(lambda: self.runs("check") >= 3, "three runs")
         self.wait_for(lambda: "3 of the last 5" in daemon.ctl("explain", "node").stdout, "the third judgement")
         daemon.kill()

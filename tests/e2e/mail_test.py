@@ -27,7 +27,7 @@ class Mail(mails.Receiving, support.Case):
         daemon.kill()
         daemon.launch()
         self.wait_for(lambda: self.runs("check") >= 12, "more transitions")
-        self.sink("--port", str(port))
+        self.sink(port)
         self.wait_for(lambda: len(self.subjects()) >= 4, "the mails that waited", limit=3 * support.LIMIT)
         daemon.kill()
         daemon.launch()
@@ -60,7 +60,7 @@ class Mail(mails.Receiving, support.Case):
     def test_the_status_says_what_mails_wait_and_why(self):
         _, port = self.sink()
         self.mode("refuse")
-        daemon = self.start(self.rules(port, [1, 1, 1, 1, 1, 0]))
+        daemon = self.start(self.rules(port, [0] * 5 + [1, 1, 1, 1, 1, 0]))
         mail = lambda: daemon.ask("status")["daemon"]["mail"]  # noqa: E731
         self.assertEqual(mail(), {"waiting": 0, "since": None, "error": "", "error_since": None})
         self.wait_for(lambda: mail()["waiting"] == 2 and mail()["error"], "mails that wait", detail=lambda: str(mail()))
@@ -100,10 +100,10 @@ class Mail(mails.Receiving, support.Case):
     def test_a_mail_limit_tells_what_it_held_back_also_over_a_kill(self):
         _, port = self.sink()
         daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert you@x.org not on {{ instance }}\n"
-                            "set mail limit 2 mails within 10 seconds\n" + self.failing("a", "b", "c", "d", "e", "f"))
+                            "set mail limit 2 mails within 20 seconds\n" + self.failing("a", "b", "c", "d", "e", "f"))
         self.wait_for(lambda: daemon.ask("status")["daemon"]["mail"]["waiting"] == 4, "mails that are held back",
                       detail=daemon.log_text)
-        self.wait_for(lambda: "mail to you@x.org held back: the limit of 2 mails within 10 s is reached" in
+        self.wait_for(lambda: "mail to you@x.org held back: the limit of 2 mails within 20 s is reached" in
                       daemon.ctl("history").stdout, "the word of it", detail=daemon.log_text)
         self.assertEqual(len(self.subjects()), 2)
         daemon.kill()

@@ -41,14 +41,15 @@ class Receiving:
             server.stdin.close()
         super().tearDown()
 
-    def sink(self, *options: str, name: str = "mails"):
-        """An SMTP server of this test, with its mails in the folder of that name; the server and its port."""
+    def sink(self, number: int = 0, name: str = "mails"):
+        """An SMTP server of this test, with its mails in the folder of that name; the server and its port, which is
+        `number` unless that is 0."""
         folder = self.path(name)
         folder.mkdir(exist_ok=True)
         port = folder / "port"
         port.unlink(missing_ok=True)
-        server = subprocess.Popen([sys.executable, str(support.TOP / "tests/support/smtp_sink.py"), str(folder), *options],
-                                  stdin=subprocess.PIPE)  # it ends with this pipe
+        server = subprocess.Popen([sys.executable, str(support.TOP / "tests/support/smtp_sink.py"), str(folder),
+                                   "--port", str(number or self.own_port())], stdin=subprocess.PIPE)  # it ends with this pipe
         self.servers.append(server)
         self.wait_for(lambda: port.exists() and port.read_text().strip(), "the mail server")
         return server, int(port.read_text())

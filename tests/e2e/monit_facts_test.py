@@ -66,7 +66,8 @@ class MonitFacts(both.Case):
 
     # ---- what lasts -------------------------------------------------------------------------------------------
 
-    MANY = 12  # failures in a row of which a part falls before what happens, and a part after it
+    MANY = 8   # failures in a row of which a part falls before what happens, and a part after it
+    CYCLE = 2  # seconds: where healer is away for more than three of them it counts anew, too
 
     def lasting(self, happens, cut: int = 0) -> None:
         """What lasts in both over what `happens` does to them, which may cut so many runs off: those do not count. The
@@ -81,7 +82,7 @@ class MonitFacts(both.Case):
                                "trap 'echo term >> {name}.ends; exit' TERM\nwait", " with timeout 200 seconds") +
                     "  if status != 0 then alert\n")
 
-        self.run_both(lambda folder: [], more)
+        self.run_both(lambda folder: [], more, self.CYCLE)
         self.more_beats(1)
         self.command("unmonitor", "left")
         self.more_beats(2)  # Monit writes its state once a cycle

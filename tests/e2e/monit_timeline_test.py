@@ -25,7 +25,7 @@ class MonitTimeline(support.Case):
     def same(self, folder, expected: list[str]) -> None:
         """The last actions may still be writing their line."""
         try:
-            self.wait_for(lambda: plans.fired(folder, RUNS) == expected, "equal firings", limit=5)
+            self.wait_for(lambda: plans.fired(folder, RUNS) == expected, "equal firings", limit=20)
         except self.failureException:
             self.assertEqual(plans.fired(folder, RUNS), expected)
 

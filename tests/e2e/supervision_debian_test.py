@@ -39,7 +39,7 @@ class SupervisionDebian(supervised.Case):
         except (OSError, subprocess.CalledProcessError) as error:
             self.skipTest(f"no mounts of its own: {error}")
         self.addCleanup(debian.uncover)
-        self.one = kind(self.path(kind.name))
+        self.one = kind(self.path(kind.name), self.own_port())
         self.one.place()
         return self.one
 

@@ -5,7 +5,6 @@ before the next start, and never taken for what another healer has left.
 import contextlib
 import os
 import shutil
-import socket
 import sqlite3
 import time
 from pathlib import Path
@@ -53,11 +52,8 @@ class SupervisionLeft(supervised.Case):
             self.skipTest(f"{program} is not installed")
         folder = self.path("files")
         folder.mkdir()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
         place = folder / "configuration"
-        place.write_text(configuration.format(folder=folder, port=port))
+        place.write_text(configuration.format(folder=folder, port=self.own_port()))
         start = self.path("start")
         supervised.Process.place(start, f"\necho $HEALER_ACTION >> {folder}/starts\nrm -f {folder}/own.pid\n"
                                         f"exec {binary} {options} {place}")
@@ -75,7 +71,7 @@ class SupervisionLeft(supervised.Case):
             return [pid for pid, parent in found.items() if parent not in found]
 
         daemon = self.start(f'check process left with pidfile {folder}/never.pid\n'
-                            f'  start program = "{start}" with timeout 1 second\n')
+                            f'  start program = "{start}" with timeout 3 seconds\n')
         self.wait_for(lambda: "job-failed" in self.kinds(daemon, "left"), "the first start to fail")
         [first] = mains()
         self.assertNotIn("HEALER_ACTION", Path(f"/proc/{first}/environ").read_text(errors="replace"))
@@ -104,7 +100,7 @@ class SupervisionLeft(supervised.Case):
 
     def test_the_next_daemon_finds_it_from_another_control_group(self):
         self.need_groups()
-        one = self.process("one", within=1, live="exec env -i {folder}/one-live 100000")
+        one = self.process("one", within=3, live="exec env -i {folder}/one-live 100000")
         daemon = self.start(self.rules(one))
         self.wait_for(lambda: "job-failed" in self.kinds(daemon, "one"), "the first start to fail")
         [first] = one.living()
@@ -130,8 +126,8 @@ class SupervisionLeft(supervised.Case):
         self.assertEqual(self.groups(one), [])
 
     def test_what_another_healer_has_left_is_not_its_own(self):
-        left = self.process("left", within=1, live=":")
-        fails = self.process("fails", within=1, start="exit 0")
+        left = self.process("left", within=3, live=":")
+        fails = self.process("fails", within=3, start="exit 0")
         daemons = []
         for one in (left, fails):  # in the one state and in the other actions bear the same numbers
             daemon = self.start("check system here\n", name=f"healerd-{one.name}")

@@ -2,7 +2,6 @@
 """Supervision where two things meet: a cancel in each kind of step, a pause or a change of rules during a job, a healerd
 that is killed in the middle of a stop."""
 import os
-import time
 
 import mails
 import supervised
@@ -52,7 +51,7 @@ class Mix(mails.Receiving, supervised.Case):
         self.alone()
 
     def test_a_cancel_of_a_stop_by_signal_leaves_what_lives(self):
-        node = self.process("node", stop=None, live="write_pid; trap '' TERM; " + SLEEP)
+        node = self.process("node", stop=None, live="trap '' TERM; write_pid; " + SLEEP)
         daemon = self.start(self.rules(node))
         self.wait_for(lambda: self.seen_pid(daemon, "node"), "the process")
         self.wait_for(lambda: not daemon.ask("jobs")["jobs"], "the end of its start")
@@ -77,12 +76,12 @@ class Mix(mails.Receiving, supervised.Case):
         self.wait_for(lambda: not web.living(), "its end")  # what was not ready yet is not left behind
         self.more_cycles(daemon, 2)
         self.assertEqual(len(web.copies()), 1)
-        self.web(words="ready after 0 seconds", live="write_pid; trap 'touch heard' TERM; " + SLEEP)
+        self.web(words="ready after 0 seconds", live="trap 'touch heard' TERM; write_pid; " + SLEEP)
         daemon.write_rules(daemon.rules.read_text().replace("ready after 60 seconds", "ready after 0 seconds"))
         self.assertEqual(daemon.reload().returncode, 0)
         self.assertEqual(self.ctl(daemon, "start", "web").returncode, 0)
-        self.wait_for(lambda: len(web.pidfile.read_text()) > 1 and len(web.copies()) == 2, "the process")
-        time.sleep(0.3)  # until it hears
+        self.wait_for(lambda: len(web.copies()) == 2 and web.pidfile.read_text() == f"{web.copies()[1]}\n",
+                      "the process, which hears")
         stop = self.begin_ctl(daemon, "stop", "web")
         self.wait_for(self.path("heard").exists, "the first signal")
         self.cancel(daemon, stop)
@@ -119,7 +118,7 @@ class Mix(mails.Receiving, supervised.Case):
         if os.geteuid() != 0:
             self.skipTest("only root may be somebody else")
         self.folder.chmod(0o777)
-        node = self.process("node", stop="id -u > stopped.uid; id -g > stopped.gid; kill $(cat {pidfile})", within=2)
+        node = self.process("node", stop="id -u > stopped.uid; id -g > stopped.gid; kill $(cat {pidfile})", within=5)
         daemon = self.start(self.rules(node))
         self.wait_up(daemon, node)
         rules = self.rules(node).replace("/node stop\"", '/node stop" as uid nobody and gid sys')
@@ -138,9 +137,9 @@ class Mix(mails.Receiving, supervised.Case):
         check = self.script("check", f"cd {self.folder}; echo x >> check.runs; echo run $(wc -l < check.runs); exit 1")
         rules = (f"set mailserver 127.0.0.1 port {port}\nset alert admin@x.org not on {{ instance }} reminder 6\n"
                  f'check program node with path "{check}"\n  if status != 0 then alert\n')
-        daemon = self.start(rules)
+        daemon = self.start(rules, cycle="2")  # where healer is away for more than three cycles it counts anew
         self.wait_for(lambda: self.runs("check") >= 2, "two runs")
-        daemon.write_rules(self.settings(daemon) + rules + "  group night\n")
+        daemon.write_rules(self.settings(daemon, cycle="2") + rules + "  group night\n")
         self.assertEqual(daemon.reload().returncode, 0)
         self.wait_for(lambda: self.runs("check") >= 4, "four runs")
         daemon.kill()
@@ -156,7 +155,7 @@ class Mix(mails.Receiving, supervised.Case):
                          for name, more in (("web", ""), ("db", "  noalert night@x.org\n"),
                                             ("cache", "  alert night@x.org digest only on { timeout }\n"), ("dns", "")))
         self.start(f"set mailserver 127.0.0.1 port {port}\nset alert day@x.org not on {{ instance }}\n"
-                   "set alert night@x.org digest not on { instance }\n" + checks, cycle="2")
+                   "set alert night@x.org digest not on { instance }\n" + checks, cycle="4")
         self.wait_for(lambda: len(self.subjects("day@x.org")) == 4 and self.subjects("night@x.org"), "all mails")
         before = self.runs("web")
         self.wait_for(lambda: self.runs("web") >= before + 2, "two more cycles")
@@ -169,7 +168,7 @@ class Mix(mails.Receiving, supervised.Case):
 
     def test_a_stop_begins_its_signals_anew_under_the_next_healerd(self):
         web = self.web(words="stop signal INT within 4 seconds  stop signal TERM within 30 seconds",
-                       live=f"write_pid; trap 'echo int >> heard' INT; trap 'echo term >> heard; exit 0' TERM; {SLEEP}")
+                       live=f"trap 'echo int >> heard' INT; trap 'echo term >> heard; exit 0' TERM; write_pid; {SLEEP}")
         daemon = self.start(self.rules(web))
         self.wait_for(lambda: web.pidfile.exists() and not daemon.ask("jobs")["jobs"], "the process")
         stop = self.begin_ctl(daemon, "stop", "web")
@@ -187,7 +186,7 @@ class Mix(mails.Receiving, supervised.Case):
 
     def test_one_that_never_said_it_is_ready_is_ended_by_the_next_healerd(self):
         web = self.web(words="ready on notify within 1 seconds  stop signal TERM within 4 seconds",
-                       live=f"write_pid; [ -e once ] || {{ touch once; trap '' TERM; }}; {SLEEP}")
+                       live=f"[ -e once ] || {{ touch once; trap '' TERM; }}; write_pid; {SLEEP}")
         daemon = self.start(self.rules(web))
         self.wait_for(lambda: "did not say" in str(self.told(daemon, "web")), "the end of its time")
         daemon.kill()

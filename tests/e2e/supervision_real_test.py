@@ -23,15 +23,12 @@ NGINX = ("pid {folder}/pid;\nerror_log {folder}/error.log;\nworker_processes 1;\
 class Real:
     """A daemon with its files in `folder`."""
 
-    def __init__(self, folder: Path, program: str, configuration: str, question: bytes, answer: bytes):
+    def __init__(self, folder: Path, port: int, program: str, configuration: str, question: bytes, answer: bytes):
         folder.mkdir()
         folder.chmod(0o755)
         self.pidfile = folder / "pid"
         self.starts = folder / "starts"
-        self.question, self.answer = question, answer
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port, self.question, self.answer = port, question, answer
         self.configuration = folder / "configuration"
         self.configuration.write_text(configuration.format(folder=folder, port=self.port))
         self.program = program
@@ -87,7 +84,7 @@ class SupervisionReal(supervised.Case):
         if not program:
             self.skipTest(f"{name} is not installed")
         self.folder.chmod(0o755)
-        return Real(self.path(name), program, *how)
+        return Real(self.path(name), self.own_port(), program, *how)
 
     def up(self, daemon: support.Daemon, real: Real) -> int:
         """Waits until it serves, healer knows it, and nothing is under way; its pid."""

@@ -19,6 +19,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -177,6 +178,15 @@ exit "$status\"""")
 
     def runs(self, name: str) -> int:
         return self.lines(f"{name}.runs")
+
+    def own_port(self) -> int:
+        """A port of 127.0.0.1 that nobody else is given during the test, also while no server listens there. One that
+        does must set SO_REUSEADDR, as servers do."""
+        place = socket.socket()
+        self.addCleanup(place.close)
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(("127.0.0.1", 0))
+        return place.getsockname()[1]
 
     def lines(self, name: str) -> int:
         """Number of lines of a file of this test; 0 where there is none."""

@@ -87,6 +87,7 @@ TEST_CASE("on a full disk a foreground process waits for room, and a later daemo
   bench.new_daemon();
   disk.fill();
   bench.start(1, {"/bin/sleep", "600"});
+  REQUIRE(run_until(bench.loop, [&] { return !bench.waits.empty(); }));
   run_for(bench.loop, Duration{300});
   CHECK(bench.started.empty());
   CHECK(bench.ended.empty());

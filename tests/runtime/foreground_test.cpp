@@ -310,6 +310,7 @@ TEST_CASE("a foreground process that cannot be looked at for want of descriptors
   {
     const test::FewDescriptors none;
     bench.runner->adopt(ActionId(1), true);
+    REQUIRE(run_until(bench.loop, [&] { return !bench.waits.empty(); }));
     run_for(bench.loop, Duration{200});
   }
   CHECK(bench.ended.empty());

@@ -82,7 +82,8 @@ TEST_CASE("what a process uses is seen", "[inspector]") {
   const Sample before = sample();
   bench.see(block);
   const Sample begun = sample();
-  run_for(bench.loop, Duration{1500});
+  const auto used = [&] { return sample().ticks - begun.ticks; };  // much less where others want the machine, too
+  REQUIRE(run_until(bench.loop, [&] { return mono_now() > begun.when + kShortestMean && used() >= 20; }));
   const Sample ending = sample();
   const double cpu = bench.see(block).facts->metrics.get(Metric::Cpu).value_or(-1);
   const Sample after = sample();
@@ -91,7 +92,6 @@ TEST_CASE("what a process uses is seen", "[inspector]") {
   };
   CHECK(cpu >= percent(ending.ticks - begun.ticks - 1, after.when + Duration{2} - before.when));
   CHECK(cpu <= percent(after.ticks - before.ticks + 1, ending.when - Duration{2} - begun.when));
-  CHECK(cpu > 1);
 }
 
 TEST_CASE("a pid file that names no process says why", "[inspector]") {
@@ -314,10 +314,12 @@ TEST_CASE("looks of one moment share a walk, and looks in quick succession need 
 
   // Where a rule asks for descendants they are known each time, from a walk that is not old.
   const auto asking = InspectorBench::asking(InspectorBench::by_file(file), ResourceTest{Metric::Children});
-  const Duration stop = mono_now() + Duration{1100};
-  while (mono_now() < stop) CHECK(bench.see(asking, 3).facts->metrics.get(Metric::Children) == 0.0);
-  CHECK(bench.inspector.walks() >= walks + 2);
-  CHECK(bench.inspector.walks() <= walks + 5);
+  const Duration begun = mono_now();
+  const auto passed = [&] { return mono_now() - begun; };
+  while (bench.inspector.walks() < walks + 3 && passed() < minutes{1})
+    CHECK(bench.see(asking, 3).facts->metrics.get(Metric::Children) == 0.0);
+  CHECK(passed() >= Duration{500});  // between two of them
+  CHECK(bench.inspector.walks() == walks + 3);
 }
 
 TEST_CASE("a pattern that is asked for late in a long walk is looked for in the next one", "[inspector]") {

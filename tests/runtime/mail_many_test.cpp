@@ -128,9 +128,10 @@ TEST_CASE("When healer stops, what is held for a digest goes at once") {
   ManyWorld world({server(sink)});
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 3; ++i) mailer->submit(digest(i));
-  mailer->stop();
+  CHECK(eventually([&] { return world.heard.taken().size() == 3; }));
+  CHECK(sink.count() == 0);
+  CHECK(world.stops(*mailer, sink, 1));
   CHECK(subjects(sink) == std::vector<std::string>{"healer: 3 alerts on vm: service-1, service-2, service-3 failed"});
-  CHECK(world.heard.taken().size() == 3);
 }
 
 TEST_CASE("A digest of which the server knows nothing yet goes once, wherever the mailer before was cut short") {

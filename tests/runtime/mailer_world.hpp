@@ -101,6 +101,14 @@ struct MailWorld {
   std::unique_ptr<runtime::Mailer> start() {
     return std::make_unique<runtime::Mailer>(options, settings, cycle, heard.callbacks());
   }
+  /// Stops the mailer, which is to bring the server's mails up to `count`; what a busy machine leaves it no time to
+  /// send goes in its next life.
+  bool stops(runtime::Mailer& mailer, const SmtpSink& sink, std::size_t count) {
+    mailer.stop();
+    if (sink.count() == count) return true;
+    const auto next = start();
+    return eventually([&] { return sink.count() == count; });
+  }
 };
 
 /// Mailers that are killed at random moments, one after the other.

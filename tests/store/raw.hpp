@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/support/child.hpp"
+
 namespace healer::store::test {
 
 class Raw {
@@ -31,5 +33,11 @@ class Raw {
  private:
   sqlite3* handle_ = nullptr;
 };
+
+/// Moves the whole log into the file, as soon as the store, which may be doing the same just now, lets that happen.
+inline void move_log(const std::string& path) {
+  Raw raw(path);
+  REQUIRE(healer::test::eventually([&] { return raw("PRAGMA wal_checkpoint(TRUNCATE)") == "0"; }));
+}
 
 }  // namespace healer::store::test

@@ -23,6 +23,7 @@ namespace {
 SqliteOptions hasty() {
   SqliteOptions options;
   options.busy = Duration{5};
+  options.stall = minutes{1};  // however busy the machine is
   options.first_retry = Duration{5};
   options.last_retry = Duration{20};
   return options;
@@ -138,7 +139,7 @@ TEST_CASE("a history that is damaged itself is moved aside when somebody asks, a
   for (engine::Sequence sequence = 1; sequence <= 2000; ++sequence) store->submit(commit(sequence));
   REQUIRE(told.wait_committed(2000));
   const auto page_size = std::stoul(Raw{path}("PRAGMA page_size"));
-  Raw{path}("PRAGMA wal_checkpoint(TRUNCATE)");
+  move_log(path);
   const auto root = std::stoul(Raw{path}("SELECT rootpage FROM sqlite_schema WHERE name = 'records'"));
   {
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
@@ -249,20 +250,20 @@ TEST_CASE("a write that hangs is told by the watchdog, and ends well once it goe
   auto store = open(path, told.callbacks(), options);
   store->submit(commit(1));
   REQUIRE(told.wait_committed(1));
+  store->flush();  // it may have taken long, too: that is over
 
   Raw other(path);
   other("BEGIN IMMEDIATE");
   store->submit(commit(2));
-  REQUIRE(told.wait_sick());
+  REQUIRE(told.wait_health("sick"));
   CHECK(told.reason().find("no progress") != std::string::npos);
   store->flush();  // does not wait for the stuck one
   store->submit(commit(3));
   CHECK(told.committed() == 1);
   CHECK(sequences(store->history({}).value()) == Sequences{1, 2, 3});
   other("ROLLBACK");
-  REQUIRE(told.wait_well());
+  REQUIRE(told.wait_health("well"));
   CHECK(told.committed() == 3);
-  CHECK(told.all().back() == "well");
 }
 
 TEST_CASE("what the watchdog notices when the write is done already makes nobody sick", "[store]") {

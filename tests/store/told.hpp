@@ -30,8 +30,12 @@ class Told {
   bool wait_well(std::size_t times = 1) {
     return wait([&] { return count("well") >= times; });
   }
-  bool wait_last(const std::string& what) {
-    return wait([&] { return !all_.empty() && all_.back() == what; });
+  /// Until it is "sick" or "well" by the last word of that, whatever was committed since.
+  bool wait_health(const std::string& what) {
+    return wait([&] {
+      const auto last = std::find_if(all_.rbegin(), all_.rend(), [](const auto& word) { return word.size() == 4; });
+      return last != all_.rend() && *last == what;
+    });
   }
   /// Everything told, in order ("committed 3", "sick", "well").
   std::vector<std::string> all() {

@@ -2,6 +2,11 @@
 // tests/support/smtp_sink.py, for C++ tests.
 #pragma once
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -12,12 +17,39 @@
 
 namespace healer::test {
 
+/// A port of 127.0.0.1 that nobody else is given while this lives, also while no server listens there.
+class OwnPort {
+ public:
+  OwnPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int on = 1;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    // The server sets this, too, and so may have the same port.
+    if (::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        ::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+      std::abort();
+    number_ = ntohs(address.sin_port);
+  }
+  ~OwnPort() { ::close(socket_); }
+  OwnPort(const OwnPort&) = delete;
+  OwnPort& operator=(const OwnPort&) = delete;
+
+  [[nodiscard]] std::uint16_t number() const { return number_; }
+
+ private:
+  int socket_;
+  std::uint16_t number_ = 0;
+};
+
 /// A mail server on 127.0.0.1 that takes mails into a directory and fails on demand; see smtp_sink.py for the modes.
 class SmtpSink {
  public:
-  explicit SmtpSink(std::vector<std::string> options = {}) : options_(std::move(options)) { start(0); }
+  explicit SmtpSink(std::vector<std::string> options = {}) : options_(std::move(options)) { restart(); }
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t port() const { return port_.number(); }
   [[nodiscard]] const std::filesystem::path& path() const { return directory_.path(); }
   /// Texts of the mails taken so far, in order.
   [[nodiscard]] std::vector<std::string> mails() const { return read(".eml"); }
@@ -29,18 +61,16 @@ class SmtpSink {
 
   void stop() { child_.reset(); }
   /// Again, on the same port.
-  void restart() { start(port_); }
-
- private:
-  void start(std::uint16_t port) {
+  void restart() {
     std::filesystem::remove(path() / "port");
     std::vector<std::string> command{"python3", std::string(HEALER_SOURCE_DIR) + "/tests/support/smtp_sink.py",
-                                     path().string(), "--port", std::to_string(port)};
+                                     path().string(), "--port", std::to_string(port())};
     command.insert(command.end(), options_.begin(), options_.end());
     child_ = std::make_unique<Child>(std::move(command), path() / "output");
     if (!eventually([&] { return std::filesystem::exists(path() / "port"); })) std::abort();
-    port_ = static_cast<std::uint16_t>(std::stoi(read_file(path() / "port")));
   }
+
+ private:
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (const auto& entry : std::filesystem::directory_iterator(path()))
@@ -56,8 +86,8 @@ class SmtpSink {
 
   std::vector<std::string> options_;
   TemporaryDirectory directory_;
+  OwnPort port_;
   std::unique_ptr<Child> child_;
-  std::uint16_t port_ = 0;
 };
 
 }  // namespace healer::test
