@@ -286,6 +286,7 @@ class Engine {
   void child_told(ServiceId id, Turn& turn);
   void child_started(ServiceId id, const event::ActionStarted& event, Turn& turn);
   void child_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn);
+  void see_death(ServiceId id, Instant now);
   [[nodiscard]] std::optional<ServiceId> child_of(const effect::Exec& exec) const;
   void restore_child(const PendingExec& pending, bool may_start, Turn& turn);
   void release_child(ServiceId id, const ServiceBlock& before, Turn& turn);

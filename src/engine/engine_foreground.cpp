@@ -238,9 +238,22 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   state.gone = *no_process(state).output;
   // An unseen end tells nothing of how long it lived.
   if (!told && (!event.unseen || event.elapsed > Duration{0})) note_end(id, event.elapsed, turn);
-  if (state.flight) return ask(id, *state.flight, turn);
-  if (left_alone(id, turn.now) || state.job || !in_schedule(id, turn.now)) return;
+  const bool looked_after = !left_alone(id, turn.now) && in_schedule(id, turn.now);
+  if (state.flight) {
+    if (!told && looked_after) see_death(id, turn.now);
+    return ask(id, *state.flight, turn);
+  }
+  if (state.job || !looked_after) return;
   look_now(id, told ? Reason::Again : Reason::Death, turn);
+}
+
+/// A run that was begun before a death, for whatever reason, is the one that sees it.
+void Engine::see_death(ServiceId id, Instant now) {
+  ServiceState& state = services_[id.index()];
+  state.reason = Reason::Death;
+  if (state.counted || counted_death(state, now)) return;
+  state.counted = true;
+  state.counted_at = state.death_count = now.mono;
 }
 
 // ---- an earlier daemon, a reload ----------------------------------------------------------------------------------

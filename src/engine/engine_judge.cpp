@@ -143,9 +143,10 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
           decisions.push_back({i, Decision::What::Remind, now.since_fired});
           break;
         case Verdict::Nothing:
-          // A run that does not count moves nothing; but what is down is not left down until the next that does.
+          // A run that does not count moves nothing; but what is down is not left down until the next that does, nor
+          // what has died before anybody had seen that its start had done good.
           if (bad && !counted && reason != Reason::Asked && now.status == RuleStatus::Failed && rule.action.is_job() &&
-              due_again(rule, now, turn.now.mono))
+              (due_again(rule, now, turn.now.mono) || (reason == Reason::Death && rule.tolerance.immediate())))
             decisions.push_back({i, Decision::What::Again, now.since_fired});
           if (bad && counted && !rule.counts_restarts())
             turn.note(Severity::Warning, block.name,

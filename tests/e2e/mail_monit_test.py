@@ -186,23 +186,28 @@ check process node with pidfile {folder}/node.pid
 
         folders = [self.path(f"by-{name}") for name in NAMES]
         self.run_both(rules)
-        expected = []
-        for _ in range(2):
+        for times in range(1, 3):
             tries = [self.lines(folder / "tries") for folder in folders]
             for folder, before in zip(folders, tries, strict=True):
                 self.wait_for(lambda: self.lines(folder / "tries") >= before + 3, "three tries")
                 (folder / "able").touch()
-            expected += ["Execution failed node | alert | failed to start (exit status 3) -- nope",
-                         "Execution succeeded node | alert | started"]
-            self.both_told(expected, "exec@x.org")
-            for folder in folders:
+            expected = {name: times * [f"Execution failed node | alert | failed to start (exit status 3) -- "
+                                       f"'{folder}/start': nope", "Execution succeeded node | alert | started"]
+                        for name, folder in zip(NAMES, folders, strict=True)}
+            for name, folder in zip(NAMES, folders, strict=True):
+                self.wait_for(lambda: len(self.told(name, "exec@x.org")) >= 2 * times, f"mails of {name}",
+                              detail=lambda: str(self.told(name, "exec@x.org")))
+                self.assertEqual(self.told(name, "exec@x.org"), expected[name])
                 (folder / "able").unlink()
                 self.wait_for(lambda: (folder / "node.pid").exists(), "its pid file")
                 os.kill(int((folder / "node.pid").read_text()), signal.SIGKILL)
                 (folder / "node.pid").unlink()
-        self.more_beats(2)
-        self.assertEqual([[word for word in self.told(name, to) if word.startswith("Execution")]
-                          for name in NAMES for to in ("all@x.org", "calm@x.org")], 2 * [expected + expected[:1], []])
+        self.more_beats(3)
+        for name in NAMES:
+            told = {to: [word for word in self.told(name, to) if word.startswith("Execution")]
+                    for to in ("all@x.org", "exec@x.org", "calm@x.org")}
+            third = expected[name] + expected[name][:1]
+            self.assertEqual(told, {"all@x.org": third, "exec@x.org": third, "calm@x.org": []}, name)
 
     # ---- the words ------------------------------------------------------------------------------------------------
 

@@ -96,6 +96,34 @@ TEST_CASE("the death of a foreground process is acted on at once, with its statu
         "process is not running: it was killed by signal 9 (SIGKILL) after 1 m");
 }
 
+TEST_CASE("a foreground process that dies before a look has seen it up is started again, however often in a cycle") {
+  ProcessWorld world(rule_set({foreground("web")}, hours{1}));
+  world.start();
+  world.run(milliseconds{500});
+  REQUIRE(world.programs.size() == 1);
+  world.slow.insert("web");
+  for (std::size_t times = 2; times <= 4; ++times) {
+    world.run(seconds{2});
+    REQUIRE(world.engine.jobs().empty());
+    world.die("web");
+    CHECK(world.programs.size() == times);
+  }
+  SECTION("but not where healer is to leave it alone") {
+    world.run(seconds{2});
+    world.command(Kind::Unmonitor, {"web"});
+    world.die("web");
+    world.run(seconds{20});
+    CHECK(world.programs.size() == 4);
+  }
+  SECTION("and is known to be up once a look is answered") {
+    world.slow.clear();
+    world.run(hours{2});
+    CHECK(world.programs.size() == 4);
+    CHECK(world.engine.jobs().empty());
+    CHECK(last_text(world, RecordKind::RuleRecovered) != "none");
+  }
+}
+
 TEST_CASE("a foreground process that exits at once is tried again after 1 s, doubling") {
   ProcessWorld world(rule_set({foreground("web")}, seconds{30}));
   world.doings["run web"] = {.takes = milliseconds{100}, .status = 3};

@@ -81,6 +81,7 @@ class ProcessWorld : public World {
   std::vector<std::pair<std::string, int>> signals;
   std::vector<std::uint64_t> ended;  ///< EndAction
   std::set<std::string> blind;       ///< looks at these have no answer
+  std::set<std::string> slow;        ///< nor have looks at these as long as this world lasts
   bool stubborn = false;             ///< a program that is told to end takes its time
   bool deathless = false;            ///< nothing that is told to end does so
   bool deaf = false;                 ///< deaths are not told
@@ -184,6 +185,7 @@ class ProcessWorld : public World {
       while (!open.empty()) {
         const effect::StartRun run = open.front();
         open.erase(open.begin());
+        if (slow.contains(engine.graph()->at(run.service).name)) continue;
         answer_look(run);
         more = true;
       }
