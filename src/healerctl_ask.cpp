@@ -128,6 +128,7 @@ class Listing {
   /// Of several programs each is announced; to a person at a terminal also the first whose output is asked for.
   void output(const control::OutputView& part) {
     const bool to_person = request_.verb == Verb::Output && output_.style().width != 0;
+    if (part.text.empty() && !to_person) return;  // only says that there is nothing yet
     if (!part.doing.empty() && (followed_ ? *followed_ != part.action : to_person))
       output_.print(fmt::format("==> {} <==\n", printable(part.doing)));
     followed_ = part.action;
