@@ -34,18 +34,6 @@ Heard ask(DaemonWorld& world, const Request& request) {
   return heard;
 }
 
-/// The program of the rule of "db" runs as pid 4242.
-ActionId running_action(DaemonWorld& world) {
-  ActionId action;
-  world.cycle(1);
-  world.act([&](World& engine) {
-    action = engine.execs.back().action;
-    engine.handle(event::ActionStarted{action, 4242});
-    engine.advance(milliseconds{500});
-  });
-  return action;
-}
-
 RuleSet kinds() {
   auto process = service("nginx", {});
   process->kind = ServiceKind::Process;
@@ -356,14 +344,6 @@ TEST_CASE("what people ask of services reaches the engine whole", "[control][job
   CHECK(ask(world, {.verb = Verb::Cancel, .id = 7}).failure() ==
         "unknown-job: nothing with the number 7 is under way | `healerctl jobs` lists them");
   CHECK(count_taken() == count);
-}
-
-TEST_CASE("the program of a rule's action is not cancelled", "[control][jobs]") {
-  DaemonWorld world(two_services());
-  const std::string id = std::to_string(running_action(world).number());
-  CHECK(ask(world, {.verb = Verb::Cancel, .id = std::stoull(id)}).failure() ==
-        "no-job: " + id +
-            " is the program of a rule's action, which is not cancelled | end its process, if it must end");
 }
 
 TEST_CASE("the output of a program is followed to its end", "[control][jobs]") {
