@@ -90,7 +90,7 @@ void add_jobs(CLI::App& app, Arguments& arguments) {
     if (jobs->get_subcommands().empty()) arguments.request.verb = Verb::Jobs;
   });
   for (const auto& [verb, help] : {std::pair(Verb::Follow, "Print the output of its programs until they have ended"),
-                                   {Verb::Cancel, "End a start, stop or restart"}}) {
+                                   {Verb::Cancel, "End a start, stop or restart, or the program of a rule's action"}}) {
     CLI::App* command = add(*jobs, arguments, verb, help);
     command->add_option("id", arguments.request.id, "The number that `jobs` shows")
         ->type_name("ID")

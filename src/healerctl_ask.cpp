@@ -125,10 +125,13 @@ class Listing {
       if (groups_.insert(to_lower(group)).second) output_.print(printable(group) + "\n");
   }
 
-  /// Of several programs each is announced; to a person at a terminal also the first whose output is asked for.
+  /// Of several programs each is announced: of a job all; of a service those that follow the first, which is announced
+  /// to a person at a terminal only.
   void output(const control::OutputView& part) {
     const bool to_person = request_.verb == Verb::Output && output_.style().width != 0;
-    if (!part.doing.empty() && (followed_ ? *followed_ != part.action : to_person))
+    const bool of_job = request_.verb == Verb::Follow && part.action != request_.id;
+    if (part.text.empty() && !to_person) return;  // only says that there is nothing yet
+    if (!part.doing.empty() && (followed_ ? *followed_ != part.action : to_person || of_job))
       output_.print(fmt::format("==> {} <==\n", printable(part.doing)));
     followed_ = part.action;
     output_.print(control::render_output(part.text));

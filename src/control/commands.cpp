@@ -383,9 +383,21 @@ std::unique_ptr<Answer> Commands::Impl::output_of(const Request& request, Wake w
 
 std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
   if (daemon.engine.jobs().contains(id)) return std::nullopt;
-  if (!daemon.engine.actions().contains(id)) return nothing_under_way(id);
-  return Failure{"no-job", fmt::format("{} is the program of a rule's action, which is not cancelled", id),
-                 "end its process, if it must end"};
+  const auto found = daemon.engine.actions().find(id);
+  if (found == daemon.engine.actions().end()) return nothing_under_way(id);
+  const engine::effect::Exec& exec = found->second.exec;
+  const std::string_view service = exec.cause->service;
+  if (const std::uint64_t job = exec.job.number(); daemon.engine.jobs().contains(job))
+    return Failure{"no-job", fmt::format("{} is a program of job {}", id, job),
+                   fmt::format("`healerctl jobs cancel {}` ends both", job)};
+  if (exec.foreground)
+    return Failure{"no-job", fmt::format("{} is the process of {} itself", id, printable(service)),
+                   "`healerctl stop` ends it"};
+  if (exec.job != engine::JobId{})
+    return Failure{"no-job",
+                   fmt::format("{} has started or stopped {}, and that job has ended", id, printable(service)),
+                   "end its process, if it must end"};
+  return std::nullopt;
 }
 
 std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wake) {

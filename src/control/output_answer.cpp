@@ -134,7 +134,7 @@ class OutputAnswer : public Answer {
   }
 
   /// Of a service whose programs have all ended, the one that the history knows last; of a check program without
-  /// programs of its own the output of its last run. False where that is all, or there is none.
+  /// programs of its own the output of its last run, and of others that there is none. False where that is all.
   bool take_last(const HistoryReader::Records& records, std::string& out) {
     if (!records) {
       out += error_line({"history", fmt::format("the history cannot be read: {}", records.error().what), ""});
@@ -145,18 +145,22 @@ class OutputAnswer : public Answer {
       read(Chosen{.action = record.subject, .service = record.service, .doing = record.text});
       return true;
     }
-    if (follower_) return true;  // one may come
     const auto id = daemon_.engine.graph()->find(service_);
     const auto last = id ? daemon_.engine.service(*id).last : std::nullopt;
-    if (last && daemon_.engine.graph()->at(*id).kind == engine::ServiceKind::Program) {
-      if (last->output)
-        out +=
-            item_line(OutputView{.action = 0, .service = service_, .doing = "the last check", .text = *last->output});
-      out += end_line(Done{true, ""});
-      return false;
-    }
-    out += error_line({"no-output", fmt::format("no program of {} has run yet", service_),
-                       "its start, stop and restart programs and those of its rules are meant"});
+    const bool checked = last && last->output && daemon_.engine.graph()->at(*id).kind == engine::ServiceKind::Program;
+    const std::string none = fmt::format("no program of {} has run yet", service_);
+    if (checked)
+      out += item_line(
+          OutputView{.action = 0,
+                     .service = service_,
+                     .doing = last->output->empty() ? "the last check, which wrote nothing" : "the last check",
+                     .text = *last->output});
+    else if (follower_)
+      out += item_line(OutputView{.action = 0, .service = service_, .doing = none, .text = {}});
+    else
+      out += error_line({"no-output", none, "its start, stop and restart programs and those of its rules are meant"});
+    if (follower_) return true;  // one may come
+    if (checked) out += end_line(Done{true, ""});
     return false;
   }
 

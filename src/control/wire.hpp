@@ -268,9 +268,9 @@ struct StartsView {
 
 /// A part of the output of a program, as it comes.
 struct OutputView {
-  std::uint64_t action = 0;
+  std::uint64_t action = 0;  ///< 0: a check, or there is none yet
   std::string service;
-  std::string doing;  ///< as in JobView
+  std::string doing;  ///< as in JobView; or that there is none yet
   std::string text;
 
   bool operator==(const OutputView&) const = default;

@@ -125,6 +125,7 @@ struct RunningAction {
   Duration since{0};                  ///< mono time of its decision
   std::optional<effect::Exec> again;  ///< a firing meanwhile: runs afterwards. It is saved, but not set free yet
   std::string waits;                  ///< why it cannot be started, or found again, now; or empty
+  std::string cancelled_by;           ///< the person who has ended it; or empty
 };
 
 class Engine {
@@ -270,6 +271,7 @@ class Engine {
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
   void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);
+  void cancel_action(const event::Command& command, Turn& turn);
   void fail_job(JobId id, const std::string& why, Turn& turn);
   [[nodiscard]] bool clear_way(Job& job, const Command& command, Turn& turn);
   void end_program(ActionId action, Turn& turn, const ForegroundSpec* spec = nullptr);
@@ -348,7 +350,7 @@ class Engine {
   std::size_t live_rules_ = 0;    // of rule_states_; the others are left over
   std::map<std::uint64_t, Job> jobs_;
   std::set<std::pair<Duration, std::uint64_t>> job_due_;           // when a job wants to be woken
-  std::set<std::uint64_t> ending_;                                 // programs of jobs that were told to end
+  std::set<std::uint64_t> ending_;                                 // programs that were told to end
   std::set<std::tuple<Duration, ServiceId, Reason>> extra_looks_;  // beside the schedule
   std::unordered_map<std::uint64_t, RunningAction> actions_;
   std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service, in lower case

@@ -21,9 +21,13 @@ std::string named(const effect::Exec& exec) {
   return fmt::format("{} {}", exec.job == JobId{} ? "exec" : "program", exec.command.arguments.front());
 }
 
-std::string outcome_text(const effect::Exec& exec, const event::ActionEnded& end) {
-  const std::string program = named(exec);
+std::string outcome_text(const RunningAction& running, const event::ActionEnded& end) {
+  const std::string program = named(running.exec);
   const std::string after = format_duration(end.elapsed);
+  if (const std::string& by = running.cancelled_by; !by.empty())
+    return end.outcome == Outcome::NotStarted
+               ? fmt::format("{} was not started: cancelled by {}", program, by)
+               : fmt::format("{} was ended after {}: cancelled by {}", program, after, by);
   if (end.unseen && end.elapsed > Duration{0})
     return fmt::format("{} ended after {}: its status is not known, an earlier healer had started it", program, after);
   if (end.unseen) return fmt::format("{} ended while healer was away: its status is not known", program);
@@ -174,8 +178,9 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   while (!long_at_.empty() && !actions_.contains(long_at_.front().second.number())) long_at_.pop_front();
   turn.commit.ended.push_back(exec.action);
   if (exec.foreground) return child_ended(exec, event, turn);
-  const bool good = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
-  const std::string text = outcome_text(exec, event);
+  const bool good =
+      event.outcome == Outcome::Exited && event.status == 0 && !event.unseen && running.cancelled_by.empty();
+  const std::string text = outcome_text(running, event);
   Record& record = turn.record(good ? RecordKind::ActionEnded : RecordKind::ActionFailed,
                                good ? Severity::Info : Severity::Warning, exec.cause->service, text);
   record.rule = exec.rule;
@@ -186,6 +191,33 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   if (exec.job != JobId{}) return job_program_ended(exec, event, turn);
   if (id && !good) tell_people(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn, true);
   if (running.again) run_again(std::move(*running.again), turn);
+}
+
+/// Ends the program of a rule's action. A firing that waits for its end is not done either.
+void Engine::cancel_action(const event::Command& command, Turn& turn) {
+  const std::uint64_t number = command.job.number();
+  const auto found = actions_.find(number);
+  if (found == actions_.end() || found->second.exec.job != JobId{} || found->second.exec.foreground) {
+    turn.replies.push_back({command.id, false, fmt::format("there is no job {} (any more)", number)});
+    return;
+  }
+  RunningAction& running = found->second;
+  const std::string program = named(running.exec);
+  if (!running.cancelled_by.empty()) {
+    turn.replies.push_back(
+        {command.id, false, fmt::format("{} is being ended: cancelled by {}", program, running.cancelled_by)});
+    return;
+  }
+  running.cancelled_by = command.by;
+  Record& record = turn.record(RecordKind::ActionHeld, Severity::Warning, running.exec.cause->service,
+                               fmt::format("{} is to end: cancelled by {}{}", program, command.by,
+                                           running.again ? "; it is not run once more" : ""));
+  record.rule = running.exec.rule;
+  record.subject = number;
+  if (running.again) turn.commit.ended.push_back(running.again->action);
+  running.again.reset();
+  end_program(running.exec.action, turn);
+  turn.replies.push_back({command.id, true, fmt::format("{} cancelled", program)});
 }
 
 void Engine::warn_long_actions(Turn& turn) {

@@ -558,7 +558,7 @@ void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {
   go_on(job, Progress::Failed, turn);
 }
 
-/// Tells the program of a step to end, once and after what was committed before: it may not have begun yet.
+/// Tells a program to end, once and after what was committed before: it may not have begun yet.
 /// `spec`: of a foreground process whose service is gone.
 void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec) {
   const auto found = actions_.find(action.number());

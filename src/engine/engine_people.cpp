@@ -260,10 +260,7 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
 
 void Engine::cancel_job(const event::Command& command, Turn& turn) {
   const auto found = jobs_.find(command.job.number());
-  if (found == jobs_.end()) {
-    turn.replies.push_back({command.id, false, fmt::format("there is no job {} (any more)", command.job.number())});
-    return;
-  }
+  if (found == jobs_.end()) return cancel_action(command, turn);
   found->second.cancelled = true;
   fail_job(command.job, fmt::format("cancelled by {}", command.by), turn);
   turn.replies.push_back({command.id, true, fmt::format("job {} cancelled", command.job.number())});

@@ -129,7 +129,7 @@ struct Command {
     Restart,
     Pause,  ///< no action but alerts, until `until`
     Resume,
-    Cancel  ///< end the job `job`
+    Cancel  ///< end the job `job`, or the program of the rule's action that has this number
   };
   CommandId id;
   Kind kind = Kind::Validate;

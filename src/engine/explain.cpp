@@ -244,6 +244,7 @@ std::string job_text(const Graph& graph, const Job& job, Duration now) {
 }
 
 std::string action_waits_for(const RunningAction& action) {
+  if (!action.cancelled_by.empty()) return fmt::format("its program to end: cancelled by {}", action.cancelled_by);
   if (!action.waits.empty())
     return fmt::format("its program to be {} ({}; tried again)", action.started ? "found again" : "started",
                        action.waits);

@@ -27,7 +27,7 @@ enum class RecordKind : std::uint8_t {
   ActionStarted,
   ActionEnded,   ///< exit status 0
   ActionFailed,  ///< could not be started, exited otherwise, was killed, or ended unseen
-  ActionHeld,    ///< decided but not done: dormant, shadow, dry run, already running
+  ActionHeld,    ///< decided but not done: dormant, shadow, dry run, already running; or cancelled
   ActionLong,    ///< an exec runs for over an hour
   MailSent,
   MailFailed,   ///< will be tried again

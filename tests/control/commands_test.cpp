@@ -485,3 +485,39 @@ TEST_CASE("very many services are answered in pages, and the loop goes on betwee
   CHECK(rest.find("\"end\":{\"services\":") != std::string::npos);
   CHECK(rest.find("service_19999") == std::string::npos);
 }
+
+TEST_CASE("the program of a rule's action is cancelled, others are not", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const ActionId action = running_action(world);
+  const Heard heard = ask(world, {.verb = Verb::Cancel, .id = action.number()});
+  CHECK(heard.reply.ok());
+  CHECK(heard.reply.end == Json{{"ok", true}, {"text", "exec /bin/heal cancelled"}});
+  std::vector<ActionId> ended;
+  std::string by;
+  world.act([&](World& engine) {
+    for (const Effect& effect : engine.effects)
+      if (const auto* end = std::get_if<effect::EndAction>(&effect)) ended.push_back(end->action);
+    by = engine.engine.actions().at(action.number()).cancelled_by;
+  });
+  CHECK(ended == std::vector{action});
+  CHECK_FALSE(by.empty());
+  CHECK(ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for") == "its program to end: cancelled by " + by);
+  CHECK(ask(world, {.verb = Verb::Cancel, .id = action.number()}).reply.end ==
+        Json{{"ok", false}, {"text", "exec /bin/heal is being ended: cancelled by " + by}});
+
+  const auto refused = [&](JobId job, bool foreground) {
+    world.act([&](World& engine) {
+      auto& known = const_cast<RunningAction&>(engine.engine.actions().at(action.number()));
+      known.exec.job = job;
+      known.exec.foreground = foreground;
+    });
+    return ask(world, {.verb = Verb::Cancel, .id = action.number()}).failure();
+  };
+  world.act([](World& engine) { add_restart(engine); });
+  const std::string id = std::to_string(action.number());
+  CHECK(refused(JobId{70}, false) ==
+        "no-job: " + id + " is a program of job 70 | `healerctl jobs cancel 70` ends both");
+  CHECK(refused(JobId{69}, true) == "no-job: " + id + " is the process of db itself | `healerctl stop` ends it");
+  CHECK(refused(JobId{69}, false) ==
+        "no-job: " + id + " has started or stopped db, and that job has ended | end its process, if it must end");
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The completions for shells: that of bash is asked as bash asks it, with a healerctl in its PATH that answers from
-// files.
+// The completions for shells: that of bash is asked as bash asks it, that of zsh in a zsh at a terminal, both with a
+// healerctl in their PATH that answers for a daemon.
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -38,9 +38,8 @@ Ran run(const std::string& command) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_whole(folder.path() + "/out")};
 }
 
-/// What bash offers for these words, the last of them being completed: one a line.
-std::string offered(const std::vector<std::string>& words) {
-  const TemporaryFolder folder;
+/// Puts a healerctl into the folder, which writes down there what it is asked.
+void add_healerctl(const TemporaryFolder& folder) {
   const std::string program = folder.path() + "/healerctl";
   std::ofstream(program) << "#!/bin/sh\n"
                             "echo \"$*\" >>" +
@@ -52,12 +51,48 @@ std::string offered(const std::vector<std::string>& words) {
                                 "*jobs) printf 'ID  KIND\\n70  restart\\n71  exec\\n' ;;\n"
                                 "esac\n";
   chmod(program.c_str(), 0755);
+}
+
+/// What bash offers for these words, the last of them being completed: one a line.
+std::string offered(const std::vector<std::string>& words) {
+  const TemporaryFolder folder;
+  add_healerctl(folder);
   std::string script = "PATH=" + folder.path() + ":$PATH\n. " + kFolder + "/healerctl.bash\nCOMP_WORDS=(";
   for (const std::string& word : words) script += "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "' ";
   script += ")\nCOMP_CWORD=" + std::to_string(words.size() - 1) +
             "\n_healerctl\nprintf '%s\\n' \"${COMPREPLY[@]}\"\ncat " + folder.path() + "/asked 2>/dev/null\n";
   std::ofstream(folder.path() + "/script") << script;
   return run("bash --norc " + folder.path() + "/script").out;
+}
+
+/// What a zsh offers that was typed this line and a tab, and what the daemon was asked: one a line.
+std::string offered_by_zsh(const std::string& line) {
+  const TemporaryFolder folder;
+  add_healerctl(folder);
+  // Those that compadd is given to add are what is offered; with -O, -A or -D it only says which of them match.
+  std::ofstream(folder.path() + "/.zshrc") << "PATH=" + folder.path() + ":$PATH\nfpath=(" + kFolder +
+                                                  " $fpath)\n"
+                                                  "autoload -U compinit\n"
+                                                  "compinit -D -u\n"
+                                                  "compadd() {\n"
+                                                  "  local -a hits\n"
+                                                  "  if [[ \" $* \" != *\" -\"[OAD]\" \"* ]]; then\n"
+                                                  "    builtin compadd -A hits \"$@\"\n"
+                                                  "    (( $#hits )) && print -rl -- $hits >>$ZDOTDIR/offered\n"
+                                                  "  fi\n"
+                                                  "  builtin compadd \"$@\"\n"
+                                                  "}\n"
+                                                  "zle-line-init() {\n"
+                                                  "  BUFFER=$TYPED CURSOR=$#TYPED\n"
+                                                  "  zle complete-word\n"
+                                                  "  exit\n"
+                                                  "}\n"
+                                                  "zle -N zle-line-init\n";
+  return run("ZDOTDIR=" + folder.path() + " TYPED='" + line +
+             "' timeout 60 zsh -fc 'zmodload zsh/zpty; zpty shell zsh -d -i; while zpty -r shell text; do :; done'\n"
+             "cat " +
+             folder.path() + "/offered " + folder.path() + "/asked 2>/dev/null")
+      .out;
 }
 
 std::set<std::string> words_of(const std::string& text) {
@@ -147,4 +182,29 @@ TEST_CASE("zsh knows the same commands", "[control][completion]") {
   const Ran read = run("zsh -n " + kFolder + "/_healerctl");
   INFO(read.out);
   CHECK(read.status == 0);
+}
+
+TEST_CASE("zsh completes the same before and after general options", "[control][completion]") {
+  if (run("command -v zsh").status != 0) {
+    WARN("SKIPPED: there is no zsh to complete with");
+    return;
+  }
+  CHECK(words_of(offered_by_zsh("healerctl --color ")) == commands());
+  for (const std::string option : {"--json ", "--color ", "--no-color "}) {
+    INFO(option);
+    CHECK(offered_by_zsh("healerctl " + option + "status we") == "web\nweb2\nnames\n");
+    CHECK(offered_by_zsh("healerctl status " + option + "we") == "web\nweb2\nnames\n");
+  }
+  const std::string asked = "web\nweb2\n--socket /x y:1 names\n";
+  CHECK(offered_by_zsh("healerctl --socket /x\\ y:1 start w") == asked);
+  CHECK(offered_by_zsh("healerctl start --socket /x\\ y:1 w") == asked);
+  CHECK(offered_by_zsh("healerctl start --socket=/x\\ y:1 w") == asked);
+  CHECK(offered_by_zsh("healerctl --socket /z start --socket /x\\ y:1 w") == asked);
+  CHECK(offered_by_zsh("healerctl jobs --json cancel --color 7") == "70\n71\njobs\n");
+  const std::set<std::string> options = words_of(offered_by_zsh("healerctl summary --json --"));
+  for (const std::string one : {"--failed", "--exit-code", "--group", "--socket", "--color", "--help"}) {
+    INFO(one);
+    CHECK(options.contains(one));
+  }
+  CHECK_FALSE(options.contains("--version"));
 }

@@ -107,6 +107,18 @@ inline ServiceState& state_of(World& world, std::string_view name) {
   return const_cast<ServiceState&>(world.engine.service(world.id(name)));
 }
 
+/// The program of the rule of "db" runs as pid 4242.
+inline ActionId running_action(DaemonWorld& world) {
+  ActionId action;
+  world.cycle(1);
+  world.act([&](World& engine) {
+    action = engine.execs.back().action;
+    engine.handle(event::ActionStarted{action, 4242});
+    engine.advance(milliseconds{500});
+  });
+  return action;
+}
+
 /// A restart of "web", asked for by root: "db" is being started, by a program.
 inline Job& add_restart(World& world) {
   using Kind = effect::SavedStep::Kind;

@@ -401,7 +401,7 @@ TEST_CASE("healerctl follows the output of programs", "[control][healerctl]") {
     client.join();
     return ran.out;
   };
-  CHECK(follow("") == "db comes\tup\n\\x1b[2J\n==> start web <==\nweb comes up\n");
+  CHECK(follow("") == "==> start db <==\ndb comes\tup\n\\x1b[2J\n==> start web <==\nweb comes up\n");
   world.act([](World& engine) { add_restart(engine); });
   CHECK(follow("--json") == R"({"action":71,"service":"web","doing":"start db","text":"db comes\tup\n\u001b[2J\n"})"
                             "\n"

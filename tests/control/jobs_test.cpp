@@ -34,18 +34,6 @@ Heard ask(DaemonWorld& world, const Request& request) {
   return heard;
 }
 
-/// The program of the rule of "db" runs as pid 4242.
-ActionId running_action(DaemonWorld& world) {
-  ActionId action;
-  world.cycle(1);
-  world.act([&](World& engine) {
-    action = engine.execs.back().action;
-    engine.handle(event::ActionStarted{action, 4242});
-    engine.advance(milliseconds{500});
-  });
-  return action;
-}
-
 RuleSet kinds() {
   auto process = service("nginx", {});
   process->kind = ServiceKind::Process;
@@ -358,14 +346,6 @@ TEST_CASE("what people ask of services reaches the engine whole", "[control][job
   CHECK(count_taken() == count);
 }
 
-TEST_CASE("the program of a rule's action is not cancelled", "[control][jobs]") {
-  DaemonWorld world(two_services());
-  const std::string id = std::to_string(running_action(world).number());
-  CHECK(ask(world, {.verb = Verb::Cancel, .id = std::stoull(id)}).failure() ==
-        "no-job: " + id +
-            " is the program of a rule's action, which is not cancelled | end its process, if it must end");
-}
-
 TEST_CASE("the output of a program is followed to its end", "[control][jobs]") {
   DaemonWorld world(two_services());
   CHECK(ask(world, {.verb = Verb::Follow, .id = 7}).failure() ==
@@ -408,7 +388,7 @@ TEST_CASE("the output of a service is that of its program that runs, or ran last
   CHECK(output("db").starts_with("no-output: no program of db has run yet | "));
   CHECK(output("").starts_with("bad-request: "));
   const ActionId action = running_action(world);
-  CHECK(output("web") == "the last check|");  // a check program, which is all that it has
+  CHECK(output("web") == "the last check, which wrote nothing|");  // a check program, which is all that it has
   world.cycle(1, "no route\n");
   CHECK(output("web") == "the last check|no route\n");
   std::ofstream(world.output_path(action)) << "healing\n";
@@ -423,6 +403,21 @@ TEST_CASE("the output of a service is that of its program that runs, or ran last
   CHECK(output("999").starts_with("unknown-job: there is no output of a number 999 | "));
   REQUIRE(std::remove(world.output_path(action).c_str()) == 0);
   CHECK(output("db").starts_with("no-output: the output of db is not kept any more | "));
+}
+
+TEST_CASE("who follows a service of which no program has run is told so, and then of the first", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  RawClient db(world.path());
+  db.send(to_line(Request{.verb = Verb::Output, .names = {"db"}, .follow = true}) + "\n");
+  CHECK(db.lines(2).ends_with("\n" + item_line(OutputView{0, "db", "no program of db has run yet", ""})));
+  const ActionId action = running_action(world);
+  std::ofstream(world.output_path(action)) << "healing\n";
+  CHECK(db.lines(1) == item_line(OutputView{action.number(), "db", "exec /bin/heal", "healing\n"}));
+
+  world.cycle(1, "no route\n");
+  RawClient web(world.path());
+  web.send(to_line(Request{.verb = Verb::Output, .names = {"web"}, .follow = true}) + "\n");
+  CHECK(web.lines(2).ends_with("\n" + item_line(OutputView{0, "web", "the last check", "no route\n"})));
 }
 
 TEST_CASE("the output of a foreground process comes before that of its rules' programs", "[control][jobs]") {

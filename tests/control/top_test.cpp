@@ -369,6 +369,11 @@ TEST_CASE("an explanation and an output cover the list until they are left", "[c
   top.ended("that was all");
   (void)type(top, Kind::Escape);
 
+  CHECK(asked(type(top, "o")) == "output: beta");
+  top.written({.action = 0, .service = "beta", .doing = "no program of beta has run yet", .text = ""});
+  CHECK(screen(top).find("q goes back; no pro…") != std::string::npos);
+  (void)type(top, Kind::Escape);
+
   (void)type(top, "?");
   CHECK(screen(top).starts_with("help\n"));
 }

@@ -120,6 +120,29 @@ class Control(support.Case):
         self.assertEqual(gone.returncode, 1)
         self.assertIn("nothing with the number", gone.stderr)
 
+    def test_a_person_ends_the_program_of_an_action(self):
+        begun, bad = self.path("begun"), self.statuses("bad", [1])
+        # What it has started does not heed SIGTERM.
+        heal = self.script("heal", f"echo x >> {begun}\n(trap '' TERM; sleep 321) &\necho $! > {self.path('child')}\nwait")
+        daemon = self.start(f'check program bad with path "{bad}"\n  if status != 0 then exec "{heal}"\n')
+        self.wait_for(lambda: self.path("child").exists() and self.path("child").read_text().strip(), "the program")
+        self.wait_for(lambda: any(job["pid"] for job in daemon.ask("jobs")["jobs"]), "its number to be known")
+        job, = daemon.ask("jobs")["jobs"]
+        child = int(self.path("child").read_text())
+        cancelled = daemon.ctl("jobs", "cancel", str(job["id"]))
+        self.assertEqual((cancelled.returncode, cancelled.stdout), (0, f"exec {heal} cancelled\n"))
+        self.wait_for(lambda: not daemon.ask("jobs")["jobs"], "its end")
+        self.wait_for(lambda: support.processes.state(child) in ("", "Z"), "the end of its child")
+        records = {one["kind"]: one["text"] for one in daemon.ask("history", "bad")["records"]}
+        self.assertRegex(records["action-held"], r"^exec .*/heal is to end: cancelled by \w+")
+        self.assertRegex(records["action-failed"], r"^exec .*/heal was ended after .*: cancelled by \w+")
+        runs = daemon.ask("status", "bad")["services"][0]["runs"]
+        self.wait_for(lambda: daemon.ask("status", "bad")["services"][0]["runs"] > runs + 2, "more runs")
+        self.assertEqual(begun.read_text(), "x\n")  # its rule stands failed, and does not ask for it anew
+        gone = daemon.ctl("jobs", "cancel", str(job["id"]))
+        self.assertEqual(gone.returncode, 1)
+        self.assertIn("nothing with the number", gone.stderr)
+
     def test_the_output_of_a_service_is_that_of_its_last_program(self):
         heal = self.script("heal", "echo healing")
         bad = self.statuses("bad", [1])

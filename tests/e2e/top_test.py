@@ -145,6 +145,25 @@ class Top(support.Case):
         self.ends(terminal, 0)
         daemon.ctl("stop", "shop")
 
+    def test_a_service_without_output_says_why(self):
+        check = self.script("check", "echo all is well")
+        daemon = self.start(f'check process none with pidfile {self.path("none.pid")}\n  mode passive\n'
+                            f'check program quiet with path "{self.statuses("quiet", [0])}"\n  if status != 0 then alert\n'
+                            f'check program well with path "{check}"\n  if status != 0 then alert\n')
+        terminal = self.watch(daemon)
+        terminal.shows(r"^well +running")
+        for order, name in enumerate(("none", "quiet", "well")):
+            with self.subTest(name):
+                terminal.type("-l", f"/{name}")
+                terminal.type("Enter", "o")
+                terminal.shows((r"^q goes back; no program of none has run yet$",
+                                r"^q goes back; the last check, which wrote nothing$",
+                                r"(?s)^all is well$.*^q goes back; the last check$")[order])
+                terminal.type("Escape", "Escape")
+                terminal.shows(r"^SERVICE ")
+        terminal.type("q")
+        self.ends(terminal, 0)
+
     def test_the_size_of_the_terminal_changes(self):
         daemon = self.two()
         daemon.ctl("unmonitor", "all")

@@ -443,6 +443,84 @@ TEST_CASE("an exec that runs for over an hour is warned of once", "[engine]") {
   CHECK(world.count(RecordKind::ActionLong) == 1);
 }
 
+TEST_CASE("a person ends the program of a rule's action, which has failed then", "[engine]") {
+  Rule rule = kOne;
+  rule.action.repeat = 1;
+  auto block = service("s", {rule});
+  EventMask mask;
+  mask.set(static_cast<std::size_t>(EventKind::Exec));
+  block->recipients = {{.address = "exec@b", .events = mask, .listed = true}};
+  World world(rule_set({block}));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(seconds{0});
+  REQUIRE(world.execs.size() == 1);
+  const ActionId action = world.execs.front().action;
+  const auto cancel = [&](ActionId id) {
+    event::Command command{.id = CommandId{7}, .kind = event::Command::Kind::Cancel, .services = {}, .by = "root"};
+    command.job = JobId{id.number()};
+    world.handle(command);
+    return std::exchange(world.replies, {});
+  };
+  const auto ended = [&] {
+    return std::ranges::count_if(world.effects, [&](const Effect& effect) {
+      const auto* const end = std::get_if<effect::EndAction>(&effect);
+      return end != nullptr && end->action == action;
+    });
+  };
+  const auto last = [&](RecordKind kind) {
+    const auto found = std::ranges::find(world.records.rbegin(), world.records.rend(), kind, &Record::kind);
+    return found == world.records.rend() ? Record{} : *found;
+  };
+  SECTION("when that is on disk, once") {
+    world.handle(event::ActionStarted{action, 4711});
+    world.commits = false;
+    CHECK(cancel(action).empty());
+    CHECK(ended() == 0);
+    world.commits = true;
+    world.handle(event::Committed{.up_to = 1'000'000});
+    CHECK(ended() == 1);
+    REQUIRE(world.replies.size() == 1);
+    CHECK(std::exchange(world.replies, {}).front().text == "exec /bin/heal cancelled");
+    CHECK(last(RecordKind::ActionHeld).text == "exec /bin/heal is to end: cancelled by root");
+    CHECK(last(RecordKind::ActionHeld).subject == action.number());
+    const auto again = cancel(action);
+    REQUIRE(again.size() == 1);
+    CHECK_FALSE(again.front().ok);
+    CHECK(again.front().text == "exec /bin/heal is being ended: cancelled by root");
+    CHECK(ended() == 1);
+    world.alerts.clear();
+    world.handle(event::ActionEnded{.action = action, .elapsed = seconds{3}, .output = "half\n"});  // with status 0
+    CHECK(last(RecordKind::ActionFailed).text == "exec /bin/heal was ended after 3 s: cancelled by root");
+    CHECK(last(RecordKind::ActionFailed).output == "half\n");
+    REQUIRE(world.alerts.size() == 1);
+    CHECK(world.alerts.front().cause->description == "exec /bin/heal was ended after 3 s: cancelled by root");
+    CHECK(world.execs.size() == 1);
+    CHECK(world.saved.execs.empty());
+    CHECK_FALSE(cancel(action).front().ok);
+  }
+  SECTION("and not what waits for its end") {
+    world.handle(event::ActionStarted{action, 4711});
+    world.advance(seconds{2});
+    REQUIRE(world.saved.execs.size() == 2);
+    CHECK(cancel(action).front().ok);
+    CHECK(last(RecordKind::ActionHeld).text == "exec /bin/heal is to end: cancelled by root; it is not run once more");
+    world.handle(event::ActionEnded{
+        .action = action, .outcome = Outcome::Signalled, .status = 15, .elapsed = seconds{2}, .output = {}});
+    CHECK(world.execs.size() == 1);
+    CHECK(world.saved.execs.empty());
+    world.advance(seconds{1});  // the rule asks for it anew
+    CHECK(world.execs.size() == 2);
+  }
+  SECTION("that has not begun") {
+    CHECK(cancel(action).front().ok);
+    CHECK(ended() == 1);
+    world.handle(event::ActionEnded{.action = action, .outcome = Outcome::NotStarted, .status = 127, .output = {}});
+    CHECK(last(RecordKind::ActionFailed).text == "exec /bin/heal was not started: cancelled by root");
+    CHECK(world.saved.execs.empty());
+  }
+}
+
 TEST_CASE("a failed exec is mailed only to those who asked for exec events by name", "[engine]") {
   auto block = service("s", {kOne});
   EventMask exec;

@@ -168,7 +168,7 @@ class History final : public EffectSink {
     submitted_.push_back(commit);
   }
   void take(const effect::Note&) {}
-  void take(const effect::EndAction&) { FAIL("no job, no end of its program"); }
+  void take(const effect::EndAction& end) { REQUIRE(cancelled_.erase({lives_.size(), end.action.number()}) == 1); }
   void take(const effect::Signal&) { FAIL("no job, no signal"); }
   void take(const effect::Reply& reply) { REQUIRE(replies_.insert({lives_.size(), reply.command.number()}).second); }
 
@@ -235,6 +235,14 @@ class History final : public EffectSink {
       }
       case 14: {
         event::Command command{.id = CommandId{++commands_}, .by = "somebody"};
+        if (pick(4) == 0 && !active_.empty()) {
+          const auto at = std::next(active_.begin(), pick(static_cast<std::uint32_t>(active_.size())));
+          command.kind = event::Command::Kind::Cancel;
+          command.job = JobId{at->first};
+          cancelled_.insert({lives_.size(), at->first});
+          tell(command);
+          break;
+        }
         command.kind = static_cast<event::Command::Kind>(pick(4));
         for (std::uint32_t i = pick(3); i > 0; --i) command.services.push_back(ServiceId{pick(6)});
         tell(command);
@@ -286,6 +294,7 @@ class History final : public EffectSink {
   std::set<std::uint64_t> adopted_;
   std::set<std::uint64_t> alerts_;
   std::map<std::uint64_t, Branch> active_;
+  std::set<std::pair<std::size_t, std::uint64_t>> cancelled_;  // in which life, which
   std::vector<ActionId> ended_;
   std::uint64_t commands_ = 0;
   std::size_t held_ = 0;
