@@ -51,17 +51,17 @@ void Daemon::perform(effect::Exec& effect) {
   const Identity& identity = effect.command.identity;
   const bool of_job = effect.job != JobId{};
   if (effect.foreground) warn_if_never_ready(effect);
-  actions_->start(
-      {.action = effect.action,
-       .command = effect.command,
-       .environment = effect.foreground
-                          ? actions::foreground_environment(base_, identity, effect.cause->service, hear_of_ready())
-                          : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job,
-                                                        effect.action),
-       .foreground = effect.foreground,
-       .service = effect.foreground ? effect.cause->service : std::string(),
-       .repeatable = of_job,
-       .grouped = of_job && !effect.foreground});
+  actions_->start({.action = effect.action,
+                   .command = effect.command,
+                   .environment = effect.foreground
+                                      ? actions::foreground_environment(base_, identity, effect.cause->service,
+                                                                        hear_of_ready(), effect.action)
+                                      : actions::action_environment(base_, identity, *effect.cause,
+                                                                    runtime::local_civil, of_job, effect.action),
+                   .foreground = effect.foreground,
+                   .service = effect.foreground ? effect.cause->service : std::string(),
+                   .repeatable = of_job,
+                   .grouped = of_job || effect.foreground});
 }
 
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }

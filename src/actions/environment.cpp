@@ -53,10 +53,12 @@ std::vector<std::string> check_environment(const BaseEnvironment& base, const en
 }
 
 std::vector<std::string> foreground_environment(const BaseEnvironment& base, const engine::Identity& identity,
-                                                std::string_view service, std::string_view notify_socket) {
+                                                std::string_view service, std::string_view notify_socket,
+                                                engine::ActionId action) {
   std::vector<std::string> environment = check_environment(base, identity, service);
   set_both(environment, "HOST", base.host);
   if (!notify_socket.empty()) set(environment, "NOTIFY_SOCKET", notify_socket);
+  environment.push_back(action_mark(base.state, action));
   return environment;
 }
 
@@ -75,8 +77,10 @@ std::vector<std::string> action_environment(const BaseEnvironment& base, const e
 }
 
 std::string action_mark(std::string_view state, engine::ActionId action) {
-  return fmt::format("HEALER_ACTION={}:{}", state, action.number());
+  return action_mark(state) + std::to_string(action.number());
 }
+
+std::string action_mark(std::string_view state) { return fmt::format("HEALER_ACTION={}:", state); }
 
 std::string check_mark(std::string_view state) { return fmt::format("HEALER_CHECK={}:", state); }
 

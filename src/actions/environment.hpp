@@ -31,10 +31,12 @@ struct BaseEnvironment {
 [[nodiscard]] std::vector<std::string> check_environment(const BaseEnvironment& base, const engine::Identity& identity,
                                                          std::string_view service);
 
-/// "NAME=value" texts of a foreground process: those of a check program, _HOST, and NOTIFY_SOCKET where there is one.
+/// "NAME=value" texts of a foreground process: those of a check program, _HOST, NOTIFY_SOCKET where there is one, and
+/// the mark of its action.
 [[nodiscard]] std::vector<std::string> foreground_environment(const BaseEnvironment& base,
                                                               const engine::Identity& identity,
-                                                              std::string_view service, std::string_view notify_socket);
+                                                              std::string_view service, std::string_view notify_socket,
+                                                              engine::ActionId action);
 
 /// "NAME=value" texts of the program of an action: also _EVENT, _DESCRIPTION, _DATE and _HOST of its cause, and
 /// _PROGRAM_STATUS, or of a process service _PROCESS_PID, _MEMORY, _CHILDREN and _CPU_PERCENT. What is not known of the
@@ -49,6 +51,8 @@ struct BaseEnvironment {
 /// The variable HEALER_ACTION by which the processes that a program leaves behind are known as its own, unless they
 /// write over their environment. The number is one of `state`: a daemon with another one may issue the same.
 [[nodiscard]] std::string action_mark(std::string_view state, engine::ActionId action);
+/// The same of all actions, up to the number.
+[[nodiscard]] std::string action_mark(std::string_view state);
 
 /// The variable HEALER_CHECK of check programs, which their own number follows: by it the next daemon with this `state`
 /// knows those that are left (runtime/strays).

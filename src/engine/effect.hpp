@@ -76,7 +76,7 @@ struct Exec {
   JobId job{};  ///< whose step it is; 0: a rule's own action
   /// It is a foreground process: the service itself, which runs until it dies or is ended. It gets NOTIFY_SOCKET;
   /// event::ActionReady says when it has told that it is ready. When its main process has gone, what is left of its
-  /// session gets SIGKILL, and only then ActionEnded tells of it.
+  /// session gets SIGKILL, and what has left that is ended too; only then ActionEnded tells of it.
   bool foreground = false;
 };
 

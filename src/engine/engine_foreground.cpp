@@ -7,8 +7,8 @@
 //     ^                          |                        |                                |
 //     '------ ActionEnded -------'------------------------'--------------------------------'
 //
-// There is one at most: while any is there, ending too, none is started. It outlives the daemon: the next one adopts
-// the exec, by its id.
+// There is one at most: while any is there, ending too, or anything that it has left, none is started. It outlives the
+// daemon: the next one adopts the exec, by its id.
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -223,6 +223,15 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   if (!owner) return;
   const ServiceId id = *owner;
   ServiceState& state = services_[id.index()];
+  const bool well = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
+  if (event.left != 0 && well && !told && state.starts.quick == 0) {  // not at each try again
+    const std::string& name = graph_->at(id).name;
+    turn.record(RecordKind::JobStep, Severity::Warning, name,
+                fmt::format("it has gone to the background: process {} left its session, and was ended, as a next one "
+                            "must not run beside it; let the program stay in the foreground, or write 'check process "
+                            "{} with pidfile ...' with a start program",
+                            event.left, name));
+  }
   state.child.reset();
   state.child_end = text;
   if (state.job) {

@@ -92,7 +92,8 @@ struct ActionEnded {
   std::int64_t status = 0;
   bool unseen = false;  ///< it ended while no healer was there to see how, nobody could tell, or a reboot cut it
   Duration elapsed{0};
-  std::string output;  ///< bounded; or why it could not be started
+  std::string output;     ///< bounded; or why it could not be started
+  std::int64_t left = 0;  ///< of a foreground process: one that it has left outside of its session, and that was ended
 };
 
 /// The mailer has this alert on its own disk: the engine need not remember it any more.

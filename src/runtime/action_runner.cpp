@@ -81,6 +81,7 @@ ActionRunner::ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink s
       options_(std::move(options)),
       sink_(std::move(sink)),
       files_(std::make_shared<const ActionFiles>(options_.directory)),
+      remains_(loop, options_.groups),
       tidy_(loop.timer([this] { tidy_up(); })),
       thin_(loop.timer([this] { thin_due(); })),
       keeper_(loop, {"healer-actions", 1, 2, Duration{5000}}) {
@@ -172,7 +173,7 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     const Action& ended = *actions_.at(id.number());
     const Duration elapsed = mono_now() - ended.started;
     if (ended.timed_out) return finish(id, {id, Outcome::TimedOut, kTimeoutStatus, false, elapsed, {}}, false);
-    finish(id, {id, exit.outcome, exit.status, false, elapsed, {}}, false);
+    end_remains(id, {id, exit.outcome, exit.status, false, elapsed, {}});
   });
   if (const Duration timeout = action.request.command.timeout; timeout > Duration{0}) {
     action.timer = loop_.timer([this, id] { time_out(id); });
@@ -293,15 +294,35 @@ void ActionRunner::adopted_ended(ActionId id) {
   finish(id, std::move(ended), false);
 }
 
-/// What a former daemon started has ended; of a foreground process the rest of its session ends first.
+/// What a former daemon started has ended; of a foreground process the rest ends first, that of its session before
+/// what has left it.
 void ActionRunner::gone(Action& action, engine::event::ActionEnded ended) {
   if (!action.foreground || !action.proof) return finish(action.id, std::move(ended), false);
   action.over = true;
   action.timer = {};
   spawner_.sweeper().kill(action.pid, std::move(action.proof),
                           [this, ended = std::move(ended), alive = std::weak_ptr<char>(alive_)] {
-                            if (!alive.expired()) finish(ended.action, ended, false);
+                            if (!alive.expired()) end_remains(ended.action, ended);
                           });
+}
+
+/// Of a foreground process nothing is to be left, wherever it has gone; its session is empty by now.
+void ActionRunner::end_remains(ActionId id, engine::event::ActionEnded ended) {
+  Action& action = *actions_.at(id.number());
+  if (!action.foreground) return finish(id, std::move(ended), false);
+  action.over = true;
+  action.timer = {};
+  action.child.reset();
+  forget_main(action);
+  remains_.end(id, [this, ended = std::move(ended)](pid_t left) mutable {
+    ended.left = left;
+    finish(ended.action, std::move(ended), false);
+  });
+}
+
+/// Its number may be another's from now on.
+void ActionRunner::forget_main(const Action& action) {
+  if (const auto main = mains_.find(action.pid); main != mains_.end() && main->second == action.id) mains_.erase(main);
 }
 
 // ---- being ready
@@ -408,7 +429,7 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
   action.timer = {};
   action.child.reset();
   action.request = {};
-  if (const auto main = mains_.find(action.pid); main != mains_.end() && main->second == id) mains_.erase(main);
+  forget_main(action);
   const Duration now = mono_now();
   if (!tidy_by_) tidy_by_ = now + kLongestUntidy;
   tidy_.set_deadline(std::min(now + kQuiet, *tidy_by_));

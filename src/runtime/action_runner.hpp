@@ -9,8 +9,9 @@
 // is reported when the program has gone, because until then another instance must not begin.
 //
 // A foreground process is an action without a timeout: it runs until it dies or is ended, by signals of its own. When
-// its main process has gone, what is left of its session gets SIGKILL, and has gone too when the end is reported
-// (runtime/session says how the session of one that a former daemon started is told from a stranger's).
+// its main process has gone, what is left of its session gets SIGKILL (runtime/session says how the session of one that
+// a former daemon started is told from a stranger's), and then what has left that session is ended (runtime/remains);
+// all has gone when the end is reported.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +33,7 @@
 #include "runtime/exit_news.hpp"
 #include "runtime/lineage.hpp"
 #include "runtime/loop.hpp"
+#include "runtime/remains.hpp"
 #include "runtime/session.hpp"
 #include "runtime/spawner.hpp"
 #include "runtime/worker_pool.hpp"
@@ -105,6 +107,8 @@ class ActionRunner {
   void signal_adopted(Action& action, int number);
   void adopted_ended(engine::ActionId id);
   void gone(Action& action, engine::event::ActionEnded ended);
+  void end_remains(engine::ActionId id, engine::event::ActionEnded ended);
+  void forget_main(const Action& action);
   void runs(Action& action, pid_t pid, std::uint64_t start_ticks, bool tell);
   [[nodiscard]] bool ready(const std::vector<pid_t>& sender);
   void finish(engine::ActionId id, engine::event::ActionEnded ended, bool written);
@@ -123,6 +127,7 @@ class ActionRunner {
   /// Who said to be ready, by lineage, and when, while it was not known whose it is.
   std::deque<std::pair<Duration, std::vector<pid_t>>> early_;
   LineageReader lineage_;
+  Remains remains_;
   engine::ActionId newest_;
   Loop::Timer tidy_;
   std::optional<Duration> tidy_by_;  // when it is planned: at the latest

@@ -4,7 +4,8 @@
 // Nothing is signalled without proof. The process is a child that only this object reaps, so until then its number, and
 // the numbers of its group and session, cannot belong to anybody else. Its group is signalled directly; processes of
 // its session in groups of their own (as timeout(1) and shells with job control make them) are looked for in /proc
-// (runtime/session), and the program is reaped after that. What has made a session of its own has left.
+// (runtime/session), and the program is reaped after that. What has made a session of its own has left
+// (of a foreground process runtime/remains ends it).
 #pragma once
 
 #include <functional>

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <charconv>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -75,15 +74,6 @@ void find_places(const std::string& place, std::string_view prefix, int depth, s
     }
   }
   if (holds && std::ranges::find(found, place) == found.end()) found.push_back(place);
-}
-
-void add_members(const std::string& group, int depth, std::vector<pid_t>& members) {
-  std::istringstream lines(read_whole(group + "/cgroup.procs"));
-  for (pid_t pid = 0; lines >> pid;) {
-    if (pid > 0) members.push_back(pid);  // 0: it cannot be seen from here
-  }
-  if (depth == kDeepest) return;
-  for (const std::string& name : groups_in(group)) add_members(group + '/' + name, depth + 1, members);
 }
 
 /// Removes a group with the empty ones in it, where there is no process in any of them.
@@ -179,6 +169,48 @@ std::vector<pid_t> ControlGroups::members(engine::ActionId action) const {
   std::erase(all, ::getpid());
   std::ranges::sort(all);
   return all;
+}
+
+/// Groups of other actions may lie below it, where one of its processes was a daemon: they are theirs.
+void ControlGroups::add_members(const std::string& group, int depth, std::vector<pid_t>& all) const {
+  std::istringstream lines(read_whole(group + "/cgroup.procs"));
+  for (pid_t pid = 0; lines >> pid;) {
+    if (pid > 0) all.push_back(pid);  // 0: it cannot be seen from here
+  }
+  if (depth == kDeepest) return;
+  for (const std::string& name : groups_in(group)) {
+    if (!action_of(name, prefix())) add_members(group + '/' + name, depth + 1, all);
+  }
+}
+
+bool ControlGroups::has(engine::ActionId action) const {
+  bool found = false;
+  for (const std::string& place : places_) {
+    const std::string group = place + '/' + name_of(action);
+    if (own_ == group || own_.starts_with(group + '/')) return false;
+    found = found || ::access(group.c_str(), F_OK) == 0;
+  }
+  return found;
+}
+
+std::optional<std::vector<ProcessIdentity>> ControlGroups::living(engine::ActionId action) const {
+  for (const std::string& place : places_) {
+    const std::string file = place + '/' + name_of(action) + "/cgroup.procs";
+    if (!Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) && errno != ENOENT) return std::nullopt;
+  }
+  std::vector<ProcessIdentity> seen;
+  std::vector<pid_t> dead;
+  for (const pid_t pid : members(action)) {
+    const auto stat = read_proc_stat(pid);
+    if (stat && stat->zombie()) dead.push_back(pid);
+    if (stat && !stat->zombie()) seen.push_back({pid, stat->start_ticks});
+  }
+  // As of a leader: who is in there still was looked at. Where all have gone, others may have come.
+  std::vector<pid_t> there = members(action);
+  std::erase_if(seen, [&](const ProcessIdentity& one) { return !std::ranges::binary_search(there, one.pid); });
+  std::erase_if(there, [&](pid_t pid) { return std::ranges::find(dead, pid) != dead.end(); });
+  if (seen.empty() && !there.empty()) return std::nullopt;
+  return seen;
 }
 
 ProcessIdentity ControlGroups::leader(engine::ActionId action) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The control groups (cgroup v2) of the programs that start services. Such a program is born in a group of its own, and
-// what it leaves stays in there: also what leads a session of its own, has written over its environment, or was
-// executed with another. So it is found again, by this daemon and by the next.
+// The control groups (cgroup v2) of the programs that start services, foreground processes among them. Such a program
+// is born in a group of its own, and what it leaves stays in there: also what leads a session of its own, has written
+// over its environment, or was executed with another. So it is found again, by this daemon and by the next.
 //
 // A group is called healer-STATE-ACTION and lies below the group of the daemon that made it, since that may be all of
 // the tree that the daemon may touch (systemd: Delegate=). The next daemon may live elsewhere, where a person starts
@@ -10,8 +10,8 @@
 // or be wrong.
 //
 // Where there is no cgroup v2, or it may not be used, there are no groups, and the mark in the environment
-// (actions/environment) serves alone: nothing here is an error. Groups are removed when they are empty, and what is in
-// them is never ended for being there.
+// (actions/environment) serves alone: nothing here is an error. Groups are removed when they are empty. What is in them
+// is ended for being there only where a foreground process has left it (runtime/remains).
 //
 // May be used by several threads. All calls may block: not for the loop thread once the loop runs.
 #pragma once
@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -57,6 +58,11 @@ class ControlGroups {
   /// Of the living processes in the group of an action, and in groups below it, the one that began first, a parent
   /// before its children, but never this process; 0: there is none.
   [[nodiscard]] ProcessIdentity leader(engine::ActionId action) const;
+  /// Whether that action has a group of its own, and this process is not in it.
+  [[nodiscard]] bool has(engine::ActionId action) const;
+  /// The living processes in the group of an action, and in groups below it, but never this process. Nothing where it
+  /// is not known who they are: they come and go too quickly, or there are no descriptors to look.
+  [[nodiscard]] std::optional<std::vector<ProcessIdentity>> living(engine::ActionId action) const;
   /// Removes the empty groups of this state, but not those of the actions in `keep` and those newer than `newest`.
   void remove_empty(const std::unordered_set<std::uint64_t>& keep, engine::ActionId newest) const;
 
@@ -64,6 +70,7 @@ class ControlGroups {
   [[nodiscard]] std::string prefix() const;
   [[nodiscard]] std::string name_of(engine::ActionId action) const;
   [[nodiscard]] std::vector<pid_t> members(engine::ActionId action) const;
+  void add_members(const std::string& group, int depth, std::vector<pid_t>& all) const;
 
   std::string state_;
   std::string own_;

@@ -219,6 +219,32 @@ pid_t find_marked(const std::string& mark) {
   return 0;
 }
 
+std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning) {
+  const Directory directory(::opendir("/proc"));
+  if (!directory) return std::nullopt;
+  std::vector<MarkedProcess> found;
+  const std::string wanted = '\0' + beginning;
+  const auto value_of = [&](pid_t pid) -> std::optional<std::string> {
+    const auto text = read_head(::dirfd(directory.get()), fmt::format("{}/environ", pid).c_str(), kMostOfEnvironment);
+    if (!text) return std::nullopt;
+    const std::string environment = '\0' + *text + '\0';
+    const std::size_t at = environment.find(wanted);
+    if (at == std::string::npos) return std::nullopt;
+    return std::string(environment.c_str() + at + wanted.size());
+  };
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const auto pid = as_pid(entry->d_name);
+    if (!pid || *pid == ::getpid() || !value_of(*pid)) continue;
+    // Its number proves nothing; what it is between two looks that find the same process does.
+    const auto before = read_proc_stat(*pid);
+    auto value = value_of(*pid);
+    const auto after = read_proc_stat(*pid);
+    if (!before || !value || !after || before->start_ticks != after->start_ticks || after->zombie()) continue;
+    found.push_back({*pid, after->start_ticks, std::move(*value)});
+  }
+  return found;
+}
+
 // ---- one process
 
 Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {

@@ -108,6 +108,16 @@ struct ProcCommands {
 /// process: not for the loop thread.
 [[nodiscard]] pid_t find_marked(const std::string& mark);
 
+/// A process that was seen to bear a mark.
+struct MarkedProcess {
+  pid_t pid = -1;
+  std::uint64_t start_ticks = 0;
+  std::string value;  ///< what follows the beginning of the mark
+};
+/// All living processes but this one in whose environment a text begins so ("NAME=value..."), as far as they can be
+/// seen; nothing where nobody can be. May wait for any process, as above.
+[[nodiscard]] std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning);
+
 /// What a process has used up to a moment.
 struct ProcessSample {
   Duration taken{0};

@@ -53,16 +53,18 @@ TEST_CASE("A program of another user gets that user's home") {
   CHECK(value(check_environment(base, nobody, "s"), "HOME") == "/nonexistent");
 }
 
-TEST_CASE("A foreground process gets what a check program gets, the host, and where to say that it is ready") {
+TEST_CASE(
+    "A foreground process gets what a check program gets, the host, where to say that it is ready, and its mark") {
   BaseEnvironment base;
   base.host = "vm";
+  base.state = "state";
   base.written = {{"NOTIFY_SOCKET", "/another"}, {"MODE", "fast"}};
-  CHECK(foreground_environment(base, {}, "web", "/run/healer/notify") ==
+  CHECK(foreground_environment(base, {}, "web", "/run/healer/notify", engine::ActionId(7)) ==
         Entries{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LANG=C.UTF-8",
                 "NOTIFY_SOCKET=/run/healer/notify", "MODE=fast", "MONIT_SERVICE=web", "HEALER_SERVICE=web",
-                "MONIT_HOST=vm", "HEALER_HOST=vm"});
+                "MONIT_HOST=vm", "HEALER_HOST=vm", "HEALER_ACTION=state:7"});
   base.written.clear();
-  CHECK(value(foreground_environment(base, {}, "web", ""), "NOTIFY_SOCKET") == "(unset)");
+  CHECK(value(foreground_environment(base, {}, "web", "", engine::ActionId(7)), "NOTIFY_SOCKET") == "(unset)");
 }
 
 TEST_CASE("The program of an action learns the cause, under both names") {

@@ -83,6 +83,40 @@ class Foreground(supervised.Case):
         self.assertEqual(left(), [])
         self.alone()
 
+    def test_what_goes_to_the_background_leaves_no_copy_behind(self):
+        copy = self.path("copy")
+        copy.symlink_to(shutil.which("sleep"))
+        copies = lambda: [pid for pid in processes.descendants()  # noqa: E731
+                          if processes.command_line(pid).startswith(str(copy))]
+        gate = self.path("gate")
+        program = self.script("daemonizer", f"echo going >> {self.path('starts')}; setsid -f {copy} 100000; "
+                                            f"while [ -e {gate} ]; do sleep 0.05; done; sleep 0.2")
+        daemon = self.start(f'check process web with program "{program}"\n')
+        starts = lambda: self.path("starts").read_text().count("going") if self.path("starts").exists() else 0  # noqa: E731
+        most = 0
+
+        def three_tries():
+            nonlocal most
+            most = max(most, len(copies()))
+            return starts() >= 3
+
+        self.wait_for(three_tries, "three tries", detail=lambda: str(self.told(daemon)))
+        self.assertEqual(most, 1)
+        texts = [text for _, text in self.told(daemon, "web")]
+        self.assertEqual(len([text for text in texts if text.startswith("it has gone to the background: ")]), 1, texts)
+        self.assertRegex(str(texts), r"failed to start: it exited with status 0 after \d+ ms "
+                                     r"\(process \d+, which had left its session, was ended with it\)")
+        # While it stays for a while: at its stop, and after its adoption.
+        gate.touch()
+        for adopt in (False, True):
+            self.assertEqual(self.ctl(daemon, "restart", "web").returncode, 0)
+            self.wait_for(lambda: len(copies()) == 1, "its copy")
+            if adopt:
+                daemon.kill()
+                daemon.launch()
+            self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)
+            self.assertEqual(copies(), [])
+
     def test_what_cannot_run_is_told(self):
         broken = self.script("broken", "")
         broken.write_text("#!/no/such/interpreter\n")

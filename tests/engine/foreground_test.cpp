@@ -145,6 +145,56 @@ TEST_CASE("a foreground process that exits at once is tried again after 1 s, dou
   CHECK(world.is_up("web"));
 }
 
+TEST_CASE("that a foreground process goes to the background is told in plain words, once in a row") {
+  ProcessWorld world(rule_set({foreground("web")}, seconds{30}));
+  const auto advice = [&] {
+    return std::ranges::count_if(
+        world.records, [](const Record& one) { return one.text.starts_with("it has gone to the background"); });
+  };
+  const auto end = [&](event::ActionEnded ended) {
+    world.run(milliseconds{500});
+    ended.action = world.execs.back().action;
+    ended.elapsed = milliseconds{200};
+    world.handle(ended);
+    world.run(milliseconds{1});
+  };
+  world.start();
+  SECTION("by itself") {
+    end({.output = "going\n", .left = 77});
+    CHECK(last_text(world, RecordKind::ProcessDied) ==
+          "process 100 exited with status 0 after 200 ms (process 77, which had left its session, was ended with it): "
+          "going");
+    CHECK(last_text(world, RecordKind::JobFailed) ==
+          "restart failed: failed to start: it exited with status 0 after 200 ms (process 77, which had left its "
+          "session, was ended with it): going");
+    CHECK(advice() == 1);
+    CHECK(std::ranges::any_of(world.records, [](const Record& one) {
+      return one.severity == Severity::Warning && one.text ==
+                                                      "it has gone to the background: process 77 left its session, and "
+                                                      "was ended, as a next one must not run "
+                                                      "beside it; let the program stay in the foreground, or write "
+                                                      "'check process web with pidfile ...' with "
+                                                      "a start program";
+    }));
+    world.run(seconds{2});
+    REQUIRE(world.programs.size() == 2);
+    end({.output = {}, .left = 78});
+    CHECK(last_text(world, RecordKind::ProcessDied).find("(process 78, which") != std::string::npos);
+    CHECK(advice() == 1);
+  }
+  SECTION("but not where it has failed, was killed, or was told to end") {
+    end({.status = 1, .output = {}, .left = 77});
+    CHECK(last_text(world, RecordKind::ProcessDied).find("(process 77, which") != std::string::npos);
+    world.run(seconds{3});
+    end({.outcome = Outcome::Signalled, .status = SIGKILL, .output = {}, .left = 77});
+    CHECK(advice() == 0);
+  }
+  SECTION("nor where it has left nothing") {
+    end({.output = {}});
+    CHECK(advice() == 0);
+  }
+}
+
 TEST_CASE("a stop goes through the stop signals, and a stopped one stays down") {
   auto block = foreground("web");
   block->process.foreground->stop = {{SIGINT, seconds{5}}, {SIGTERM, seconds{10}}};

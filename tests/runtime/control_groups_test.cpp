@@ -134,6 +134,12 @@ bool is_in(pid_t pid, const std::string& name) {
   return test::read_file("/proc/" + std::to_string(pid) + "/cgroup").find('/' + name + '\n') != std::string::npos;
 }
 
+/// How many live in the group of an action; -1: that is not known.
+int number_of(const ControlGroups& groups, std::uint64_t action) {
+  const auto living = groups.living(ActionId(action));
+  return living ? static_cast<int>(living->size()) : -1;
+}
+
 int status_of(pid_t pid) {
   int status = 0;
   ::waitpid(pid, &status, 0);
@@ -199,6 +205,7 @@ TEST_CASE("without control groups none are made, and nobody is found", "[groups]
        {ControlGroups(), ControlGroups("a", {}), ControlGroups("a", {nowhere, nowhere})}) {
     CHECK_FALSE(groups.make(ActionId(1)));
     CHECK(groups.leader(ActionId(1)) == ProcessIdentity{});
+    CHECK_FALSE(groups.has(ActionId(1)));
     groups.remove_empty({}, kNewest);
   }
 }
@@ -446,6 +453,57 @@ TEST_CASE("what a start program leaves is found although it has written over its
   REQUIRE(actions.options.groups->make(ActionId(7)));
   actions.new_daemon();
   CHECK(machine.names("daemon").empty());
+}
+
+TEST_CASE("what a foreground process leaves is ended by its group, whatever it made of itself", "[groups]") {
+  const Groups machine;
+  if (!machine.works()) return;
+  test::ActionBench actions;
+  actions.options.groups = machine.shared("state");
+  actions.grouped = actions.foreground = true;
+  const auto& groups = *actions.options.groups;
+  // Born before the next: it stays.
+  actions.shell(4, "sleep 600");
+  REQUIRE(test::run_until(actions.loop, [&] { return actions.started.count(4) != 0; }));
+  SECTION("at its death") { actions.shell(5, "for i in 1 2 3; do setsid -f env -i /bin/sleep 600; done; sleep 0.1"); }
+  SECTION("at its stop") {
+    actions.shell(5, "for i in 1 2 3; do setsid -f env -i /bin/sleep 600; done; sleep 600");
+    REQUIRE(test::run_until(actions.loop, [&] { return number_of(groups, 5) == 5; }));
+    actions.runner->end(ActionId(5), {{SIGTERM, Duration{5000}}});
+  }
+  SECTION("by the next daemon") {
+    actions.shell(5, "for i in 1 2 3; do setsid -f env -i /bin/sleep 600; done; sleep 600");
+    REQUIRE(test::run_until(actions.loop, [&] { return number_of(groups, 5) == 5; }));
+    const auto pid = static_cast<pid_t>(actions.started.at(5));
+    actions.new_daemon();
+    ::kill(pid, SIGKILL);
+    CHECK(status_of(pid) == SIGKILL);
+    actions.runner->adopt(ActionId(4), true);
+    actions.runner->adopt(ActionId(5), true);
+  }
+  CHECK(actions.end(5).left > 0);
+  CHECK(number_of(groups, 5) == 0);
+  CHECK(number_of(groups, 4) >= 1);
+  actions.runner->end(ActionId(4), {{SIGTERM, Duration{5000}}});
+  CHECK(actions.end(4).left == 0);
+}
+
+TEST_CASE("what lives in a group of another action is that one's, and a daemon does not end its own group",
+          "[groups]") {
+  const Groups machine;
+  if (!machine.works()) return;
+  const ControlGroups groups = machine.of("state", "daemon");
+  REQUIRE(groups.make(ActionId(5)));
+  CHECK(groups.has(ActionId(5)));
+  CHECK_FALSE(groups.has(ActionId(6)));
+  const ControlGroups within = machine.of("state", "daemon/healer-state-5");
+  const auto started = start(program({"/bin/sleep", "600"}, within.make(ActionId(6))));
+  REQUIRE(started);
+  CHECK(number_of(within, 6) == 1);
+  CHECK(number_of(groups, 5) == 0);
+  CHECK_FALSE(within.has(ActionId(5)));
+  ::kill(started->pid, SIGKILL);
+  CHECK(status_of(started->pid) == SIGKILL);
 }
 
 TEST_CASE("an action without a group of its own stays in the daemon's", "[groups]") {

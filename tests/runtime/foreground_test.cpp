@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -11,6 +12,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
 #include "runtime/ready_socket.hpp"
+#include "runtime/remains.hpp"
 
 using namespace healer;
 using namespace healer::engine;
@@ -199,6 +201,98 @@ TEST_CASE("what a foreground process leaves behind has gone when its end is told
   CHECK(all_gone);
   CHECK(bench.end(1).status == 4);
   CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("what has gone to the background has ended when the end of a foreground process is told", "[foreground]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_ACTION=:1");  // there is no control group here
+  const std::string stopped = bench.file("stopped");
+  bench.shell(1,
+              "setsid -f sh -c 'trap \"echo > " + stopped + "; exit\" TERM; while :; do sleep 0.02; done'; sleep 0.2");
+  bool all_gone = false;
+  REQUIRE(run_until(bench.loop, [&] {
+    if (bench.ended.empty()) return false;
+    all_gone = bench.alive() == 0;
+    return true;
+  }));
+  CHECK(all_gone);
+  CHECK(bench.end(1).status == 0);
+  CHECK(bench.end(1).left > 0);
+  CHECK(bench.end(1).left != bench.pid(1));
+  CHECK(bench.end(1).elapsed < Duration{2000});
+  CHECK(std::filesystem::exists(stopped));  // it was told to first
+  CHECK(reap_all());
+}
+
+TEST_CASE("what has gone to the background and is deaf is killed after a grace", "[foreground]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_ACTION=:1");
+  bench.begin(1, "setsid -f sh -c 'trap \"\" TERM; echo begun; while :; do sleep 0.02; done'; sleep 600");
+  const Duration begin = mono_now();
+  bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});
+  CHECK(bench.end(1).status == SIGTERM);
+  CHECK(bench.end(1).left > 0);
+  CHECK(bench.alive() == 0);
+  CHECK(mono_now() - begin >= Remains::kGrace);
+  CHECK(reap_all());
+}
+
+TEST_CASE("what bears the mark of another action is left alone", "[foreground]") {
+  Bench bench;
+  for (const std::uint64_t id : {1, 11, 2}) {
+    bench.environment.push_back("HEALER_ACTION=:" + std::to_string(id));
+    bench.begin(id, "echo begun; exec setsid -w sleep 600");
+    bench.environment.pop_back();
+  }
+  ::kill(bench.pid(1), SIGKILL);
+  CHECK(bench.end(1).status == SIGKILL);
+  run_for(bench.loop, Duration{100});
+  CHECK(bench.ended.size() == 1);
+  for (const std::uint64_t id : {11, 2}) {
+    CHECK(read_proc_stat(bench.pid(id)));
+    bench.runner->end(ActionId(id), {{SIGTERM, Duration{5000}}});
+    bench.end(id);
+  }
+  CHECK(bench.alive() == 0);
+  CHECK(reap_all());
+}
+
+TEST_CASE("what cannot be looked for has not gone", "[foreground]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_ACTION=:1");
+  bench.begin(1, "setsid -f sleep 600; echo begun; sleep 600");
+  {
+    const test::FewDescriptors none;
+    ::kill(bench.pid(1), SIGKILL);
+    run_for(bench.loop, SessionSweeper::kPatience + Duration{500});
+    CHECK(bench.ended.empty());
+  }
+  CHECK(bench.end(1).left > 0);
+  CHECK(bench.alive() == 0);
+  CHECK(reap_all());
+}
+
+TEST_CASE("the next daemon ends what has gone to the background, whether it saw the process or not", "[foreground]") {
+  Bench bench;
+  bench.environment.push_back("HEALER_ACTION=:1");
+  bench.begin(1, "setsid -f sleep 600; echo begun; sleep 600");
+  REQUIRE(run_until(bench.loop, [&] { return bench.alive() == 3; }));
+  const pid_t pid = bench.pid(1);
+  SECTION("it did") {
+    bench.adopt(1);
+    REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
+    ::kill(pid, SIGKILL);
+  }
+  SECTION("it did not") {
+    bench.new_daemon();
+    ::kill(pid, SIGKILL);
+    CHECK(test::eventually([&] { return ::waitpid(pid, nullptr, WNOHANG) == pid; }));
+    CHECK(bench.alive() >= 1);
+    bench.runner->adopt(ActionId(1), true);
+  }
+  CHECK(bench.end(1).left > 0);
+  CHECK(bench.alive() == 0);
+  CHECK(reap_all());
 }
 
 TEST_CASE("a foreground process that is to end while it is being started is not started, or ended", "[foreground]") {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/remains.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <unordered_map>
+#include <utility>
+
+#include "actions/environment.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/proc_stat.hpp"
+#include "runtime/proc_table.hpp"
+
+namespace healer::runtime {
+namespace {
+
+constexpr Duration kLongestPause{200};
+
+}  // namespace
+
+Remains::Remains(Loop& loop, std::shared_ptr<const ControlGroups> groups)
+    : loop_(loop),
+      groups_(std::move(groups)),
+      again_(loop.timer([this] { walk(); })),
+      patience_(loop.timer([this] { stuck(); })),
+      helper_(loop, {"healer-remains", 1, 2, kPatience}) {}
+
+void Remains::end(engine::ActionId action, Done done) {
+  orders_.emplace(action.number(), Order{.done = std::move(done)});
+  again_.set_deadline(Duration{0});  // with all others of this turn
+}
+
+void Remains::walk() {
+  if (orders_.empty() || std::exchange(walking_, true)) return;
+  const Duration now = mono_now();
+  std::vector<Task> tasks;
+  for (auto& [action, order] : orders_) {
+    order.asked = true;
+    const int later = order.found && now - *order.found >= kGrace ? SIGKILL : 0;
+    tasks.push_back({engine::ActionId(action), order.found ? later : SIGTERM, order.by_mark});
+  }
+  patience_.set_deadline(now + kPatience);
+  const std::uint64_t walk = ++walk_;
+  helper_.submit(
+      [this, walk, groups = groups_, tasks = std::move(tasks)]() -> Loop::Callback {
+        return [this, walk, left = carry_out(*groups, tasks)] { walked(walk, left); };
+      },
+      [this, walk](const Error&) { refused(walk); });
+}
+
+void Remains::walked(std::uint64_t walk, const std::vector<Left>& left) {
+  if (walk != walk_) return;  // it was given up
+  walking_ = false;
+  patience_.set_deadline(std::nullopt);
+  const Duration now = mono_now();
+  Duration pause = kLongestPause;
+  std::vector<std::pair<Done, pid_t>> done;
+  for (const Left& one : left) {
+    const auto entry = orders_.find(one.action);
+    Order& order = entry->second;
+    if (order.ended == 0) order.ended = one.signalled;
+    if (one.any) {
+      if (!order.found) order.found = now;
+      pause = std::min(pause, std::exchange(order.pause, std::min(2 * order.pause, kLongestPause)));
+    } else {
+      done.emplace_back(std::move(order.done), order.ended);
+      orders_.erase(entry);
+    }
+  }
+  const bool more = std::ranges::any_of(orders_, [](const auto& entry) { return !entry.second.asked; });
+  if (!orders_.empty()) again_.set_deadline(more ? Duration{0} : now + pause);
+  for (const auto& [callback, ended] : done) callback(ended);
+}
+
+/// No thread can be had: whether anything is left nobody can tell.
+void Remains::refused(std::uint64_t walk) {
+  std::vector<Left> left;
+  for (const auto& [action, order] : orders_) {
+    if (order.asked) left.push_back({.action = action});
+  }
+  walked(walk, left);
+}
+
+/// Somebody hangs whose environment was to be read.
+void Remains::stuck() {
+  ++walk_;
+  walking_ = false;
+  for (auto& [action, order] : orders_) {
+    if (order.asked) order.by_mark = false;
+  }
+  walk();
+}
+
+/// On the helper's thread.
+std::vector<Remains::Left> Remains::carry_out(const ControlGroups& groups, const std::vector<Task>& tasks) {
+  std::vector<Left> all;
+  std::unordered_map<std::string, std::vector<ProcessIdentity>> marked;
+  bool seen = false;
+  const auto without_group = [&](const Task& task) { return task.by_mark && !groups.has(task.action); };
+  if (std::ranges::any_of(tasks, without_group)) {
+    auto processes = marked_processes(actions::action_mark(groups.state()));
+    seen = processes.has_value();
+    for (MarkedProcess& one : processes ? *processes : std::vector<MarkedProcess>{}) {
+      marked[std::move(one.value)].push_back({one.pid, one.start_ticks});
+    }
+  }
+  for (const Task& task : tasks) {
+    Left& left = all.emplace_back(Left{.action = task.action.number()});
+    std::optional<std::vector<ProcessIdentity>> living;
+    if (groups.has(task.action)) {
+      living = groups.living(task.action);
+    } else if (seen || !task.by_mark) {
+      living = marked[std::to_string(task.action.number())];
+    }
+    left.any = !living || !living->empty();  // what is not known may live
+    for (const auto& [pid, start_ticks] : living.value_or(std::vector<ProcessIdentity>{})) {
+      if (signal_process(pid, start_ticks, task.number) && left.signalled == 0) left.signalled = pid;
+    }
+  }
+  return all;
+}
+
+}  // namespace healer::runtime

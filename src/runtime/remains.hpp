@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Ends what foreground processes have left running outside of their sessions when they have ended themselves: a program
+// that goes to the background leaves one such copy at each start, and a next one must not run beside it.
+//
+// It is known by the control group of its action (runtime/control_groups), where there is one; else by HEALER_ACTION in
+// its environment, so that there escapes what has written over that, and what this daemon may not read. It gets
+// SIGTERM, and from kGrace on SIGKILL until it has gone, each with the proof of number and start time. The group holds
+// whatever it starts meanwhile. Many at a time share each look.
+//
+// Owned and called by the loop thread; the looks are made on a helper's thread. Where that hangs, as it may with
+// whoever's environment it reads, the environments are given up after kPatience.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/ids.hpp"
+#include "runtime/control_groups.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/worker_pool.hpp"
+
+namespace healer::runtime {
+
+class Remains {
+ public:
+  /// Between SIGTERM and SIGKILL.
+  static constexpr Duration kGrace{2000};
+  static constexpr Duration kPatience{1000};
+  /// Called on the loop, never from within end(), when nothing is left. `ended`: one that was there; 0: nobody was.
+  using Done = std::function<void(pid_t ended)>;
+
+  Remains(Loop& loop, std::shared_ptr<const ControlGroups> groups);
+  Remains(const Remains&) = delete;
+  Remains& operator=(const Remains&) = delete;
+
+  /// Ends all that is left of this action, whose program and its session have gone.
+  void end(engine::ActionId action, Done done);
+
+ private:
+  struct Order {
+    Done done;
+    Duration pause{2};
+    std::optional<Duration> found{};  ///< when something was
+    pid_t ended = 0;
+    bool by_mark = true;  ///< where there is no group
+    bool asked = false;
+  };
+  struct Task {
+    engine::ActionId action;
+    int number = 0;  ///< of the signal; 0: none now
+    bool by_mark = true;
+  };
+  struct Left {
+    std::uint64_t action = 0;
+    bool any = false;
+    pid_t signalled = 0;
+  };
+
+  void walk();
+  void walked(std::uint64_t walk, const std::vector<Left>& left);
+  void refused(std::uint64_t walk);
+  void stuck();
+  [[nodiscard]] static std::vector<Left> carry_out(const ControlGroups& groups, const std::vector<Task>& tasks);
+
+  Loop& loop_;
+  std::shared_ptr<const ControlGroups> groups_;
+  std::map<std::uint64_t, Order> orders_;  // by action
+  std::uint64_t walk_ = 0;
+  bool walking_ = false;
+  Loop::Timer again_;
+  Loop::Timer patience_;
+  WorkerPool helper_;
+};
+
+}  // namespace healer::runtime
