@@ -2,6 +2,7 @@
 // Starts, stops and restarts: how a job goes from step to step (the model is in job.hpp).
 #include <algorithm>
 #include <csignal>
+#include <span>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -203,11 +204,11 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
     turn.record(RecordKind::JobFailed, Severity::Error, block.name,
                 fmt::format("{} failed: {}", to_string(job.kind), job.failure))
         .subject = job.id.number();
-    for (std::size_t i = job.position + 1; i < job.steps.size(); ++i)
-      if (job.steps[i].kind == StepKind::Start)
-        turn.record(
-            RecordKind::JobHeld, Severity::Warning, graph_->at(job.steps[i].service).name,
-            fmt::format("not started: {}{}", failed.service == job.service ? block.name + " " : "", job.failure));
+    const std::string blamed = failed.service == job.service ? block.name + " " : "";
+    for (const JobStep& step : std::span(job.steps).subspan(job.position + 1))
+      if (step.kind != StepKind::Stop)
+        turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(step.service).name,
+                    fmt::format("not {}ed: {}{}", verb(step.kind), blamed, job.failure));
     tell_job(job, EventKind::Exec, effect::Cause::State::Failed, job.failure, turn);
   }
   for (const CommandId command : job.asked_by)
@@ -298,7 +299,7 @@ void Engine::blame(Job& job, const std::string& why) const {
 Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) {
   const JobStep step = job.step();
   const ServiceBlock& block = graph_->at(step.service);
-  if (step.kind == StepKind::Start)
+  if (step.kind != StepKind::Stop)
     if (const auto without = left_out(job, turn)) return *without;
   job.phase = Job::Phase::Acting;
   // Who takes the place of one that was signalled has what is left of its time: they may come for ever.
