@@ -238,6 +238,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   state.gone = *no_process(state).output;
   // An unseen end tells nothing of how long it lived.
   if (!told && (!event.unseen || event.elapsed > Duration{0})) note_end(id, event.elapsed, turn);
+  make_way(id, turn);
   if (state.flight) return ask(id, *state.flight, turn);
   if (left_alone(id, turn.now) || state.job || !in_schedule(id, turn.now)) return;
   look_now(id, told ? Reason::Again : Reason::Death, turn);

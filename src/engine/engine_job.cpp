@@ -67,8 +67,16 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
   for (const ServiceId dependent : dependents_of(*graph_, id))
     if (kind != ActionKind::Start && services_[dependent.index()].job) return busy(dependent);
   if (kind == ActionKind::Stop) return {};
+  // A job that is through with it may go on with others for long.
+  const auto is_ahead = [this](ServiceId other) {
+    const std::optional<JobId>& its = services_[other.index()].job;
+    if (!its) return false;
+    const Job& job = jobs_.at(its->number());
+    const auto ahead = std::span(job.steps).subspan(job.position);
+    return std::ranges::find(ahead, other, &JobStep::service) != ahead.end();
+  };
   for (const ServiceId needed : requirements_of(*graph_, id)) {
-    if (services_[needed.index()].job) return busy(needed);
+    if (is_ahead(needed)) return busy(needed);
     // Nobody knows how it is. As in Monit, a rule does not start what needs it.
     if (!services_[needed.index()].monitored)
       return fmt::format("it depends on {}, which is not monitored", graph_->at(needed).name);
@@ -164,7 +172,8 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
     // What has recovered is known at once, not a cycle later; nor is a death meanwhile, nor what was left down.
     if (services_[id.index()].died)
       look_later(id, Reason::Death, turn.now.mono);
-    else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop : id != job.step().service)
+    else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop
+                                   : job.in_vain || id != job.step().service)
       look_later(id, Reason::Again, turn.now.mono);
     ended.push_back(id);
     turn.save(id);
@@ -192,7 +201,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
                fmt::format("{} action done", to_string(job.kind)), turn);
   } else {
     const JobStep& failed = job.step();
-    if (failed.kind != StepKind::Stop && !job.cancelled) {
+    if (failed.kind != StepKind::Stop && !job.cancelled && !job.in_vain) {
       note_start(failed.service, false, turn);
       services_[failed.service.index()].start_failure = job.failure;
     }
@@ -204,12 +213,12 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
     turn.record(RecordKind::JobFailed, Severity::Error, block.name,
                 fmt::format("{} failed: {}", to_string(job.kind), job.failure))
         .subject = job.id.number();
-    const std::string blamed = failed.service == job.service ? block.name + " " : "";
+    const std::string blamed = failed.service == job.service && !job.in_vain ? block.name + " " : "";
     for (const JobStep& step : std::span(job.steps).subspan(job.position + 1))
       if (step.kind != StepKind::Stop)
         turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(step.service).name,
                     fmt::format("not {}ed: {}{}", verb(step.kind), blamed, job.failure));
-    tell_job(job, EventKind::Exec, effect::Cause::State::Failed, job.failure, turn);
+    if (!job.in_vain) tell_job(job, EventKind::Exec, effect::Cause::State::Failed, job.failure, turn);
   }
   for (const CommandId command : job.asked_by)
     finish_command(command, job.service, good ? std::string{} : fmt::format("{}: {}", block.name, job.failure), turn);
