@@ -2,6 +2,7 @@
 // Starts, stops and restarts: how a job goes from step to step (the model is in job.hpp).
 #include <algorithm>
 #include <csignal>
+#include <span>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -66,8 +67,16 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
   for (const ServiceId dependent : dependents_of(*graph_, id))
     if (kind != ActionKind::Start && services_[dependent.index()].job) return busy(dependent);
   if (kind == ActionKind::Stop) return {};
+  // A job that is through with it may go on with others for long.
+  const auto is_ahead = [this](ServiceId other) {
+    const std::optional<JobId>& its = services_[other.index()].job;
+    if (!its) return false;
+    const Job& job = jobs_.at(its->number());
+    const auto ahead = std::span(job.steps).subspan(job.position);
+    return std::ranges::find(ahead, other, &JobStep::service) != ahead.end();
+  };
   for (const ServiceId needed : requirements_of(*graph_, id)) {
-    if (services_[needed.index()].job) return busy(needed);
+    if (is_ahead(needed)) return busy(needed);
     // Nobody knows how it is. As in Monit, a rule does not start what needs it.
     if (!services_[needed.index()].monitored)
       return fmt::format("it depends on {}, which is not monitored", graph_->at(needed).name);
@@ -163,7 +172,8 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
     // What has recovered is known at once, not a cycle later; nor is a death meanwhile, nor what was left down.
     if (services_[id.index()].died)
       look_later(id, Reason::Death, turn.now.mono);
-    else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop : id != job.step().service)
+    else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop
+                                   : job.in_vain || id != job.step().service)
       look_later(id, Reason::Again, turn.now.mono);
     ended.push_back(id);
     turn.save(id);
@@ -188,7 +198,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
       for (const JobStep& step : job.steps) unmonitor_one(step.service, job.by, turn);
   } else {
     const JobStep& failed = job.step();
-    if (failed.kind != StepKind::Stop && !job.cancelled) {
+    if (failed.kind != StepKind::Stop && !job.cancelled && !job.in_vain) {
       note_start(failed.service, false, turn);
       services_[failed.service.index()].start_failure = job.failure;
     }
@@ -200,11 +210,11 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
     turn.record(RecordKind::JobFailed, Severity::Error, block.name,
                 fmt::format("{} failed: {}", to_string(job.kind), job.failure))
         .subject = job.id.number();
-    for (std::size_t i = job.position + 1; i < job.steps.size(); ++i)
-      if (job.steps[i].kind == StepKind::Start)
-        turn.record(
-            RecordKind::JobHeld, Severity::Warning, graph_->at(job.steps[i].service).name,
-            fmt::format("not started: {}{}", failed.service == job.service ? block.name + " " : "", job.failure));
+    const std::string blamed = failed.service == job.service && !job.in_vain ? block.name + " " : "";
+    for (const JobStep& step : std::span(job.steps).subspan(job.position + 1))
+      if (step.kind != StepKind::Stop)
+        turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(step.service).name,
+                    fmt::format("not {}ed: {}{}", verb(step.kind), blamed, job.failure));
   }
   tell_end(job, good, turn);
   for (const CommandId command : job.asked_by)
@@ -295,7 +305,7 @@ void Engine::blame(Job& job, const std::string& why) const {
 Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) {
   const JobStep step = job.step();
   const ServiceBlock& block = graph_->at(step.service);
-  if (step.kind == StepKind::Start)
+  if (step.kind != StepKind::Stop)
     if (const auto without = left_out(job, turn)) return *without;
   job.phase = Job::Phase::Acting;
   // Who takes the place of one that was signalled has what is left of its time: they may come for ever.
@@ -577,7 +587,7 @@ void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec
 /// Mails how a job ended: its failure once, until one has succeeded, as Monit does.
 void Engine::tell_end(const Job& job, bool good, Turn& turn) {
   using State = effect::Cause::State;
-  if (job.cancelled) return;
+  if (job.cancelled || job.in_vain) return;
   const bool told = std::exchange(services_[job.service.index()].told_failure, !good);
   if (!good && !told) tell_people(job.service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
   if (good && told)

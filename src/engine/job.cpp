@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -70,15 +71,30 @@ std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::
     return steps;
   }
   std::vector<ServiceId> down = with_dependents(graph, services);
-  std::erase_if(down, [&](ServiceId id) { return !named[id.index()] && !takes_part(id); });
-  const auto at_once = [&](ServiceId id) {
+  std::vector<bool> moved(graph.slots.size());
+  std::vector<bool> follows(graph.slots.size());  // something that it needs is moved
+  for (const ServiceId id : std::views::reverse(down)) {
+    moved[id.index()] = named[id.index()] || takes_part(id);
+    follows[id.index()] = std::ranges::any_of(graph.requirements[id.index()], [&](ServiceId needed) {
+      return moved[needed.index()] || follows[needed.index()];
+    });
+  }
+  std::erase_if(down, [&](ServiceId id) { return !moved[id.index()]; });
+  const auto by_program = [&](ServiceId id) {
     return kind == ActionKind::Restart && named[id.index()] && graph.at(id).restart.has_value();
   };
-  for (const ServiceId id : down) add(id, at_once(id) ? Kind::Restart : Kind::Stop);
+  for (const ServiceId id : down) {
+    if (by_program(id) && !follows[id.index()])
+      add(id, Kind::Restart);
+    else if (!by_program(id) || graph.at(id).stop)
+      add(id, Kind::Stop);
+  }
   if (kind == ActionKind::Stop) return steps;
-  std::ranges::reverse(down);
-  for (const ServiceId id : down)
-    if (!at_once(id)) add(id, Kind::Start);
+  for (const ServiceId id : std::views::reverse(down)) {
+    if (by_program(id) && !follows[id.index()]) continue;
+    const ServiceBlock& block = graph.at(id);
+    add(id, by_program(id) && !(block.stop && block.start) ? Kind::Restart : Kind::Start);
+  }
   return steps;
 }
 
@@ -91,7 +107,8 @@ bool starts_nothing(const Graph& graph, ServiceId service) {
 const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind) {
   switch (kind) {
     case effect::SavedStep::Kind::Stop: return block.stop;
-    case effect::SavedStep::Kind::Start: return block.start;
+    case effect::SavedStep::Kind::Start:
+      return block.start || block.kind != ServiceKind::Process ? block.start : block.restart;
     case effect::SavedStep::Kind::Restart: break;
   }
   return block.restart;

@@ -62,6 +62,7 @@ struct Job {
   Duration left_since{0};  ///< mono: when that was seen
   int left_signal = 0;     ///< the last that it got
   bool cancelled = false;
+  bool in_vain = false;         ///< what the service of the step needs has died
   std::optional<RunId> look;    ///< in flight
   std::optional<Duration> due;  ///< mono: of the next look
   Duration pause{0};            ///< between looks; doubles
@@ -86,14 +87,17 @@ struct Job {
 
 /// The steps of a job, in Monit's order (measured): a restart stops the dependents, then the service, and starts them
 /// in the reverse order; a stop stops them; a start starts the requirements first. Several `services` are taken
-/// together. `takes_part` says of a dependent whether it is stopped or restarted too; it is asked of no other.
+/// together. One of them with a restart program is restarted by that at once; where it needs what is stopped or
+/// restarted too, it is stopped and started in its turn, or, as far as it has no programs for that, restarted when what
+/// it needs is up. `takes_part` says of a dependent whether it is stopped or restarted too; it is asked of no other.
 [[nodiscard]] std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind,
                                               const std::vector<ServiceId>& services,
                                               const std::function<bool(ServiceId)>& takes_part);
 /// Whether a start or restart of a service does nothing: it is no process, has no program for it, and nothing depends
 /// on it.
 [[nodiscard]] bool starts_nothing(const Graph& graph, ServiceId service);
-/// The program of a step; none: it is not written.
+/// The program of a step; none: it is not written. A process without a start program is started by its
+/// restart program, as by Monit.
 [[nodiscard]] const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind);
 /// How long a step may take: as its program says, else as `set limits`.
 [[nodiscard]] Duration timeout_of(const ServiceBlock& block, effect::SavedStep::Kind kind, const Limits& limits);

@@ -17,6 +17,7 @@ from support import processes
 
 LAUNCH = "setsid {live} >/dev/null 2>&1 </dev/null &"
 KILL = 'kill "$(cat {pidfile})"; rm -f {pidfile}'  # before the process has gone
+RESTART = 'kill "$(cat {pidfile})"; rm -f {pidfile}; flock {name}.lock true\n' + LAUNCH  # when the former has gone
 HANG = "while [ ! -e {folder}/go ]; do sleep 0.05; done"  # until the test creates the file
 SLEEP = "while :; do sleep 0.05 9>&-; done"  # of a shell that hears signals meanwhile; its lock dies with it
 
@@ -30,6 +31,7 @@ class Process:
     depends: str = ""           # names of other services, comma between them
     start: str | None = LAUNCH  # what the start program does; None: it has none
     stop: str | None = KILL
+    restart: str | None = None
     live: str = "write_pid"     # what the process does before it sleeps
     within: int = 0             # timeout of its programs in seconds; 0: none is written
     owner: str = ""             # "as uid ..."
@@ -79,6 +81,7 @@ id -u > {self.name}.$1.uid
 case $1 in
 start) {filled(self.start)} ;;
 stop) {filled(self.stop)} ;;
+restart) {filled(self.restart)} ;;
 esac""")
         return self
 
@@ -99,6 +102,8 @@ esac""")
             text += f'  start program = "{self.script} start"{owner}{within}\n'
         if self.stop is not None:
             text += f'  stop program = "{self.script} stop"{owner}{within}\n'
+        if self.restart is not None:
+            text += f'  restart program = "{self.script} restart"{owner}{within}\n'
         if self.depends:
             text += f"  depends on {self.depends}\n"
         return text + self.rules

@@ -109,6 +109,40 @@ class SupervisionMonit(both.Case):
         self.assertEqual(self.news(by_monit)[:len(wanted)], wanted)
         self.alone()
 
+    def restart_of_all(self, lines: list[str], **programs) -> None:
+        """a has a restart program, `programs` besides, and needs d."""
+
+        def services(folder):
+            those = [supervised.Process(folder, "a", depends="d", restart=supervised.RESTART, **programs).write(),
+                     supervised.Process(folder, "d").write()]
+            for one in those:
+                one.by_hand()
+                self.wait_for(one.pid, f"{one.name} to run")
+            return those
+
+        self.run_both(services)
+        self.watched("a", "d")
+        self.more_beats(1)
+        self.command("restart", "all")
+        for folder in self.folders():
+            self.wait_for(lambda: len(self.news(folder)) >= len(lines), f"the restart, {folder.name}",
+                          detail=lambda: str(self.news(folder)))
+        self.more_beats(both.QUIET)
+        by_healer, by_monit = self.folders()
+        self.assertEqual(self.news(by_healer), lines)
+        self.assertEqual(self.news(by_monit)[:len(lines)], lines)  # it may restart a once more (measured)
+        self.up()
+        self.alone()
+
+    def test_what_has_a_restart_program_is_stopped_and_started_in_its_turn(self):
+        self.restart_of_all(["a stop", "d stop", "d start", "a start"])
+
+    def test_what_has_no_start_program_is_restarted_in_its_turn(self):
+        self.restart_of_all(["a stop", "d stop", "d start", "a restart"], start=None)
+
+    def test_what_has_a_restart_program_only_is_restarted_after_what_it_needs(self):
+        self.restart_of_all(["d stop", "d start", "a restart"], start=None, stop=None)
+
     def test_a_dependency_that_does_not_start_keeps_its_dependents_down(self):
         def services(folder):
             return [supervised.Process(folder, "a", depends="b").write(),
