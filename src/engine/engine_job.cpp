@@ -584,18 +584,4 @@ void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec
 
 // ---- alerts -------------------------------------------------------------------------------------------------------
 
-/// Mails how a job ended: its failure once, until one has succeeded, as Monit does.
-void Engine::tell_end(const Job& job, bool good, Turn& turn) {
-  using State = effect::Cause::State;
-  if (job.cancelled || job.in_vain) return;
-  const bool told = std::exchange(services_[job.service.index()].told_failure, !good);
-  if (!good && !told) tell_people(job.service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
-  if (good && told)
-    tell_people(job.service, *job.cause, EventKind::Exec, State::Succeeded,
-                job.kind == ActionKind::Stop ? "stopped" : "started", turn);
-  if (good && job.by != kByRule)
-    tell_people(job.service, *job.cause, EventKind::Action, State::Succeeded,
-                fmt::format("{} action done", to_string(job.kind)), turn);
-}
-
 }  // namespace healer::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The commands of people that become jobs: start, stop, restart, and the cancelling of one.
+// The commands of people that become jobs: start, stop, restart, and the cancelling of one; what people hear of jobs.
 #include <algorithm>
 #include <map>
 #include <span>
@@ -256,6 +256,20 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
   }
   turn.replies.push_back({id, pending.failed.empty(), text});
   commands_.erase(found);
+}
+
+/// Mails how a job ended: its failure once, until one has succeeded, as Monit does.
+void Engine::tell_end(const Job& job, bool good, Turn& turn) {
+  using State = effect::Cause::State;
+  if (job.cancelled || job.in_vain) return;
+  const bool told = std::exchange(services_[job.service.index()].told_failure, !good);
+  if (!good && !told) tell_people(job.service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
+  if (good && told)
+    tell_people(job.service, *job.cause, EventKind::Exec, State::Succeeded,
+                job.kind == ActionKind::Stop ? "stopped" : "started", turn);
+  if (good && job.by != kByRule)
+    tell_people(job.service, *job.cause, EventKind::Action, State::Succeeded,
+                fmt::format("{} action done", to_string(job.kind)), turn);
 }
 
 void Engine::cancel_job(const event::Command& command, Turn& turn) {

@@ -200,8 +200,9 @@ check process node with pidfile {folder}/node.pid
                 self.assertEqual(self.told(name, "exec@x.org"), expected[name])
                 (folder / "able").unlink()
                 self.wait_for(lambda: (folder / "node.pid").exists(), "its pid file")
-                os.kill(int((folder / "node.pid").read_text()), signal.SIGKILL)
-                (folder / "node.pid").unlink()
+                pid = int((folder / "node.pid").read_text())
+                os.kill(pid, signal.SIGKILL)
+                self.wait_for(lambda: processes.reap({self.daemon.pid, self.monit.pid}) or not processes.state(pid), "its end")
         self.more_beats(3)
         for name in NAMES:
             told = {to: [word for word in self.told(name, to) if word.startswith("Execution")]
