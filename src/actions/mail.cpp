@@ -80,14 +80,17 @@ std::vector<Message> compose_mails(const engine::effect::Alert& alert, const eng
                                    const MailWorld& world) {
   std::vector<Message> messages;
   const engine::effect::Cause& cause = *alert.cause;
+  // A host in an address has no blank.
+  const MailWorld senders{id_host(world.host), world.version, world.civil};
+  const auto expand_sender = [&](std::string_view text) { return expand_mail_variables(text, cause, senders); };
   for (std::uint32_t number = 0; number < alert.recipients.size(); ++number) {
     const engine::Recipient& recipient = alert.recipients[number];
     const auto expand = [&](std::string_view text) { return expand_mail_variables(text, cause, world); };
     const Mailbox to = parse_mailbox(recipient.address);
     if (to.address.empty()) continue;
-    Mailbox from = parse_mailbox(expand(pick(recipient.format.from, settings.format.from, kFrom)));
-    if (from.address.empty()) from = parse_mailbox(expand(kFrom));
-    const std::string reply_to = expand(pick(recipient.format.reply_to, settings.format.reply_to, ""));
+    Mailbox from = parse_mailbox(expand_sender(pick(recipient.format.from, settings.format.from, kFrom)));
+    if (from.address.empty()) from = parse_mailbox(expand_sender(kFrom));
+    const std::string reply_to = expand_sender(pick(recipient.format.reply_to, settings.format.reply_to, ""));
     const std::string subject = expand(pick(recipient.format.subject, settings.format.subject, kSubject));
     const Body body = mail_body(expand(pick(recipient.format.message, settings.format.message, kMessage)));
 

@@ -223,10 +223,14 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
   const Directory directory(::opendir("/proc"));
   if (!directory) return std::nullopt;
   std::vector<MarkedProcess> found;
+  bool lacking = false;  // descriptors: then nobody knows
   const std::string wanted = '\0' + beginning;
   const auto value_of = [&](pid_t pid) -> std::optional<std::string> {
     const auto text = read_head(::dirfd(directory.get()), fmt::format("{}/environ", pid).c_str(), kMostOfEnvironment);
-    if (!text) return std::nullopt;
+    if (!text) {
+      lacking = lacking || text.error().code == EMFILE || text.error().code == ENFILE || text.error().code == ENOMEM;
+      return std::nullopt;
+    }
     const std::string environment = '\0' + *text + '\0';
     const std::size_t at = environment.find(wanted);
     if (at == std::string::npos) return std::nullopt;
@@ -242,6 +246,7 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
     if (!before || !value || !after || before->start_ticks != after->start_ticks || after->zombie()) continue;
     found.push_back({*pid, after->start_ticks, std::move(*value)});
   }
+  if (lacking) return std::nullopt;
   return found;
 }
 

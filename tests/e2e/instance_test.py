@@ -62,6 +62,7 @@ class Instance(support.Case):
     def test_healer_does_not_end_itself(self):
         daemon = self.start("set limits { stopTimeout: 1 seconds }\n"
                             f'check process me with pidfile {self.path("healerd") / "healer.pid"}\n'
+                            '  start program = "/bin/true"\n'
                             "  if does not exist then alert\n")
         stopped = daemon.ctl("stop", "me")
         self.assertEqual(stopped.returncode, 1, stopped.stdout)

@@ -30,7 +30,11 @@ struct Bench : test::ActionBench {
   Bench() {
     foreground = true;
     environment.push_back(mark);
+    // No groups, and marks that no other test has: whatever bears one is ended, wherever it is.
+    options.groups = std::make_shared<const ControlGroups>(state(), GroupTree{});
   }
+  std::string state() const { return directory.path().filename().string(); }
+  std::string action_mark(std::uint64_t id) const { return "HEALER_ACTION=" + state() + ":" + std::to_string(id); }
   /// Starts a script and waits until it has written "begun".
   void begin(std::uint64_t id, const std::string& script) {
     shell(id, script);
@@ -205,7 +209,7 @@ TEST_CASE("what a foreground process leaves behind has gone when its end is told
 
 TEST_CASE("what has gone to the background has ended when the end of a foreground process is told", "[foreground]") {
   Bench bench;
-  bench.environment.push_back("HEALER_ACTION=:1");  // there is no control group here
+  bench.environment.push_back(bench.action_mark(1));
   const std::string stopped = bench.file("stopped");
   bench.shell(1,
               "setsid -f sh -c 'trap \"echo > " + stopped + "; exit\" TERM; while :; do sleep 0.02; done'; sleep 0.2");
@@ -226,7 +230,7 @@ TEST_CASE("what has gone to the background has ended when the end of a foregroun
 
 TEST_CASE("what has gone to the background and is deaf is killed after a grace", "[foreground]") {
   Bench bench;
-  bench.environment.push_back("HEALER_ACTION=:1");
+  bench.environment.push_back(bench.action_mark(1));
   bench.begin(1, "setsid -f sh -c 'trap \"\" TERM; echo begun; while :; do sleep 0.02; done'; sleep 600");
   const Duration begin = mono_now();
   bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});
@@ -240,7 +244,7 @@ TEST_CASE("what has gone to the background and is deaf is killed after a grace",
 TEST_CASE("what bears the mark of another action is left alone", "[foreground]") {
   Bench bench;
   for (const std::uint64_t id : {1, 11, 2}) {
-    bench.environment.push_back("HEALER_ACTION=:" + std::to_string(id));
+    bench.environment.push_back(bench.action_mark(id));
     bench.begin(id, "echo begun; exec setsid -w sleep 600");
     bench.environment.pop_back();
   }
@@ -259,7 +263,7 @@ TEST_CASE("what bears the mark of another action is left alone", "[foreground]")
 
 TEST_CASE("what cannot be looked for has not gone", "[foreground]") {
   Bench bench;
-  bench.environment.push_back("HEALER_ACTION=:1");
+  bench.environment.push_back(bench.action_mark(1));
   bench.begin(1, "setsid -f sleep 600; echo begun; sleep 600");
   {
     const test::FewDescriptors none;
@@ -274,7 +278,7 @@ TEST_CASE("what cannot be looked for has not gone", "[foreground]") {
 
 TEST_CASE("the next daemon ends what has gone to the background, whether it saw the process or not", "[foreground]") {
   Bench bench;
-  bench.environment.push_back("HEALER_ACTION=:1");
+  bench.environment.push_back(bench.action_mark(1));
   bench.begin(1, "setsid -f sleep 600; echo begun; sleep 600");
   REQUIRE(run_until(bench.loop, [&] { return bench.alive() == 3; }));
   const pid_t pid = bench.pid(1);
