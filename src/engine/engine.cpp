@@ -395,6 +395,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     live_rules_ -= old.rules.size();
     const bool other_target = !same_target(old, block);
     if (other_target) {
+      state.told_failure = false;
       release_child(id, old, turn);
       keep_former(id, turn);
       state.last.reset();

@@ -309,8 +309,6 @@ class Engine {
   [[nodiscard]] bool counted_death(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::optional<Duration> backing_off(ServiceId id, Instant now) const;
   [[nodiscard]] bool left_alone(ServiceId id, Instant now) const;
-  [[nodiscard]] bool starts_again(ServiceId id, Instant now) const;
-  void make_way(ServiceId died, Turn& turn);
   void settle(ServiceId id, const Observation* missed, Turn& turn);
   [[nodiscard]] bool newly_missing(ServiceId id, const Observation& seen, Instant now) const;
   [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;

@@ -324,6 +324,7 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   if (state.monitored) return;
   state.monitored = true;
   state.initialising = true;
+  state.told_failure = false;
   state.overruns = 0;
   // `unmonitor` then `monitor` begins afresh; what a person accepted stays accepted.
   for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted};

@@ -247,7 +247,6 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   state.gone = *no_process(state).output;
   // An unseen end tells nothing of how long it lived.
   if (!told && (!event.unseen || event.elapsed > Duration{0})) note_end(id, event.elapsed, turn);
-  make_way(id, turn);
   const bool looked_after = !left_alone(id, turn.now) && in_schedule(id, turn.now);
   if (state.flight) {
     if (!told && looked_after) see_death(id, turn.now);

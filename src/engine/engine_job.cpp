@@ -67,16 +67,8 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
   for (const ServiceId dependent : dependents_of(*graph_, id))
     if (kind != ActionKind::Start && services_[dependent.index()].job) return busy(dependent);
   if (kind == ActionKind::Stop) return {};
-  // A job that is through with it may go on with others for long.
-  const auto is_ahead = [this](ServiceId other) {
-    const std::optional<JobId>& its = services_[other.index()].job;
-    if (!its) return false;
-    const Job& job = jobs_.at(its->number());
-    const auto ahead = std::span(job.steps).subspan(job.position);
-    return std::ranges::find(ahead, other, &JobStep::service) != ahead.end();
-  };
   for (const ServiceId needed : requirements_of(*graph_, id)) {
-    if (is_ahead(needed)) return busy(needed);
+    if (services_[needed.index()].job) return busy(needed);
     // Nobody knows how it is. As in Monit, a rule does not start what needs it.
     if (!services_[needed.index()].monitored)
       return fmt::format("it depends on {}, which is not monitored", graph_->at(needed).name);
@@ -172,8 +164,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
     // What has recovered is known at once, not a cycle later; nor is a death meanwhile, nor what was left down.
     if (services_[id.index()].died)
       look_later(id, Reason::Death, turn.now.mono);
-    else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop
-                                   : job.in_vain || id != job.step().service)
+    else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop : id != job.step().service)
       look_later(id, Reason::Again, turn.now.mono);
     ended.push_back(id);
     turn.save(id);
@@ -198,7 +189,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
       for (const JobStep& step : job.steps) unmonitor_one(step.service, job.by, turn);
   } else {
     const JobStep& failed = job.step();
-    if (failed.kind != StepKind::Stop && !job.cancelled && !job.in_vain) {
+    if (failed.kind != StepKind::Stop && !job.cancelled) {
       note_start(failed.service, false, turn);
       services_[failed.service.index()].start_failure = job.failure;
     }
@@ -210,7 +201,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
     turn.record(RecordKind::JobFailed, Severity::Error, block.name,
                 fmt::format("{} failed: {}", to_string(job.kind), job.failure))
         .subject = job.id.number();
-    const std::string blamed = failed.service == job.service && !job.in_vain ? block.name + " " : "";
+    const std::string blamed = failed.service == job.service ? block.name + " " : "";
     for (const JobStep& step : std::span(job.steps).subspan(job.position + 1))
       if (step.kind != StepKind::Stop)
         turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(step.service).name,
@@ -565,6 +556,7 @@ void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {
   Job& job = found->second;
   if (!job.action_ended) end_program(job.action, turn);
   job.failure = why;
+  job.told_to_end = true;
   go_on(job, Progress::Failed, turn);
 }
 
@@ -581,7 +573,5 @@ void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec
   if (found->second.exec.foreground) end.signals = spec != nullptr ? spec->stop : std::vector<StopSignal>(1);
   turn.acts.emplace_back(std::move(end));
 }
-
-// ---- alerts -------------------------------------------------------------------------------------------------------
 
 }  // namespace healer::engine

@@ -66,13 +66,13 @@ void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
     state.unknown.reset();
     const bool was_up = state.last && process_of(*state.last) != nullptr;
     const bool up = process_of(seen) != nullptr;
-    const bool back = std::exchange(state.died, false) && up;  // by another hand, before anybody looked
+    state.died = false;
     const bool first = std::exchange(state.restored, false);
     if (first && !up && !state.job && !graph_->at(id).foreground()) state.known.reset();
     state.looked = turn.now.mono;
     if (!up && !state.job) note_missing(id, was_up, turn);
     if (up && std::exchange(state.starts.left_by, ActionId{}) != ActionId{}) turn.save(id);
-    if (up && (!was_up || back)) wake_dependents(id, turn.now);
+    if (up && !was_up) wake_dependents(id, turn.now);
   }
   state.last = seen;
   state.last_when = turn.now.wall;

@@ -258,15 +258,21 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
   commands_.erase(found);
 }
 
-/// Mails how a job ended: its failure once, until one has succeeded, as Monit does.
+/// Mails how a job ended. The failure is that of the service of its step, told once until that was started (or stopped,
+/// where that was wanted), as by Monit.
 void Engine::tell_end(const Job& job, bool good, Turn& turn) {
   using State = effect::Cause::State;
-  if (job.cancelled || job.in_vain) return;
-  const bool told = std::exchange(services_[job.service.index()].told_failure, !good);
-  if (!good && !told) tell_people(job.service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
-  if (good && told)
-    tell_people(job.service, *job.cause, EventKind::Exec, State::Succeeded,
-                job.kind == ActionKind::Stop ? "stopped" : "started", turn);
+  if (job.told_to_end) return;
+  const bool stops = job.kind == ActionKind::Stop;
+  for (const JobStep& step : std::span(job.steps).first(job.position)) {
+    const bool started = graph_->at(step.service).kind != ServiceKind::Process || is_up(step.service);
+    if (stops ? step.kind != effect::SavedStep::Kind::Stop : step.kind == effect::SavedStep::Kind::Stop || !started)
+      continue;
+    if (std::exchange(services_[step.service.index()].told_failure, false))
+      tell_people(step.service, *job.cause, EventKind::Exec, State::Succeeded, stops ? "stopped" : "started", turn);
+  }
+  if (!good && !std::exchange(services_[job.step().service.index()].told_failure, true))
+    tell_people(job.step().service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
   if (good && job.by != kByRule)
     tell_people(job.service, *job.cause, EventKind::Action, State::Succeeded,
                 fmt::format("{} action done", to_string(job.kind)), turn);

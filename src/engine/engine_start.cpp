@@ -61,7 +61,6 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
     if (job.step().service == id) return look(job, turn);
   }
   turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, state.gone);
-  make_way(id, turn);
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
   if (graph_->settings.settle > Duration{0}) return settle(id, nullptr, turn);
@@ -74,58 +73,12 @@ bool Engine::left_alone(ServiceId id, Instant now) const {
   return graph_->at(id).activity == ServiceBlock::Activity::Passive || paused(id, now);
 }
 
-/// Whether a rule of a service that has died starts it again as soon as it may.
-bool Engine::starts_again(ServiceId id, Instant now) const {
-  const ServiceBlock& block = graph_->at(id);
-  return services_[id.index()].monitored && !left_alone(id, now) && in_schedule(id, now) && block.can_start() &&
-         std::ranges::any_of(block.rules, [](const Rule& rule) {
-           return rule.action.kind == ActionKind::Start || rule.action.kind == ActionKind::Restart;
-         });
-}
-
-/// What keeps rules from starting a service that has died makes way. The start of what needs it would be for nothing:
-/// it is ended as if it had not begun, and waits. A job that is through with it, and starts others now, goes on without
-/// it and what needs it. But what a person wants goes on, and so does a job that is to start it yet, or stops for good.
-void Engine::make_way(ServiceId died, Turn& turn) {
-  if (!starts_again(died, turn.now)) return;
-  const auto job_of = [this](ServiceId id) -> Job* {
-    const std::optional<JobId>& job = services_[id.index()].job;
-    return job ? &jobs_.at(job->number()) : nullptr;
-  };
-  if (const Job* own = job_of(died)) {
-    const auto ahead = std::span(own->steps).subspan(own->position);
-    if (own->by != kByRule || own->kind == ActionKind::Stop) return;
-    if (std::ranges::find(ahead, died, &JobStep::service) != ahead.end()) return;
-  }
-  const std::vector<ServiceId> dependents = dependents_of(*graph_, died);
-  for (const ServiceId dependent : dependents) {
-    Job* const job = job_of(dependent);
-    if (job == nullptr || job->by != kByRule) continue;
-    if (job->step().service != dependent || job->step().kind == effect::SavedStep::Kind::Stop) continue;
-    job->in_vain = true;
-    if (job->service == dependent) services_[dependent.index()].starts.restarted = false;
-    fail_job(job->id,
-             fmt::format("{} has died, on which {} depends", graph_->at(died).name, graph_->at(dependent).name), turn);
-  }
-  Job* const own = job_of(died);
-  if (own == nullptr) return;
-  std::vector<bool> out(services_.size());
-  out[died.index()] = true;
-  for (const ServiceId dependent : dependents) {
-    if (job_of(dependent) != own) continue;
-    out[dependent.index()] = true;
-    look_later(dependent, Reason::Again, turn.now.mono);
-  }
-  cut_job(*own, out, fmt::format("{} has died", graph_->at(died).name), turn);
-}
-
 /// A death is not acted on yet: where an administrator restarts it by hand, the pid file names another process when the
 /// dust has settled. `missed`: it was a look that does not find it any more. Whether it has died nobody knows then: it
 /// may live on, and only its pid file be gone.
 void Engine::settle(ServiceId id, const Observation* missed, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (missed != nullptr) {
-    make_way(id, turn);
     const bool seen = state.last.has_value();
     const std::int64_t pid = seen ? process_of(*state.last)->pid : state.known ? state.known->pid : 0;
     state.gone = missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed);
@@ -159,7 +112,6 @@ bool Engine::newly_missing(ServiceId id, const Observation& seen, Instant now) c
 /// A look has found no process. `was_up`: the look before had found one.
 void Engine::note_missing(ServiceId id, bool was_up, Turn& turn) {
   const StartHistory& starts = services_[id.index()].starts;
-  if (was_up) make_way(id, turn);
   if (was_up && starts.last && !graph_->at(id).foreground()) note_end(id, turn.now.wall - *starts.last, turn);
 }
 

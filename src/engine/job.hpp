@@ -62,7 +62,7 @@ struct Job {
   Duration left_since{0};  ///< mono: when that was seen
   int left_signal = 0;     ///< the last that it got
   bool cancelled = false;
-  bool in_vain = false;         ///< what the service of the step needs has died
+  bool told_to_end = false;     ///< by people or new rules: it has not failed by itself
   std::optional<RunId> look;    ///< in flight
   std::optional<Duration> due;  ///< mono: of the next look
   Duration pause{0};            ///< between looks; doubles

@@ -36,6 +36,7 @@ constexpr std::int64_t kNotStartedStatus = 127;
 struct ActionRunner::Action {
   ActionId id;
   bool foreground = false;
+  bool only_watch = false;                                     // nothing of it is ended
   ActionRequest request;                                       // of what this daemon starts
   std::shared_ptr<bool> made = std::make_shared<bool>(false);  // its files, by an attempt that failed
   Duration started{0};
@@ -201,12 +202,13 @@ void ActionRunner::runs(Action& action, pid_t pid, std::uint64_t start_ticks, bo
 
 // ---- adopting
 
-void ActionRunner::adopt(ActionId id, bool foreground) {
+void ActionRunner::adopt(ActionId id, bool foreground, bool only_watch) {
   if (actions_.count(id.number()) != 0) return;
   newest_ = std::max(newest_, id);
   auto action = std::make_unique<Action>();
   action->id = id;
   action->foreground = foreground;
+  action->only_watch = only_watch;
   actions_.emplace(id.number(), std::move(action));
   inspect(id, true);
 }
@@ -286,7 +288,7 @@ void ActionRunner::adopted_ended(ActionId id) {
   engine::event::ActionEnded ended{id, Outcome::Exited, 0, true, elapsed, {}};
   if (const auto end = action.wish.ask(*action.pidfd)) ended = {id, end->outcome, end->status, false, elapsed, {}};
   if (action.foreground) {
-    signal_group(*action.pidfd, SIGKILL);
+    if (!action.only_watch) signal_group(*action.pidfd, SIGKILL);
     return gone(action, std::move(ended));
   }
   if (action.timed_out || action.ending) signal_adopted(action, SIGKILL);  // what is left of its group
@@ -297,7 +299,7 @@ void ActionRunner::adopted_ended(ActionId id) {
 /// What a former daemon started has ended; of a foreground process the rest ends first, that of its session before
 /// what has left it.
 void ActionRunner::gone(Action& action, engine::event::ActionEnded ended) {
-  if (!action.foreground || !action.proof) return finish(action.id, std::move(ended), false);
+  if (!action.foreground || action.only_watch || !action.proof) return finish(action.id, std::move(ended), false);
   action.over = true;
   action.timer = {};
   spawner_.sweeper().kill(action.pid, std::move(action.proof),

@@ -59,7 +59,7 @@ void Remains::walked(std::uint64_t walk, const std::vector<Left>& left) {
     const auto entry = orders_.find(one.action);
     Order& order = entry->second;
     if (order.ended == 0) order.ended = one.signalled;
-    if (one.any) {
+    if (one.any && (!order.found || now - *order.found < kGrace + kPatience)) {
       if (!order.found) order.found = now;
       pause = std::min(pause, std::exchange(order.pause, std::min(2 * order.pause, kLongestPause)));
     } else {

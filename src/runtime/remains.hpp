@@ -4,8 +4,9 @@
 //
 // It is known by the control group of its action (runtime/control_groups), where there is one; else by HEALER_ACTION in
 // its environment, so that there escapes what has written over that, and what this daemon may not read. It gets
-// SIGTERM, and from kGrace on SIGKILL until it has gone, each with the proof of number and start time. The group holds
-// whatever it starts meanwhile. Many at a time share each look.
+// SIGTERM, and from kGrace on SIGKILL until it has gone, each with the proof of number and start time; what has not
+// gone kPatience later hangs in the kernel, or is not ours to signal, and is left. The group holds whatever it starts
+// meanwhile. Many at a time share each look.
 //
 // Owned and called by the loop thread; the looks are made on a helper's thread. Where that hangs, as it may with
 // whoever's environment it reads, the environments are given up after kPatience.
@@ -33,7 +34,8 @@ class Remains {
   /// Between SIGTERM and SIGKILL.
   static constexpr Duration kGrace{2000};
   static constexpr Duration kPatience{1000};
-  /// Called on the loop, never from within end(), when nothing is left. `ended`: one that was there; 0: nobody was.
+  /// Called on the loop, never from within end(), when nothing is left that can be ended. `ended`: one that was there;
+  /// 0: nobody was.
   using Done = std::function<void(pid_t ended)>;
 
   Remains(Loop& loop, std::shared_ptr<const ControlGroups> groups);

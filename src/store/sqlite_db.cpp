@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -173,8 +174,9 @@ std::string Database::header() {
 int Database::room_pages() const {
   struct statvfs disk {};
   constexpr std::uint64_t many = std::numeric_limits<int>::max();
-  if (::statvfs(path_.c_str(), &disk) != 0) return static_cast<int>(many);
-  return static_cast<int>(std::min(many, std::uint64_t{disk.f_bavail} * disk.f_frsize / kPageBytes));
+  if (::statvfs(path_.c_str(), &disk) != 0 || disk.f_blocks == 0) return static_cast<int>(many);
+  const std::uint64_t blocks = ::geteuid() == 0 ? disk.f_bfree : disk.f_bavail;  // some are kept for root
+  return static_cast<int>(std::min(many, blocks * disk.f_frsize / kPageBytes));
 }
 
 bool Database::checkpoint() {

@@ -45,23 +45,6 @@ class Supervision(mails.Receiving, supervised.Case):
                          ["restart by rule: stop web, stop app, start app, start web"])
         self.alone()
 
-    def test_a_death_does_not_wait_for_the_start_of_what_needs_it(self):
-        db, app = self.process("db"), self.process("app", depends="db")
-        daemon = self.start(self.rules(db, app), cycle="3600")
-        self.wait_up(daemon, db, app)
-        self.process("app", depends="db", start=f"{HANG}\n{supervised.LAUNCH}")
-        app.kill()
-        self.wait_for(lambda: self.log().count("app start") == 2, "the start of app")
-        db.kill()
-        self.wait_for(lambda: self.log().count("db start") == 2, "the start of db")
-        self.process("app", depends="db")
-        self.path("go").touch()  # where it was started meanwhile
-        self.wait_up(daemon, db, app)
-        self.assertEqual(self.log()[:4], ["db start", "app start", "app start", "db start"])
-        self.assertEqual(set(self.log()[4:]), {"app start"})
-        self.assertIn(("job-failed", "restart failed: db has died, on which app depends"), self.told(daemon, "app"))
-        self.alone()
-
     def test_how_a_process_died_is_told(self):
         self.needs_ends_told()
         killed = self.process("killed")

@@ -359,6 +359,51 @@ TEST_CASE("a start that fails is mailed once, and so is the one that succeeds af
   world.die("web");
   world.run(seconds{20});
   CHECK(told().size() == 1);
+  SECTION("monitored again, it begins afresh") {
+    world.command(Kind::Unmonitor, {"web"});
+    world.command(Kind::Monitor, {"web"});
+    world.run(seconds{20});
+    CHECK(told().size() == 1);
+  }
+  SECTION("what is told to end has not failed by itself") {
+    world.doings["start web"] = {.hangs = true};
+    world.run(seconds{10});
+    world.command(Kind::Unmonitor, {"web"});
+    world.command(Kind::Monitor, {"web"});
+    world.run(seconds{10});
+    REQUIRE(world.engine.jobs().size() == 1);
+    event::Command cancel{.id = CommandId{91}, .kind = Kind::Cancel, .services = {}, .by = "root"};
+    cancel.job = JobId{world.engine.jobs().begin()->first};
+    world.handle(cancel);
+    CHECK(told().empty());
+  }
+}
+
+TEST_CASE("a failed start is told of the service that did not start, whoever's job it was") {
+  auto db = process("db");
+  auto app = process("app", {missing_rule()}, {"db"});
+  db->recipients = app->recipients = {{.address = "all@b"}};
+  ProcessWorld world(rule_set({db, app}, seconds{5}));
+  world.start();
+  world.run(seconds{10});
+  const auto told = [&world] {
+    std::vector<std::string> texts;
+    for (const effect::Alert& alert : std::exchange(world.alerts, {}))
+      if (alert.cause->event == EventKind::Exec)
+        texts.push_back(alert.cause->service + ": " + alert.cause->description);
+    return texts;
+  };
+  world.doings["start app"] = {.status = 4};
+  world.command(Kind::Restart, {"db"});
+  world.run(seconds{2});
+  CHECK(told() == std::vector<std::string>{"app: app failed to start (exit status 4) -- no output"});
+  world.doings.clear();
+  world.run(seconds{20});
+  CHECK(told() == std::vector<std::string>{"app: started"});
+  world.doings["start db"] = {.status = 3};
+  world.die("db");
+  world.run(seconds{5});
+  CHECK(told() == std::vector<std::string>{"db: failed to start (exit status 3) -- no output"});
 }
 
 TEST_CASE("a rule's restart of what is no process and has no program is held, and what depends on it is restarted") {
