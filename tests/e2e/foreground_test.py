@@ -388,7 +388,7 @@ class Foreground(supervised.Case):
                "foreground processes that run: stop them before that, or they are started a second time"
         queue = f"the mail queue is {old}.mail until healerd is restarted, then {other}.mail"
         self.assertEqual((done.returncode, done.stdout), (0, f"warning: {told}\nwarning: {queue}\nrules reloaded\n"))
-        self.assertIn(told, daemon.log_text())
+        self.wait_for(lambda: told in daemon.log_text(), "the word of it in the log")
         # As it says: they are stopped, and the next healerd starts them once.
         self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)
         daemon.stop()

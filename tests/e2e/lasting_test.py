@@ -69,7 +69,7 @@ class Lasting(support.Case):
         daemon.launch()
         self.more_runs(3)
         self.assertEqual(self.lines("acted"), 1)
-        self.assertIn("the rules files have errors", daemon.log_text())
+        self.wait_for(lambda: "the rules files have errors" in daemon.log_text(), "the word of it in the log")
 
     def test_a_broken_file_without_an_earlier_one_is_refused(self):
         daemon = self.configure("check progam x\n")

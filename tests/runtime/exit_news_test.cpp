@@ -363,8 +363,8 @@ TEST_CASE("nobody but the kernel is believed", "[exit-news]") {
   const sockaddr_nl everybody{AF_NETLINK, 0, 0, CN_IDX_PROC};
   ::sendto(socket.get(), forged.data(), sizeof forged, 0, reinterpret_cast<const sockaddr*>(&everybody),
            sizeof everybody);
+  CHECK(run_until(loop, [&] { return news.heard() > heard; }));  // it has come; others of the machine may come, too
   run_for(loop, Duration{20});
-  CHECK(news.heard() == heard + 1);  // it has come
   CHECK_FALSE(wish.ask(process.pidfd));
   process.end(6, true);
   CHECK(eventually([&] { return wish.ask(process.pidfd) == end_by(6); }, seconds{1}));
