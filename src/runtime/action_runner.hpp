@@ -11,7 +11,7 @@
 // A foreground process is an action without a timeout: it runs until it dies or is ended, by signals of its own. When
 // its main process has gone, what is left of its session gets SIGKILL (runtime/session says how the session of one that
 // a former daemon started is told from a stranger's), and then what has left that session is ended (runtime/remains);
-// all has gone when the end is reported.
+// all that can be ended has gone when the end is reported.
 #pragma once
 
 #include <cstddef>
