@@ -3,9 +3,11 @@
 add_library(healer_options INTERFACE)
 target_compile_options(healer_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
                                                 -Wnon-virtual-dtor -Woverloaded-virtual
-                                                $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-                                                -Wno-missing-field-initializers) # designated initialisers leave the defaults; g++ 12 warns wrongly of std::string operator+ (GCC bug 105651)
+                                                $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-array-bounds>
+                                                -Wno-missing-field-initializers) # designated initialisers leave the defaults; g++ 12 warns wrongly of std::string (GCC bug 105651), with precompiled headers all the more
 target_compile_definitions(healer_options INTERFACE HEALER_VERSION="${PROJECT_VERSION}")
+# Libraries like programs (all of them end up in programs), so that one precompiled header serves both.
+target_compile_options(healer_options INTERFACE -fPIE)
 if(HEALER_WERROR)
   target_compile_options(healer_options INTERFACE -Werror)
 endif()

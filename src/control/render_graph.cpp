@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kLabelWidth = 40;  // of a rule's text: longer lines are broken
 
-/// A quoted string of the language, in which a label's backslashes stand for themselves.
-std::string quoted(std::string_view text) {
+/// A quoted string of DOT, in which a label's backslashes stand for themselves.
+std::string dot_string(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -62,19 +62,19 @@ std::string render_dot(std::span<const ServiceStatus> services) {
   std::string edges;
   for (const ServiceStatus& service : services) {
     const std::string node = nodes.at(to_lower(service.name));
-    text += fmt::format("  {} [label={}, fillcolor={}];\n", node, quoted(service_label(service)),
-                        quoted(fill_of(service.state)));
+    text += fmt::format("  {} [label={}, fillcolor={}];\n", node, dot_string(service_label(service)),
+                        dot_string(fill_of(service.state)));
     int number = 0;
     for (const RuleView& rule : service.rules) {
       const std::string own = fmt::format("{}r{}", node, ++number);
       text += fmt::format("  {} [label={}, shape=note, fontsize=9, fillcolor={}];\n", own,
-                          quoted(broken(plain(rule.text))), quoted(fill_of(rule.state)));
+                          dot_string(broken(plain(rule.text))), dot_string(fill_of(rule.state)));
       edges += fmt::format("  {} -> {} [style=dotted, arrowhead=none];\n", node, own);
     }
     for (const std::string& name : service.depends) {
       // One that was not chosen is drawn without its state.
       const auto [needed, added] = nodes.emplace(to_lower(name), fmt::format("s{}", nodes.size() + 1));
-      if (added) text += fmt::format("  {} [label={}, style=dashed];\n", needed->second, quoted(plain(name)));
+      if (added) text += fmt::format("  {} [label={}, style=dashed];\n", needed->second, dot_string(plain(name)));
       edges += fmt::format("  {} -> {} [label=\"needs\"];\n", node, needed->second);
     }
   }

@@ -17,6 +17,7 @@
 #include "config/check.hpp"
 #include "config/print.hpp"
 #include "support/fake_environment.hpp"
+#include "support/paths.hpp"
 
 using namespace healer;
 using namespace healer::config;
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path kCorpus = fs::path(HEALER_SOURCE_DIR) / "tests/config/corpus";
+const fs::path kCorpus = fs::path(healer::test::source_folder()) / "tests/config/corpus";
 const std::string kDirectory = "/rules";
 const std::string kMain = kDirectory + "/main.rules";
 

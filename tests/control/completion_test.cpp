@@ -14,13 +14,15 @@
 #include <sstream>
 
 #include "control/server_world.hpp"
+#include "support/paths.hpp"
 
 using namespace healer;
 using namespace healer::test;
 
 namespace {
 
-const std::string kFolder = std::string(HEALER_SOURCE_DIR) + "/packaging/completion";
+const std::string kHealerctl = build_folder() + "/healerctl";
+const std::string kFolder = source_folder() + "/packaging/completion";
 
 std::string read_whole(const std::string& path) {
   std::ifstream file(path);
@@ -102,7 +104,7 @@ std::set<std::string> words_of(const std::string& text) {
 
 /// The commands of `healerctl --help`.
 std::set<std::string> commands() {
-  const std::string help = run(std::string(HEALERCTL) + " --help").out;
+  const std::string help = run(kHealerctl + " --help").out;
   std::set<std::string> names;
   const std::regex line(R"(^  ([a-z]+)  )", std::regex::multiline);
   const std::string list = help.substr(help.find("Subcommands:"));
@@ -152,10 +154,10 @@ TEST_CASE("bash completes a name with a blank that is half typed, quoted as it w
 TEST_CASE("the options that are completed are those that there are", "[control][completion]") {
   const std::regex option(R"(--[a-z]+(-[a-z]+)*)");
   for (const std::string& command : commands()) {
-    const std::string help = run(std::string(HEALERCTL) + " " + command + " --help").out;
+    const std::string help = run(kHealerctl + " " + command + " --help").out;
     for (const std::string& one : words_of(offered({"healerctl", command, "--"}))) {
       INFO(command << " " << one);
-      CHECK((help + run(std::string(HEALERCTL) + " --help").out).find(one) != std::string::npos);
+      CHECK((help + run(kHealerctl + " --help").out).find(one) != std::string::npos);
     }
     std::set<std::string> own;
     for (std::sregex_iterator match(help.begin(), help.end(), option), end; match != end; ++match)

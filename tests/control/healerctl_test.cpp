@@ -14,6 +14,7 @@
 #include "control/daemon_world.hpp"
 #include "control/render_text.hpp"
 #include "store/sqlite_store.hpp"
+#include "support/paths.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -30,6 +31,8 @@ struct Ran {
   [[nodiscard]] std::string all() const { return std::to_string(status) + "|" + out + "|" + err; }
 };
 
+const std::string kHealerctl = build_folder() + "/healerctl";
+
 std::string read_whole(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -38,7 +41,7 @@ std::string read_whole(const std::string& path) {
 /// Runs healerctl with `arguments` (words for a shell), piped, with `variables` ("NAME=value ...") set.
 Ran healerctl(const std::string& arguments, const std::string& variables = {}) {
   const TemporaryFolder folder;
-  const std::string command = "{ TZ=UTC " + variables + " " + HEALERCTL + " " + arguments + "; } >" + folder.path() +
+  const std::string command = "{ TZ=UTC " + variables + " " + kHealerctl + " " + arguments + "; } >" + folder.path() +
                               "/out 2>" + folder.path() + "/err";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_whole(folder.path() + "/out"),
@@ -52,7 +55,7 @@ Ran healerctl(DaemonWorld& world, const std::string& arguments) {
 /// What it prints on a terminal of `columns`, with `variable` ("NAME=value", or empty) in its environment.
 std::string on_terminal(DaemonWorld& world, const std::vector<std::string>& arguments, unsigned short columns,
                         const std::string& variable = {}) {
-  std::vector<std::string> words{HEALERCTL, "--socket", world.path()};
+  std::vector<std::string> words{kHealerctl, "--socket", world.path()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -66,7 +69,7 @@ std::string on_terminal(DaemonWorld& world, const std::vector<std::string>& argu
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
-    execve(HEALERCTL, argv.data(), environment.data());
+    execve(kHealerctl.c_str(), argv.data(), environment.data());
     _exit(127);
   }
   std::string text;
@@ -86,7 +89,7 @@ pid_t follow(DaemonWorld& world, const std::string& out) {
     const int file = ::open(out.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     dup2(file, STDOUT_FILENO);
     dup2(file, STDERR_FILENO);
-    execl(HEALERCTL, HEALERCTL, "--socket", world.path().c_str(), "--json", "history", "-f", nullptr);
+    execl(kHealerctl.c_str(), kHealerctl.c_str(), "--socket", world.path().c_str(), "--json", "history", "-f", nullptr);
     _exit(127);
   }
   return child;
@@ -117,7 +120,7 @@ void collect(const Json& json, const std::string& path, std::set<std::string>& n
 
 /// The fields that the man page documents.
 std::set<std::string> documented() {
-  const std::string page = read_whole(std::string(HEALER_SOURCE_DIR) + "/man/healerctl.1");
+  const std::string page = read_whole(healer::test::source_folder() + "/man/healerctl.1");
   std::set<std::string> names;
   const std::regex field(R"(^\.B\s+([a-z_]+(?:\[\])?(?:\.[a-z_]+(?:\[\])?)*)$)", std::regex::multiline);
   const std::size_t begin = page.find(".SH JSON");

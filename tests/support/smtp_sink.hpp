@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/child.hpp"
+#include "support/paths.hpp"
 
 namespace healer::test {
 
@@ -63,7 +64,7 @@ class SmtpSink {
   /// Again, on the same port.
   void restart() {
     std::filesystem::remove(path() / "port");
-    std::vector<std::string> command{"python3", std::string(HEALER_SOURCE_DIR) + "/tests/support/smtp_sink.py",
+    std::vector<std::string> command{"python3", healer::test::source_folder() + "/tests/support/smtp_sink.py",
                                      path().string(), "--port", std::to_string(port())};
     command.insert(command.end(), options_.begin(), options_.end());
     child_ = std::make_unique<Child>(std::move(command), path() / "output");

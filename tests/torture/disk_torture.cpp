@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "store/sqlite_store.hpp"
+#include "support/paths.hpp"
 #include "tests/store/told.hpp"
 #include "tests/support/small_disk.hpp"
 #include "tests/torture/numbered.hpp"
@@ -127,7 +128,7 @@ TEST_CASE("a disk that is read-only gives the state, and takes it again once it 
   if (killed) {
     healer::test::TemporaryDirectory elsewhere;
     const auto acknowledged = in(elsewhere, "acknowledged");
-    healer::test::Child child({HEALER_TORTURE_CHILD, path}, acknowledged);
+    healer::test::Child child({healer::test::build_folder() + "/store_torture_child", path}, acknowledged);
     REQUIRE(healer::test::eventually([&] { return !healer::test::read_file(acknowledged).empty(); }));
     child.send(SIGKILL);
     child.wait();

@@ -9,6 +9,7 @@
 
 #include "store/memory_store.hpp"
 #include "store/sqlite_store.hpp"
+#include "support/paths.hpp"
 #include "tests/support/child.hpp"
 #include "tests/torture/numbered.hpp"
 
@@ -39,7 +40,7 @@ TEST_CASE("a store killed a hundred times has every commit that it acknowledged,
   for (int round = 0; round < 100; ++round) {
     const auto acknowledged_before = last_line(healer::test::read_file(output));
     {
-      healer::test::Child child({HEALER_TORTURE_CHILD, path}, output);
+      healer::test::Child child({healer::test::build_folder() + "/store_torture_child", path}, output);
       if (round % 4 != 0) {
         REQUIRE(
             healer::test::eventually([&] { return last_line(healer::test::read_file(output)) > acknowledged_before; }));
