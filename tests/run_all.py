@@ -1,272 +1,270 @@
 # SPDX-License-Identifier: MIT
-"""Builds and runs all tests, stage by stage, and ends with one line of totals. Called by `./start test`.
+"""Builds and runs all tests and ends with one line of totals. Called by `./start test`.
 
-Every stage runs, also after a failure; what failed is told again at the end, with its output. Logs are in build/log.
+One build after the other; the tests of each run beside the next build, which gives way to them: end-to-end tests mostly
+sleep. What measures time runs last, beside nothing. A test that fails is run again, up to twice, alone: one that passes
+then is listed as flaky and fails nothing; what a sanitizer reports is never run again. Logs and the times of all tests
+are in build/log.
 """
 import argparse
+import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
+import threading
 import time
-import xml.etree.ElementTree
-from dataclasses import dataclass, field
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parent.parent
-LOGS = TOP / "build" / "log"
-JOBS = os.environ.get("HEALER_JOBS") or str(os.cpu_count() or 1)
-SANITIZER_OPTIONS = {
-    "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:suppressions={TOP}/tests/support/tsan.supp",
-}
-OUTPUT_KEPT = 200  # lines of a failed test's output that are told again at the end
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent / "gate"))
+import stages  # noqa: E402
+import tests  # noqa: E402
+from stages import BUILDS, CORES, OTHERS, TEXT, Build  # noqa: E402
+from tally import LOGS, Stopwatch, Tally, Times, table, total  # noqa: E402
+from tests import Result, Test  # noqa: E402
+
+AGAIN = 2        # how often a test that failed is run again
+SLEEPERS = 3     # tests at a time for each core: most of them wait
+ALL = [*TEXT, *BUILDS, "fuzz", "bench", "demo"]
 
 
-@dataclass
-class Tally:
-    """What a stage found."""
+class Gate:
+    """One run: the chosen stages, and what they found."""
 
-    passed: int = 0
-    skipped: list[str] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)  # name and output
+    def __init__(self, chosen: list[str], long: bool) -> None:
+        self.chosen, self.long = chosen, long
+        self.known, self.times = Times.before(), Times()
+        self.tallies = {name: Tally(name) for name in chosen}
+        self.to_repeat: list[Result] = []
+        self.alone: list[Test] = []
+        self.lock = threading.Lock()
+        self.sleeping = ThreadPoolExecutor(SLEEPERS * CORES)
+        self.computing = ThreadPoolExecutor(CORES)
+        self.running: dict[str, int] = {}  # pieces of a build's tests that have not ended
 
-    def check(self, name: str, good: bool, output: str = "") -> bool:
-        if good:
-            self.passed += 1
+    def run(self) -> list[Tally]:
+        for name in [one for one in self.chosen if one in TEXT]:
+            print(f"==> {name}: {TEXT[name].__doc__}", flush=True)
+            with Stopwatch(self.tallies[name], "test_seconds"):
+                TEXT[name](self.tallies[name])
+            self.tallies[name].tell()
+        pieces: list[Future] = []
+        for name in [one for one in self.chosen if one in BUILDS]:
+            pieces += self.start_tests(BUILDS[name])
+        if "fuzz" in self.chosen:
+            self.run_other("fuzz")
+        self.finish(pieces)
+        for name in [one for one in self.chosen if one in BUILDS]:
+            self.tallies[name].tell()
+        for name in [one for one in self.chosen if one in OTHERS and one != "fuzz"]:
+            self.run_other(name)
+        self.times.write()
+        return list(self.tallies.values())
+
+    def start_tests(self, one: Build) -> list[Future]:
+        """Builds; has its tests run in the background."""
+        tally = self.tallies[one.name]
+        print(f"==> {one.name}: {one.about}", flush=True)
+        if stages.missing(tally, one.compiler) or not stages.build(tally, one.name, one.folder, one.targets):
+            return []
+        print(f"    {one.name}: built in {tally.build_seconds:.0f} s", flush=True)
+        try:
+            found = [test for test in tests.discover(one.name, one.folder) if not one.labels or one.labels & test.labels]
+        except RuntimeError as error:
+            tally.check(f"{one.name}: ctest", False, str(error))
+            return []
+        tally.check(f"{one.name}: there are tests", bool(found))
+        return self.start(tally, found)
+
+    def start(self, tally: Tally, found: list[Test]) -> list[Future]:
+        """Has tests run in the background, but for those that want to be alone."""
+        self.alone += [test for test in found if "alone" in test.labels]
+        pieces = tests.work_of([test for test in found if "alone" not in test.labels], self.known, CORES)
+        began = time.monotonic()
+
+        def run_piece(piece: list[Test]) -> None:
+            for result in tests.run_piece(piece):
+                self.take(result)
+            with self.lock:
+                tally.test_seconds = time.monotonic() - began
+                self.running[tally.stage] -= 1
+                last = self.running[tally.stage] == 0
+            if last:
+                print(f"    {tally.stage}: tests run once in {tally.test_seconds:.0f} s", flush=True)
+
+        self.running[tally.stage] = len(pieces)
+        return [(self.computing if "pure" in piece[0].labels else self.sleeping).submit(run_piece, piece) for piece in pieces]
+
+    def finish(self, pieces: list[Future]) -> None:
+        """Waits for the tests; then runs those that want to be alone, and again those that failed."""
+        wait(pieces)
+        for piece in pieces:
+            piece.result()  # what went wrong in the runner itself is not lost
+        self.run_alone()
+        self.repeat_failures()
+
+    def take(self, result: Result) -> None:
+        """Counts a result; a failure that no sanitizer has reported is kept to be run again."""
+        tally = self.tallies[result.test.stage]
+        self.times.add(result.seconds, result.test.title)
+        if result.verdict == "skipped":
+            tally.skip(result.test.title)
+        elif result.verdict == "passed":
+            tally.check(result.test.title, True)
         else:
-            self.failed.append((name, output))
-        return good
+            tests.log_failure(result)
+            print(f"    failed  {result.test.title}{' (reported by a sanitizer)' if result.reported else ''}", flush=True)
+            if result.reported:
+                tally.check(result.test.title, False, result.output)
+            else:
+                with self.lock:
+                    self.to_repeat.append(result)
+
+    def run_alone(self) -> None:
+        if self.alone:
+            print("==> tests that measure time, beside nothing else", flush=True)
+        for test in self.alone:
+            self.take(tests.run(test))
+
+    def repeat_failures(self) -> None:
+        if self.to_repeat:
+            print(f"==> again, each alone: {len(self.to_repeat)} that failed", flush=True)
+        for first in self.to_repeat:
+            tally = self.tallies[first.test.stage]
+            for _ in range(AGAIN):
+                again = tests.run(first.test)
+                self.times.add(again.seconds, first.test.title)
+                if again.verdict == "passed":
+                    tally.pass_after_failure(first.test.title, first.output)
+                    break
+                tests.log_failure(again)
+                if again.reported:
+                    tally.check(first.test.title, False, again.output)
+                    break
+            else:
+                tally.check(first.test.title, False, first.output)
+
+    def run_other(self, name: str) -> None:
+        print(f"==> {name}: {OTHERS[name].__doc__}", flush=True)
+        OTHERS[name](self.tallies[name], self.long, self.times)
+        self.tallies[name].tell()
 
 
-def tail(text: str, lines: int = OUTPUT_KEPT) -> str:
-    kept = text.rstrip().splitlines()
-    return "\n".join((["..."] if len(kept) > lines else []) + kept[-lines:])
+def conclude(tallies: list[Tally], began: float) -> int:
+    """Shows the failures, the flaky tests and the table, and ends with the line of totals; the exit status."""
+    whole = total(tallies)
+    for name, output in whole.failed:
+        print(f"\n---- FAILED: {name}\n{output.rstrip()}")
+    if whole.flaky:
+        print("\nflaky: failed once, and passed when run again alone")
+        for name, output in whole.flaky:
+            print(f"\n---- flaky: {name}\n{output.rstrip()}")
+    print(f"\n{table(tallies, time.monotonic() - began)}")
+    if whole.flaky:
+        print(f"flaky: {'; '.join(name for name, _ in whole.flaky)}")
+    skipped = f", {len(whole.skipped)} skipped" if whole.skipped else ""
+    print(f"\n{whole.passed} passed, {len(whole.failed)} failed{skipped}", flush=True)
+    return 1 if whole.failed or not whole.passed else 0
 
 
-def call(name: str, command: list[str], env: dict[str, str] | None = None, limit: int = 3000) -> tuple[bool, str]:
-    """Runs a command, its output in build/log/NAME.log too; whether it went well, and the output."""
-    log = LOGS / f"{name}.log"
-    with log.open("w+", errors="replace") as file:
-        try:
-            done = subprocess.run(command, cwd=TOP, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
-                                  stdout=file, stderr=subprocess.STDOUT, timeout=limit)
-            status = done.returncode
-        except subprocess.TimeoutExpired:
-            file.write(f"\nended: it took longer than {limit} s\n")
-            status = 1
-        except FileNotFoundError:
-            file.write(f"\nnot found: {command[0]}\n")
-            status = 127
-        file.flush()
-        file.seek(0)
-        return status == 0, file.read()
+# ---- the other ways to run tests ------------------------------------------------------------------------------------
 
 
-def source_files(*suffixes: str) -> list[str]:
-    """The project's own files with these suffixes: of git where there is one, else of the folders."""
-    found = []
-    for folder in ("src", "grammar", "tests", "rules.d", "packaging", "man", ".ci"):
-        found += [path for path in (TOP / folder).rglob("*") if path.is_file() and path.suffix in suffixes]
-    return sorted(str(path.relative_to(TOP)) for path in found if "__pycache__" not in path.parts)
+def quick() -> int:
+    """Format, then the Release build, then the tests that what was built anew can have changed; none end to end."""
+    began = time.monotonic()
+    tally, times = Tally("quick"), Times()
+    stages.check_format(tally)
+    release = BUILDS["release"]
+    if stages.build(tally, "release", release.folder):
+        stamps = LOGS / "quick.json"
+        passed = json.loads(stamps.read_text()) if stamps.exists() else {}
+
+        def stamp(test: Test) -> str:
+            files = [Path(word) for word in test.command if word.startswith("/")]
+            return " ".join(f"{file.stat().st_mtime_ns}" for file in files if file.exists())
+
+        wanted = [test for test in tests.discover("release", release.folder)
+                  if not {"e2e", "alone", "torture"} & test.labels and passed.get(test.name) != stamp(test)]
+        pieces = tests.work_of(wanted, Times.before(), CORES)
+        with Stopwatch(tally, "test_seconds"), ThreadPoolExecutor(SLEEPERS * CORES) as workers:
+            for results in workers.map(tests.run_piece, pieces):
+                for result in results:
+                    times.add(result.seconds, result.test.title)
+                    if result.verdict == "skipped":
+                        tally.skip(result.test.title)
+                    elif tally.check(result.test.title, result.verdict == "passed", result.output):
+                        passed[result.test.name] = stamp(result.test)
+        stamps.write_text(json.dumps(passed))
+    return conclude([tally], began)
 
 
-def missing(tally: Tally, *tools: str) -> bool:
-    absent = [tool for tool in tools if not shutil.which(tool)]
-    tally.skipped += [f"{tool} is not installed" for tool in absent]
-    return bool(absent)
-
-
-# ---- stages -------------------------------------------------------------------------------------------------------
-
-
-def stage_format(tally: Tally) -> None:
-    """Every C++ file is as clang-format writes it."""
-    if missing(tally, "clang-format"):
-        return
-    for name in source_files(".cpp", ".hpp"):
-        done = subprocess.run(["clang-format", "--dry-run", "--Werror", name], cwd=TOP, capture_output=True, text=True)
-        tally.check(f"format {name}", done.returncode == 0, tail(done.stderr, 20))
-
-
-def stage_scripts(tally: Tally) -> None:
-    """Shell scripts pass shellcheck; Python files compile."""
-    if not missing(tally, "shellcheck"):
-        shell = ["start", ".ci/run"] + source_files(".sh", ".postinst", ".prerm", ".postrm")
-        for name in shell:
-            done = subprocess.run(["shellcheck", "-x", name], cwd=TOP, capture_output=True, text=True)
-            tally.check(f"shellcheck {name}", done.returncode == 0, done.stdout)
-    for name in source_files(".py"):
-        try:
-            compile((TOP / name).read_text(), name, "exec")
-            tally.check(f"python {name}", True)
-        except SyntaxError as error:
-            tally.check(f"python {name}", False, str(error))
-
-
-def stage_man(tally: Tally) -> None:
-    """Manual pages have no fault that mandoc sees."""
-    if missing(tally, "mandoc"):
-        return
-    for page in sorted((TOP / "man").glob("*.[1-8]")):
-        done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", str(page)], capture_output=True, text=True)
-        tally.check(f"man page {page.name}", done.returncode == 0, done.stdout + done.stderr)
-
-
-def build(tally: Tally, preset: str, target: str = "all") -> Path | None:
-    """Configures and builds a preset; its folder, or None when that failed."""
-    folder = TOP / ("build" if preset == "release" else f"build-{preset}")
-    good, output = call(f"{preset}-configure", ["cmake", "--preset", preset])
-    if good:
-        good, output = call(f"{preset}-build", ["cmake", "--build", str(folder), "--target", target, "--parallel", JOBS])
-    return folder if tally.check(f"{preset}: build", good, tail(output)) else None
-
-
-def run_ctest(tally: Tally, preset: str, folder: Path) -> None:
-    report = LOGS / f"{preset}-tests.xml"
-    report.unlink(missing_ok=True)
-    # The thread sanitizer of g++ 12 cannot place its shadow where the kernel spreads memory widely.
-    prefix = ["setarch", "-R"] if preset == "tsan" and can_fix_addresses() else []
-    _, output = call(f"{preset}-tests", prefix + ["ctest", "--test-dir", str(folder), "--parallel", JOBS, "--output-junit",
-                     str(report), "--output-on-failure", "--test-output-size-failed", "100000", "--no-tests=error"],
-                     env=SANITIZER_OPTIONS)
-    try:
-        cases = xml.etree.ElementTree.parse(report).getroot().findall("testcase")
-    except (OSError, xml.etree.ElementTree.ParseError) as error:
-        tally.check(f"{preset}: ctest", False, f"{error}\n{tail(output)}")
-        return
-    for case in cases:
-        name, told = f"{preset}: {case.get('name')}", tail(case.findtext("system-out") or "")
-        skipped = case.find("skipped")
-        if skipped is not None and skipped.get("message", "").startswith("SKIP_"):  # it said so itself
-            tally.skipped.append(name)
-        elif case.get("status") == "disabled":
-            tally.skipped.append(name)
-        else:  # "notrun" without such a word: its program is missing
-            tally.check(name, case.get("status") == "run", told)
-
-
-def can_fix_addresses() -> bool:
-    return shutil.which("setarch") is not None and subprocess.run(["setarch", "-R", "true"]).returncode == 0
-
-
-def build_and_test(tally: Tally, preset: str) -> None:
-    if folder := build(tally, preset):
-        run_ctest(tally, preset, folder)
-
-
-def stage_release(tally: Tally) -> None:
-    """Release build without a warning, and all tests."""
-    build_and_test(tally, "release")
-
-
-def stage_asan(tally: Tally) -> None:
-    """All tests under address and undefined behaviour sanitizers."""
-    build_and_test(tally, "asan")
-
-
-def stage_tsan(tally: Tally) -> None:
-    """All tests under the thread sanitizer."""
-    build_and_test(tally, "tsan")
-
-
-def stage_tidy(tally: Tally) -> None:
-    """Every file through clang-tidy (slow; only when asked for)."""
-    if not missing(tally, "clang-tidy-16", "clang++-16"):
-        build(tally, "tidy")
-
-
-def stage_fuzz(tally: Tally) -> None:
-    """Each fuzzer for a short while, from the seeds (with --long: five minutes)."""
-    if missing(tally, "clang++-16"):
-        return
-    folder = build(tally, "fuzz")
-    for program in sorted(folder.glob("fuzz_*")) if folder else []:
-        name = program.name.removeprefix("fuzz_")
-        corpus = TOP / "tests" / "config" / "corpus"
-        seeds = [corpus / "accept", corpus / "reject"] if name == "rules" else [TOP / "tests" / "fuzz" / "seeds" / name]
-        words = TOP / "tests" / "fuzz" / f"{name}.dict"
-        with tempfile.TemporaryDirectory(prefix="healer-fuzz-") as found:
-            good, output = call(f"fuzz-{name}", [
-                str(program), f"-max_total_time={300 if LONG else 20}", "-timeout=10", "-rss_limit_mb=2048",
-                f"-artifact_prefix={LOGS}/fuzz-{name}-", "-print_final_stats=1",
-                *([f"-dict={words}"] if words.exists() else []), found, *map(str, seeds)],
-                env=SANITIZER_OPTIONS)
-        tally.check(f"fuzz {name}", good, tail(output, 60))
-
-
-def stage_bench(tally: Tally) -> None:
-    """Every benchmark once, shortly (with --long: in full, and shown)."""
-    folder = build(tally, "release")
-    for program in sorted(folder.glob("bench_*")) if folder else []:
-        good, output = call(program.name, [str(program)] + ([] if LONG else ["--benchmark_min_time=0.01"]))
-        if LONG:
-            print(output)
-        tally.check(program.name, good, tail(output, 60))
-    for script in sorted((TOP / "tests" / "bench").glob("bench_*.py")) if folder else []:
-        good, output = call(script.stem, [sys.executable, str(script), str(folder), *([] if LONG else ["--short"])])
-        if LONG:
-            print(output)
-        tally.check(script.stem, good, tail(output, 60))
-
-
-def stage_demo(tally: Tally) -> None:
-    """The demo, which checks itself."""
-    demo = TOP / "tests" / "demo" / "demo.py"
-    if not all((TOP / "build" / program).exists() for program in ("healerd", "healerctl")):
-        tally.check("demo", False, "build/healerd or build/healerctl is missing: run the stage release first")
-        return
-    good, output = call("demo", [sys.executable, str(demo), "--build", str(TOP / "build")], limit=300)
-    tally.check("demo", good, tail(output, 80))
-
-
-STAGES = {name.removeprefix("stage_"): function for name, function in list(globals().items())
-          if name.startswith("stage_")}
-QUICK = ["format", "scripts", "man", "release"]
-ALL = QUICK + ["bench", "demo", "fuzz", "asan", "tsan"]
-LONG = False
+def hunt(name: str, count: int, stage: str) -> int:
+    """Runs the tests whose names contain `name` over and over, more at a time than there are cores, until one fails."""
+    one, tally = BUILDS[stage], Tally(stage)
+    if not stages.build(tally, stage, one.folder, one.targets):
+        print(tally.failed[0][1])
+        return 1
+    wanted = [test for test in tests.discover(stage, one.folder) if name in test.title]
+    if not wanted:
+        print(f"no test of {stage} has {name!r} in its name")
+        return 1
+    print(f"==> hunting {len(wanted)} tests, {count} runs of each, {SLEEPERS * CORES} at a time")
+    runs = 0
+    with ThreadPoolExecutor(SLEEPERS * CORES) as workers:
+        queue = (test for _ in range(count) for test in wanted)
+        under_way = {workers.submit(tests.run, test) for test, _ in zip(queue, range(SLEEPERS * CORES))}
+        while under_way:
+            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in done:
+                result, runs = future.result(), runs + 1
+                if result.verdict == "failed":
+                    print(f"\n---- FAILED: {result.test.title}\n{result.output}\n\nfailed in run {runs}", flush=True)
+                    workers.shutdown(cancel_futures=True)
+                    return 1
+                if (test := next(queue, None)) is not None:
+                    under_way.add(workers.submit(tests.run, test))
+            print(f"\r    {runs} runs, no failure", end="", flush=True)
+    print(f"\r    {runs} runs, no failure")
+    return 0
 
 
 def main() -> int:
-    global LONG
-    parser = argparse.ArgumentParser(prog="./start test", description=__doc__.splitlines()[0])
-    parser.add_argument("stage", nargs="*", help="stages to run, 'quick' or 'all' (default: all)")
+    parser = argparse.ArgumentParser(
+        prog="./start test", description=__doc__.split("\n\n", maxsplit=1)[0],
+        usage="./start test [--long] [STAGE...] | quick | hunt NAME [-n N] [--in STAGE] | --list",
+        epilog="quick: Release, no end-to-end tests, only what the last change touches. hunt: repeats the tests whose names"
+               " contain NAME under load until one fails.")
+    parser.add_argument("words", nargs="*", metavar="STAGE",
+                        help="stages to run, 'quick' or 'all' (default: all); or 'hunt NAME'")
     parser.add_argument("--list", action="store_true", help="show the stages and end")
-    parser.add_argument("--long", action="store_true", help="fuzzers and benchmarks at full length")
+    parser.add_argument("--long", action="store_true",
+                        help="what is too slow for the gate, too: long fuzzing and torture, whole benchmarks")
+    parser.add_argument("-n", type=int, default=200, metavar="N", help="hunt: at most N runs of each test (default 200)")
+    parser.add_argument("--in", dest="stage", choices=BUILDS, default="release", help="hunt: in which build (default release)")
     options = parser.parse_args()
     if options.list:
-        for name, function in STAGES.items():
-            print(f"{name:8} {'' if name in ALL else '(not in all) '}{function.__doc__}")
+        for name in [*ALL, "tidy"]:
+            about = BUILDS[name].about if name in BUILDS else ({**TEXT, **OTHERS}[name].__doc__ or "").rstrip(".")
+            print(f"{name:8} {about}")
         return 0
-    LONG = options.long
-    groups = {"all": ALL, "quick": QUICK}
-    chosen = [stage for word in options.stage or ["all"] for stage in groups.get(word, [word])]
-    if unknown := [stage for stage in chosen if stage not in STAGES]:
-        parser.error(f"no such stage: {', '.join(unknown)} (there are: {', '.join([*groups, *STAGES])})")
     LOGS.mkdir(parents=True, exist_ok=True)
-
-    totals = Tally()
-    for stage in chosen:
-        print(f"==> {stage}: {STAGES[stage].__doc__}", flush=True)
-        tally, began = Tally(), time.monotonic()
-        STAGES[stage](tally)
-        print(f"    {tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped"
-              f" in {time.monotonic() - began:.0f} s", flush=True)
-        for name, _ in tally.failed:
-            print(f"    FAILED  {name}", flush=True)
-        for name in tally.skipped:
-            print(f"    skipped {name}", flush=True)
-        totals.passed += tally.passed
-        totals.failed += tally.failed
-        totals.skipped += tally.skipped
-
-    for name, output in totals.failed:
-        print(f"\n---- FAILED: {name}\n{output.rstrip()}")
-    skipped = f", {len(totals.skipped)} skipped" if totals.skipped else ""
-    print(f"\n{totals.passed} passed, {len(totals.failed)} failed{skipped}", flush=True)
-    return 1 if totals.failed or not totals.passed else 0
+    shutil.rmtree(LOGS / "failed", ignore_errors=True)
+    words = options.words or ["all"]
+    if words[0] == "hunt":
+        if len(words) != 2:
+            parser.error("hunt takes one name, or a part of one: ./start test hunt NAME [-n N]")
+        return hunt(words[1], options.n, options.stage)
+    if words == ["quick"]:
+        return quick()
+    chosen = [stage for word in words for stage in (ALL if word == "all" else [word])]
+    if unknown := [stage for stage in chosen if stage not in [*ALL, *OTHERS]]:
+        parser.error(f"no such stage: {', '.join(unknown)} (there are: all, quick, {', '.join([*ALL, 'tidy'])})")
+    if options.long:
+        os.environ["HEALER_LONG"] = "1"
+    began = time.monotonic()
+    return conclude(Gate(list(dict.fromkeys(chosen)), options.long).run(), began)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 
 #include "support/process_world.hpp"
 #include "support/records.hpp"
+#include "support/rounds.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -495,8 +496,8 @@ TEST_CASE("a reload that takes a service away ends its job and leaves the others
 }
 
 TEST_CASE("any mix of deaths, commands, reloads, crashes: order kept, every job ends, one job a service") {
-  for (unsigned seed = 1; seed <= 150; ++seed) {
-    std::mt19937 random(seed);
+  for (int seed = 1; seed <= rounds(150); ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
     const auto roll = [&](unsigned sides) { return static_cast<unsigned>(random() % sides); };
     const unsigned count = seed % 10 == 0 ? 50 : 3 + roll(8);
     const auto name = [](unsigned i) { return "s" + std::to_string(i); };

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/process_world.hpp"
+#include "support/rounds.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -79,8 +80,8 @@ bool is_saved(const ProcessWorld& world) {
 }  // namespace
 
 TEST_CASE("any mix of commands, deaths, reloads and crashes: all is answered once, saved, and comes up again") {
-  for (unsigned seed = 1; seed <= 100; ++seed) {
-    std::mt19937 random(seed);
+  for (int seed = 1; seed <= rounds(100); ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
     const auto roll = [&](unsigned sides) { return static_cast<unsigned>(random() % sides); };
     Rules rules(random);
     ProcessWorld world(rules.get());

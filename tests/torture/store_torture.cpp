@@ -10,6 +10,7 @@
 #include "store/memory_store.hpp"
 #include "store/sqlite_store.hpp"
 #include "support/paths.hpp"
+#include "support/rounds.hpp"
 #include "tests/support/child.hpp"
 #include "tests/torture/numbered.hpp"
 
@@ -37,7 +38,7 @@ TEST_CASE("a store killed a hundred times has every commit that it acknowledged,
   MemoryStore reference({}, 500);
   Sequence written = 0;
   int between = 0;  // kills between an acknowledgement and the next
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < healer::test::rounds(100); ++round) {
     const auto acknowledged_before = last_line(healer::test::read_file(output));
     {
       healer::test::Child child({healer::test::build_folder() + "/store_torture_child", path}, output);

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""The gate itself: what fails once does not fail it and is listed; what fails always does; what a sanitizer reports does."""
+import contextlib
+import io
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import run_all  # noqa: E402
+import tests  # noqa: E402
+from tests import Test  # noqa: E402
+
+RACE = """
+#include <thread>
+int shared = 0;
+int main() {
+  std::thread other([] { ++shared; });
+  ++shared;
+  other.join();
+}
+"""
+
+CATCH = """
+#define CATCH_CONFIG_MAIN
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstdlib>
+TEST_CASE("good") { CHECK(1 == 1); }
+TEST_CASE("bad, with [brackets]") { int two = 2; CHECK(two == 3); }
+TEST_CASE("dies") { std::raise(SIGKILL); }
+TEST_CASE("after it") { CHECK(1 == 1); }
+"""
+
+
+class GateTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="healer-gate-")))
+        logs = self.folder / "log"
+        logs.mkdir()
+        for module in (run_all, tests, sys.modules["tally"]):
+            module.LOGS = logs
+        self.gate = run_all.Gate(["release"], long=False)
+
+    def run_gate(self, *found: Test) -> tuple[int, str]:
+        """The gate's exit status and words for these tests."""
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            self.gate.finish(self.gate.start(self.gate.tallies["release"], list(found)))
+            status = run_all.conclude(list(self.gate.tallies.values()), 0)
+        return status, told.getvalue()
+
+    def fails_before(self, runs: int) -> Test:
+        """A test that fails until it has run so often."""
+        count = self.folder / "count"
+        script = f"echo run >> {count}; echo 'words of the failure'; test $(wc -l < {count}) -gt {runs}"
+        return Test("release", "often", ("/bin/sh", "-c", script))
+
+    def test_one_that_fails_once_is_listed_as_flaky_with_its_output_and_fails_nothing(self):
+        status, told = self.run_gate(self.fails_before(1))
+        self.assertEqual(status, 0, told)
+        self.assertIn("---- flaky: release: often\nwords of the failure", told)
+        self.assertIn("\nflaky: release: often\n", told)
+        self.assertTrue(told.endswith("\n1 passed, 0 failed\n"), told)
+
+    def test_one_that_fails_twice_and_then_passes_is_flaky_and_is_run_no_more(self):
+        status, told = self.run_gate(self.fails_before(2))
+        self.assertEqual(status, 0, told)
+        self.assertEqual((self.folder / "count").read_text().count("run"), 3)
+
+    def test_one_that_fails_always_fails_the_gate(self):
+        status, told = self.run_gate(self.fails_before(3))
+        self.assertEqual(status, 1, told)
+        self.assertTrue(told.endswith("\n0 passed, 1 failed\n"), told)
+
+    def test_one_that_hangs_is_killed_with_all_that_it_has_started_and_fails(self):
+        status, told = self.run_gate(Test("release", "hangs", ("/bin/sh", "-c", "sleep 1000 & echo $! > "
+                                                              f"{self.folder}/pid; wait"), limit=0.5))
+        self.assertEqual(status, 1, told)
+        self.assertIn("killed: it took longer than", told)
+        pid = int((self.folder / "pid").read_text())
+        state = Path(f"/proc/{pid}/stat")
+        self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z")
+
+    def test_one_that_says_so_is_skipped(self):
+        status, told = self.run_gate(Test("release", "outside", ("/bin/sh", "-c", "exit 77"), skip_status=77),
+                                     Test("release", "word", ("/bin/echo", "SKIPPED: no root"), skip_pattern="SKIPPED: "),
+                                     Test("release", "good", ("/bin/true",)))
+        self.assertEqual(status, 0, told)
+        self.assertTrue(told.endswith("\n1 passed, 0 failed, 2 skipped\n"), told)
+
+    def compiled(self, text: str, *options: str) -> str:
+        source, program = self.folder / "program.cpp", self.folder / "program"
+        source.write_text(text)
+        subprocess.run(["c++", "-std=c++20", *options, str(source), "-o", str(program)], check=True)
+        return str(program)
+
+    def test_a_data_race_that_the_sanitizer_sees_once_fails_the_gate_though_the_test_passes(self):
+        racy = self.compiled(RACE, "-O1", "-g1", "-fsanitize=thread", "-pthread")
+        prefix = tests.address_prefix("tsan")
+        count = self.folder / "count"
+        script = f"echo run >> {count}; if test $(wc -l < {count}) = 1; then {' '.join(prefix)} {racy}; fi; exit 0"
+        status, told = self.run_gate(Test("release", "race", ("/bin/sh", "-c", script)))
+        self.assertEqual(status, 1, told)
+        self.assertIn("ThreadSanitizer: data race", told)
+        self.assertEqual(count.read_text().count("run"), 1, "what a sanitizer reports is not run again")
+
+    def test_a_suite_in_one_process_tells_each_case_and_runs_what_a_crash_has_hidden(self):
+        program = self.compiled(CATCH, "-O0")
+        found = [Test("release", f"suite: {name}", (program, name.replace(",", "\\,").replace("[", "\\[")),
+                      frozenset({"pure"})) for name in ("good", "bad, with [brackets]", "dies", "after it")]
+        results = {one.test.name: one for one in tests.run_suite(found)}
+        self.assertEqual({name: one.verdict for name, one in results.items()}, {
+            "suite: good": "passed", "suite: bad, with [brackets]": "failed", "suite: dies": "failed", "suite: after it": "passed"})
+        self.assertIn("two == 3", results["suite: bad, with [brackets]"].output)
+        self.assertIn("with: 2 == 3", results["suite: bad, with [brackets]"].output)
+
+    def test_stages_of_the_text_and_the_table_come_out_whole(self):
+        tallies = [sys.modules["tally"].Tally("one", passed=3, build_seconds=61), sys.modules["tally"].Tally("two", passed=4)]
+        self.assertEqual(run_all.table(tallies, 125).splitlines()[1].split(), ["one", "61", "s", "0", "s", "3", "0", "0", "0"])
+        self.assertTrue(run_all.table(tallies, 125).endswith("2 min 5 s"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""What the gate is made of: checks of the text, builds, fuzzers, benchmarks, the demo."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tally import LOGS, TOP, Stopwatch, Tally, Times, tail
+from tests import execute, report_folder, reports_in, sanitizer_options
+
+CORES = os.cpu_count() or 1
+JOBS = os.environ.get("HEALER_JOBS") or str(CORES)
+
+
+@dataclass(frozen=True)
+class Build:
+    """A build whose tests are run: the CMake preset of the same name, what is built, and which tests are run (by label)."""
+
+    name: str
+    about: str
+    targets: tuple[str, ...] = ("all",)
+    labels: frozenset[str] = frozenset()  # empty: all tests
+    compiler: str = "c++"
+
+    @property
+    def folder(self) -> Path:
+        return TOP / ("build" if self.name == "release" else f"build-{self.name}")
+
+
+BUILDS = {one.name: one for one in (
+    Build("release", "Release build without a warning, and all tests"),
+    Build("asan", "All tests but those that only compare with Monit, under address and undefined behaviour sanitizers",
+          compiler="clang++-16"),
+    Build("tsan", "What has threads, under the thread sanitizer",
+          ("test_runtime", "test_store", "test_control", "test_torture", "healerd", "healerctl"),
+          frozenset({"runtime", "store", "control", "torture", "e2e"}), "clang++-16"),
+)}
+
+
+def call(name: str, command: list[str], environment: dict[str, str] | None = None, limit: int = 4800) -> tuple[bool, str]:
+    """Runs a command, its output in build/log/NAME.log too; whether it went well, and the output."""
+    try:
+        status, output = execute(command, environment or {}, limit)
+    except FileNotFoundError:
+        status, output = 127, f"not found: {command[0]}\n"
+    (LOGS / f"{name}.log").write_text(output)
+    return status == 0, output
+
+
+def missing(tally: Tally, *tools: str) -> bool:
+    absent = [tool for tool in tools if not shutil.which(tool)]
+    for tool in absent:
+        tally.skip(f"{tool} is not installed")
+    return bool(absent)
+
+
+def source_files(*suffixes: str) -> list[str]:
+    """The project's own files with these suffixes."""
+    found = []
+    for folder in ("src", "grammar", "tests", "rules.d", "packaging", "man", ".ci"):
+        found += [path for path in (TOP / folder).rglob("*") if path.is_file() and path.suffix in suffixes]
+    return sorted(str(path.relative_to(TOP)) for path in found if "__pycache__" not in path.parts)
+
+
+def build(tally: Tally, preset: str, folder: Path, targets: tuple[str, ...] = ("all",)) -> bool:
+    """Configures and builds a preset. What is compiled gives way to tests that run beside it."""
+    with Stopwatch(tally, "build_seconds"):
+        good, output = call(f"{preset}-configure", ["cmake", "--preset", preset])
+        if good:
+            good, output = call(f"{preset}-build", ["nice", "cmake", "--build", str(folder), "--parallel", JOBS,
+                                                    "--target", *targets])
+    return tally.check(f"{preset}: build", good, tail(output))
+
+
+# ---- checks of the text -------------------------------------------------------------------------------------------
+
+
+def check_format(tally: Tally) -> None:
+    """Every C++ file is as clang-format writes it."""
+    if missing(tally, "clang-format"):
+        return
+
+    def one(name: str) -> None:
+        done = subprocess.run(["clang-format", "--dry-run", "--Werror", name], cwd=TOP, capture_output=True, text=True)
+        tally.check(f"format {name}", done.returncode == 0, tail(done.stderr, 20))
+
+    with ThreadPoolExecutor(CORES) as workers:
+        list(workers.map(one, source_files(".cpp", ".hpp")))
+
+
+def check_scripts(tally: Tally) -> None:
+    """Shell scripts pass shellcheck; Python files compile."""
+    if not missing(tally, "shellcheck"):
+        for name in ["start", ".ci/run"] + source_files(".sh", ".postinst", ".prerm", ".postrm"):
+            done = subprocess.run(["shellcheck", "-x", name], cwd=TOP, capture_output=True, text=True)
+            tally.check(f"shellcheck {name}", done.returncode == 0, done.stdout)
+    for name in source_files(".py"):
+        try:
+            compile((TOP / name).read_text(), name, "exec")
+            tally.check(f"python {name}", True)
+        except SyntaxError as error:
+            tally.check(f"python {name}", False, str(error))
+
+
+def check_man(tally: Tally) -> None:
+    """Manual pages have no fault that mandoc sees."""
+    if missing(tally, "mandoc"):
+        return
+    for page in sorted((TOP / "man").glob("*.[1-8]")):
+        done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", str(page)], capture_output=True, text=True)
+        tally.check(f"man page {page.name}", done.returncode == 0, done.stdout + done.stderr)
+
+
+TEXT = {"format": check_format, "scripts": check_scripts, "man": check_man}
+
+# ---- what is neither text nor a test of a build ---------------------------------------------------------------------
+
+
+def run_tidy(tally: Tally, long: bool, times: Times) -> None:
+    """Every file through clang-tidy (slow; only when asked for)."""
+    if not missing(tally, "clang-tidy-16", "clang++-16"):
+        build(tally, "tidy", TOP / "build-tidy")
+
+
+def run_fuzz(tally: Tally, long: bool, times: Times) -> None:
+    """Each fuzzer for a short while, from the seeds, in the build of `asan` (with --long: optimised, five minutes)."""
+    preset = "fuzz" if long else "asan"
+    folder = TOP / f"build-{preset}"
+    if missing(tally, "clang++-16") or not build(tally, preset, folder, ("fuzzers",)):
+        return
+
+    def one(program: Path) -> None:
+        name = program.name.removeprefix("fuzz_")
+        corpus = TOP / "tests" / "config" / "corpus"
+        seeds = [corpus / "accept", corpus / "reject"] if name == "rules" else [TOP / "tests" / "fuzz" / "seeds" / name]
+        words = TOP / "tests" / "fuzz" / f"{name}.dict"
+        with tempfile.TemporaryDirectory(prefix="healer-fuzz-") as found, report_folder() as folder:
+            good, output = call(f"fuzz-{name}", [
+                str(program), f"-max_total_time={300 if long else 20}", "-timeout=10", "-rss_limit_mb=2048",
+                f"-artifact_prefix={LOGS}/fuzz-{name}-", "-print_final_stats=1",
+                *([f"-dict={words}"] if words.exists() else []), found, *map(str, seeds)], sanitizer_options(folder))
+            tally.check(f"fuzz {name}", good, tail(f"{output}\n{reports_in(folder)}", 60))
+
+    with Stopwatch(tally, "test_seconds"), ThreadPoolExecutor(CORES) as workers:
+        list(workers.map(one, sorted(folder.glob("fuzz_*"))))
+
+
+def run_bench(tally: Tally, long: bool, times: Times) -> None:
+    """Every benchmark once, shortly (with --long: in full, and shown), beside nothing else."""
+    release = BUILDS["release"]
+    if not build(tally, "release", release.folder):
+        return
+    with Stopwatch(tally, "test_seconds"):
+        for program in sorted(release.folder.glob("bench_*")):
+            measure(tally, long, times, program.name, [str(program)] + ([] if long else ["--benchmark_min_time=0.01"]))
+        for script in sorted((TOP / "tests" / "bench").glob("bench_*.py")):
+            measure(tally, long, times, script.stem,
+                    [sys.executable, str(script), str(release.folder), *([] if long else ["--short"])])
+
+
+def measure(tally: Tally, long: bool, times: Times, name: str, command: list[str]) -> None:
+    """One benchmark. What it measures is read by people; that it fails once on a busy machine proves nothing."""
+    failures: list[str] = []
+    for _ in range(3):
+        watch = Tally(name)
+        with Stopwatch(watch, "test_seconds"):
+            good, output = call(name, command)
+        times.add(watch.test_seconds, name)
+        if long:
+            print(output)
+        if good:
+            break
+        failures.append(tail(output, 60))
+    if good and failures:
+        tally.pass_after_failure(name, failures[0])
+    else:
+        tally.check(name, good, failures[0] if failures else "")
+
+
+def run_demo(tally: Tally, long: bool, times: Times) -> None:
+    """The demo, which checks itself."""
+    folder = BUILDS["release"].folder
+    if build(tally, "release", folder, ("product",)):
+        with Stopwatch(tally, "test_seconds"):
+            measure(tally, False, times, "demo",
+                    [sys.executable, str(TOP / "tests" / "demo" / "demo.py"), "--build", str(folder)])
+
+
+OTHERS = {"fuzz": run_fuzz, "bench": run_bench, "demo": run_demo, "tidy": run_tidy}
