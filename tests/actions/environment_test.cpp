@@ -111,7 +111,7 @@ TEST_CASE("The program of an action of the system learns of no process and no pr
 TEST_CASE("What is not known of a process is not set, but told to the programs that start and stop it") {
   engine::effect::Cause gone = cause();
   gone.program_status.reset();
-  gone.process.emplace();
+  gone.process = decltype(gone.process)::value_type{};
   const Entries exec = action_environment({}, {}, gone, utc_civil);
   CHECK(value(exec, "MONIT_PROCESS_MEMORY") == "0");
   CHECK(exec.size() == 3 + 12);
