@@ -79,6 +79,7 @@ void fields(Walk walk, T& v) {
   walk("dry_run", v.dry_run);
   walk("counts", v.counts);
   walk("mail", v.mail);
+  walk("troubles", v.troubles);
 }
 
 template <typename Walk, Same<ServiceSummary> T>
