@@ -75,13 +75,18 @@ class Daemon : public engine::EffectSink {
   void say_notes();
 
   // life
+  Result<void> check_places();
   Result<void> lock();
+  void lock_usual_socket();
+  void mend_locks();
   void watch_beside_monit(pid_t monit);
   void reload_acting();
   Result<LoadedRules> open_state(LoadedRules loaded, std::string& broken);
   void open_shells(const engine::Graph& graph);
   Result<void> open_control();
-  Result<void> watch_signals();
+  enum class When : bool { AtStart, Running };
+  Result<void> watch_signals(When when);
+  [[nodiscard]] std::vector<std::string> troubles() const;
   void use(const engine::Graph& graph);
   void configure_log(const engine::Settings& settings);
   [[nodiscard]] Options options() const;
@@ -132,6 +137,7 @@ class Daemon : public engine::EffectSink {
   std::size_t said_notes_ = 0;       ///< of the store
   std::string beside_monit_;         ///< the pid file of a monit that runs
   runtime::Loop::Timer monit_watch_;
+  runtime::Loop::Timer lock_retry_;  ///< of locks that a sick disk has denied
   runtime::LaunchDefaults launch_defaults_ = runtime::LaunchDefaults::capture();
   engine::Sequence acknowledged_ = 0;
   bool stopping_ = false;

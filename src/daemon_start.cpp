@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "runtime/action_files.hpp"
 #include "runtime/host.hpp"
 #include "runtime/orphans.hpp"
+#include "runtime/safe_path.hpp"
 
 namespace healer {
 
@@ -72,6 +74,17 @@ void add_orphans(SavedState& saved, const runtime::ActionFiles& files) {
 
 }  // namespace
 
+/// What healer keeps it later runs by: nobody else may be able to put something in its place.
+Result<void> Daemon::check_places() {
+  const std::pair<std::string_view, const std::string*> places[] = {
+      {"the state file", &paths_.state_file}, {"the pid file", &paths_.pid_file}, {"the id file", &paths_.id_file}};
+  for (const auto& [what, path] : places)
+    if (const auto safe = runtime::safe_path(what, *path); !safe) return safe.error();
+  if (!paths_.socket_chosen) return {};
+  if (const auto safe = runtime::safe_path("the control socket", paths_.socket); !safe) return safe.error();
+  return {};
+}
+
 /// Of these only one daemon may be the owner. A control socket that nobody chose may be another daemon's: then this one
 /// goes without.
 Result<void> Daemon::lock() {
@@ -82,17 +95,48 @@ Result<void> Daemon::lock() {
       runtime::InstanceLocks::take(paths_.pid_file, paths_.socket_chosen ? paths_.socket : "", paths_.state_file);
   if (!locks) return locks.error();
   locks_ = std::move(*locks);
-  if (paths_.socket_chosen) return {};
-  auto socket = runtime::InstanceLocks::take("", paths_.socket, "");
+  if (!paths_.socket_chosen) lock_usual_socket();
+  mend_locks();
+  return {};
+}
+
+void Daemon::lock_usual_socket() {
+  Result<void> allowed;
+  if (const auto safe = runtime::safe_path("the control socket", paths_.socket); !safe) allowed = safe.error();
+  auto socket =
+      allowed ? runtime::InstanceLocks::take("", paths_.socket, "") : Result<runtime::InstanceLocks>(allowed.error());
   if (!socket) {
     say(Severity::Warning, fmt::format("healerctl cannot reach this daemon: {}; choose a socket of its own "
                                        "with `set control socket`",
                                        socket.error().what));
     paths_.socket.clear();
-    return {};
+    return;
   }
   locks_.control_socket = std::move(socket->control_socket);
-  return {};
+  std::ranges::move(socket->lacks, std::back_inserter(locks_.lacks));
+}
+
+/// Says what a full or read-only disk has denied, and tries it again until it is there.
+void Daemon::mend_locks() {
+  const std::vector<std::string> lacking = locks_.complaints();
+  if (lacking.empty()) return;
+  for (const std::string& text : lacking) say(Severity::Error, fmt::format("{}; healer supervises all the same", text));
+  lock_retry_ = loop_.timer([this, told = false]() mutable {
+    const auto held = locks_.try_again();
+    if (!held && !std::exchange(told, true)) say(Severity::Error, held.error().what);
+    if (locks_.complaints().empty()) return say(Severity::Info, "the pid file and the locks are written");
+    lock_retry_.set_deadline(runtime::now().mono + seconds{10});
+  });
+  lock_retry_.set_deadline(runtime::now().mono + seconds{10});
+}
+
+/// What is lacking now, for whoever asks.
+std::vector<std::string> Daemon::troubles() const {
+  std::vector<std::string> texts = locks_.complaints();
+  if (sick_)
+    texts.insert(texts.begin(),
+                 fmt::format("the state cannot be written, supervision goes on without a journal: {}", *sick_));
+  return texts;
 }
 
 /// While a monit with the same pid file runs, healer only watches, and takes over when that has gone.
@@ -169,7 +213,14 @@ Result<void> Daemon::start(LoadedRules loaded) {
   umask(077);
   if (chdir("/") != 0) return system_error(errno, "cannot change to /");
   raise_descriptor_limit();
-  configure_log(loaded.result.ok() ? loaded.result.rules->settings : loaded.result.named);
+  // Whoever finds the pid file may send them at once.
+  if (auto signals = watch_signals(When::AtStart); !signals) return signals.error();
+  const Settings& settings = loaded.result.ok() ? loaded.result.rules->settings : loaded.result.named;
+  if (settings.log.target == LogSettings::Target::File && !settings.log.path.starts_with("/dev/"))
+    if (const auto safe = runtime::safe_path("the log file", settings.log.path, runtime::Use::Log); !safe)
+      return safe.error();
+  configure_log(settings);
+  if (auto safe = check_places(); !safe) return safe.error();
   if (auto locked = lock(); !locked) return locked.error();
   std::string broken;
   auto rules = open_state(std::move(loaded), broken);
@@ -178,7 +229,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   const auto graph = make_graph(std::move(*rules->result.rules));
   auto saved = store_->load();
   if (!saved) return saved.error();
-  const runtime::ActionFiles files(paths_.action_dir);
+  const runtime::ActionFiles files(paths_.action_dir, paths_.spare_action_dir);
   if (auto made = files.prepare_directory(); !made) return made.error();
   const auto whose = files.identity();
   if (!whose) return whose.error();
@@ -190,8 +241,11 @@ Result<void> Daemon::start(LoadedRules loaded) {
   loop_.on_clock_step([this] { handle(event::Wake{}); });
   open_shells(*graph);
   use(*graph);
-  if (auto control = open_control(); !control) return control.error();
-  if (auto signals = watch_signals(); !signals) return signals.error();
+  if (auto control = open_control(); !control) {
+    if (!runtime::is_sick_disk(control.error())) return control.error();
+    say(Severity::Error, fmt::format("healerctl cannot reach this daemon: {}", control.error().what));
+  }
+  if (auto signals = watch_signals(When::Running); !signals) return signals.error();
   compiler_ = std::make_unique<RulesCompiler>();
 
   say_notes();
@@ -214,7 +268,7 @@ void Daemon::open_shells(const Graph& graph) {
   };
   runs_ = std::make_unique<runtime::ProcessRunner>(
       loop_, *spawner_,
-      runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_file.identity()), .stray = stray},
+      runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_identity()), .stray = stray},
       [this](const Event& event) { handle(event); });
   const auto unheard = [this](const std::string& why) {
     say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
@@ -232,7 +286,8 @@ void Daemon::open_shells(const Graph& graph) {
       [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
-      runtime::ActionRunner::Options{.directory = paths_.action_dir, .groups = groups_, .news = news_.get()},
+      runtime::ActionRunner::Options{
+          .directory = paths_.action_dir, .spare = paths_.spare_action_dir, .groups = groups_, .news = news_.get()},
       [this](const Event& event) { handle(event); });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
@@ -269,8 +324,8 @@ Result<void> Daemon::open_control() {
       .submit = [this](event::Command command) { handle(std::move(command)); },
       .reload = [this](Answer answer) { reload(std::move(answer)); },
       .quit = [this] { stop(); },
-      .output_path =
-          [files = runtime::ActionFiles(paths_.action_dir)](ActionId action) { return files.output_path(action); },
+      .output_path = [files = runtime::ActionFiles(paths_.action_dir, paths_.spare_action_dir)](
+                         ActionId action) { return files.output_path(action); },
       .counts =
           [this] {
             control::CountsView counts = counter_.counts();
@@ -282,6 +337,7 @@ Result<void> Daemon::open_control() {
             const runtime::MailFigures figures = mailer_->figures();
             return control::MailView{figures.waiting, figures.since, figures.error, figures.error_since};
           },
+      .troubles = [this] { return troubles(); },
       .version = HEALER_VERSION});
   if (paths_.socket.empty()) return {};
   auto server = control::Server::open(
@@ -291,11 +347,13 @@ Result<void> Daemon::open_control() {
   return {};
 }
 
-Result<void> Daemon::watch_signals() {
-  const std::pair<int, runtime::Loop::Callback> wanted[] = {{SIGTERM, [this] { stop(); }},
-                                                            {SIGINT, [this] { stop(); }},
-                                                            {SIGHUP, [this] { hang_up(); }},
-                                                            {SIGUSR1, [this] { wake_all(); }}};
+/// At the start those that would end it, and should not; what they ask for is done when it is up. Those that end it in
+/// good order end it at once until then.
+Result<void> Daemon::watch_signals(When when) {
+  using Wanted = std::vector<std::pair<int, runtime::Loop::Callback>>;
+  const Wanted wanted = when == When::AtStart
+                            ? Wanted{{SIGHUP, [this] { hang_up(); }}, {SIGUSR1, [this] { wake_all(); }}}
+                            : Wanted{{SIGTERM, [this] { stop(); }}, {SIGINT, [this] { stop(); }}};
   for (const auto& [number, callback] : wanted) {
     auto watch = loop_.on_signal(number, callback);
     if (!watch) return watch.error();

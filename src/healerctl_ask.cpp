@@ -214,6 +214,7 @@ int ask(const std::string& socket, const Request& request, const AskOptions& opt
       const auto daemon = reply.header.at("daemon").get<DaemonView>();
       done.text = fmt::format("healerd {} answers, pid {}, up {}", daemon.version, daemon.pid,
                               daemon.up < seconds{1} ? "0 s" : format_duration(std::chrono::floor<seconds>(daemon.up)));
+      for (const std::string& trouble : daemon.troubles) done.text += "\nwarning: " + trouble;
     }
     return show_done(reply.header, done, output);
   }

@@ -3,9 +3,12 @@
 
 #include <unistd.h>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "control/wire.hpp"
 #include "home.hpp"
 #include "runtime/ready_socket.hpp"
+#include "util/hash.hpp"
 
 namespace healer {
 
@@ -24,6 +27,10 @@ Paths paths_of(const engine::Settings& settings) {
   paths.socket = pick(settings.control_socket, root ? std::string(control::kDefaultSocket) : own + "sock");
   paths.socket_chosen = !settings.control_socket.empty();
   paths.action_dir = paths.state_file + ".actions";
+  const std::string memory = root ? "/run/healer" : fmt::format("/run/user/{}", geteuid());
+  if (root || access(memory.c_str(), W_OK) == 0)
+    paths.spare_action_dir =
+        fmt::format("{}/{}actions-{}", memory, root ? "" : "healer-", to_string(hash128(paths.state_file)));
   std::string queue = settings.mail.queue_directory;
   while (queue.size() > 1 && queue.ends_with('/')) queue.pop_back();
   paths.mail_dir = queue.empty() ? paths.state_file + ".mail" : queue + ".healer";  // a queue of Monit's stays its own

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "rules_loader.hpp"
 
+#include <exception>
 #include <utility>
+
+#include <spdlog/fmt/fmt.h>
 
 #include "config/environments.hpp"
 #include "runtime/host.hpp"
@@ -22,6 +25,21 @@ LoadedRules finish(const Options& options, config::LoadResult result) {
     break;
   }
   return loaded;
+}
+
+/// For want of memory nothing may end but this load.
+RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current) {
+  try {
+    RulesCompiler::Outcome outcome{.loaded = load_rules(options), .plan = nullptr};
+    if (outcome.loaded.result.ok()) outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
+    return outcome;
+  } catch (const std::exception& error) {
+    RulesCompiler::Outcome outcome;
+    outcome.loaded.summary = fmt::format("{}: the rules cannot be loaded: {}", options.config, error.what());
+    config::report(outcome.loaded.result.diagnostics, config::DiagnosticSeverity::Error, options.config,
+                   fmt::format("the rules cannot be loaded: {}", error.what()));
+    return outcome;
+  }
 }
 
 }  // namespace
@@ -75,9 +93,7 @@ RulesCompiler::~RulesCompiler() {
 
 void RulesCompiler::compile(Options options, std::shared_ptr<const engine::Graph> current, Done done) {
   add([options = std::move(options), current = std::move(current), done = std::move(done)] {
-    Outcome outcome{.loaded = load_rules(options), .plan = nullptr};
-    if (outcome.loaded.result.ok()) outcome.plan = engine::plan_swap(*current, std::move(*outcome.loaded.result.rules));
-    done(std::move(outcome));
+    done(compiled(options, *current));
   });
 }
 

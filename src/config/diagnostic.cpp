@@ -8,8 +8,10 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/secret.hpp"
 #include "config/source.hpp"
 #include "util/text.hpp"
+#include "util/unicode.hpp"
 
 namespace healer::config {
 namespace {
@@ -49,16 +51,6 @@ struct Cell {
   std::size_t width = 1;
   bool marked = false;
 };
-
-std::uint32_t code_point(std::string_view character) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i])); };
-  switch (character.size()) {
-    case 1: return byte(0);
-    case 2: return (byte(0) & 0x1FU) << 6 | (byte(1) & 0x3FU);
-    case 3: return (byte(0) & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU);
-    default: return (byte(0) & 0x07U) << 18 | (byte(1) & 0x3FU) << 12 | (byte(2) & 0x3FU) << 6 | (byte(3) & 0x3FU);
-  }
-}
 
 /// Columns that a terminal gives a character: none to combining marks, two to East Asian wide ones and pictures.
 std::size_t width_of(std::uint32_t code) {
@@ -119,7 +111,9 @@ std::string snippet(const SourceRange& range, const Sources& sources, const Styl
   const std::size_t end = std::min(std::max(range.end, range.begin) - line_start, line.size());
   bool cut_front = false;
   bool cut_back = false;
-  std::vector<Cell> cells = cells_of(line, begin, end, cut_front, cut_back);
+  const std::string shown_line =
+      without_secrets(line, std::string_view(sources.at(range.file).text).substr(0, line_start));
+  std::vector<Cell> cells = cells_of(shown_line, begin, end, cut_front, cut_back);
   // A place at the end of the line is marked behind its last character.
   if (std::ranges::none_of(cells, &Cell::marked)) cells.push_back({.shown = "", .width = 1, .marked = true});
 

@@ -135,7 +135,7 @@ class Printer {
   }
 
   static std::string server(const engine::MailServer& server) {
-    std::string text = fmt::format("{} port {}", written_word(server.host), server.port);
+    std::string text = fmt::format("{} port {}", written_string(server.host), server.port);
     if (!server.username.empty()) text += " username " + written_text(server.username);
     if (server.security == engine::MailServer::Security::None) return text;
     text += " using tls";
@@ -146,9 +146,12 @@ class Printer {
     option("version", server.tls_version);
     option("verify", server.verify ? "enable" : "");
     option("selfsigned", server.allow_self_signed ? "allow" : "");
-    option("clientpemfile", server.client_certificate);
-    option("cacertificatefile", server.ca_file);
-    option("cacertificatepath", server.ca_path);
+    const auto file = [&](std::string_view name, const std::string& path) {
+      if (!path.empty()) option(name, written_word(path));
+    };
+    file("clientpemfile", server.client_certificate);
+    file("cacertificatefile", server.ca_file);
+    file("cacertificatepath", server.ca_path);
     if (!options.empty()) text += fmt::format(" with options {{ {} }}", options);
     if (!server.certificate_checksum.empty())
       text += fmt::format(" certificate checksum \"{}\"", server.certificate_checksum);
@@ -215,7 +218,7 @@ class Printer {
   static std::string identity(const engine::Identity& identity) {
     std::string text;
     const std::string uid = !identity.user.empty() ? identity.user : identity.uid ? std::to_string(*identity.uid) : "";
-    if (!uid.empty()) text += " as uid " + written_word(uid);
+    if (!uid.empty()) text += " as uid " + written_string(uid);
     if (identity.gid) text += fmt::format("{} gid {}", uid.empty() ? " as" : " and", *identity.gid);
     return text;
   }

@@ -28,7 +28,7 @@ struct TestText {
   std::string operator()(const ExistSyntax& test) const { return test.negated ? "does not exist" : "exist"; }
   std::string operator()(const OwnerSyntax& test) const {
     static constexpr std::array<std::string_view, 3> kWords{"uid", "euid", "gid"};
-    return fmt::format("failed {} {}", kWords[static_cast<std::size_t>(test.kind)], written_word(test.owner.value));
+    return fmt::format("failed {} {}", kWords[static_cast<std::size_t>(test.kind)], written_string(test.owner.value));
   }
   std::string operator()(const ChangedPidSyntax& test) const { return test.parent ? "changed ppid" : "changed pid"; }
   std::string operator()(const AttributeSyntax& test) const {
@@ -62,9 +62,9 @@ std::string action_text(const ActionSyntax& action) {
     case ActionSyntax::Kind::Exec: break;
   }
   std::string text = "exec " + written(action.command.arguments);
-  if (action.command.uid) text += " as uid " + written_word(action.command.uid->value);
+  if (action.command.uid) text += " as uid " + written_string(action.command.uid->value);
   if (action.command.gid)
-    text += fmt::format("{} gid {}", action.command.uid ? " and" : " as", written_word(action.command.gid->value));
+    text += fmt::format("{} gid {}", action.command.uid ? " and" : " as", written_string(action.command.gid->value));
   if (action.command.timeout) text += " timeout " + written(action.command.timeout->value);
   if (action.repeat && action.repeat->value > 0)
     text += fmt::format(" repeat every {} cycle{}", action.repeat->value, action.repeat->value == 1 ? "" : "s");

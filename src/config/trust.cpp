@@ -38,20 +38,28 @@ class TrustCheck {
   }
 
   /// A directory of rules files: who can write it can add one.
-  void rules_directory(const std::string& path) { one(holder_of(std::filesystem::path(path) / "any.rules"), nullptr); }
+  void rules_directory(const std::string& path) { holders(std::filesystem::path(path) / "any.rules", nullptr); }
 
-  /// A file and the directory that holds it (behind a link both of them); the message stands at `range`, else at the
+  /// A file and all directories above it (behind a link those of both); the message stands at `range`, else at the
   /// file.
   void file(const std::string& path, const SourceRange* range) {
     if (!one(path, range)) return;
-    one(holder_of(path), range);
-    if (const std::string real = environment_.canonical(path); real != path) one(holder_of(real), range);
+    holders(path, range);
+    if (const std::string real = environment_.canonical(path); real != path) holders(real, range);
   }
 
  private:
+  /// Who can write any of them can put another in the place of the next. The nearest that is wrong is told.
+  void holders(const std::string& path, const SourceRange* range) {
+    for (std::string below = path, holder = holder_of(path); holder != below; holder = holder_of(below)) {
+      if (!one(holder, range)) return;
+      below = holder;
+    }
+  }
+
   static std::string holder_of(const std::filesystem::path& path) {
     const std::string directory = path.parent_path().string();
-    return directory.empty() ? "." : directory;
+    return directory.empty() ? "." : directory == path ? path.string() : directory;
   }
 
   /// False where it was looked at before.

@@ -17,6 +17,7 @@
 #include "config/rule_text.hpp"
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
+#include "util/regex.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -159,6 +160,9 @@ class Validator {
   }
 
   void regex(const Word& pattern) {
+    if (const std::string problem = regex_problem(pattern.value); !problem.empty())
+      return error(pattern.range,
+                   fmt::format("the regular expression {} is too large: {}", in_quotes(pattern.value), problem));
     regex_t compiled;
     const int code = regcomp(&compiled, pattern.value.c_str(), REG_EXTENDED | REG_NOSUB);
     if (code == 0) return regfree(&compiled);

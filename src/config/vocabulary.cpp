@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <initializer_list>
 #include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/record.hpp"
+#include "grammar/lexer.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -149,6 +151,16 @@ std::string written_word(std::string_view text) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' ||
            c == '.' || c == '/' || c == '@';
   });
+  return plain ? std::string(text) : written_text(text);
+}
+
+std::string written_string(std::string_view text) {
+  const grammar::TokenStream read = grammar::lex(text);
+  const auto one_of = [&](std::initializer_list<grammar::Kind> kinds) {
+    return read.tokens.size() == 2 && read.tokens.front().length == text.size() &&
+           std::ranges::find(kinds, read.tokens.front().kind) != kinds.end();
+  };
+  const bool plain = one_of({grammar::Kind::String, grammar::Kind::Number, grammar::Kind::Address});
   return plain ? std::string(text) : written_text(text);
 }
 

@@ -66,8 +66,11 @@ inline constexpr std::uint64_t kMaxEvery = 1'000'000;
 [[nodiscard]] std::string written_size(std::uint64_t bytes);
 /// Text between quotes that the language reads back, double ones where possible.
 [[nodiscard]] std::string written_text(std::string_view text);
-/// A name that is written without quotes where the language reads it back so, else in quotes.
+/// A name (of a service, a group), or a path, that is written without quotes where the language reads it back so, else
+/// in quotes.
 [[nodiscard]] std::string written_word(std::string_view text);
+/// The same of a user, a group, a host: where a word of the language would not be read as text.
+[[nodiscard]] std::string written_string(std::string_view text);
 /// A command line in double quotes; arguments with blanks in single quotes.
 [[nodiscard]] std::string written(const std::vector<std::string>& arguments);
 

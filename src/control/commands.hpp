@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "control/server.hpp"
 #include "engine/engine.hpp"
@@ -35,6 +36,8 @@ struct DaemonHooks {
   std::function<CountsView()> counts;
   /// The mails that wait; may be empty.
   std::function<std::optional<MailView>()> mail;
+  /// What the daemon lacks now, a sentence each; may be empty.
+  std::function<std::vector<std::string>()> troubles{};
   std::string version;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "control/history_reader.hpp"
 
+#include <exception>
 #include <utility>
 
 namespace healer::control {
@@ -43,7 +44,12 @@ void HistoryReader::run() {
       queue_.pop_front();
     }
     if (!query) continue;
-    Records records = store_.history(query->what_);
+    Records records = Error{};
+    try {
+      records = store_.history(query->what_);
+    } catch (const std::exception& error) {
+      records = Error{0, error.what()};
+    }
     {
       const std::lock_guard lock(query->mutex_);
       query->records_ = std::move(records);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <exception>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +18,9 @@ namespace {
 
 constexpr std::string_view kLeftOut = "\n[... output left out ...]\n";
 constexpr std::size_t kShown = 256;  // of what was told: enough to know the place again
+// The daemon leaves no more of a file than this. What is longer is as its program wants it, whose file it is.
+constexpr std::size_t kLookedThrough = 256 * 1024;
+constexpr int kLooks = 64;  // for the end of a hole, or of zeros, in one page
 
 class File {
  public:
@@ -33,10 +38,11 @@ class File {
     if (descriptor_ < 0 || ::fstat(descriptor_, &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
     return static_cast<std::uint64_t>(facts.st_size);
   }
-  /// Where the first bytes from `offset` on are that are no hole.
-  [[nodiscard]] std::uint64_t data_from(std::uint64_t offset) const {
+  /// Where the first bytes from `offset` on are that are no hole; `size` where there are none.
+  [[nodiscard]] std::uint64_t data_from(std::uint64_t offset, std::uint64_t size) const {
     const off_t found = ::lseek(descriptor_, static_cast<off_t>(offset), SEEK_DATA);
-    return found < 0 ? offset : static_cast<std::uint64_t>(found);
+    if (found < 0) return errno == ENXIO ? size : offset;
+    return static_cast<std::uint64_t>(found);
   }
   [[nodiscard]] std::string read(std::uint64_t offset, std::size_t most) const {
     std::string text(most, '\0');
@@ -63,7 +69,7 @@ std::size_t unfinished(std::string_view text) {
 /// The file has become smaller than it was: its middle was taken out at the program's end. Goes on behind what was told
 /// last, or, where that was taken out too, behind the gap. Returns what is said in place of that.
 std::string_view find_again(OutputReader::Place& place, const File& file, std::uint64_t size) {
-  const std::string text = file.read(0, static_cast<std::size_t>(size));
+  const std::string text = file.read(0, static_cast<std::size_t>(std::min<std::uint64_t>(size, kLookedThrough)));
   const std::size_t gap = text.find(kLeftOut);
   place.size = size;
   if (gap != std::string::npos && place.offset <= gap) return {};  // what comes before it is as it was
@@ -86,15 +92,17 @@ std::string OutputReader::read(Place& place, bool last) {
   if (size && *size < place.size) text += find_again(place, file, *size);
   if (size && *size > place.offset) {
     place.size = *size;
-    const std::uint64_t data = file.data_from(place.offset);
-    std::string bytes = file.read(data, kPage);
-    const bool hole = data > place.offset || bytes.starts_with('\0');
-    place.offset = data + bytes.size();
-    if (hole) {
+    std::string bytes;
+    bool hole = false;
+    for (int looks = 0; looks < kLooks && bytes.empty() && place.offset < *size; ++looks) {
+      const std::uint64_t data = file.data_from(place.offset, *size);
+      bytes = file.read(data, kPage);
+      hole = hole || data > place.offset || bytes.starts_with('\0');
+      place.offset = data + bytes.size();
       // Of its last block the first part was only wiped.
-      text += kLeftOut;
-      bytes.erase(0, std::min(bytes.find_first_not_of('\0'), bytes.size()));
+      if (hole) bytes.erase(0, std::min(bytes.find_first_not_of('\0'), bytes.size()));
     }
+    if (hole) text += kLeftOut;
     place.shown += bytes;
     place.shown.erase(0, place.shown.size() - std::min(place.shown.size(), kShown));
     place.rest += bytes;
@@ -147,7 +155,11 @@ void OutputReader::run() {
     for (const auto& asked : round) {
       const std::shared_ptr<Page> page = asked.lock();
       if (!page) continue;
-      std::string text = read(page->place_, page->last_);
+      std::string text;
+      try {
+        text = read(page->place_, page->last_);
+      } catch (const std::exception&) {  // for want of memory: it is read when it is asked for again
+      }
       if (text.empty() && !page->last_ && std::chrono::steady_clock::now() < page->until_) {
         waiting.push_back(asked);
         continue;

@@ -21,6 +21,7 @@ constexpr std::size_t kOutputLines = 5;    // of a program's output in a block
 std::string describe(const RunView& run) {
   if (run.outcome == "timed-out") return fmt::format("timed out after {}", format_duration(run.elapsed));
   if (run.outcome == "not-started") return "could not be started";
+  if (run.outcome == "unmatched") return "its output could not be matched";
   const std::string took = format_duration(run.elapsed);
   if (run.outcome == "signalled") return fmt::format("killed by signal {} after {}", run.status, took);
   return fmt::format("exit status {}, took {}", run.status, took);
@@ -133,7 +134,9 @@ std::string render_daemon(const DaemonView& daemon, const Style& style) {
     text += ", shadow: it acts on nothing";
   else if (daemon.dry_run)
     text += ", dry run: it only sends alerts";
-  return hanging("", text, style) + render_mail(daemon, style);
+  text = hanging("", text, style);
+  for (const std::string& trouble : daemon.troubles) text += hanging("", "warning: " + printable(trouble), style);
+  return text + render_mail(daemon, style);
 }
 
 std::string render_totals(const Totals& totals, const Style& style) {

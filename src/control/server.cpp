@@ -27,6 +27,7 @@ namespace {
 constexpr std::size_t kChunk = 64 * 1024;
 constexpr int kBacklog = 128;
 constexpr Duration kTick = milliseconds{500};
+constexpr std::uint64_t kGrace = 1'000;  // milliseconds in which a client may be idle, however many wait
 
 Failure too_large() {
   return {"too-large", fmt::format("a request has at most {} bytes", kMaxRequest), "name fewer services, or a group"};
@@ -79,9 +80,11 @@ class Server::Impl {
     bool half_closed = false;
     bool last = false;                      // no more requests: close when `out` has gone
     std::optional<std::uint64_t> deadline;  // uv_now at which it is dropped
+    std::uint64_t idle_since = 0;           // uv_now at which it was given its place, or its last answer
   };
 
   void watch();
+  [[nodiscard]] Client* idlest();
   void accept();
   void rest();
   void start_ticking();
@@ -158,9 +161,28 @@ Server::Impl::~Impl() {
     unlink(options_.path.c_str());
 }
 
+/// The client whose place is given to another: of those who wait for nothing, else of those who only follow, the oldest
+/// of the user who has most. Null: there is none.
+Server::Impl::Client* Server::Impl::idlest() {
+  for (const bool followers : {false, true}) {
+    std::map<uid_t, std::pair<std::size_t, Client*>> idle;  // by user: how many, and the oldest
+    for (const auto& [id, client] : clients_) {
+      if (client->writing || client->last || uv_now(loop_) - client->idle_since < kGrace) continue;
+      if (followers ? !client->answer || !client->answer->endless() || !client->waiting : client->answer != nullptr)
+        continue;
+      auto& [count, oldest] = idle[client->peer.uid];
+      if (count++ == 0) oldest = client;
+    }
+    const auto most = std::ranges::max_element(idle, {}, [](const auto& user) { return user.second.first; });
+    // Whoever follows alone is not in the way of others.
+    if (most != idle.end() && (!followers || most->second.first > clients_.size() / 2)) return most->second.second;
+  }
+  return nullptr;
+}
+
 /// Hears of those who wait for us, as long as there is room for one more: others stay in the kernel's queue.
 void Server::Impl::watch() {
-  if (resting_ || clients_.size() >= options_.max_clients) {
+  if (resting_ || (clients_.size() >= options_.max_clients && idlest() == nullptr)) {
     uv_poll_stop(listener_);
     return;
   }
@@ -183,6 +205,8 @@ void Server::Impl::accept() {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) rest();
     return;
   }
+  if (clients_.size() >= options_.max_clients)
+    if (Client* const idle = idlest(); idle != nullptr) drop(*idle);
   auto* client = new Client;
   uv_pipe_init(loop_, &client->pipe, 0);
   client->pipe.data = client;
@@ -203,6 +227,7 @@ void Server::Impl::accept() {
   }
   client->peer = *peer;
   client->deadline = in(options_.idle);
+  client->idle_since = uv_now(loop_);
   const int code = uv_read_start(
       stream,
       [](uv_handle_t*, std::size_t, uv_buf_t* buffer) {
@@ -272,7 +297,9 @@ void Server::Impl::pump(Client& client) {
   if (next == Answer::Next::More) return wakes_->add(client.id);
   if (client.answer) return;
   client.deadline = in(options_.idle);
+  client.idle_since = uv_now(loop_);
   serve(client);
+  watch();
 }
 
 /// Says why, and closes.
@@ -306,7 +333,9 @@ void Server::Impl::sent(Client& client, int status) {
     return;
   }
   client.deadline = in(options_.idle);
+  client.idle_since = uv_now(loop_);
   serve(client);
+  watch();
 }
 
 void Server::Impl::drop(Client& client) {
@@ -341,7 +370,8 @@ void Server::Impl::start_ticking() {
 }
 
 void Server::Impl::tick() {
-  if (std::exchange(resting_, false)) watch();
+  resting_ = false;
+  watch();
   std::vector<Client*> late;
   for (const auto& [id, client] : clients_)
     if (client->deadline && *client->deadline <= uv_now(loop_)) late.push_back(client);

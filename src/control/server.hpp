@@ -3,10 +3,12 @@
 // Handler's business (control/commands).
 //
 // Everything but a Wake is called on the loop thread, and the Handler is never entered from within one of its own
-// calls. Costs are bounded: at most `max_clients` descriptors; more clients wait in the kernel's queue. A client holds
-// at most one request, one chunk of its answer and one Answer; a chunk is asked of an Answer only when the one before
-// has gone out, one a turn of the loop, so an answer of any length neither fills the memory nor stops the loop. Whoever
-// sends no whole request for `idle`, or does not read for `stalled`, is dropped.
+// calls. Costs are bounded: at most `max_clients` descriptors. Who comes when all are taken pushes out the client that
+// has been idle for longest, of the user who has most of them; only where none is idle it waits in the kernel's queue.
+// Idle is who has not asked anything for a second, and else who only follows. A client holds at most one request, one
+// chunk of its answer and one Answer; a chunk is asked of an Answer only when the one before has gone out, one a turn
+// of the loop, so an answer of any length neither fills the memory nor stops the loop. Whoever sends no whole request
+// for `idle`, or does not read for `stalled`, is dropped.
 #pragma once
 
 #include <sys/types.h>

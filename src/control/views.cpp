@@ -37,6 +37,7 @@ std::string_view outcome_name(Outcome outcome) {
     case Outcome::Signalled: return "signalled";
     case Outcome::TimedOut: return "timed-out";
     case Outcome::NotStarted: return "not-started";
+    case Outcome::Unmatched: return "unmatched";
   }
   return "";
 }
@@ -100,6 +101,7 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
     case Outcome::Signalled: text = fmt::format("killed by signal {} after {}", last.status, elapsed); break;
     case Outcome::TimedOut: text = fmt::format("timed out after {}", elapsed); break;
     case Outcome::NotStarted: text = "could not be started"; break;
+    case Outcome::Unmatched: text = fmt::format("ended after {}", elapsed); break;
   }
   const std::string_view line = last.output ? first_line(*last.output) : std::string_view{};
   return line.empty() ? text : fmt::format("{}: {}", text, line);

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "util/text.hpp"
+#include "util/unicode.hpp"
 
 namespace healer::control {
 namespace {
@@ -78,6 +79,7 @@ void fields(Walk walk, T& v) {
   walk("dry_run", v.dry_run);
   walk("counts", v.counts);
   walk("mail", v.mail);
+  walk("troubles", v.troubles);
 }
 
 template <typename Walk, Same<ServiceSummary> T>
@@ -459,7 +461,22 @@ std::variant<Request, Failure> parse_request(std::string_view text) {
   }
 }
 
-std::string to_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_line(const Json& json) {
+  // JSON itself escapes the characters of C0 only. Others can only be within its strings.
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string line;
+  line.reserve(text.size());
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t length = std::max<std::size_t>(1, utf8_length(rest));
+    const std::uint32_t code = code_point(rest.substr(0, length));
+    if (is_control(code))
+      line += fmt::format("\\u{:04x}", code);
+    else
+      line += rest.substr(0, length);
+    rest.remove_prefix(length);
+  }
+  return line;
+}
 
 std::string header_line(Verb verb, const DaemonView& daemon) {
   return line({{"version", kWireVersion}, {"command", to_string(verb)}, {"daemon", daemon}});

@@ -141,7 +141,8 @@ struct DaemonView {
   bool shadow = false;
   bool dry_run = false;
   CountsView counts;
-  std::optional<MailView> mail;  ///< none: not known
+  std::optional<MailView> mail;       ///< none: not known
+  std::vector<std::string> troubles;  ///< what it lacks now (a disk that it can write), a sentence each
 
   bool operator==(const DaemonView&) const = default;
 };
@@ -169,7 +170,8 @@ struct ServiceName {
 
 /// The last run that was judged.
 struct RunView {
-  std::string outcome;  ///< "exited", "signalled", "timed-out", "not-started"; "looked" at a process or the system
+  /// "exited", "signalled", "timed-out", "not-started", "unmatched"; "looked" at a process or the system
+  std::string outcome;
   std::int64_t status = 0;
   WallTime when{};
   Duration elapsed{0};

@@ -195,6 +195,7 @@ std::optional<Duration> Engine::next_deadline() const {
   std::optional<Duration> next = wheel_.next();
   const auto earlier = [&next](Duration when) { next = next ? std::min(*next, when) : when; };
   if (!long_at_.empty()) earlier(long_at_.front().first);
+  if (late_at_) earlier(*late_at_);
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
   if (!extra_looks_.empty()) earlier(std::get<Duration>(*extra_looks_.begin()));
   return next;

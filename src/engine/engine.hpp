@@ -88,9 +88,10 @@ struct ServiceState {
   std::string flight_waits;     ///< why its program is not started yet; or empty
   std::optional<Duration> due;  ///< mono time of the next run; none: not scheduled
   Duration flight_started{0};
-  Duration first{0};             ///< mono time of its first run: the others follow by whole periods
-  std::uint32_t overruns = 0;    ///< in a row
-  std::uint32_t first_rule = 0;  ///< into the engine's flat array of RuleState
+  Duration first{0};                      ///< mono time of its first run: the others follow by whole periods
+  std::uint32_t overruns = 0;             ///< in a row
+  std::optional<std::uint32_t> left_out;  ///< runs in this minute; none: its runs are done in time
+  std::uint32_t first_rule = 0;           ///< into the engine's flat array of RuleState
   std::uint32_t rule_count = 0;
   std::uint64_t runs = 0;  ///< judged since the daemon started
   Memory memory;
@@ -206,6 +207,8 @@ class Engine {
   void schedule(ServiceId id, Duration due);
   void schedule_next(ServiceId id, Instant now);
   void run_due(ServiceId id, Turn& turn);
+  void leave_out(ServiceId id, Turn& turn);
+  void sum_up_overruns(Turn& turn);
   void start_run(ServiceId id, bool counted, Reason reason, Turn& turn);
   void cancel_flight(ServiceId id, Turn& turn);
   void begin(ServiceId id, Duration first);
@@ -363,6 +366,9 @@ class Engine {
   Duration clock_offset_{0};       // wall - mono, to see a step of the wall clock
   bool running_ = false;
   bool journal_sick_ = false;
+  std::set<ServiceId> late_;            // the services with ServiceState::left_out
+  std::uint32_t newly_late_ = 0;        // of them, in this minute
+  std::optional<Duration> late_at_;     // mono: when what was left out is summed up; none: nothing was
   std::optional<Duration> lack_noted_;  // mono: when it was last noted that a run waits
   std::uint64_t next_run_ = 1;
   std::uint64_t next_id_ = 1;

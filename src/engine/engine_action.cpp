@@ -37,6 +37,7 @@ std::string outcome_text(const RunningAction& running, const event::ActionEnded&
       return fmt::format("{} was {} after {}", program, describe_exit(end.outcome, end.status), after);
     case Outcome::TimedOut: return fmt::format("{} timed out after {}", program, after);
     case Outcome::NotStarted: return fmt::format("{} could not be started: {}", program, end.output);
+    case Outcome::Unmatched: break;  // of no action
   }
   return {};
 }

@@ -95,6 +95,11 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
     Record& record = turn.record(RecordKind::RunTimedOut, Severity::Warning, block.name,
                                  describe_timeout(block.program.command.timeout));
     record.output = *seen.output;
+  } else if (seen.outcome == Outcome::Unmatched) {
+    const std::string_view output = *seen.output;
+    turn.record(RecordKind::RunTimedOut, Severity::Warning, block.name,
+                std::string(output.substr(0, output.find('\n'))))
+        .output = *seen.output;
   }
 
   // All rules are judged before anything is done.

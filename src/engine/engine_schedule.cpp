@@ -2,6 +2,7 @@
 // When services run. All due times lie on a grid that starts with the daemon, so cycles keep a fixed rate and nothing
 // drifts.
 #include <algorithm>
+#include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -11,7 +12,8 @@
 namespace healer::engine {
 namespace {
 
-constexpr Duration kLackPause{60'000};  // between notes of what runs wait for
+constexpr Duration kLackPause{60'000};  // without a run that waits, before it is noted again that one does
+constexpr Duration kLatePause{60'000};  // between sums of the runs that were left out
 
 }  // namespace
 
@@ -100,6 +102,7 @@ void Engine::on(const event::Wake&, Turn& turn) {
   }
   wake_jobs(turn);
   wake_looks(turn);
+  sum_up_overruns(turn);
   warn_long_actions(turn);
 }
 
@@ -123,11 +126,50 @@ void Engine::run_due(ServiceId id, Turn& turn) {
     // A run that was asked for, still under way: it serves as the scheduled one.
     state.counted = !counted_death(state, turn.now);
     if (state.counted) state.counted_at = turn.now.mono;
-  } else if (++state.overruns == 1) {
-    turn.record(RecordKind::RunOverrun, Severity::Warning, graph_->at(id).name,
-                fmt::format("the last run has not finished after {}: this run is left out",
-                            format_duration(turn.now.mono - state.flight_started)));
+  } else {
+    ++state.overruns;
+    leave_out(id, turn);
   }
+}
+
+/// Told when it begins; then it is counted, for many services may be late at every cycle.
+void Engine::leave_out(ServiceId id, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (!late_at_) late_at_ = turn.now.mono + kLatePause;
+  if (state.left_out) {
+    ++*state.left_out;
+    return;
+  }
+  state.left_out = 1;
+  late_.insert(id);
+  ++newly_late_;
+  turn.record(RecordKind::RunOverrun, Severity::Warning, graph_->at(id).name,
+              fmt::format("the last run has not finished after {}: this run is left out",
+                          format_duration(turn.now.mono - state.flight_started)));
+}
+
+/// Once a minute, as long as runs are left out. A service of which none was in a whole minute is in time again.
+void Engine::sum_up_overruns(Turn& turn) {
+  if (!late_at_ || turn.now.mono < *late_at_) return;
+  std::uint64_t runs = 0, services = 0;
+  for (auto late = late_.begin(); late != late_.end();) {
+    auto& left_out = services_[late->index()].left_out;
+    if (!left_out || *left_out == 0) {
+      left_out.reset();
+      late = late_.erase(late);
+      continue;
+    }
+    runs += std::exchange(*left_out, 0);
+    ++services;
+    ++late;
+  }
+  if (runs > newly_late_)
+    turn.record(RecordKind::RunOverrun, Severity::Warning, {},
+                fmt::format("in the last {} {} runs of {} service{} were left out: the runs before had not finished",
+                            format_duration(kLatePause), runs, services, services == 1 ? "" : "s"));
+  newly_late_ = 0;
+  late_at_.reset();
+  if (!late_.empty()) late_at_ = turn.now.mono + kLatePause;
 }
 
 void Engine::start_run(ServiceId id, bool counted, Reason reason, Turn& turn) {
@@ -147,9 +189,11 @@ void Engine::on(const event::RunWaits& event, Turn& turn) {
   ServiceState& state = services_[event.service.index()];
   if (state.flight != event.run) return;
   state.flight_waits = event.why;
-  // What one lacks, many lack.
-  if (event.why.empty() || (lack_noted_ && turn.now.mono - *lack_noted_ < kLackPause)) return;
+  if (event.why.empty()) return;
+  // What one lacks, many lack, and for as long as it lasts: it is told anew when it has been well for a while.
+  const bool known = lack_noted_ && turn.now.mono - *lack_noted_ < kLackPause;
   lack_noted_ = turn.now.mono;
+  if (known) return;
   turn.note(Severity::Warning, graph_->at(event.service).name,
             fmt::format("its program waits to be started: {}", event.why));
 }

@@ -61,7 +61,8 @@ class SimulatedWorld::Patterns {
     std::uint64_t bits = 0;
     std::size_t i = 0;
     for (const regex_t& pattern : compiled_) {
-      if (good_[i] && ::regexec(&pattern, text.c_str(), 0, nullptr, 0) == 0) bits |= std::uint64_t{1} << i;
+      regmatch_t whole[1] = {{0, static_cast<regoff_t>(text.size())}};  // zero bytes and all
+      if (good_[i] && ::regexec(&pattern, text.c_str(), 0, whole, REG_STARTEND) == 0) bits |= std::uint64_t{1} << i;
       ++i;
     }
     return bits;

@@ -78,7 +78,8 @@ enum class Outcome : std::uint8_t {
   Exited,     ///< status is its exit value
   Signalled,  ///< status is the number of the signal, as in Monit
   TimedOut,   ///< status is 9, as in Monit
-  NotStarted  ///< the program could not be started: `output` says why; status is 127
+  NotStarted,  ///< the program could not be started: `output` says why; status is 127
+  Unmatched    ///< it has ended, but its output could not be matched: `output` begins with why; status is 9
 };
 
 /// A process as one look has found it.

@@ -16,7 +16,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "runtime/pid_file.hpp"
 #include "runtime/proc_stat.hpp"
+#include "runtime/safe_path.hpp"
 #include "util/hash.hpp"
 
 namespace healer::runtime {
@@ -91,16 +93,43 @@ std::size_t size_of(int file) {
   return ::fstat(file, &facts) == 0 ? static_cast<std::size_t>(facts.st_size) : 0;
 }
 
+/// Makes one, and looks whether it is ours alone.
+Result<void> prepare(const std::string& path) {
+  if (const auto safe = safe_path("the folder of actions", path); !safe) return safe.error();
+  if (::mkdir(path.c_str(), 0700) == 0) return {};
+  if (errno != EEXIST) return system_error(errno, "cannot make the directory " + path);
+  const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  if (!directory || ::fstat(directory.get(), &facts) != 0)
+    return system_error(errno, "cannot open the directory " + path);
+  // What is in it may be another's: it is not enough to close it now.
+  if (facts.st_uid != ::geteuid() || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return Error{EPERM, fmt::format("the folder of actions {} is not safe: others can write to it, and programs are "
+                                    "taken to run by what is in it; remove it",
+                                    path)};
+  if ((facts.st_mode & 07777) != 0700) ::fchmod(directory.get(), 0700);
+  return {};
+}
+
 }  // namespace
 
 Result<void> ActionFiles::prepare_directory() const {
-  if (::mkdir(directory_.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return system_error(errno, "cannot make the directory " + directory_);
+  if (!spare_.empty() && ::access(spare_.c_str(), F_OK) == 0)
+    if (const auto safe = prepare(spare_); !safe) return safe;
+  const auto made = prepare(directory_);
+  if (made || spare_.empty() || !is_sick_disk(made.error())) return made;
+  return prepare_spare();
+}
+
+Result<void> ActionFiles::prepare_spare() const {
+  ::mkdir(std::filesystem::path(spare_).parent_path().c_str(), 0755);
+  return prepare(spare_);
 }
 
 Result<std::string> ActionFiles::identity() const {
   struct statx facts {};
-  if (::statx(AT_FDCWD, directory_.c_str(), 0, STATX_INO | STATX_BTIME, &facts) != 0) {
+  if (::statx(AT_FDCWD, directory_.c_str(), 0, STATX_INO | STATX_BTIME, &facts) != 0 &&
+      (spare_.empty() || ::statx(AT_FDCWD, spare_.c_str(), 0, STATX_INO | STATX_BTIME, &facts) != 0)) {
     return system_error(errno, "cannot look at the directory " + directory_);
   }
   // The number of a directory that has gone is given to the next one, hence the time as well.
@@ -109,54 +138,65 @@ Result<std::string> ActionFiles::identity() const {
   return to_string(hash128(all)).substr(0, kIdentity);
 }
 
-std::string ActionFiles::output_path(engine::ActionId action) const {
-  return fmt::format("{}/{}.out", directory_, action.number());
+/// In the spare directory only what is there.
+std::string ActionFiles::path(engine::ActionId action, std::string_view suffix) const {
+  if (!spare_.empty()) {
+    std::string spare = fmt::format("{}/{}", spare_, action.number());
+    if (::access((spare + ".out").c_str(), F_OK) == 0) return spare.append(suffix);
+  }
+  return fmt::format("{}/{}{}", directory_, action.number(), suffix);
 }
 
-std::string ActionFiles::pid_path(engine::ActionId action) const {
-  return fmt::format("{}/{}.pid", directory_, action.number());
-}
+std::string ActionFiles::output_path(engine::ActionId action) const { return path(action, ".out"); }
+
+std::string ActionFiles::pid_path(engine::ActionId action) const { return path(action, ".pid"); }
 
 Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, const Start& start,
                                                 std::optional<std::uint32_t> uid, bool durable) const {
+  if (::access(output_path(action).c_str(), F_OK) == 0)
+    return system_error(EEXIST, "cannot make " + output_path(action));
+  auto made = create_in(directory_, action, start, uid, durable);
+  if (made || spare_.empty() || !is_sick_disk(made.error())) return made;
+  if (const auto prepared = prepare_spare(); !prepared) return made;
+  auto spare = create_in(spare_, action, start, uid, durable);
+  return spare ? std::move(spare) : std::move(made);
+}
+
+Result<ActionFiles::Opened> ActionFiles::create_in(const std::string& directory_path, engine::ActionId action,
+                                                   const Start& start, std::optional<std::uint32_t> uid,
+                                                   bool durable) const {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   Opened opened;
-  const std::string path = output_path(action);
+  const std::string path = fmt::format("{}/{}.out", directory_path, action.number());
+  const std::string pid = fmt::format("{}/{}.pid", directory_path, action.number());
+  const auto undo = [&](Error error) {
+    ::unlink(path.c_str());
+    ::unlink(pid.c_str());
+    return error;
+  };
   opened.output = Descriptor(::open(path.c_str(), kFlags | O_APPEND | O_EXCL, 0600));
   if (!opened.output) return system_error(errno, "cannot make " + path);
-  const std::string pid = pid_path(action);
   opened.proof = Descriptor(::open(pid.c_str(), kFlags | O_TRUNC, 0600));
-  const Descriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!opened.proof || !directory) {
-    const int code = errno;
-    forget(action);
-    return system_error(code, "cannot make " + pid);
-  }
+  const Descriptor directory(::open(directory_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.proof || !directory) return undo(system_error(errno, "cannot make " + pid));
   // The program may open /dev/stdout anew; the directory keeps other users out.
-  if (uid && ::fchown(opened.output.get(), *uid, static_cast<gid_t>(-1)) != 0) {
-    const int code = errno;
-    forget(action);
-    return system_error(code, "cannot give away " + path);
-  }
+  if (uid && ::fchown(opened.output.get(), *uid, static_cast<gid_t>(-1)) != 0)
+    return undo(system_error(errno, "cannot give away " + path));
   if (!begin_trace(opened.proof.get(), start)) {
     const int code = errno;
-    if (!start.service.empty()) {
-      forget(action);
-      return system_error(code, "cannot write " + pid);
-    }
+    if (!start.service.empty() || (!spare_.empty() && directory_path != spare_))
+      return undo(system_error(code, "cannot write " + pid));
     if (::ftruncate(opened.proof.get(), 0) == 0) ::lseek(opened.proof.get(), 0, SEEK_SET);
   }
-  if (durable && (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0)) {
-    const int code = errno;
-    forget(action);
-    return system_error(code, "cannot write " + path);
-  }
+  if (durable && (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0))
+    return undo(system_error(errno, "cannot write " + path));
   return opened;
 }
 
 void ActionFiles::forget(engine::ActionId action) const {
+  const std::string pid = pid_path(action);  // before the other has gone
   ::unlink(output_path(action).c_str());
-  ::unlink(pid_path(action).c_str());
+  ::unlink(pid.c_str());
 }
 
 Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
@@ -165,6 +205,9 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
   const Descriptor lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!lock && errno == ENOENT) return trace;
   if (!lock) return system_error(errno, "cannot read " + path);
+  struct stat facts {};
+  if (::fstat(lock.get(), &facts) != 0 || facts.st_uid != ::geteuid())
+    return Error{EPERM, path + " belongs to another user"};
   // Before the look: what is not there then comes no more.
   const bool locked = ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   const auto text = read_head(AT_FDCWD, path.c_str(), kMostOfTrace);
@@ -264,11 +307,14 @@ std::string ActionFiles::true_path(engine::ActionId action) const {
 std::vector<engine::ActionId> ActionFiles::actions() const {
   std::vector<engine::ActionId> ids;
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
-    const std::string name = entry.path().filename();
-    std::uint64_t id = 0;
-    const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-    if (error == std::errc{} && std::string_view(rest) == ".out") ids.emplace_back(id);
+  for (const std::string* directory : {&directory_, &spare_}) {
+    if (directory->empty()) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(*directory, ignored)) {
+      const std::string name = entry.path().filename();
+      std::uint64_t id = 0;
+      const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+      if (error == std::errc{} && std::string_view(rest) == ".out") ids.emplace_back(id);
+    }
   }
   std::ranges::sort(ids, std::greater<>());
   return ids;

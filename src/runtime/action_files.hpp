@@ -12,6 +12,9 @@
 //            they need no more of the disk (save where a file system writes in new places only). The file is locked
 //            until the child has become the program: what is missing while it is not locked was never written.
 //
+// Where the directory cannot be written (its disk is full or read-only) the files go into a spare one, on a file system
+// that lives in memory: a supervisor that cannot write supervises all the same. Both are read.
+//
 // A foreground process runs only where its ID.pid tells of it: where that cannot be written it is not started, so that
 // no later daemon takes it for gone. Any other program is started all the same where the disk is full, for it may be
 // what makes room; a later daemon that finds it still running then takes it for ended.
@@ -28,6 +31,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -77,9 +81,12 @@ class ActionFiles {
     Descriptor proof;  ///< where the child writes its /proc/self/stat; holds the lock
   };
 
-  explicit ActionFiles(std::string directory) : directory_(std::move(directory)) {}
+  /// `spare`: empty for none.
+  explicit ActionFiles(std::string directory, std::string spare = {})
+      : directory_(std::move(directory)), spare_(std::move(spare)) {}
 
-  /// Makes the directory, mode 0700, where it is missing.
+  /// Makes the directory, mode 0700, where it is missing; what its disk does not let us make is done without. An Error
+  /// with code EPERM where it is not ours alone.
   [[nodiscard]] Result<void> prepare_directory() const;
   /// The directory, whatever its name, as a word that no other one on this machine has, nor one that was there before
   /// it: whose the numbers of actions are. It lasts over restarts of the daemon, other than the lock of its state file,
@@ -115,7 +122,13 @@ class ActionFiles {
   void remove_old(std::size_t count, const std::unordered_set<std::uint64_t>& keep, engine::ActionId newest) const;
 
  private:
+  [[nodiscard]] std::string path(engine::ActionId action, std::string_view suffix) const;
+  [[nodiscard]] Result<void> prepare_spare() const;
+  [[nodiscard]] Result<Opened> create_in(const std::string& directory, engine::ActionId action, const Start& start,
+                                         std::optional<std::uint32_t> uid, bool durable) const;
+
   std::string directory_;
+  std::string spare_;
 };
 
 }  // namespace healer::runtime

@@ -81,7 +81,7 @@ ActionRunner::ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink s
       spawner_(spawner),
       options_(std::move(options)),
       sink_(std::move(sink)),
-      files_(std::make_shared<const ActionFiles>(options_.directory)),
+      files_(std::make_shared<const ActionFiles>(options_.directory, options_.spare)),
       remains_(loop, options_.groups),
       tidy_(loop.timer([this] { tidy_up(); })),
       thin_(loop.timer([this] { thin_due(); })),

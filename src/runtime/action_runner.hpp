@@ -54,6 +54,7 @@ class ActionRunner {
  public:
   struct Options {
     std::string directory;  ///< of the files; its parent must exist
+    std::string spare{};    ///< where they go while the disk of that cannot be written; empty: nowhere
     /// Of the programs that ask for one.
     std::shared_ptr<const ControlGroups> groups = std::make_shared<const ControlGroups>();
     std::size_t kept = 200;              ///< actions whose files are kept

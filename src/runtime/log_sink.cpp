@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -23,6 +24,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "runtime/descriptor.hpp"
+#include "runtime/safe_path.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -188,7 +190,12 @@ void LogSink::Impl::run() {
     queue.pop_front();
     queued_bytes -= entry.size();
     lock.unlock();
-    emit(entry);
+    try {
+      emit(entry);
+    } catch (const std::exception& error) {  // for want of memory, most likely
+      ++lost;
+      reason = error.what();
+    }
     lock.lock();
   }
   over = true;
@@ -254,7 +261,15 @@ bool LogSink::Impl::emit_to_file(const Entry& entry) {
   if (!file) {
     if (Clock::now() < open_not_before) return false;
     open_not_before = Clock::now() + kOpenRest;
-    file = Descriptor(::open(options.path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
+    const bool device = options.path.starts_with("/dev/");  // as /dev/stdout, which is a link
+    const Result<std::string> path =
+        device ? Result<std::string>(options.path) : safe_path("the log file", options.path, Use::Log);
+    if (!path) {
+      reason = path.error().what;
+      return false;
+    }
+    constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY;
+    file = Descriptor(::open(path->c_str(), device ? kFlags : kFlags | O_NOFOLLOW, 0600));
     if (!file) {
       reason = system_error(errno, options.path).what;
       return false;

@@ -17,6 +17,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "runtime/safe_path.hpp"
 #include "util/hash.hpp"
 #include "util/text.hpp"
 
@@ -146,6 +147,7 @@ Result<void> write_all(int file, std::string_view text) {
 
 /// Opens the directory of a queue, made where it is missing, and closes it to others.
 Result<Descriptor> open_directory(const std::string& path) {
+  if (const auto safe = safe_path("the mail queue", path); !safe) return safe.error();
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error(errno, "cannot make " + path);
   Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory) return system_error(errno, "cannot open " + path);

@@ -2,6 +2,7 @@
 #include "runtime/mailer.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <set>
 
 #include <pthread.h>
@@ -26,6 +27,7 @@ constexpr std::uint32_t kOvertaken = 8;        // refusals for now after which a
 constexpr std::uint32_t kMaxRefusals = 7'200;  // about five days of them
 constexpr Duration kJoinPatience{500};         // beyond the grace of stop(), before the thread is left to itself
 constexpr Duration kLongestGrace{1'400};
+constexpr Duration kRestAfterFault{1'000};
 
 }  // namespace
 
@@ -120,36 +122,56 @@ bool Mailer::Impl::stopping_now() {
 }
 
 void Mailer::Impl::run() {
-  for (;;) {
-    take_news();
-    write_memory();
-    // One time for both: a mail that was held when mails were merged does not go by itself a moment later.
-    const WallTime wall = options.wall();
-    merge_due(wall);
-    tell_dropped();
-    tell_figures();
-    const Clock::time_point now = Clock::now();
-    Clock::time_point wake = now + hours{1};
-    if (tell_at) wake = std::min(wake, now + std::max(*tell_at - options.wall(), Duration{1}));
-    const std::optional<MailKey> mail = next_mail(now, wall, wake);
-    {
-      const std::lock_guard lock(mutex);
-      if (stopping && inbox.empty() && (!mail || now >= *stop_at)) break;
-      if (stop_at) wake = stopping ? std::min(wake, *stop_at) : now;
-    }
-    if (mail) {
-      Clock::time_point ignored = wake;
-      sending = *mail;
-      deliver(*mail, !next_mail(now, wall, ignored, &*mail));
+  for (bool goes_on = true; goes_on;) {
+    try {
+      goes_on = turn();
+    } catch (const std::exception& error) {
+      // What was to be stored is still the engine's, and what is stored stays: it is tried again.
       sending.reset();
-    } else {
-      if (disk_sick) wake = std::min(wake, disk_not_before);
-      smtp.wait(std::chrono::ceil<milliseconds>(std::max(wake - now, Clock::duration{0})));
+      try {
+        log(Severity::Error, fmt::format("mail: {}", error.what()));
+      } catch (const std::exception&) {  // for want of memory, most likely
+      }
+      {
+        const std::lock_guard lock(mutex);
+        goes_on = !stop_at;
+      }
+      if (goes_on) smtp.wait(kRestAfterFault);
     }
   }
   const std::lock_guard lock(mutex);
   over = true;
   ended.notify_all();
+}
+
+/// False where it was the last.
+bool Mailer::Impl::turn() {
+  take_news();
+  write_memory();
+  // One time for both: a mail that was held when mails were merged does not go by itself a moment later.
+  const WallTime wall = options.wall();
+  merge_due(wall);
+  tell_dropped();
+  tell_figures();
+  const Clock::time_point now = Clock::now();
+  Clock::time_point wake = now + hours{1};
+  if (tell_at) wake = std::min(wake, now + std::max(*tell_at - options.wall(), Duration{1}));
+  const std::optional<MailKey> mail = next_mail(now, wall, wake);
+  {
+    const std::lock_guard lock(mutex);
+    if (stopping && inbox.empty() && (!mail || now >= *stop_at)) return false;
+    if (stop_at) wake = stopping ? std::min(wake, *stop_at) : now;
+  }
+  if (mail) {
+    Clock::time_point ignored = wake;
+    sending = *mail;
+    deliver(*mail, !next_mail(now, wall, ignored, &*mail));
+    sending.reset();
+  } else {
+    if (disk_sick) wake = std::min(wake, disk_not_before);
+    smtp.wait(std::chrono::ceil<milliseconds>(std::max(wake - now, Clock::duration{0})));
+  }
+  return true;
 }
 
 /// Settings and alerts, in one go: an alert that was handed over after new settings is written by them.

@@ -99,6 +99,7 @@ struct Mailer::Impl {
 
   // mailer.cpp
   void run();
+  bool turn();
   void take_news();
   void use(Settings fresh);
   void store(const engine::effect::Alert& alert);

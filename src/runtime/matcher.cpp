@@ -23,18 +23,16 @@ const PatternSet& compiled(const std::vector<std::string>& patterns) {
   thread_local std::unordered_map<Hash128, PatternSet> sets;
   std::string key;
   for (const auto& pattern : patterns) key.append(pattern).push_back('\0');
-  const auto [found, added] = sets.try_emplace(hash128(key));
-  if (!added) return found->second;
-  if (sets.size() > kMostSets) {  // reload after reload: begin anew
-    sets.clear();
-    return compiled(patterns);
-  }
-  for (const auto& pattern : patterns) found->second.emplace_back(pattern);
-  return found->second;
+  const Hash128 hash = hash128(key);
+  if (const auto found = sets.find(hash); found != sets.end()) return found->second;
+  if (sets.size() >= kMostSets) sets.clear();  // reload after reload: begin anew
+  PatternSet set;
+  for (const auto& pattern : patterns) set.emplace_back(pattern);
+  return sets.emplace(hash, std::move(set)).first->second;
 }
 
 Result<std::uint64_t> match_all(const std::vector<std::string>& patterns, const std::string& text) {
-  const std::string looked_at{trim(text.substr(0, text.find('\0')))};
+  const std::string looked_at{trim(text)};
   std::uint64_t bits = 0;
   unsigned index = 0;
   for (const Pattern& pattern : compiled(patterns)) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Matches the patterns of content tests on threads of its own. They see what Monit lets them see: the output as one
-// text, line ends and all (^ and $ are its ends, . matches a line end), without white space at either end, up to a zero
-// byte. A pattern may backtrack for ever and cannot be stopped: its thread is then lost for a while and replaced
-// (runtime/worker_pool), and the caller is told that no answer came. Each thread compiles a set of patterns once and
-// keeps it; nothing compiled is shared between threads, because the C library lets only one thread at a time use a
-// compiled pattern.
+// Matches the patterns of content tests on threads of its own. They see the output as one text, as in
+// Monit: line ends and all (^ and $ are its ends, . matches a line end), without white space at either end; other than
+// in Monit a zero byte does not end it. A pattern may backtrack for ever and cannot be stopped: its thread is then lost
+// for a while and replaced (runtime/worker_pool), and the caller is told that no answer came. Each thread compiles a
+// set of patterns once and keeps it; nothing compiled is shared between threads, because the C library lets only one
+// thread at a time use a compiled pattern.
 #pragma once
 
 #include <cstdint>

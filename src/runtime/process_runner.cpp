@@ -307,7 +307,7 @@ void ProcessRunner::matched(engine::event::Observed observed, Result<std::uint64
     observed.observation.matches = *bits;
   } else {
     // Neither "matched" nor "did not match" would be true: the check as a whole has failed to come to an end.
-    observed.observation.outcome = Outcome::TimedOut;
+    if (observed.observation.outcome != Outcome::TimedOut) observed.observation.outcome = Outcome::Unmatched;
     observed.observation.status = kTimeoutStatus;
     observed.observation.output =
         std::make_shared<const std::string>(bits.error().what + "\n" + *observed.observation.output);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -91,6 +92,15 @@ int primary_code(const Error& error) {
   return error.code > 0 && (error.code & kSqliteCode) != 0 ? error.code & 0xff : SQLITE_OK;
 }
 
+/// The path with the symbolic links of its folders replaced: SQLite, told to follow none, follows none of these either.
+std::string without_links_above(const std::string& path) {
+  if (path.starts_with(':')) return path;  // in memory
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  const std::filesystem::path folder = std::filesystem::canonical(whole.parent_path(), failed);
+  return failed ? path : (folder / whole.filename()).string();
+}
+
 /// The path as a URI, for the options that only a URI takes.
 std::string unchanging_uri(const std::string& path) {
   std::string uri = "file:";
@@ -110,9 +120,11 @@ std::string unchanging_uri(const std::string& path) {
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path, Mode mode, Duration busy) {
   std::unique_ptr<Database> database(new Database(path));
-  const int flags = (mode == Mode::Write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX |
-                    (mode == Mode::ReadUnchanging ? SQLITE_OPEN_URI : 0);
-  const std::string name = mode == Mode::ReadUnchanging ? unchanging_uri(path) : path;
+  const int flags = (mode == Mode::Write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW : SQLITE_OPEN_READONLY) |
+                    SQLITE_OPEN_NOMUTEX | (mode == Mode::ReadUnchanging ? SQLITE_OPEN_URI : 0);
+  const std::string name = mode == Mode::ReadUnchanging ? unchanging_uri(path)
+                           : mode == Mode::Write        ? without_links_above(path)
+                                                        : path;
   const int code = sqlite3_open_v2(name.c_str(), &database->handle_, flags, nullptr);
   if (code != SQLITE_OK) {
     database->fail(code);

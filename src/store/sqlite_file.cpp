@@ -31,6 +31,7 @@ constexpr int kRefused = -1;
 constexpr int kFoundDamaged = -2;
 constexpr Duration kReadBusy{1000};
 constexpr std::uint32_t kSalvagedRecords = 10'000;
+constexpr Duration kLastTime{253'402'300'799'999};  // of the year 9999; it counts both ways
 
 bool exists(const std::string& path) {
   struct stat status {};
@@ -61,20 +62,53 @@ Result<void> make_directory(const std::filesystem::path& directory) {
   return {};
 }
 
+/// Whether a file that is there, and what SQLite keeps beside it, is a file of our own: it may be another's, put there
+/// to be believed. Error kRefused where it is not.
+Result<void> check_owner(const std::string& path) {
+  for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) {
+    const std::string name = path + suffix;
+    struct stat status {};
+    if (::lstat(name.c_str(), &status) != 0) continue;
+    if (S_ISLNK(status.st_mode))
+      return Error{kRefused, fmt::format("state file {}: {} is a symbolic link: name the file that it leads to, or "
+                                         "remove it",
+                                         path, name)};
+    if (status.st_uid != ::geteuid())
+      return Error{kRefused, fmt::format("state file {}: {} belongs to another user (uid {}): remove it, or choose "
+                                         "another place",
+                                         path, name, status.st_uid)};
+  }
+  return {};
+}
+
+/// Takes a file of our own from everybody else. Its descriptor is for the name alone: closing it leaves the locks of a
+/// connection of this process as they are.
+Result<void> close_to_others(const std::string& path) {
+  const int name = ::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  struct stat status {};
+  int code = 0;
+  if (name < 0 || ::fstat(name, &status) != 0) {
+    code = errno;
+  } else if ((status.st_mode & 0077) != 0 && ::chmod(fmt::format("/proc/self/fd/{}", name).c_str(), 0600) != 0) {
+    code = errno;
+  }
+  if (name >= 0) ::close(name);
+  if (code != 0) return system_error(code, "cannot set the mode of state file " + path);
+  return {};
+}
+
 /// Creates the file where it is absent, and takes it from everybody else where it is not. SQLite gives its -wal and
 /// -shm files the mode of the file itself.
 Result<void> create_file(const std::string& path) {
   if (auto directory = make_directory(std::filesystem::path(path).parent_path()); !directory) return directory;
+  if (auto own = check_owner(path); !own) return own;
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor >= 0) {
     ::close(descriptor);
     return {};
   }
   if (errno != EEXIST) return system_error(errno, "cannot create state file " + path);
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && (status.st_mode & 0077) != 0 && ::chmod(path.c_str(), 0600) != 0)
-    return system_error(errno, "cannot set the mode of state file " + path);
-  return {};
+  return close_to_others(path);
 }
 
 Error damaged(const std::string& path, const std::string& what) {
@@ -82,6 +116,33 @@ Error damaged(const std::string& path, const std::string& what) {
 }
 
 bool is_found_damaged(const Error& error) { return error.code == kFoundDamaged || is_damage(error); }
+
+/// What is wrong with a row that SQLite takes for a good one, and that no healer has written; empty: nothing.
+std::string unsound_row(Database& database) {
+  // Times lie before the year 9999 (kLastTime).
+  static constexpr std::pair<const char*, const char*> kFaults[] = {
+      {"a program under way has no command or no cause",
+       "SELECT count(*) FROM execs WHERE cause_service IS NULL OR timeout_ms < 0 OR action <= 0 OR "
+       "NOT EXISTS(SELECT 1 FROM exec_arguments WHERE exec_arguments.action = execs.action)"},
+      {"an alert has no cause", "SELECT count(*) FROM alerts WHERE cause_service IS NULL OR alert <= 0"},
+      {"a time is none",
+       "SELECT count(*) FROM services WHERE saved_ms NOT BETWEEN -253402300799999 AND 253402300799999 OR "
+       "coalesce(last_start_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
+       "coalesce(not_before_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
+       "coalesce(paused_until_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
+      {"a time is none",
+       "SELECT count(*) FROM rules WHERE "
+       "coalesce(failing_since_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
+       "coalesce(clear_since_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
+       "coalesce(changed_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
+      {"a time is none", "SELECT count(*) FROM records WHERE when_ms < -253402300799999"},
+      {"a time is none", "SELECT count(*) FROM records WHERE when_ms > 253402300799999"},
+      {"a number has come to its end",
+       "SELECT count(*) FROM meta WHERE name IN ('last_sequence', 'last_id') AND value NOT BETWEEN 0 AND 1 << 62"}};
+  for (const auto& [what, count] : kFaults)
+    if (database.number(count) > 0) return what;
+  return {};
+}
 
 /// Opens a file that exists, and looks it over.
 Result<std::unique_ptr<Database>> open_existing(const std::string& path, Duration busy) {
@@ -104,6 +165,7 @@ Result<std::unique_ptr<Database>> open_existing(const std::string& path, Duratio
                                        path, version, schema_version())};
   }
   if (!has_schema(database)) return database.ok() ? damaged(path, "its schema is not healer's") : database.error();
+  if (const std::string row = unsound_row(database); !row.empty() && database.ok()) return damaged(path, row);
   if (database.text("PRAGMA journal_mode = WAL") != "wal" && database.ok())
     database.fail(Error{0, "state file " + path + ": no write-ahead log is possible here"});
   database.execute("PRAGMA synchronous = NORMAL");
@@ -124,6 +186,20 @@ std::string corrupt_name(const std::string& path) {
   }
 }
 
+bool is_sound(WallTime when) { return when.time_since_epoch() >= -kLastTime && when.time_since_epoch() <= kLastTime; }
+bool is_sound(const std::optional<WallTime>& when) { return !when || is_sound(*when); }
+bool is_sound(const engine::SavedService& service) {
+  const auto is_sound_rule = [](const auto& keyed) {
+    const engine::RuleState& rule = keyed.second;
+    const auto within = [](const std::optional<Duration>& since) {
+      return !since || (*since >= -kLastTime && *since <= kLastTime);
+    };
+    return within(rule.failing_since) && within(rule.clear_since) && is_sound(rule.changed);
+  };
+  return is_sound(service.saved) && is_sound(service.starts.last) && is_sound(service.starts.not_before) &&
+         (!service.pause || is_sound(service.pause->until)) && std::ranges::all_of(service.rules, is_sound_rule);
+}
+
 /// What can be read of a damaged file, table by table, as a batch for the new one.
 Batch salvage(const std::string& path, std::vector<std::string>& notes) {
   Batch batch;
@@ -138,8 +214,14 @@ Batch salvage(const std::string& path, std::vector<std::string>& notes) {
     commit.ended.emplace_back(state.last_id);  // hands the number on, no more
   }
   database.clear_error();
+  constexpr std::uint64_t kLastNumber = std::uint64_t{1} << 62;
+  if (commit.sequence > kLastNumber || state.last_id > kLastNumber) {
+    commit.sequence = 0;
+    commit.ended.clear();
+  }
   read_services(database, state);
   if (database.ok()) {
+    std::erase_if(state.services, [](const auto& named) { return !is_sound(named.second); });
     for (auto& [name, service] : state.services) commit.services.emplace_back(name, std::move(service));
     notes.push_back(fmt::format("the states of {} services were recovered from {}", commit.services.size(), path));
   } else {
@@ -149,6 +231,7 @@ Batch salvage(const std::string& path, std::vector<std::string>& notes) {
   HistoryQuery newest;
   newest.limit = kSalvagedRecords;
   commit.records = read_history(database, newest);  // up to the damage
+  std::erase_if(commit.records, [](const engine::Record& record) { return !is_sound(record.when); });
   if (!commit.records.empty()) commit.sequence = std::max(commit.sequence, commit.records.back().sequence);
   database.clear_error();
   auto sources = read_sources(database);
@@ -234,7 +317,8 @@ bool is_refused(const Error& error) { return error.code == kRefused; }
 std::string resolve_state_path(const std::string& path) {
   if (path.ends_with(kOwnSuffix)) return path;
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return errno == ENOENT ? path : path + std::string(kOwnSuffix);
+  if (::lstat(path.c_str(), &status) != 0) return errno == ENOENT ? path : path + std::string(kOwnSuffix);
+  if (S_ISLNK(status.st_mode) && ::stat(path.c_str(), &status) != 0) return path;  // whoever opens it refuses it
   if (!S_ISREG(status.st_mode)) return path + std::string(kOwnSuffix);
   if (status.st_size == 0) return path;
   // Read through SQLite: closing a descriptor of our own would drop the locks of a connection of this process.

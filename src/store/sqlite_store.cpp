@@ -18,6 +18,7 @@
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_file.hpp"
+#include "store/unending.hpp"
 
 namespace healer::store {
 
@@ -144,8 +145,8 @@ Result<void> SqliteStore::Writer::open() {
 }
 
 void SqliteStore::Writer::start(const std::shared_ptr<Writer>& self) {
-  self->writer_thread_ = std::thread([self] { self->write_loop(); });
-  self->watchdog_thread_ = std::thread([writer = self.get()] { writer->watch_loop(); });
+  self->writer_thread_ = std::thread([self] { unending([&] { self->write_loop(); }); });
+  self->watchdog_thread_ = std::thread([writer = self.get()] { unending([&] { writer->watch_loop(); }); });
 }
 
 void SqliteStore::Writer::stop() {
@@ -208,6 +209,14 @@ void SqliteStore::Writer::write_loop() {
   if (first_error_) become_sick(first_error_->what);
   std::unique_lock lock(mutex_);
   if (first_error_) retry_at_ = Clock::now() + backoff;
+  if (writing_) {  // the last attempt has thrown
+    tables_.reset();
+    database_.reset();
+    Batch kept = *writing_;
+    kept.merge(std::exchange(queue_, {}));
+    queue_ = std::move(kept);
+    writing_.reset();
+  }
   while (true) {
     if (retry_at_) {
       writer_wake_.wait_until(lock, *retry_at_, [this] { return stopping_ || retry_now_; });

@@ -35,7 +35,8 @@ class SqliteStore : public Store {
   using Options = SqliteOptions;
 
   /// Opens the state file, at resolve_state_path(path). Where it cannot be opened or created now, the store begins sick
-  /// and goes on trying. Errors: only a file of a newer healer.
+  /// and goes on trying. Errors: only a file that is refused: of a newer healer,
+  /// a symbolic link, or another user's.
   [[nodiscard]] static Result<std::unique_ptr<SqliteStore>> open(const std::string& path, Callbacks callbacks,
                                                                  Options options = {});
   /// Writes what is queued, if the disk lets it; a writer that hangs is left behind.

@@ -6,6 +6,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "util/unicode.hpp"
+
 namespace healer {
 namespace {
 
@@ -84,18 +86,36 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+std::uint32_t code_point(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<std::uint8_t>(character[i])); };
+  switch (character.size()) {
+    case 1: return byte(0);
+    case 2: return (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
+    case 3: return (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+    case 4: return (byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
+    default: return 0;
+  }
+}
+
+bool is_control(std::uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0x200E || code == 0x200F ||
+         (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
 std::string printable(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
     const char c = text.front();
-    if (length > 1 || (length == 1 && c >= ' ' && c != 0x7F)) {
-      // C1 control characters (U+0080..U+009F) are sequences that some terminals obey.
-      if (length == 2 && c == '\xC2' && static_cast<std::uint8_t>(text[1]) < 0xA0) {
-        result += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(text[1]));
-      } else {
+    if (length > 1 || (length == 1 && !is_control(static_cast<std::uint8_t>(c)))) {
+      const std::uint32_t code = code_point(text.substr(0, length));
+      if (!is_control(code)) {
         result += text.substr(0, length);
+      } else if (code < 0x100) {
+        result += fmt::format("\\x{:02x}", code);
+      } else {
+        result += fmt::format("\\u{:04x}", code);
       }
       text.remove_prefix(length);
       continue;

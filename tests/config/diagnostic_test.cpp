@@ -30,6 +30,23 @@ TEST_CASE("a message shows its place, the line, a caret and what to do", "[diagn
         "  note: did you mean 'process'?\n");
 }
 
+TEST_CASE("no message shows a secret of the line", "[diagnostic]") {
+  const auto line = [](const std::string& text, std::uint32_t at = 0) {
+    const std::string all = shown(text, at, at + 1);
+    const std::size_t begin = all.find('\n') + 3;
+    return all.substr(begin, all.find('\n', begin) - begin);
+  };
+  CHECK(line("set mailserver x username \"u\" PASSWORD \"s3 cret\" using tls") ==
+        "set mailserver x username \"u\" PASSWORD \"*******\" using tls");
+  CHECK(line("set mailserver x password hunter2, y") == "set mailserver x password *******, y");
+  CHECK(line("set mailserver x password 'it is \"open") == "set mailserver x password '***********");
+  CHECK(line("set mailserver x password\n  'hidden' port 25", 30) == "  '******' port 25");
+  CHECK(line("set environment TOKEN \"t0p\"") == "set environment TOKEN \"***\"");
+  CHECK(line("set httpd port 2812 allow admin:monit readonly") == "set httpd port 2812 allow admin:***** readonly");
+  CHECK(line("set mmonit http://joe:pw:x@host:8080/collector") == "set mmonit http://joe:****@host:8080/collector");
+  CHECK(line("check program x with path \"/bin/passwd a:b\"") == "check program x with path \"/bin/passwd a:b\"");
+}
+
 TEST_CASE("a place without length has one caret, also at the end of a line and of the file", "[diagnostic]") {
   CHECK(shown("ab\ncd", 1, 1) == "x.rules:1:2: error: no\n  ab\n   ^\n");
   CHECK(shown("ab\ncd", 2, 2) == "x.rules:1:3: error: no\n  ab\n    ^\n");

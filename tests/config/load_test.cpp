@@ -51,6 +51,50 @@ TEST_CASE("a main file that cannot be read is an error, an included one a warnin
         "          ^~~~~~~~~~~\n");
 }
 
+TEST_CASE("what -v prints is read back as the same, words of the language as names, too", "[load]") {
+  test::FakeEnvironment machine;
+  for (const char* name : {"username", "mail", "if"}) machine.users[name] = {.uid = 7, .gid = 7, .name = name};
+  for (const char* name : {"password", "mail"}) machine.groups[name] = 8;
+  const LoadResult first = load_text(
+      "set mailserver \"port\" port 25 username 'username' password \"the\", mail.example.org username \"a b\" "
+      "password 'x', \"using\"\n"
+      "check program status with path \"/bin/true\" as uid \"username\" and gid 'password'\n"
+      "  if status != 0 then exec \"/bin/true\" as uid 'if' and gid \"mail\"\n"
+      "check process timeout with pidfile /run/x.pid\n"
+      "  if failed uid \"mail\" then alert\n"
+      "  depends on status\n",
+      machine);
+  INFO(said(first));
+  REQUIRE(first.ok());
+  const std::string printed = print(*first.rules);
+  const LoadResult again = load_text(printed, machine);
+  INFO(printed << said(again));
+  REQUIRE(again.ok());
+  const auto told = [](const std::string& text) {  // a password is not printed, and so not read back
+    return text.substr(0, text.find("set mailserver")) + text.substr(text.find("check program"));
+  };
+  CHECK(told(print(*again.rules)) == told(printed));
+  REQUIRE(again.rules->settings.mail.servers.size() == 3);
+  CHECK(again.rules->settings.mail.servers[0].username == "username");
+  CHECK(again.rules->settings.mail.servers[0].host == "port");
+}
+
+TEST_CASE("who can write any directory above a program is told of", "[load]") {
+  test::FakeEnvironment machine;
+  machine.programs.insert("/srv/tools/bin/heal");
+  machine.facts["/srv"] = {.is_directory = true, .mode = 0755, .uid = 1000, .gid = 1000};
+  machine.facts["/srv/tools"] = {.is_directory = true, .mode = 01777};
+  machine.facts["/srv/tools/bin"] = {.is_directory = true, .mode = 0755};
+  const std::string rules = service("x", "if status != 0 then exec \"/srv/tools/bin/heal\"");
+  const LoadResult result =
+      load_text(rules + service("y", "if status != 0 then exec \"/srv/tools/bin/heal\""), machine);
+  CHECK(result.ok());
+  CHECK(said(result) ==
+        "/etc/main:1:64: warning: uid 1000 can write the directory '/srv', which healer runs by\n"
+        "  check program x with path \"/bin/true\" if status != 0 then exec \"/srv/tools/bin/heal\"\n"
+        "                                                                 ^~~~~~~~~~~~~~~~~~~~~\n");
+}
+
 TEST_CASE("a directory without rules files is warned of", "[load]") {
   test::FakeEnvironment machine;
   machine.files["/etc/d/notes"] = "";

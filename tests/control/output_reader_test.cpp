@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -164,4 +165,17 @@ TEST_CASE("a page comes when there is something, or after a while", "[control][o
   CHECK(page_of(true).empty());
   // Nobody waits for these: they are not read, and the reader ends.
   for (int i = 0; i < 3; ++i) static_cast<void>(reader.ask(output.place, false, [&] { ++woken; }));
+}
+
+TEST_CASE("what a program makes of its output file costs the reader no memory and no end of pages",
+          "[control][output]") {
+  Output output;
+  output.write("begin\n");
+  CHECK(output.read() == "begin\n");
+  if (::truncate(output.place.path.c_str(), off_t{8} << 40) != 0) return;  // such a file is not possible here
+  CHECK(output.read() == kGap);
+  REQUIRE(::truncate(output.place.path.c_str(), off_t{7} << 40) == 0);
+  CHECK(output.read() == kGap);  // not sought for in all of that
+  output.write("end\n");
+  CHECK(output.read() == "end\n");
 }

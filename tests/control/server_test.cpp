@@ -417,6 +417,19 @@ TEST_CASE("more clients than places wait until one is free", "[control]") {
   CHECK(third.lines(2).find("\"end\"") != std::string::npos);
 }
 
+TEST_CASE("clients that ask nothing give their places to those who do", "[control]") {
+  FakeHandler handler;
+  ServerWorld world(handler, ServerOptions{.max_clients = 4, .idle = kPatience, .stalled = kPatience});
+  std::vector<std::unique_ptr<RawClient>> silent;
+  for (int i = 0; i < 10; ++i) silent.push_back(std::make_unique<RawClient>(world.path()));
+  const auto begun = std::chrono::steady_clock::now();
+  RawClient late(world.path());
+  late.send(kPing);
+  CHECK(late.lines(2).find("\"end\"") != std::string::npos);
+  CHECK(std::chrono::steady_clock::now() - begun < kPatience);
+  CHECK(world.clients() <= 4);
+}
+
 TEST_CASE("a client for whom there is no descriptor waits, and nothing else does", "[control]") {
   FakeHandler handler;
   ServerWorld world(handler, patient());

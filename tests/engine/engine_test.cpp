@@ -51,17 +51,6 @@ TEST_CASE("cycles keep a fixed rate, whatever the runs take", "[engine]") {
   CHECK(world.engine.service(world.id("s")).runs == 61);
 }
 
-TEST_CASE("a run that has not finished is not started again, and that is recorded once", "[engine]") {
-  World world(rule_set({service("s", {kOne})}));
-  world.start();
-  world.advance(seconds{10});
-  CHECK(world.open.size() == 1);
-  CHECK(world.count(RecordKind::RunOverrun) == 1);
-  world.observe(world.id("s"), 0);
-  world.advance(seconds{1});
-  CHECK(world.open.size() == 1);
-}
-
 TEST_CASE("every N cycles and healer's own intervals", "[engine]") {
   auto block = service("s", {kOne});
   SECTION("cycles") { block->schedule.cycles = 5; }

@@ -296,3 +296,61 @@ TEST_CASE("foreground processes that an earlier daemon has left are told by thei
   for (const std::uint64_t id : {3, 4, 6}) bench.runner->end(ActionId(id));
   for (const std::uint64_t id : {3, 4, 6}) bench.end(id);
 }
+
+TEST_CASE("a folder of actions that others can write is refused, and a trace that another user wrote is not believed") {
+  const test::TemporaryDirectory directory;
+  const std::string path = (directory.path() / "actions").string();
+  const ActionFiles files(path);
+  REQUIRE(files.prepare_directory());
+  REQUIRE(files.create(ActionId{7}, {.boot = 1}, std::nullopt));
+  CHECK(files.read(ActionId{7}));
+  if (::geteuid() == 0) {
+    REQUIRE(::chown(files.pid_path(ActionId{7}).c_str(), 65534, 0) == 0);
+    const auto trace = files.read(ActionId{7});
+    REQUIRE_FALSE(trace);
+    CHECK(trace.error().code == EPERM);
+  }
+  std::filesystem::permissions(path, std::filesystem::perms{0755});
+  CHECK(files.prepare_directory());
+  std::filesystem::permissions(path, std::filesystem::perms{0777});
+  const auto refused = files.prepare_directory();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == EPERM);
+}
+
+TEST_CASE("while its disk cannot be written an action's files are in the spare place, and are found there") {
+  test::SmallDisk disk;
+  if (skipped(disk)) return;
+  const test::TemporaryDirectory directory;
+  const std::string spare = (directory.path() / "spare").string();
+  const ActionFiles files(disk.file("actions"), spare);
+  const bool made = GENERATE(false, true);
+  if (made) {
+    REQUIRE(files.prepare_directory());
+    REQUIRE(files.create(ActionId{6}, {.boot = 1}, std::nullopt));
+  }
+  disk.set_read_only(true);
+  REQUIRE(files.prepare_directory());
+  CHECK(files.identity());
+  REQUIRE(files.create(ActionId{7}, {.boot = 1, .service = "web"}, std::nullopt));
+  CHECK(files.output_path(ActionId{7}) == spare + "/7.out");
+  files.write_end(ActionId{7}, {.status = 3});
+  const auto trace = files.read(ActionId{7});
+  REQUIRE(trace);
+  REQUIRE(trace->end);
+  CHECK(trace->end->status == 3);
+  // Nothing is done twice, wherever it was done before.
+  for (const std::uint64_t id : {6, 7}) {
+    if (id == 6 && !made) continue;
+    const auto again = files.create(ActionId{id}, {.boot = 1}, std::nullopt);
+    REQUIRE_FALSE(again);
+    CHECK(again.error().code == EEXIST);
+  }
+  disk.set_read_only(false);
+  REQUIRE(files.prepare_directory());
+  REQUIRE(files.create(ActionId{8}, {.boot = 1}, std::nullopt));
+  CHECK(files.output_path(ActionId{8}) == disk.file("actions/8.out"));
+  CHECK(files.actions().front() == ActionId{8});
+  files.forget(ActionId{7});
+  CHECK(std::filesystem::is_empty(spare));
+}

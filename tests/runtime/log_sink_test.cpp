@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 
 #include <catch2/catch.hpp>
@@ -260,4 +261,16 @@ TEST_CASE("Syslog and the journal get entries with their priority") {
     return;
   }
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("A log in a place where others could put another file is not written") {
+  const test::TemporaryDirectory directory;
+  const std::filesystem::path folder = directory.path() / "open";
+  std::filesystem::create_directory(folder);
+  std::filesystem::permissions(folder, std::filesystem::perms{0777});
+  LogSink log(to_file((folder / "log").string()));
+  log.write(Severity::Info, kWhen, "", "here");
+  log.stop();
+  CHECK(log.lost() == 1);
+  CHECK_FALSE(std::filesystem::exists(folder / "log"));
 }

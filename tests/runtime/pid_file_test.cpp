@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "support/processes.hpp"
+#include "support/small_disk.hpp"
 
 using namespace healer;
 using healer::runtime::InstanceLocks;
@@ -132,4 +133,38 @@ TEST_CASE("another supervisor is recognised by its pid file and its name", "[pid
   CHECK_FALSE(running_by_pid_file(path + "x", name));
   write_with_mode(path, "no number", 0644);
   CHECK_FALSE(running_by_pid_file(path, name));
+}
+
+TEST_CASE("a disk that cannot be written keeps no daemon from its locks, and is written when it is well again",
+          "[pid-file]") {
+  test::SmallDisk disk;
+  if (!disk.works()) {
+    WARN("SKIPPED: no file system can be mounted here");
+    return;
+  }
+  test::TemporaryDirectory directory;
+  const std::string pid = (directory.path() / "healer.pid").string();
+  const std::string state = disk.file("state");
+  write_with_mode(state, "", 0600);
+  SECTION("read-only") { disk.set_read_only(true); }
+  SECTION("full") { disk.fill(); }
+  {
+    auto locks = InstanceLocks::take(pid, "", state);
+    REQUIRE(locks);
+    CHECK(locks->complaints().size() == 1);
+    CHECK_FALSE(locks->state_identity().empty());
+    // A second daemon that cannot write either.
+    const auto second = InstanceLocks::take("", "", state);
+    REQUIRE_FALSE(second);
+    CHECK(second.error().code == EWOULDBLOCK);
+    if (access(disk.file("ballast").c_str(), F_OK) == 0)
+      disk.free();
+    else
+      disk.set_read_only(false);
+    CHECK(locks->try_again());
+    CHECK(locks->complaints().empty());
+    CHECK(read_file(state + ".lock") == std::to_string(::getpid()) + "\n");
+  }
+  CHECK_FALSE(std::filesystem::exists(state + ".lock"));
+  CHECK(std::filesystem::exists(state));
 }

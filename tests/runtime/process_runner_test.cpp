@@ -344,6 +344,13 @@ TEST_CASE("a cancelled run ends without a result", "[runner]") {
   CHECK_FALSE(test::has_children());
 }
 
+TEST_CASE("a zero byte hides nothing of the output from the patterns", "[runner]") {
+  Bench bench;
+  const auto id =
+      bench.start({"/usr/bin/printf", "fine\\0disk failed"}, Duration{0}, 0, {"failed$", "^fine", "nothing"});
+  CHECK(bench.result(id).matches == 0b011);
+}
+
 TEST_CASE("patterns see the output as Monit's do", "[runner]") {
   Bench bench;
   const auto all = bench.start({"/bin/sh", "-c", "echo 'disk 93%'; echo error >&2"}, Duration{0}, 0,

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "store/sqlite_store.hpp"
@@ -346,4 +347,76 @@ TEST_CASE("garbage as a log does not stop the store", "[store]") {
   auto store = open(path);
   CHECK(store->load().value().last_sequence == before);
   CHECK(store->notes().empty());
+}
+
+TEST_CASE("a state file that may be another's is refused and not touched", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  std::string refused;
+  SECTION("a symbolic link") {
+    REQUIRE(::symlink(in(directory, "target").c_str(), path.c_str()) == 0);
+    std::ofstream(in(directory, "target")) << "";
+    REQUIRE(::chmod(in(directory, "target").c_str(), 0644) == 0);
+    refused = path + " is a symbolic link";
+  }
+  SECTION("a link to nothing") {
+    REQUIRE(::symlink(in(directory, "target").c_str(), path.c_str()) == 0);
+    refused = path + " is a symbolic link";
+  }
+  if (::geteuid() == 0) {
+    SECTION("a file of another user") {
+      fill(path, 3);
+      REQUIRE(::chown(path.c_str(), 65534, 0) == 0);
+      refused = path + " belongs to another user (uid 65534)";
+    }
+    SECTION("the log of another user beside it") {
+      fill(path, 3);
+      std::ofstream(path + "-wal") << "planted";
+      REQUIRE(::chown((path + "-wal").c_str(), 65534, 0) == 0);
+      refused = path + "-wal belongs to another user (uid 65534)";
+    }
+  }
+  if (refused.empty()) return;
+  const auto opened = SqliteStore::open(path, {});
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().what.find(refused) != std::string::npos);
+  if (std::filesystem::exists(in(directory, "target"))) CHECK(mode(in(directory, "target")) == 0644);
+}
+
+TEST_CASE("a row that makes no sense has the file set aside, as other damage has", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  {
+    auto store = open(path);
+    effect::Commit all = commit(1);
+    all.services.emplace_back("web", full_service());
+    all.services.emplace_back("db", full_service());
+    all.pending.emplace_back(full_exec(2));
+    all.pending.emplace_back(full_alert(3));
+    store->submit(std::move(all));
+    store->flush();
+  }
+  std::size_t left = 2;
+  {
+    Raw raw(path);
+    SECTION("a program without a command") { raw("DELETE FROM exec_arguments"); }
+    SECTION("a program without a cause") { raw("UPDATE execs SET cause_service = NULL"); }
+    SECTION("an alert without a cause") { raw("UPDATE alerts SET cause_service = NULL"); }
+    SECTION("a time far off") {
+      raw("UPDATE services SET saved_ms = 9223372036854775807 WHERE name = 'web'");
+      left = 1;
+    }
+    SECTION("a time far off in the history") { raw("UPDATE records SET when_ms = -9223372036854775808"); }
+    SECTION("a number at its end") { raw("UPDATE meta SET value = 9223372036854775807 WHERE name = 'last_id'"); }
+  }
+  auto store = open(path);
+  REQUIRE_FALSE(store->notes().empty());
+  CHECK(store->notes().front().find("is damaged") != std::string::npos);
+  CHECK(store->notes().front().find(".corrupt-") != std::string::npos);
+  const auto state = store->load();
+  REQUIRE(state);
+  CHECK(state->services.size() == left);
+  CHECK(state->execs.empty());
+  CHECK(state->alerts.empty());
+  CHECK(state->last_id < std::uint64_t{1} << 62);
 }

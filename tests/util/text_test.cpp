@@ -24,6 +24,9 @@ TEST_CASE("text of others is made printable", "[util]") {
   CHECK(printable("a\nb\x1b[31m") == "a\\nb\\x1b[31m");
   CHECK(printable("gr\xc3\xbc\xc3\x9f") == "gr\xc3\xbc\xc3\x9f");
   CHECK(printable("\xff\xc2\x9b") == "\\xff\\x9b");
+  // Text that turns its direction reads as another than it is.
+  CHECK(printable("a\u202Eb\u2066c\u200Fd\u061C") == "a\\u202eb\\u2066c\\u200fd\\u061c");
+  CHECK(printable("\u2014\U0001F642") == "\u2014\U0001F642");
 }
 
 TEST_CASE("words are joined as a sentence", "[util]") {

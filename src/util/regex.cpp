@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "util/regex.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+
+namespace healer {
+namespace {
+
+constexpr std::uint64_t kMostWritten = 1000;  // the memory grows with its square: about 10 MB here
+constexpr std::uint64_t kMuch = std::uint64_t{1} << 40;
+constexpr std::size_t kDeepest = 100;  // each level is a call of the C library's within another
+
+std::uint64_t capped(std::uint64_t number) { return std::min(number, kMuch); }
+
+/// Behind a bracket expression that begins at `at`.
+std::size_t after_brackets(std::string_view pattern, std::size_t at) {
+  std::size_t i = at + 1;
+  if (i < pattern.size() && pattern[i] == '^') ++i;
+  if (i < pattern.size() && pattern[i] == ']') ++i;
+  for (; i < pattern.size() && pattern[i] != ']'; ++i) {
+    if (pattern[i] != '[' || i + 1 >= pattern.size()) continue;
+    const char kind = pattern[i + 1];
+    if (kind != ':' && kind != '.' && kind != '=') continue;
+    const std::size_t end = pattern.find(std::string{kind, ']'}, i + 2);
+    if (end == std::string_view::npos) return pattern.size();
+    i = end + 1;
+  }
+  return std::min(i + 1, pattern.size());
+}
+
+/// How often {N}, {N,} or {N,M} at `at` has what is before it written; `at` becomes the place behind it. Nothing where
+/// there is none.
+std::optional<std::uint64_t> repetition(std::string_view pattern, std::size_t& at) {
+  const std::size_t end = pattern.find('}', at);
+  if (end == std::string_view::npos) return std::nullopt;
+  const char* const last = pattern.data() + end;
+  std::uint64_t least = 0, most = 0;
+  auto [rest, error] = std::from_chars(pattern.data() + at + 1, last, least);
+  if (error == std::errc::result_out_of_range) least = kMuch;
+  if (error == std::errc::invalid_argument && (rest == last || *rest != ',')) return std::nullopt;
+  most = least;
+  if (rest != last && *rest == ',') {
+    const auto [behind, no_number] = std::from_chars(rest + 1, last, most);
+    if (no_number == std::errc::result_out_of_range) most = kMuch;
+    if (no_number == std::errc::invalid_argument) most = least + 1;
+    rest = behind;
+  }
+  if (rest != last) return std::nullopt;
+  at = end + 1;
+  return std::max(least, most);
+}
+
+}  // namespace
+
+std::string regex_problem(std::string_view pattern) {
+  struct Level {
+    std::uint64_t before = 0;  // written by all but the last part
+    std::uint64_t last = 0;    // which a repetition that follows is of
+  };
+  std::vector<Level> levels(1);
+  const auto part = [&](std::uint64_t weight) {
+    Level& level = levels.back();
+    level.before = capped(level.before + level.last);
+    level.last = weight;
+  };
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < pattern.size();) {
+    const char c = pattern[i];
+    if (c == '[') {
+      part(1);
+      i = after_brackets(pattern, i);
+      continue;
+    }
+    if (c == '{') {
+      if (const auto times = repetition(pattern, i)) {
+        levels.back().last = capped(levels.back().last * std::min<std::uint64_t>(*times, 1 << 20));
+        most = std::max(most, levels.back().last);
+        continue;
+      }
+    }
+    ++i;
+    if (c == '\\') {
+      part(1);
+      if (i < pattern.size()) ++i;
+    } else if (c == '(') {
+      if (levels.size() > kDeepest) return fmt::format("it has more than {} parentheses in one another", kDeepest);
+      levels.emplace_back();
+    } else if (c == ')' && levels.size() > 1) {
+      const Level inner = levels.back();
+      levels.pop_back();
+      part(capped(inner.before + inner.last + 1));
+    } else if (c == '+') {
+      levels.back().last = capped(levels.back().last * 2);  // once, and then any number
+      most = std::max(most, levels.back().last);
+    } else if (c != '*' && c != '?' && c != '|') {
+      part(1);
+    }
+  }
+  // What is written without repetitions is no harm, however long it is.
+  std::uint64_t whole = 0;
+  for (const Level& level : levels) whole += level.before + level.last;
+  if (most <= kMostWritten && whole <= kMostWritten + pattern.size()) return {};
+  return fmt::format("written out, its repetitions have more than {} parts; use smaller numbers, or '*'", kMostWritten);
+}
+
+}  // namespace healer
