@@ -71,6 +71,10 @@ std::string message(std::string_view service, std::string_view text, std::string
   }
 }
 
+Descriptor open_log(const std::string& path, int flags = 0) {
+  return Descriptor(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0600));
+}
+
 /// Writes all of it; how much was written where that fails.
 bool write_all(int file, std::string_view text, bool& begun) {
   begun = false;
@@ -167,6 +171,7 @@ struct LogSink::Impl {
   [[nodiscard]] bool emit_to_target(const Entry& entry);
   [[nodiscard]] bool emit_to_file(const Entry& entry);
   void tell_losses();
+  [[nodiscard]] bool may_open_again();
 };
 
 void LogSink::Impl::run() {
@@ -175,12 +180,15 @@ void LogSink::Impl::run() {
     wake.wait(lock, [this] { return !queue.empty() || new_options || open_again || stop_at; });
     if (stop_at && (queue.empty() || Clock::now() >= *stop_at)) break;
     if (new_options || open_again) {
-      if (new_options) options = std::move(*std::exchange(new_options, std::nullopt));
+      const bool other = new_options.has_value();
+      if (other) options = std::move(*std::exchange(new_options, std::nullopt));
       open_again = false;
       lock.unlock();
-      file.reset();
-      open_not_before = {};
-      half_line = false;
+      if (other || !file || may_open_again()) {
+        file.reset();
+        open_not_before = {};
+        half_line = false;
+      }
       lock.lock();
       continue;
     }
@@ -222,6 +230,15 @@ void LogSink::Impl::tell_losses() {
   reason_told = false;
 }
 
+/// Whether the file can be opened anew; where it cannot, the one that is open is told so.
+bool LogSink::Impl::may_open_again() {
+  if (open_log(options.path)) return true;
+  const std::string why = system_error(errno, options.path).what;
+  emit({Severity::Warning, std::chrono::floor<milliseconds>(std::chrono::system_clock::now()), "",
+        fmt::format("the log cannot be opened anew, it goes on in the file that was open: {}", why)});
+  return false;
+}
+
 bool LogSink::Impl::emit_to_target(const Entry& entry) {
   switch (options.target) {
     case Target::None: return true;
@@ -254,7 +271,7 @@ bool LogSink::Impl::emit_to_file(const Entry& entry) {
   if (!file) {
     if (Clock::now() < open_not_before) return false;
     open_not_before = Clock::now() + kOpenRest;
-    file = Descriptor(::open(options.path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
+    file = open_log(options.path);
     if (!file) {
       reason = system_error(errno, options.path).what;
       return false;
@@ -273,6 +290,13 @@ bool LogSink::Impl::emit_to_file(const Entry& entry) {
 }
 
 // ---- the front ----------------------------------------------------------------------------------------------------
+
+Result<void> LogSink::check(const LogOptions& options) {
+  if (options.target != Target::File || open_log(options.path, O_NONBLOCK)) return {};
+  const int code = errno;
+  if (code == ENXIO) return {};  // a pipe that nobody reads yet
+  return system_error(code, fmt::format("the log {} cannot be written", options.path));
+}
 
 LogSink::LogSink(LogOptions options) : impl_(std::make_shared<Impl>()) {
   impl_->lowest = options.lowest;
