@@ -110,9 +110,10 @@ TEST_CASE("Whether a log can be written shows beforehand, also of a pipe that no
   CHECK(LogSink::check(to_file(pipe)));
   CHECK(LogSink::check(to_file((directory.path() / "new").string())));
   CHECK(LogSink::check({.target = LogOptions::Target::Syslog}));
-  const auto nowhere = LogSink::check(to_file((directory.path() / "no/log").string()));
-  REQUIRE_FALSE(nowhere);
-  CHECK(nowhere.error().what == "the log " + (directory.path() / "no/log cannot be written: No such file or directory").string());
+  const std::string nowhere = (directory.path() / "no/log").string();
+  const auto checked = LogSink::check(to_file(nowhere));
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().what == "the log " + nowhere + " cannot be written: No such file or directory");
 }
 
 TEST_CASE("What is queued is written before the log ends, in order") {
