@@ -35,9 +35,10 @@ std::string of_test(Options& options, bool test, bool has_config) {
     return {};
   }
   if (!options.with.empty()) {
-    if (options.file.empty())
-      return "--with needs a FILE that is checked, as in: healerd -t --with /etc/healer/rules.d FILE";
-    return {};
+    if (has_config) return "-c and --with exclude each other";
+    return options.file.empty()
+               ? "--with needs the FILE that is checked, as in: healerd -t --with /etc/healer/rules.d FILE"
+               : std::string();
   }
   if (options.file.empty()) return {};
   if (has_config) return fmt::format("-c and \"{}\" exclude each other", options.file);
@@ -80,8 +81,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         return word == "healer" || word == "monit" ? "" : fmt::format("--dialect {}: there are healer and monit", word);
       });
   app.add_option("--with", options.with, "With -t: check FILE as one of these rules files, a directory or a main file")
-      ->type_name("PATH")
-      ->excludes(config);
+      ->type_name("PATH");
   app.add_option("file", options.file, "With -t: what is checked, as with -c")->type_name("FILE");
   app.add_flag("--json", options.json, "With -t: print one JSON document (see healerd(8))");
   app.add_flag("--offline", options.offline, "With -t: look up nothing, and judge no permissions");
