@@ -153,7 +153,7 @@ std::string_view unit_meant(std::string_view written) {
   return found == std::end(kUnits) ? std::string_view{} : found->meant;
 }
 
-/// `2G`, `5min`, in one word or two. `2M` is two minutes: only where a size would have fitted it is one.
+/// `2G`, `5min`, in one word or two. `2M` may be a size or minutes.
 std::string unit(const TokenStream& tokens, std::size_t token) {
   const auto written = tokens.text_of(token);
   if (const auto parts = decimal_number(written)) {
