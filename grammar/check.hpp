@@ -22,6 +22,41 @@ namespace healer::grammar {
          (iequals(in.text(1), "after") || iequals(in.text(1), "notify"));
 }
 
+/// What stands between a token and the one before it, up to the end of the line: blanks, noise words, signs, a comment.
+[[nodiscard]] inline std::string_view gap_before(const TokenInput& in) {
+  const TokenStream& stream = in.stream();
+  const Token& before = stream.tokens[in.index() - 1];
+  const std::size_t end = before.offset + before.length;
+  const std::string_view gap = stream.text.substr(end, stream.tokens[in.index()].offset - end);
+  return gap.substr(0, gap.find('\n'));
+}
+
+/// Whether the program just taken, which is not in quotes, goes on: its arguments would be cut by the rules of the
+/// language, which drops words and begins statements where the writer means a command.
+[[nodiscard]] inline bool goes_on_without_quotes(const TokenInput& in) {
+  const TokenStream& stream = in.stream();
+  const Token& program = stream.tokens[in.index() - 1];
+  if (const char first = stream.text[program.offset]; first == '"' || first == '\'') return false;
+  const std::string_view gap = gap_before(in);
+  const std::size_t end = program.offset + program.length + gap.size();
+  if (in.empty() || end < stream.tokens[in.index()].offset) {  // it is the last of its line
+    const std::string_view rest = trim(gap);
+    return !rest.empty() && rest.front() != '#';
+  }
+  switch (in.kind()) {
+    case Kind::Uid:
+    case Kind::Gid:
+    case Kind::Timeout: return false;
+    case Kind::Start:
+    case Kind::Stop:
+    case Kind::Restart: return in.kind(1) != Kind::Equal;
+    default: return true;
+  }
+}
+
+/// Whether a word is dropped right before this argument.
+[[nodiscard]] inline bool follows_dropped_word(const TokenInput& in) { return !trim(gap_before(in)).empty(); }
+
 // clang-format off
 struct service_name   : token<Kind::Name> { static constexpr std::string_view kExpected = "a name of the service"; };
 struct program_option : sor<uid_owner, gid_owner, timeout> {};
@@ -35,7 +70,7 @@ struct process_pattern: token<Kind::String, Kind::Quoted, Kind::Address, Kind::P
 
 // check process NAME with program "PROGRAM" [as uid U and gid G]: a foreground process
 struct foreground_program  : after_program<Kind::Command, Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = "'program \"...\"'"; };
-struct foreground_argument : seq<pegtl::not_at<ahead<ends_foreground_program>>, argument> {};
+struct foreground_argument : seq<pegtl::not_at<ahead<ends_foreground_program>>, pegtl::not_at<ahead<follows_dropped_word>>, argument> {};
 struct foreground     : extension<"a program in place of a pid file", foreground_program, star<foreground_argument>, star<program_option>> {};
 struct check_process  : seq<token<Kind::CheckProcess>, service_name, sor<seq<token<Kind::PidFile, Kind::PathWord>, pid_file>,
                                                                          seq<token<Kind::Match>, process_pattern>,
@@ -48,7 +83,8 @@ struct check          : sor<check_program, check_process, check_system> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };
-struct assigned_other : token<Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = "a program in double quotes"; };
+struct assigned_word  : token<Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = "a program in double quotes"; };
+struct assigned_other : seq<assigned_word, pegtl::not_at<ahead<goes_on_without_quotes>>> {};
 struct assigned       : sor<assigned_command, extension<"a program after '=' that is not in double quotes", assigned_other>> {};
 struct service_program: seq<pegtl::not_at<ahead<is_stop_signal>>, token<Kind::Start, Kind::Stop, Kind::Restart>, sor<seq<token<Kind::Equal>, assigned>, program_word>,
                             star<argument>, star<program_option>> {};

@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "grammar/habits.hpp"
 #include "grammar/tight.hpp"
 #include "util/text.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostExpected = 8;
 constexpr std::size_t kLongestShown = 40;
+constexpr std::size_t kLongestCommand = 120;
 
 bool is_value(Kind kind) { return kind <= Kind::RawText; }
 
@@ -137,6 +139,41 @@ std::string words_of_group(const TokenStream& tokens, std::size_t token) {
   return after_name && !is_first_of_line(tokens, token) ? "the name of a group is one word" : "";
 }
 
+/// `start program = /usr/bin/systemctl start x`: the whole of the command, as it is to be written.
+std::string unquoted_command(const TokenStream& tokens, std::size_t token) {
+  if (token < 2 || tokens.tokens[token - 1].kind != Kind::Equal || !is_program_word(tokens.tokens[token - 2].kind))
+    return {};
+  const auto written = tokens.text_of(token);
+  if (written.empty() || written.front() == '"' || written.front() == '\'') return {};
+  const std::size_t begin = tokens.tokens[token].offset;
+  std::size_t end = std::min(tokens.text.find('\n', begin), tokens.text.size());
+  std::size_t last = token;
+  while (tokens.tokens[last + 1].kind != Kind::End && tokens.tokens[last + 1].offset < end) {
+    const Kind next = tokens.tokens[last + 1].kind;
+    if (next == Kind::Uid || next == Kind::Gid || next == Kind::Timeout) {
+      end = tokens.tokens[last].offset + tokens.tokens[last].length;
+      break;
+    }
+    ++last;
+  }
+  std::string_view command = tokens.text.substr(begin, end - begin);
+  command = trim(command.substr(0, command.find(" #")));
+  if (command.find('"') != std::string_view::npos || command.size() > kLongestCommand)
+    return "put the command in double quotes";
+  return fmt::format("put the command in double quotes: \"{}\"", command);
+}
+
+/// `check process x with program /bin/x serve with a`: without its quotes the command would lose a word.
+std::string dropped_word(const TokenStream& tokens, std::size_t token) {
+  if (token == 0 || is_first_of_line(tokens, token) || trim(noise_before(tokens, token)).empty()) return {};
+  for (std::size_t i = token; i-- > 0;) {
+    if ((tokens.tokens[i].flags & kAfterProgram) != 0 && tokens.tokens[i].kind != Kind::Command)
+      return "put the command in double quotes";
+    if (is_first_of_line(tokens, i)) break;
+  }
+  return {};
+}
+
 /// A comment as other languages have it.
 std::string comment(std::string_view written) {
   return written.starts_with("//") || written.starts_with("/*") ? "a comment begins with '#'" : "";
@@ -156,9 +193,12 @@ std::string habit(const TokenStream& tokens, std::size_t token, const Expectatio
   const auto allowed = expectation.kinds | expectation.near;
   const auto did_you_mean = [](std::string_view word) { return fmt::format("did you mean '{}'?", spelled(word)); };
   const auto written = tokens.text_of(token);
+  if (auto told = remedy_of_habit(tokens, token, expectation); !told.empty()) return told;
   if (const auto meant = slip(written, allowed); !meant.empty()) return did_you_mean(meant);
   if (const auto meant = apart(written, expectation.texts); !meant.empty()) return did_you_mean(meant);
   if (auto told = program_in_check(tokens, token); !told.empty()) return told;
+  if (auto told = unquoted_command(tokens, token); !told.empty()) return told;
+  if (auto told = dropped_word(tokens, token); !told.empty()) return told;
   if (auto told = part(tokens, token); !told.empty()) return told;
   if (auto told = part_before(tokens, token); !told.empty()) return told;
   if (auto told = words_of_group(tokens, token); !told.empty()) return told;
@@ -176,7 +216,7 @@ std::string habit(const TokenStream& tokens, std::size_t token, const Expectatio
     const auto both = fmt::format("{}{}", tokens.text_of(token - 1), written);
     if (kind_of_word(both) != Kind::String) return did_you_mean(both);
   }
-  return {};
+  return remedy_of_far_habit(tokens, token);
 }
 
 /// What the writer may have meant by a token that does not fit, or nothing.
@@ -198,11 +238,6 @@ std::optional<EarlierCause> quote_before(const TokenStream& tokens, std::size_t 
   for (std::size_t i = token; i-- > 0 && !is_first_of_line(tokens, i + 1);)
     if (auto complaint = escaped_quote(tokens, i)) return EarlierCause{i, *std::move(complaint)};
   return std::nullopt;
-}
-
-bool is_action(Kind kind) {
-  static constexpr Kind kActions[] = {Kind::Alert, Kind::Exec, Kind::Start, Kind::Stop, Kind::Restart, Kind::Unmonitor};
-  return std::ranges::find(kActions, kind) != std::end(kActions);
 }
 
 /// `then alert and restart`: the second action is read as a statement of its own.
@@ -331,6 +366,7 @@ std::optional<Complaint> escaped_quote(const TokenStream& tokens, std::size_t to
 
 std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t begin, std::size_t token) {
   if (auto found = quote_before(tokens, token)) return found;
+  if (auto found = earlier_habit(tokens, begin, token)) return found;
   if (auto found = server_option(tokens, token)) return found;
   return second_action(tokens, begin);
 }
@@ -357,8 +393,9 @@ Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expecta
   return complaint;
 }
 
-Complaint incomplete(const Expectation& expectation) {
-  return {.message = "the statement ends here" + expected_words(expectation), .remedy = {}};
+Complaint incomplete(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
+  return {.message = "the statement ends here" + expected_words(expectation),
+          .remedy = missing_then(tokens, token, expectation)};
 }
 
 }  // namespace healer::grammar

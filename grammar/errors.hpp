@@ -60,8 +60,8 @@ struct EarlierCause {
 [[nodiscard]] std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t begin,
                                                         std::size_t token);
 
-/// The message for a statement that ends, where the next one begins, before it says all that it must.
-[[nodiscard]] Complaint incomplete(const Expectation& expectation);
+/// The message for a statement that ends, where the next one begins with `token`, before it says all that it must.
+[[nodiscard]] Complaint incomplete(const TokenStream& tokens, std::size_t token, const Expectation& expectation);
 
 /// The fault of a Broken token.
 [[nodiscard]] const Fault* fault_of(const TokenStream& tokens, std::size_t token);

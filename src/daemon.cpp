@@ -150,7 +150,7 @@ void Daemon::say_notes() {
 /// SIGHUP: as `reload`, and the log file is opened anew (it may have been rotated).
 void Daemon::hang_up() {
   log_.reopen();
-  reload({});
+  reload(false, {});
 }
 
 /// SIGUSR1, as Monit: everything is checked now. It does not count as a cycle.
@@ -161,12 +161,14 @@ void Daemon::wake_all() {
                         .by = "SIGUSR1"});
 }
 
-void Daemon::reload(Answer answer) {
+void Daemon::reload(bool confirmed, Answer answer) {
   if (answer) (reloading_ ? next_reloads_ : reloads_).push_back(std::move(answer));
   if (std::exchange(reloading_, true)) {
     reload_again_ = true;
+    next_confirmed_ = next_confirmed_ || confirmed;
     return;
   }
+  confirmed_ = confirmed;
   notify_.reloading();
   compiler_->compile(options(), engine_->graph(), [this](RulesCompiler::Outcome outcome) {
     auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
@@ -199,30 +201,75 @@ std::string Daemon::warn_of_restart(const Settings& settings) {
   return told;
 }
 
+/// What is said of rules that are new.
+void Daemon::say_notes_of(const LoadedRules& loaded) {
+  for (const std::string& note : loaded.notes()) say(Severity::Info, note);
+}
+
+/// Whether a reload waits for a person's word, since processes of healer's own would end by it. It is given by
+/// `--confirm`, or by the same reload once more within the hour.
+bool Daemon::held_back(const Vanished& loss) {
+  constexpr Duration kRemembered = hours{1};
+  const auto before = std::exchange(held_back_, std::nullopt);
+  if (loss.ended.empty() || confirmed_) return false;
+  const Duration now = runtime::now().mono;
+  if (before && before->first == loss && now - before->second < kRemembered) return false;
+  held_back_.emplace(loss, now);
+  return true;
+}
+
+/// Makes what was loaded the rules in force. Returns what is to be said of it, a line each.
+std::string Daemon::take_over(RulesCompiler::Outcome outcome, const Vanished& loss) {
+  std::string text;
+  const auto warn = [&](const std::string& what) {
+    say(Severity::Warning, what);
+    text += fmt::format("warning: {}\n", what);
+  };
+  if (!loss.patterns.empty()) warn(loss.text());
+  std::shared_ptr<const Graph> before = engine_->graph();
+  handle(event::Swap{outcome.plan});
+  for (const SlotChange& change : outcome.plan->changes) {
+    const auto& block = engine_->graph()->slots[change.service.index()];
+    if (!block || block->kind == ServiceKind::Program) looks_->forget(change.service);
+  }
+  const Settings& settings = engine_->graph()->settings;
+  use(*engine_->graph());
+  if (outcome.log_trouble.empty())
+    configure_log(settings);
+  else
+    warn(fmt::format("{}; the log stays where it was", outcome.log_trouble));
+  if (!outcome.plan->empty()) say_notes_of(outcome.loaded);
+  text += warn_of_restart(settings);
+  store_->save_sources(sources_of(outcome.loaded.result));
+  compiler_->release(std::move(before));
+  text += outcome.plan->empty() ? "rules reloaded: nothing has changed" : "rules reloaded";
+  if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");
+  return text;
+}
+
 void Daemon::reloaded(RulesCompiler::Outcome outcome) {
-  const bool good = outcome.plan != nullptr;
+  bool good = outcome.plan != nullptr;
   // Without the lines of the files: whoever may give commands need not be allowed to read passwords.
   std::string text = outcome.loaded.messages();
   if (good) {
-    std::shared_ptr<const Graph> before = engine_->graph();
-    handle(event::Swap{outcome.plan});
-    for (const SlotChange& change : outcome.plan->changes) {
-      const auto& block = engine_->graph()->slots[change.service.index()];
-      if (!block || block->kind == ServiceKind::Program) looks_->forget(change.service);
+    const Vanished loss = vanished(*engine_, outcome.loaded.result, *outcome.plan);
+    if (held_back(loss)) {
+      good = false;
+      const std::string why = fmt::format(
+          "nothing was reloaded: {}. If that is meant: healerctl reload --confirm, or the same reload once more",
+          loss.text());
+      say(Severity::Warning, why);
+      text += why;
+    } else {
+      text += take_over(std::move(outcome), loss);
     }
-    use(*engine_->graph());
-    text += warn_of_restart(engine_->graph()->settings);
-    store_->save_sources(sources_of(outcome.loaded.result));
-    compiler_->release(std::move(before));
-    text += outcome.plan->empty() ? "rules reloaded: nothing has changed" : "rules reloaded";
-    if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");
   } else {
     handle(event::ReloadFailed{outcome.loaded.summary});
   }
   notify_.ready(fmt::format("{} services", engine_->graph()->order.size()));
   reloading_ = false;
   for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(good, text);
-  if (std::exchange(reload_again_, false)) reload({});
+  if (std::exchange(reload_again_, false)) reload(std::exchange(next_confirmed_, false), {});
 }
 
 // ---- the end ------------------------------------------------------------------------------------------------------
@@ -273,11 +320,28 @@ void Daemon::finish() {
   }).detach();
 }
 
+namespace {
+
+/// Whether the rules that were last good keep the daemon in the foreground (`set init`): in a container its going would
+/// be the end of all.
+bool stayed_in_foreground(const Options& options, const std::string& state_file) {
+  auto reader = store::open_read_only(state_file);
+  if (!reader) return false;
+  auto sources = (*reader)->load_sources();
+  if (!sources || sources->empty()) return false;
+  const LoadedRules last_good = load_saved_rules(options, std::move(*sources));
+  return last_good.result.ok() && last_good.result.rules->settings.foreground;
+}
+
+}  // namespace
+
 int run_daemon(const Options& options) {
   LoadedRules loaded = load_rules(options);
   std::cerr << loaded.text(isatty(STDERR_FILENO) != 0 && !options.batch && std::getenv("NO_COLOR") == nullptr);
   Settings settings = loaded.result.ok() ? loaded.result.rules->settings : loaded.result.named;
   apply(options, settings);
+  if (!loaded.result.ok() && !settings.foreground)
+    settings.foreground = stayed_in_foreground(options, paths_of(settings).state_file);
 
   Result<Background> background = settings.foreground ? Background::foreground() : Background::enter();
   if (!background) {

@@ -33,6 +33,7 @@
 #include "runtime/ready_socket.hpp"
 #include "runtime/spawner.hpp"
 #include "store/sqlite_store.hpp"
+#include "vanished.hpp"
 
 namespace healer {
 
@@ -73,26 +74,32 @@ class Daemon : public engine::EffectSink {
   void say(engine::Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
   void sick(const std::string& reason);
   void say_notes();
+  void say_notes_of(const LoadedRules& loaded);
 
   // life
   Result<void> check_places();
+  Result<void> lock_state();
   Result<void> lock();
   void lock_usual_socket();
   void mend_locks();
   void watch_beside_monit(pid_t monit);
   void reload_acting();
-  Result<LoadedRules> open_state(LoadedRules loaded, std::string& broken);
+  Result<void> open_store();
+  Result<LoadedRules> last_good_rules();
   void open_shells(const engine::Graph& graph);
   Result<void> open_control();
   enum class When : bool { AtStart, Running };
   Result<void> watch_signals(When when);
   [[nodiscard]] std::vector<std::string> troubles() const;
   void use(const engine::Graph& graph);
+  [[nodiscard]] runtime::LogOptions log_options(const engine::Settings& settings) const;
   void configure_log(const engine::Settings& settings);
   [[nodiscard]] Options options() const;
   std::string warn_of_restart(const engine::Settings& settings);
-  void reload(Answer answer);
+  void reload(bool confirmed, Answer answer);
   void reloaded(RulesCompiler::Outcome outcome);
+  [[nodiscard]] bool held_back(const Vanished& loss);
+  std::string take_over(RulesCompiler::Outcome outcome, const Vanished& loss);
   void hang_up();
   void wake_all();
   void beat();
@@ -132,6 +139,10 @@ class Daemon : public engine::EffectSink {
   std::deque<Answer> next_reloads_;  ///< who asked meanwhile: another reload follows
   bool reloading_ = false;
   bool reload_again_ = false;
+  bool confirmed_ = false;       ///< of the reload under way
+  bool next_confirmed_ = false;  ///< of the one that follows
+  /// A reload that was held back, and when: the same once more is meant.
+  std::optional<std::pair<Vanished, Duration>> held_back_;
   engine::Sequence submitted_ = 0;
   std::optional<std::string> sick_;  ///< why the store cannot write now
   std::size_t said_notes_ = 0;       ///< of the store

@@ -74,10 +74,20 @@ void add_orphans(SavedState& saved, const runtime::ActionFiles& files) {
 
 }  // namespace
 
+/// Whoever has the state file is its only daemon: it is locked before it is looked into.
+Result<void> Daemon::lock_state() {
+  if (const auto safe = runtime::safe_path("the state file", paths_.state_file); !safe) return safe.error();
+  make_folder(paths_.state_file, 0700);
+  auto locks = runtime::InstanceLocks::take("", "", paths_.state_file);
+  if (!locks) return locks.error();
+  locks_ = std::move(*locks);
+  return {};
+}
+
 /// What healer keeps it later runs by: nobody else may be able to put something in its place.
 Result<void> Daemon::check_places() {
-  const std::pair<std::string_view, const std::string*> places[] = {
-      {"the state file", &paths_.state_file}, {"the pid file", &paths_.pid_file}, {"the id file", &paths_.id_file}};
+  const std::pair<std::string_view, const std::string*> places[] = {{"the pid file", &paths_.pid_file},
+                                                                    {"the id file", &paths_.id_file}};
   for (const auto& [what, path] : places)
     if (const auto safe = runtime::safe_path(what, *path); !safe) return safe.error();
   if (!paths_.socket_chosen) return {};
@@ -88,13 +98,13 @@ Result<void> Daemon::check_places() {
 /// Of these only one daemon may be the owner. A control socket that nobody chose may be another daemon's: then this one
 /// goes without.
 Result<void> Daemon::lock() {
-  make_folder(paths_.state_file, 0700);
   make_folder(paths_.pid_file, 0755);
   if (const auto monit = runtime::running_by_pid_file(paths_.pid_file, "monit")) watch_beside_monit(*monit);
-  auto locks =
-      runtime::InstanceLocks::take(paths_.pid_file, paths_.socket_chosen ? paths_.socket : "", paths_.state_file);
+  auto locks = runtime::InstanceLocks::take(paths_.pid_file, paths_.socket_chosen ? paths_.socket : "", "");
   if (!locks) return locks.error();
-  locks_ = std::move(*locks);
+  locks_.pid_file = std::move(locks->pid_file);
+  locks_.control_socket = std::move(locks->control_socket);
+  std::ranges::move(locks->lacks, std::back_inserter(locks_.lacks));
   if (!paths_.socket_chosen) lock_usual_socket();
   mend_locks();
   return {};
@@ -160,7 +170,7 @@ void Daemon::watch_beside_monit(pid_t monit) {
 /// again.
 void Daemon::reload_acting() {
   const std::string pid_file = std::exchange(beside_monit_, {});
-  reload([this, pid_file](bool ok, const std::string&) {
+  reload(true, [this, pid_file](bool ok, const std::string&) {
     if (ok) {
       say(Severity::Info, "monit has ended: healer acts from now on");
       return;
@@ -178,8 +188,7 @@ Options Daemon::options() const {
   return now;
 }
 
-/// Opens the store, and where the rules files have errors takes the last good ones that it keeps.
-Result<LoadedRules> Daemon::open_state(LoadedRules loaded, std::string& broken) {
+Result<void> Daemon::open_store() {
   store::Callbacks callbacks;
   callbacks.committed = [this](Sequence up_to) { loop_.post([this, up_to] { committed(up_to); }); };
   callbacks.sick = [this](std::string why) { loop_.post([this, why = std::move(why)] { sick(why); }); };
@@ -193,18 +202,24 @@ Result<LoadedRules> Daemon::open_state(LoadedRules loaded, std::string& broken) 
   auto store = store::SqliteStore::open(paths_.state_file, std::move(callbacks));
   if (!store) return store.error();
   store_ = std::move(*store);
+  return {};
+}
 
-  if (loaded.result.ok()) {
-    store_->save_sources(sources_of(loaded.result));
-    return loaded;
-  }
+/// The rules that were last good, which the state keeps, for files that have errors. They bring all of their settings:
+/// only the state file stays, where the files as they are now say that it is.
+Result<LoadedRules> Daemon::last_good_rules() {
+  if (auto opened = open_store(); !opened) return opened.error();
   auto sources = store_->load_sources();
   if (!sources) return sources.error();
-  if (sources->empty()) return Error{0, "the rules have errors, and there are no earlier ones to go on with"};
-  broken = loaded.summary;
+  if (sources->empty())
+    return Error{
+        0, fmt::format("the rules have errors, and there are no earlier ones to go on with in {}", paths_.state_file)};
   LoadedRules last_good = load_saved_rules(options(), std::move(*sources));
   if (!last_good.result.ok())
     return Error{0, "the rules have errors, and so have the last good ones: " + last_good.summary};
+  Settings settings = last_good.result.rules->settings;
+  settings.state_file = paths_.state_file;
+  paths_ = paths_of(settings);
   return last_good;
 }
 
@@ -215,18 +230,28 @@ Result<void> Daemon::start(LoadedRules loaded) {
   raise_descriptor_limit();
   // Whoever finds the pid file may send them at once.
   if (auto signals = watch_signals(When::AtStart); !signals) return signals.error();
-  const Settings& settings = loaded.result.ok() ? loaded.result.rules->settings : loaded.result.named;
-  if (settings.log.target == LogSettings::Target::File && !settings.log.path.starts_with("/dev/"))
-    if (const auto safe = runtime::safe_path("the log file", settings.log.path, runtime::Use::Log); !safe)
-      return safe.error();
+  if (auto locked = lock_state(); !locked) return locked.error();
+  std::string broken;
+  if (!loaded.result.ok()) {
+    broken = loaded.summary;
+    auto last_good = last_good_rules();
+    if (!last_good) return last_good.error();
+    loaded = std::move(*last_good);
+  }
+  Settings& settings = loaded.result.rules->settings;
+  if (auto writable = runtime::LogSink::check(log_options(settings)); !writable) return writable.error();
   configure_log(settings);
   if (auto safe = check_places(); !safe) return safe.error();
   if (auto locked = lock(); !locked) return locked.error();
-  std::string broken;
-  auto rules = open_state(std::move(loaded), broken);
-  if (!rules) return rules.error();
-  if (!beside_monit_.empty()) rules->result.rules->settings.shadow = true;
-  const auto graph = make_graph(std::move(*rules->result.rules));
+  if (!store_)
+    if (auto opened = open_store(); !opened) return opened.error();
+  if (broken.empty()) {
+    std::vector<store::SavedSource> sources = sources_of(loaded.result);
+    if (const auto before = store_->load_sources(); !before || *before != sources) say_notes_of(loaded);
+    store_->save_sources(std::move(sources));
+  }
+  if (!beside_monit_.empty()) settings.shadow = true;
+  const auto graph = make_graph(std::move(*loaded.result.rules));
   auto saved = store_->load();
   if (!saved) return saved.error();
   const runtime::ActionFiles files(paths_.action_dir, paths_.spare_action_dir);
@@ -307,14 +332,15 @@ void Daemon::use(const Graph& graph) {
   base_ = {.host = host, .state = groups_->state(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;
   mailer_->configure(settings.mail, settings.cycle_length(), host);
-  configure_log(settings);
 }
 
-void Daemon::configure_log(const Settings& settings) {
+runtime::LogOptions Daemon::log_options(const Settings& settings) const {
   runtime::LogOptions log = runtime::LogOptions::of(settings.log, settings.foreground, runtime::local_civil);
   log.lowest = options_.verbose > 0 ? Severity::Debug : Severity::Info;
-  log_.configure(std::move(log));
+  return log;
 }
+
+void Daemon::configure_log(const Settings& settings) { log_.configure(log_options(settings)); }
 
 Result<void> Daemon::open_control() {
   commands_ = std::make_unique<control::Commands>(control::DaemonHooks{
@@ -322,7 +348,7 @@ Result<void> Daemon::open_control() {
       .store = *store_,
       .now = runtime::now,
       .submit = [this](event::Command command) { handle(std::move(command)); },
-      .reload = [this](Answer answer) { reload(std::move(answer)); },
+      .reload = [this](bool confirmed, Answer answer) { reload(confirmed, std::move(answer)); },
       .quit = [this] { stop(); },
       .output_path = [files = runtime::ActionFiles(paths_.action_dir, paths_.spare_action_dir)](
                          ActionId action) { return files.output_path(action); },

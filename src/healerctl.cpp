@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <spdlog/fmt/fmt.h>
+#include <nlohmann/json.hpp>
 
 #include "control/wire.hpp"
 #include "healerctl_ask.hpp"
@@ -53,6 +54,8 @@ struct Arguments {
   bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
   bool dot = false;       ///< graph: said though it is the default
+  bool version = false;   ///< the version is asked for
+  std::vector<std::string> help_of;
   TopOptions top;
 };
 
@@ -197,9 +200,17 @@ void describe(CLI::App& app, Arguments& arguments) {
                 "Services; all where none is named");
   add_selection(add(app, arguments, Verb::Accept, "Let the dormant rules of services act"), request,
                 "Services, or all");
-  add(app, arguments, Verb::Reload, "Read the rules files again");
+  add(app, arguments, Verb::Reload, "Read the rules files again")
+      ->add_flag("--confirm", request.confirmed, "Also where services that healer runs end with files that are gone");
   add(app, arguments, Verb::Quit, "End healerd, and wait for its end");
   add(app, arguments, Verb::Ping, "See whether healerd answers, and which version it is");
+
+  CLI::App* help = app.add_subcommand("help", "Print this help, or that of a command");
+  help->fallthrough();
+  help->add_option("command", arguments.help_of, "A command")->type_name("COMMAND");
+  CLI::App* version = app.add_subcommand("version", "Print the version of healerctl; `ping` tells that of healerd");
+  version->fallthrough();
+  version->callback([&arguments] { arguments.version = true; });
 
   CLI::App* procmatch = app.add_subcommand("procmatch", "Which processes match, and which a check takes (no daemon)");
   procmatch->fallthrough();
@@ -218,7 +229,9 @@ void describe(CLI::App& app, Arguments& arguments) {
   simulate->add_option("rules", arguments.simulate.rules, "The rules: a file, or a directory of *.rules")
       ->type_name("RULES")
       ->required();
-  simulate->add_option("--script", arguments.simulate.script, "What the programs answer, and what people do")
+  simulate
+      ->add_option("--script", arguments.simulate.script,
+                   "What the programs answer, and what people do; - is standard input")
       ->type_name("SCRIPT")
       ->required();
 }
@@ -314,12 +327,31 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
                      near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
 }
 
+/// `help COMMAND` is `COMMAND --help`.
+void help_first(const CLI::App& app, std::vector<std::string>& line) {
+  const bool asked =
+      std::ranges::any_of(line, [](const std::string& word) { return word == "--help" || word == "-h"; });
+  const std::size_t at = command_at(app, line);
+  if (asked || at >= line.size() || line[at] != "help") return;
+  line.erase(line.begin() + static_cast<std::ptrdiff_t>(at));
+  line.emplace_back("--help");
+}
+
+/// The version of this program.
+int print_version(Output& output) {
+  const std::string text = "healerctl " HEALER_VERSION;
+  const control::Json document{{"version", control::kWireVersion}, {"command", "version"}, {"text", text}};
+  output.print((output.json() ? control::to_line(document) : text) + "\n");
+  return output.finish(kExitDone);
+}
+
 int run(int count, char** words) {
   Arguments arguments;
   CLI::App app("Asks and tells a running healerd.", "healerctl");
   describe(app, arguments);
   std::vector<std::string> line(words + 1, words + count);
   const bool json = std::ranges::find(line, "--json") != line.end();
+  help_first(app, line);
   // The command goes first: CLI11 takes its options only after it.
   if (const std::size_t at = command_at(app, line); at < line.size()) {
     if (const std::string unknown = unknown_command(app, line[at]); !unknown.empty()) return usage(unknown, json);
@@ -335,6 +367,7 @@ int run(int count, char** words) {
   }
   if (const std::string wrong = complaint(arguments); !wrong.empty()) return usage(wrong, json);
   Output output(arguments.output);
+  if (arguments.version) return print_version(output);
   if (!arguments.procmatch.empty()) return procmatch(arguments.procmatch, output);
   if (arguments.top.wanted) return top(arguments.socket, arguments.top, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);

@@ -13,6 +13,7 @@
 #include "control/wire.hpp"
 #include "engine/script.hpp"
 #include "engine/simulator.hpp"
+#include "read_input.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host.hpp"
 
@@ -38,18 +39,20 @@ int complain(const std::string& messages, std::string_view what, const std::stri
 int simulate(const SimulateOptions& options, Output& output) {
   const runtime::Host machine;
   const config::OfflineEnvironment environment(machine);
-  const config::LoadResult loaded = config::load(options.rules, {}, environment);
+  config::LoadResult loaded = config::load(options.rules, {}, environment);
+  std::erase_if(loaded.diagnostics, [](const config::Diagnostic& one) { return one.on_request; });
   const std::string messages = config::format_all(loaded.diagnostics, loaded.sources, false);
   if (!loaded.ok()) return complain(messages, "the rules", options.rules, output);
   std::fputs(messages.c_str(), stderr);
 
-  const auto text = environment.read(options.script);
+  const auto text = read_input(options.script);
   if (!text) return output.fail({"script", text.error().what, ""});
+  const std::string script = options.script == "-" ? "<stdin>" : options.script;
   const engine::ScriptReading reading = engine::read_script(*text, *loaded.rules);
   if (!reading.errors.empty()) {
     std::string errors;
-    for (const engine::ScriptError& error : reading.errors) errors += engine::format(error, options.script, *text);
-    return complain(errors, "the script", options.script, output);
+    for (const engine::ScriptError& error : reading.errors) errors += engine::format(error, script, *text);
+    return complain(errors, "the script", script, output);
   }
 
   const engine::Timeline timeline = engine::simulate(*loaded.rules, reading.script, runtime::local_civil);

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace healer {
 namespace {
@@ -17,6 +19,19 @@ std::string home_of_user() {
 }
 
 }  // namespace
+
+std::string usual_rules() {
+#ifdef HEALER_SYSCONFDIR
+  return HEALER_SYSCONFDIR "/healer/rules.d";
+#else
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+  const std::filesystem::path prefix = folder.parent_path();
+  const bool installed = folder.filename() == "sbin" || folder.filename() == "bin";
+  const bool elsewhere = !failed && installed && prefix != "/" && prefix != "/usr";
+  return elsewhere ? (prefix / "etc/healer/rules.d").string() : "/etc/healer/rules.d";
+#endif
+}
 
 std::string own_files() { return home_of_user() + "/.healer."; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the files of a user who is not root are: the daemon puts its own there, and healerctl looks for them.
+// Where files are when nothing else is said: those of a user who is not root, and the rules.
 #pragma once
 
 #include <string>
@@ -9,5 +9,9 @@ namespace healer {
 /// What the files of this user begin with: his home, and ".healer.". Others can never write there: a folder that does
 /// not exist is better, since that is an error with a name.
 [[nodiscard]] std::string own_files();
+
+/// The directory of rules of this installation: etc/healer/rules.d beside the folder that the program is in (sbin,
+/// bin), and /etc/healer/rules.d for /usr, and for one that is run from where it was built.
+[[nodiscard]] std::string usual_rules();
 
 }  // namespace healer

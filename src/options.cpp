@@ -3,18 +3,53 @@
 
 #include <filesystem>
 #include <iostream>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include <spdlog/fmt/fmt.h>
 
+#include "home.hpp"
 #include "usage.hpp"
 #include "util/text.hpp"
 
 namespace healer {
 
+namespace {
+
+int complain(const std::string& wrong) {
+  std::cerr << "healerd: " << printable(wrong) << "\n  `healerd --help` shows how it is used\n";
+  return 1;
+}
+
+/// What is wrong with the words that go with -t, which takes a file as -c does. Empty where all is well.
+std::string of_test(Options& options, bool test, bool has_config) {
+  if (!test) {
+    if (!options.file.empty()) {
+      const std::string command = command_complaint({options.file});
+      return command.empty() ? fmt::format("healerd takes no \"{}\"", options.file) : command;
+    }
+    if (!options.with.empty()) return "--with is for -t";
+    if (options.json) return "--json is for -t";
+    if (options.config == "-") return "-c - is for -t: a daemon reads its rules again";
+    return {};
+  }
+  if (!options.with.empty()) {
+    if (has_config) return "-c and --with exclude each other";
+    return options.file.empty()
+               ? "--with needs the FILE that is checked, as in: healerd -t --with /etc/healer/rules.d FILE"
+               : std::string();
+  }
+  if (options.file.empty()) return {};
+  if (has_config) return fmt::format("-c and \"{}\" exclude each other", options.file);
+  options.config = std::exchange(options.file, {});
+  return {};
+}
+
+}  // namespace
+
 std::variant<Options, int> parse_options(int argc, char** argv) {
-  Options options;
+  Options options{.config = usual_rules()};
   CLI::App app{"healerd watches services by the rules files and heals what fails. Commands are given by healerctl.",
                "healerd"};
   app.set_help_flag("-h,--help", "Print this help and exit");
@@ -23,10 +58,12 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   bool test = false, id = false, reset = false, version = false;
   double cycle = 0;
   std::string dialect;
-  app.add_option("-c", options.config,
-                 "Rules: a file, or a directory whose *.rules are read in the order of their names")
-      ->type_name("PATH")
-      ->capture_default_str();
+  auto* config =
+      app.add_option("-c", options.config,
+                     "Rules: a file, or a directory whose *.rules are read in the order of their names; with -t also "
+                     "- for standard input")
+          ->type_name("PATH")
+          ->capture_default_str();
   auto* interval = app.add_option("-d", cycle, "Length of a cycle in seconds; beats `set daemon`")->type_name("N");
   app.add_option("-g", options.group, "Accepted for Monit's sake; groups are chosen with healerctl -g")
       ->type_name("NAME");
@@ -43,7 +80,11 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
       ->check([](const std::string& word) {
         return word == "healer" || word == "monit" ? "" : fmt::format("--dialect {}: there are healer and monit", word);
       });
-  app.add_flag("--offline", options.offline, "With -t: look up no users, programs or hosts");
+  app.add_option("--with", options.with, "With -t: check FILE as one of these rules files, a directory or a main file")
+      ->type_name("PATH");
+  app.add_option("file", options.file, "With -t: what is checked, as with -c")->type_name("FILE");
+  app.add_flag("--json", options.json, "With -t: print one JSON document (see healerd(8))");
+  app.add_flag("--offline", options.offline, "With -t: look up nothing, and judge no permissions");
   app.add_flag("--strict", options.strict, "With -t: warnings are errors");
   app.add_flag("--shadow", options.shadow, "Judge and record everything, act on nothing");
   app.add_flag("-v,--verbose", options.verbose, "Say more; with -t print what was understood");
@@ -58,11 +99,13 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::string wrong = command_complaint(app.remaining());
+    std::vector<std::string> words = app.remaining();
+    if (!options.file.empty()) words.insert(words.begin(), options.file);
+    std::string wrong = command_complaint(words);
     if (wrong.empty()) wrong = usage_complaint(app, error);
-    std::cerr << "healerd: " << printable(wrong) << "\n  `healerd --help` shows how it is used\n";
-    return 1;
+    return complain(wrong);
   }
+  if (const std::string wrong = of_test(options, test, config->count() > 0); !wrong.empty()) return complain(wrong);
   if (interval->count() > 0) {
     if (!(cycle >= 0.001 && cycle <= 365.0 * 86'400)) {
       std::cerr << "healerd: -d needs a number of seconds greater than 0, such as: -d 30\n";

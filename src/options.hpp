@@ -14,21 +14,24 @@ namespace healer {
 
 struct Options {
   enum class Task : std::uint8_t { Run, Test, Id, ResetId, Hash, Version } task = Task::Run;
-  std::string config = "/etc/healer/rules.d";  ///< -c: a file, or a directory of *.rules
-  std::optional<Duration> cycle;               ///< -d
-  std::string log;                             ///< -l: a path or "syslog"
-  std::string pid_file;                        ///< -p
-  std::string state_file;                      ///< -s
-  std::string socket;                          ///< --socket
-  std::string group;                           ///< -g: taken for Monit's sake; commands are healerctl's
-  std::string hash_file;                       ///< -H FILE; empty: standard input
-  bool foreground = false;                     ///< -I
-  bool batch = false;                          ///< -B
-  bool shadow = false;                         ///< --shadow
-  bool monit_dialect = false;                  ///< --dialect monit
-  bool offline = false;                        ///< --offline
-  bool strict = false;                         ///< --strict
-  int verbose = 0;                             ///< -v, -vv
+  std::string config;             ///< -c: a file, a directory of *.rules, or "-" with -t
+  std::optional<Duration> cycle;  ///< -d
+  std::string log;                ///< -l: a path or "syslog"
+  std::string pid_file;           ///< -p
+  std::string state_file;         ///< -s
+  std::string socket;             ///< --socket
+  std::string group;              ///< -g: taken for Monit's sake; commands are healerctl's
+  std::string hash_file;          ///< -H FILE; empty: standard input
+  bool foreground = false;        ///< -I
+  bool batch = false;             ///< -B
+  bool shadow = false;            ///< --shadow
+  bool monit_dialect = false;     ///< --dialect monit
+  std::string with;               ///< --with: the rules files among which `file` is checked
+  std::string file;               ///< what --with is about
+  bool json = false;              ///< --json
+  bool offline = false;           ///< --offline
+  bool strict = false;            ///< --strict
+  int verbose = 0;                ///< -v, -vv
 };
 
 /// What a command line means: options, or an exit status with what was to be said already said.

@@ -8,6 +8,7 @@
 
 #include "config/environments.hpp"
 #include "runtime/host.hpp"
+#include "runtime/log_sink.hpp"
 
 namespace healer {
 namespace {
@@ -27,11 +28,23 @@ LoadedRules finish(const Options& options, config::LoadResult result) {
   return loaded;
 }
 
+std::string on_one_line(const config::Diagnostic& diagnostic, const config::Sources& sources) {
+  const std::string whole = config::format(diagnostic, sources, false);
+  std::string line = whole.substr(0, whole.find('\n'));
+  if (!diagnostic.remedy.empty()) line += " (" + diagnostic.remedy + ")";
+  return line;
+}
+
 /// For want of memory nothing may end but this load.
 RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current) {
   try {
-    RulesCompiler::Outcome outcome{.loaded = load_rules(options), .plan = nullptr};
-    if (outcome.loaded.result.ok()) outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
+    RulesCompiler::Outcome outcome{.loaded = load_rules(options), .plan = nullptr, .log_trouble = {}};
+    if (outcome.loaded.result.ok()) {
+      outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
+      const engine::Settings& settings = outcome.plan->graph->settings;
+      const auto log = runtime::LogOptions::of(settings.log, settings.foreground, {});
+      if (auto writable = runtime::LogSink::check(log); !writable) outcome.log_trouble = writable.error().what;
+    }
     return outcome;
   } catch (const std::exception& error) {
     RulesCompiler::Outcome outcome;
@@ -47,19 +60,22 @@ RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& cur
 std::string LoadedRules::text(bool color) const {
   std::string text;
   for (const config::Diagnostic& diagnostic : result.diagnostics)
-    text += config::format(diagnostic, result.sources, color);
+    if (!diagnostic.on_request) text += config::format(diagnostic, result.sources, color);
   return text;
 }
 
 std::string LoadedRules::messages() const {
   std::string text;
-  for (const config::Diagnostic& diagnostic : result.diagnostics) {
-    const std::string whole = config::format(diagnostic, result.sources, false);
-    text += whole.substr(0, whole.find('\n'));
-    if (!diagnostic.remedy.empty()) text += " (" + diagnostic.remedy + ")";
-    text += '\n';
-  }
+  for (const config::Diagnostic& diagnostic : result.diagnostics)
+    if (!diagnostic.on_request) text += on_one_line(diagnostic, result.sources) + '\n';
   return text;
+}
+
+std::vector<std::string> LoadedRules::notes() const {
+  std::vector<std::string> lines;
+  for (const config::Diagnostic& diagnostic : result.diagnostics)
+    if (diagnostic.on_request) lines.push_back(on_one_line(diagnostic, result.sources));
+  return lines;
 }
 
 LoadedRules load_rules(const Options& options) {

@@ -24,10 +24,12 @@ struct LoadedRules {
   config::LoadResult result;
   std::string summary;  ///< the first error on one line; empty where there is none
 
-  /// All diagnostics, a line each, with place and remedy but without the lines of the files.
+  /// What there is to say, a line each, with place and remedy but without the lines of the files.
   [[nodiscard]] std::string messages() const;
-  /// All diagnostics as text for a terminal or a log.
+  /// What there is to say, as text for a terminal.
   [[nodiscard]] std::string text(bool color) const;
+  /// What is to be said only where the rules are new, as messages().
+  [[nodiscard]] std::vector<std::string> notes() const;
 };
 
 /// Loads what `options` name from the real machine, with the command line's word over the files'.
@@ -45,6 +47,7 @@ class RulesCompiler {
   struct Outcome {
     LoadedRules loaded;
     std::shared_ptr<const engine::SwapPlan> plan;  ///< null where the load failed
+    std::string log_trouble;                       ///< why the log that these rules name cannot be written; or empty
   };
   /// `done` is called on the compiler's thread.
   using Done = std::function<void(Outcome)>;

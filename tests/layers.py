@@ -38,7 +38,7 @@ LAW = {
     "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
     "healerctl": ({"control/client", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
                    "grammar", "util", "store", "runtime/clock", "runtime/descriptor", "runtime/host", "runtime/pattern",
-                   "runtime/proc_stat", "runtime/proc_table", "home", "usage"}, {"cli11", "json"}),
+                   "runtime/proc_stat", "runtime/proc_table", "home", "read_input", "usage"}, {"cli11", "json"}),
     "healerctl_screen": ({"control/top", "util"}, {"ncurses"}),
     "": ({"util", "grammar", "engine", "actions", "config", "runtime", "store", "control", "daemon", "registries"},
          set(LIBRARIES)),  # daemon, healerd: the composition root

@@ -64,7 +64,7 @@ _healerctl() {
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept reload quit procmatch simulate)
+        start stop restart monitor unmonitor validate pause resume accept reload quit procmatch simulate help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -76,6 +76,7 @@ _healerctl() {
     output) options="--follow" ;;
     top) options="--interval --batch" ;;
     simulate) options="--script" ;;
+    reload) options="--confirm" ;;
   esac
   if [[ $current == -* ]]; then
     _healerctl_offer "$current" < <(printf '%s\n' $options $everywhere)
@@ -105,6 +106,10 @@ _healerctl() {
       elif [[ $second == @(follow|cancel) ]]; then
         _healerctl_offer "$current" < <(_healerctl_ask jobs | sed -n 's/^\([0-9][0-9]*\) .*/\1/p')
       fi
+      ;;
+    help)
+      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
+        start stop restart monitor unmonitor validate pause resume accept reload quit procmatch simulate version)
       ;;
     simulate) compopt -o default 2>/dev/null ;;
   esac

@@ -26,15 +26,6 @@ struct Style {
   std::string_view place, severity, caret, off;
 };
 
-std::string_view name_of(DiagnosticSeverity severity) {
-  switch (severity) {
-    case DiagnosticSeverity::Note: return "note";
-    case DiagnosticSeverity::Warning: return "warning";
-    case DiagnosticSeverity::Error: return "error";
-  }
-  return "";
-}
-
 Style style_of(DiagnosticSeverity severity, bool color) {
   if (!color) return {};
   switch (severity) {
@@ -164,6 +155,15 @@ std::string snippet(const SourceRange& range, const Sources& sources, const Styl
 
 }  // namespace
 
+std::string_view to_string(DiagnosticSeverity severity) {
+  switch (severity) {
+    case DiagnosticSeverity::Note: return "note";
+    case DiagnosticSeverity::Warning: return "warning";
+    case DiagnosticSeverity::Error: return "error";
+  }
+  return "";
+}
+
 std::string format(const Diagnostic& diagnostic, const Sources& sources, bool color) {
   const Style style = style_of(diagnostic.severity, color);
   std::string place;
@@ -175,7 +175,7 @@ std::string format(const Diagnostic& diagnostic, const Sources& sources, bool co
     place = printable(diagnostic.path) + ": ";
   }
   std::string result = fmt::format("{}{}{}{}{}:{} {}\n", style.place, place, style.off, style.severity,
-                                   name_of(diagnostic.severity), style.off, printable(diagnostic.message));
+                                   to_string(diagnostic.severity), style.off, printable(diagnostic.message));
   if (diagnostic.range) result += snippet(*diagnostic.range, sources, style);
   if (!diagnostic.remedy.empty()) {
     const Style note = style_of(DiagnosticSeverity::Note, color);

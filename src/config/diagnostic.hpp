@@ -23,8 +23,11 @@ struct Diagnostic {
   std::optional<SourceRange> range;  ///< absent where no file is concerned
   std::string path;                  ///< where `range` is absent: the file it is about, or empty
   std::string message;
-  std::string remedy;  ///< "did you mean 'process'?", "write ..."; may be empty
+  std::string remedy;       ///< "did you mean 'process'?", "write ..."; may be empty
+  bool on_request = false;  ///< a note that is said with -v only, and where rules are new
 };
+
+[[nodiscard]] std::string_view to_string(DiagnosticSeverity severity);
 
 /// `path:line:column: error: message`, the source line, a caret line under the range, and the remedy as a note.
 /// `color` adds ANSI colours. Ends with a newline.

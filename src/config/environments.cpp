@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 namespace healer::config {
@@ -15,6 +16,34 @@ Result<std::string> OfflineEnvironment::read(const std::string& path) const { re
 Result<FileFacts> OfflineEnvironment::stat(const std::string& path) const { return machine_.stat(path); }
 std::vector<std::string> OfflineEnvironment::glob(const std::string& pattern) const { return machine_.glob(pattern); }
 std::string OfflineEnvironment::canonical(const std::string& path) const { return machine_.canonical(path); }
+
+// ---- a new file ---------------------------------------------------------------------------------------------------
+
+Result<std::string> NewFileEnvironment::read(const std::string& path) const {
+  if (is_given(path)) return *file_.text;
+  return machine_.read(path == file_.replaces ? file_.path : path);
+}
+
+Result<FileFacts> NewFileEnvironment::stat(const std::string& path) const {
+  if (is_given(path)) return FileFacts{.is_regular = true, .mode = 0600U, .uid = machine_.effective_uid()};
+  return machine_.stat(path);
+}
+
+std::vector<std::string> NewFileEnvironment::glob(const std::string& pattern) const {
+  std::vector<std::string> files = machine_.glob(pattern);
+  const auto place = std::ranges::find(files, file_.replaces);
+  if (place != files.end()) {
+    *place = file_.path;
+  } else if (file_.replaces.empty() && pattern == (std::filesystem::path(file_.directory) / "*.rules").string()) {
+    const auto name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+    files.insert(std::ranges::lower_bound(files, name(file_.path), {}, name), file_.path);
+  }
+  return files;
+}
+
+std::string NewFileEnvironment::canonical(const std::string& path) const {
+  return is_given(path) ? path : machine_.canonical(path);
+}
 
 // ---- saved --------------------------------------------------------------------------------------------------------
 

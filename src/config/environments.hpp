@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Environments that stand before another one: what `--offline` sees, and the rules that were last good. The machine
-// itself is in runtime/host.
+// Environments that stand before another one: what `--offline` sees, rules files of which one is to become another, and
+// the rules that were last good. The machine itself is in runtime/host.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/environment.hpp"
@@ -28,6 +30,39 @@ class OfflineEnvironment final : public Environment {
   [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
 
  private:
+  const Environment& machine_;
+};
+
+/// A file that is to become a rules file: `healerd -t --with`, and standard input.
+struct NewFile {
+  std::string path;                 ///< where it is now, and what messages call it
+  std::optional<std::string> text;  ///< what it says; absent: it is read
+  std::string replaces;             ///< the rules file in whose place it is read; empty: it is one more
+  std::string directory;            ///< where it is one more: of this directory of rules files
+};
+
+/// The rules files as they will be with that file among them. Requires: `machine` outlives it.
+class NewFileEnvironment final : public Environment {
+ public:
+  NewFileEnvironment(NewFile file, const Environment& machine) : file_(std::move(file)), machine_(machine) {}
+
+  [[nodiscard]] Result<std::string> read(const std::string& path) const override;
+  [[nodiscard]] Result<FileFacts> stat(const std::string& path) const override;
+  [[nodiscard]] std::vector<std::string> glob(const std::string& pattern) const override;
+  [[nodiscard]] std::string canonical(const std::string& path) const override;
+  [[nodiscard]] bool looks_up() const override { return machine_.looks_up(); }
+  [[nodiscard]] std::optional<UserEntry> user(const std::string& name) const override { return machine_.user(name); }
+  [[nodiscard]] std::optional<std::uint32_t> group(const std::string& name) const override {
+    return machine_.group(name);
+  }
+  [[nodiscard]] bool executable(const std::string& path) const override { return machine_.executable(path); }
+  [[nodiscard]] std::string host_name() const override { return machine_.host_name(); }
+  [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
+
+ private:
+  [[nodiscard]] bool is_given(const std::string& path) const { return file_.text && path == file_.path; }
+
+  NewFile file_;
   const Environment& machine_;
 };
 

@@ -46,12 +46,14 @@ class Reader {
  private:
   void read_directory(const std::string& path) {
     document_.directory = path;
-    std::vector<std::string> files = environment_.glob((std::filesystem::path(path) / "*.rules").string());
+    const std::string pattern = (std::filesystem::path(path) / "*.rules").string();
+    std::vector<std::string> files = environment_.glob(pattern);
     std::erase_if(files, [&](const std::string& file) { return is_directory(file); });
-    std::ranges::sort(files);
-    if (files.empty())
+    if (files.empty()) {
+      document_.unmatched.push_back(pattern);
       report(said_, DiagnosticSeverity::Warning, path, "the directory holds no rules files",
              "the files whose names end in .rules are read, in the order of their names");
+    }
     for (const std::string& file : files) {
       read_file(file, nullptr);
       before_ = Before::Nothing;  // a file of the set begins afresh
@@ -70,10 +72,7 @@ class Reader {
     if (sources_.size() >= kMaxFiles)
       return refuse(DiagnosticSeverity::Error, fmt::format("is one file too many: at most {} are read", kMaxFiles));
     Result<std::string> text = environment_.read(path);
-    // Monit goes on without a file that it cannot include, and so must healer.
-    if (!text)
-      return refuse(from != nullptr ? DiagnosticSeverity::Warning : DiagnosticSeverity::Error,
-                    "cannot be read: " + reason(path, text.error()));
+    if (!text) return refuse(DiagnosticSeverity::Error, "cannot be read: " + reason(path, text.error()));
     bytes_ += text->size();
     if (bytes_ > kMaxBytes)
       return refuse(DiagnosticSeverity::Error,
@@ -154,8 +153,8 @@ class Reader {
 
     const bool is_glob = pattern.find_first_of("*?[") != std::string::npos;
     std::vector<std::string> files = environment_.glob(absolute);
-    std::ranges::sort(files);
     if (files.empty()) {
+      document_.unmatched.push_back(absolute);
       report(said_, DiagnosticSeverity::Warning, range,
              is_glob ? fmt::format("no file matches {}: nothing is included", in_quotes(absolute))
                      : fmt::format("there is no file {}: nothing is included", in_quotes(absolute)),

@@ -28,7 +28,7 @@ constexpr Duration kShortCycle = milliseconds{100};
 
 class Linter {
  public:
-  explicit Linter(Diagnostics& said) : said_(said) {}
+  Linter(const Sources& sources, Diagnostics& said) : sources_(sources), said_(said) {}
 
   void run(const Document& document) {
     for_each_set<SetSwitch>(document, [&](const SetSwitch& set, const SourceRange&) {
@@ -180,19 +180,62 @@ class Linter {
     written_ = {};
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
       warn(check.name.range, "the name holds control characters");
+    awkward_name(check.name);
     ready_ = mode_ = reboot_ = nullptr;
     timeout(check.command);
     arguments(check.command);
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
-    if (check.kind == CheckSyntax::Kind::Process && !check.foreground && !check.broken && !tests_existence(check) &&
-        programs_.start == nullptr && programs_.restart == nullptr)
+    if (check.kind == CheckSyntax::Kind::Process && !check.foreground && !check.broken && !check.lacks_statements &&
+        !tests_existence(check) && programs_.start == nullptr && programs_.restart == nullptr)
       report(said_, DiagnosticSeverity::Note, check.range,
              fmt::format("{} has no start program: healer can only tell that it is gone", in_quotes(check.name.value)),
              "add one, or say what is to be done, as in 'if does not exist then alert'");
     for (const ServiceStatement& statement : check.statements)
       if (const auto* every = std::get_if<EverySyntax>(&statement)) schedule(*every);
-    for (const ServiceStatement& statement : check.statements)
+    const CommandSyntax* before = nullptr;
+    for (const ServiceStatement& statement : check.statements) {
+      if (const auto* program = std::get_if<ServiceProgramSyntax>(&statement); program != nullptr && before != nullptr)
+        cut_command(*before, *program);
+      before = last_command(statement);
       std::visit([this](const auto& node) { this->statement(node); }, statement);
+    }
+  }
+
+  /// The command that a statement ends with.
+  static const CommandSyntax* last_command(const ServiceStatement& statement) {
+    if (const auto* program = std::get_if<ServiceProgramSyntax>(&statement)) return &program->command;
+    const auto* rule = std::get_if<IfSyntax>(&statement);
+    if (rule == nullptr) return nullptr;
+    const ActionSyntax& action = rule->recovery ? rule->recovery->action : rule->action;
+    return action.kind == ActionSyntax::Kind::Exec ? &action.command : nullptr;
+  }
+
+  /// `exec /usr/bin/systemctl restart nginx`: to Monit, too, a command without quotes ends before a word of the
+  /// language.
+  void cut_command(const CommandSyntax& before, const ServiceProgramSyntax& program) {
+    const SourceRange& range = program.range;
+    if (before.arguments.empty() || program.command.arguments.empty() || before.range.file != range.file ||
+        program.command.arguments.front().starts_with('/') ||
+        sources_.position(range.file, before.range.begin).line != sources_.position(range.file, range.begin).line)
+      return;
+    warn(range,
+         fmt::format("this is a statement of its own here, as in Monit, and no argument of {}",
+                     in_quotes(before.arguments.front())),
+         "put the command in double quotes");
+  }
+
+  /// Names that healerctl takes for something else.
+  void awkward_name(const Word& name) {
+    const std::string shown = printable(name.value);
+    if (iequals(name.value, "all"))
+      warn(name.range, "healerctl takes 'all' for all services: no command can be given to this one alone",
+           "choose another name");
+    else if (iequals(name.value, "healer"))
+      warn(name.range, "'healerctl history healer' tells of this service, and no more of healer itself",
+           "choose another name");
+    else if (name.value.starts_with('-'))
+      warn(name.range, fmt::format("healerctl takes '{}' for an option", shown),
+           fmt::format("choose another name, or write '--' before it: healerctl status -- {}", shown));
   }
 
   void timeout(const CommandSyntax& command) {
@@ -323,7 +366,7 @@ class Linter {
   void startable(const ActionSyntax& action) {
     const bool starts = action.kind == ActionSyntax::Kind::Start ||
                         (action.kind == ActionSyntax::Kind::Restart && programs_.restart == nullptr);
-    if (starts && programs_.start == nullptr && !check_->foreground && !check_->broken)
+    if (starts && programs_.start == nullptr && !check_->foreground && !check_->broken && !check_->lacks_statements)
       warn(action.range, fmt::format("{} has no start program: nothing can be started", in_quotes(check_->name.value)),
            "add one, as in start program = \"/path/of/program\"");
   }
@@ -359,6 +402,7 @@ class Linter {
                                       : fmt::format("with 'set cycles count polls' it is {} run{}: {}", polls,
                                                     polls == 1 ? "" : "s", time(polls));
     report(said_, DiagnosticSeverity::Note, tolerance.range, std::move(message), std::move(remedy));
+    said_.back().on_request = true;
     if (count_polls_ && tolerance.window && tolerance.count->value > polls)
       warn(tolerance.count->range, fmt::format("{} times cannot happen within {} run{}: all of them are meant",
                                                tolerance.count->value, polls, polls == 1 ? "" : "s"));
@@ -410,6 +454,7 @@ class Linter {
   void statement(const ModeSyntax& mode) { only_last(mode_, mode.mode.range, "mode"); }
   void statement(const OnRebootSyntax& reboot) { only_last(reboot_, reboot.policy.range, "onreboot"); }
 
+  const Sources& sources_;
   Diagnostics& said_;
   Duration cycle_ = engine::Settings{}.cycle_length();
   bool count_polls_ = false;
@@ -436,6 +481,6 @@ class Linter {
 
 }  // namespace
 
-void lint(const Document& document, Diagnostics& said) { Linter(said).run(document); }
+void lint(const Document& document, const Sources& sources, Diagnostics& said) { Linter(sources, said).run(document); }
 
 }  // namespace healer::config

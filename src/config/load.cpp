@@ -18,8 +18,8 @@ void sort_by_place(Diagnostics& said) {
   });
 }
 
-/// The paths of the daemon's own files, as far as they can be told.
-engine::Settings named_paths(const Document& document) {
+/// The paths of the daemon's own files, and whether it stays in the foreground, as far as they can be told.
+engine::Settings named_settings(const Document& document) {
   engine::Settings named;
   for_each_set<SetPath>(document, [&](const SetPath& set, const SourceRange&) {
     switch (set.kind) {
@@ -28,6 +28,9 @@ engine::Settings named_paths(const Document& document) {
       case SetPath::Kind::StateFile: named.state_file = set.path.value; break;
       case SetPath::Kind::ControlSocket: named.control_socket = set.path.value; break;
     }
+  });
+  for_each_set<SetSwitch>(document, [&](const SetSwitch& set, const SourceRange&) {
+    named.foreground = named.foreground || set.kind == SetSwitch::Kind::Init;
   });
   return named;
 }
@@ -38,12 +41,13 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   LoadResult result;
   Diagnostics& said = result.diagnostics;
   Document document = read_documents(path.string(), environment, result.sources, said);
-  result.named = named_paths(document);
+  result.unmatched = std::move(document.unmatched);
+  result.named = named_settings(document);
   check_trust(document, path.string(), environment, result.sources, said);
   check_dialect(document, options, said);
   validate(document, result.sources, said);
   check_depends(document, said);
-  lint(document, said);
+  lint(document, result.sources, said);
   apply_defaults(document);
   const Lookups lookups = resolve(document, environment, said);
   sort_by_place(said);

@@ -22,7 +22,8 @@ struct LoadOptions {
 struct LoadResult {
   Sources sources;                       ///< every file that was read, for messages and as the last good rules
   std::vector<Diagnostic> diagnostics;   ///< in the order of the files
-  engine::Settings named;                ///< only the paths that the files set: known also where there are errors
+  std::vector<std::string> unmatched;    ///< patterns, with their whole path, of includes that match no file
+  engine::Settings named;                ///< paths and `set init`: known also where there are errors
   std::optional<engine::RuleSet> rules;  ///< absent where there is an error
 
   [[nodiscard]] bool ok() const { return rules.has_value(); }

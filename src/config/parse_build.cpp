@@ -144,6 +144,13 @@ void Build::complain(TokenRange where, std::string message, std::string remedy) 
   complaints.push_back({.range = range(where), .message = std::move(message), .remedy = std::move(remedy)});
 }
 
+void Build::warn(TokenRange where, std::string_view message, std::string_view remedy) {
+  complaints.push_back({.severity = DiagnosticSeverity::Warning,
+                        .range = range(where),
+                        .message = std::string(message),
+                        .remedy = std::string(remedy)});
+}
+
 void Build::begin_command(std::size_t token) {
   command = {};
   command_has_timeout = false;

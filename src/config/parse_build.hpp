@@ -55,6 +55,7 @@ struct Build {
 
   void extend(std::string_view name, TokenRange where);
   void complain(TokenRange where, std::string message, std::string remedy);
+  void warn(TokenRange where, std::string_view message, std::string_view remedy);
   /// The program of a command, and what is written after it.
   void begin_command(std::size_t token);
   void add_argument(std::size_t token);

@@ -13,6 +13,7 @@
 
 #include "config/parse_build.hpp"
 #include "grammar/errors.hpp"
+#include "grammar/habits.hpp"
 #include "grammar/lexer.hpp"
 #include "grammar/terminals.hpp"
 #include "util/text.hpp"
@@ -384,10 +385,13 @@ class Parser {
       at_ = token + (kind(token + 1 - at_) == Kind::Pattern ? 2 : 1);
       return recover();
     }
-    if (token > at_ && begins_line(token))
-      error_at(token - 1, grammar::incomplete(build_.expectation));
-    else
+    if (token > at_ && begins_line(token)) {
+      const auto complaint = grammar::incomplete(stream_, token, build_.expectation);
+      error_at(token - 1, complaint);
+      at_ = complaint.remedy.empty() ? token : token + 1;  // the action of a rule without 'then' is no statement
+    } else {
       error_at(token, grammar::unexpected(stream_, token, build_.expectation));
+    }
     at_ = std::max(at_, token);
     recover();
   }
@@ -416,23 +420,20 @@ class Parser {
     const auto starts_line = [this](std::size_t token) {
       return (stream_.tokens[token].flags & grammar::kFirstOfLine) != 0;
     };
-    if (starts_line(begin_) || !is_program_word(stream_.tokens[begin_].kind)) return false;
+    if (starts_line(begin_) || !grammar::is_program_word(stream_.tokens[begin_].kind)) return false;
     std::size_t first = begin_;
     while (first > 0 && !starts_line(first)) --first;
-    if (!is_program_word(stream_.tokens[first].kind)) return false;
+    if (!grammar::is_program_word(stream_.tokens[first].kind)) return false;
     const std::size_t program = first + (stream_.tokens[first + 1].kind == Kind::Equal ? 2 : 1);
     if (program + 1 != begin_ || stream_.tokens[program].kind != Kind::Path) return false;
     const auto written = stream_.text_of(program);
     if (written.starts_with('"') || written.starts_with('\'')) return false;
     error_at(begin_, {grammar::unexpected(stream_, begin_) + ", expected another statement",
-                      fmt::format("put a program and its arguments in double quotes: \"{} {}\"", written,
-                                  build_.text(begin_))});
+                      fmt::format("put the command in double quotes: \"{} {}\"", written, build_.text(begin_))});
     at_ = begin_ + 1;
     recover();
     return true;
   }
-
-  static bool is_program_word(Kind kind) { return kind == Kind::Start || kind == Kind::Stop || kind == Kind::Restart; }
 
   /// Text in quotes that holds the beginning of another statement, shortly before an error: its closing quote is
   /// missing. From there on inside and outside change places, so the first of a chain of such texts is the one.
@@ -511,7 +512,11 @@ class Parser {
   }
 
   void report(Diagnostic diagnostic) {
-    if (diagnostic.severity == DiagnosticSeverity::Error) ++errors_;
+    if (diagnostic.severity == DiagnosticSeverity::Error) {
+      ++errors_;
+      if (service_ == Service::Open && !out_.statements.empty())
+        if (auto* check = std::get_if<CheckSyntax>(&out_.statements.back())) check->lacks_statements = true;
+    }
     diagnostics_.push_back(std::move(diagnostic));
     if (errors_ == kMostErrors)
       diagnostics_.push_back(
@@ -552,9 +557,13 @@ class Parser {
     TokenInput in(stream_, at_, is_foreground_);
     if (!group(in)) return false;
     at_ = in.index();
-    for (auto token = begin_; token < at_; ++token)
+    for (auto token = begin_; token < at_; ++token) {
       if ((stream_.tokens[token].flags & grammar::kGenerous) != 0)
         build_.extend("a name in quotes or on a line of its own as this one", {token, token + 1});
+      if (const Kind one = stream_.tokens[token].kind;
+          (one == Kind::String || one == Kind::Name) && grammar::has_curly_quotes(stream_.text_of(token)))
+        build_.warn({token, token + 1}, grammar::kCurlyQuotes, grammar::kStraightQuotes);
+    }
     for (auto& extension : build_.extensions) out_.extensions.push_back(std::move(extension));
     for (auto& complaint : build_.complaints) report(std::move(complaint));
     return true;

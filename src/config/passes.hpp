@@ -29,9 +29,10 @@ struct Document {
   std::vector<Statement> statements;
   std::vector<Extension> extensions;
   std::vector<Inclusion> inclusions;
-  std::vector<std::string> unknown;  ///< names of services that healer does not know
-  bool is_whole = true;              ///< false: there may be services that were not found
-  std::string directory;             ///< where the rules are a directory's *.rules: its path; else empty
+  std::vector<std::string> unknown;    ///< names of services that healer does not know
+  std::vector<std::string> unmatched;  ///< patterns that match no file, with their whole path
+  bool is_whole = true;                ///< false: there may be services that were not found
+  std::string directory;               ///< where the rules are a directory's *.rules: its path; else empty
 };
 
 /// Calls `visit(check)` for every service of the document (const or not).
@@ -83,7 +84,7 @@ void check_depends(const Document& document, Diagnostics& said);
 void validate(const Document& document, const Sources& sources, Diagnostics& said);
 
 /// What is accepted but may not mean what its writer thinks: warnings and notes, about the text as written.
-void lint(const Document& document, Diagnostics& said);
+void lint(const Document& document, const Sources& sources, Diagnostics& said);
 
 /// Writes into the document whatever was left out. The only owner of default values.
 void apply_defaults(Document& document);

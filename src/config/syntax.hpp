@@ -187,11 +187,12 @@ using ServiceStatement =
 struct CheckSyntax {
   enum class Kind : std::uint8_t { Program, Process, System } kind = Kind::Program;
   Word name;
-  CommandSyntax command;         ///< Program; Process: of a foreground process
-  std::optional<Word> pid_file;  ///< Process: this, the pattern or a program
-  std::optional<Word> pattern;   ///< Process
-  bool foreground = false;       ///< Process: healer runs the program itself
-  bool broken = false;           ///< the header had an error: what is missing above may be in it, the name too
+  CommandSyntax command;          ///< Program; Process: of a foreground process
+  std::optional<Word> pid_file;   ///< Process: this, the pattern or a program
+  std::optional<Word> pattern;    ///< Process
+  bool foreground = false;        ///< Process: healer runs the program itself
+  bool broken = false;            ///< the header had an error: what is missing above may be in it, the name too
+  bool lacks_statements = false;  ///< one had an error and is not below: it is not told what the service has not
   std::vector<ServiceStatement> statements;
   SourceRange range;  ///< of the header
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who else could write what healer, as root, runs by. The main file must be its owner's alone, as in Monit; of other
-// files, programs and the directories that hold them one is told.
+// Who else could write what healer, as root, runs by. The main file must be its owner's alone, as in Monit; of included
+// files and those of a directory, of programs and of the directories that hold them one is told, and of passwords that
+// others can read.
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -14,6 +15,8 @@ namespace healer::config {
 namespace {
 
 constexpr std::uint32_t kOthers = 077;
+constexpr std::uint32_t kGroupRead = 040;
+constexpr std::uint32_t kOthersRead = 004;
 constexpr std::uint32_t kSticky = 01000;
 constexpr std::uint32_t kGroupWrite = 020;
 constexpr std::uint32_t kOthersWrite = 002;
@@ -39,6 +42,18 @@ class TrustCheck {
 
   /// A directory of rules files: who can write it can add one.
   void rules_directory(const std::string& path) { holders(std::filesystem::path(path) / "any.rules", nullptr); }
+
+  /// A file of rules, and whether it holds a password of a mail server: then nobody else should read it either.
+  void rules_file(const std::string& path, const SourceRange* range, bool has_password) {
+    const Result<FileFacts> facts = environment_.stat(path);
+    if (has_password && facts && (facts->mode & (kOthersRead | (facts->gid != 0 ? kGroupRead : 0U))) != 0)
+      warn(path, range,
+           fmt::format("{} can read the password of a mail server in {}",
+                       (facts->mode & kOthersRead) != 0 ? "everybody" : fmt::format("group {}", facts->gid),
+                       in_quotes(path)),
+           fmt::format("chmod 600 {}", path));
+    file(path, range);
+  }
 
   /// A file and all directories above it (behind a link those of both); the message stands at `range`, else at the
   /// file.
@@ -78,15 +93,21 @@ class TrustCheck {
       reason = fmt::format("group {}", facts.gid);
     // In a sticky directory nobody can replace what belongs to another.
     if (facts.is_directory && (facts.mode & kSticky) != 0) reason.clear();
+    const std::string remedy = reason.empty() ? "" : fmt::format("chmod go-w {}", path);
     if (reason.empty() && facts.uid != 0 && facts.uid != environment_.effective_uid())
       reason = fmt::format("uid {}", facts.uid);
     if (reason.empty()) return;
-    std::string message = fmt::format("{} can write {}{}, which healer runs by", reason,
-                                      facts.is_directory ? "the directory " : "", in_quotes(path));
+    warn(path, range,
+         fmt::format("{} can write {}{}, which healer runs by", reason, facts.is_directory ? "the directory " : "",
+                     in_quotes(path)),
+         remedy);
+  }
+
+  void warn(const std::string& path, const SourceRange* range, std::string message, std::string remedy) {
     if (range != nullptr)
-      report(said_, DiagnosticSeverity::Warning, *range, std::move(message));
+      report(said_, DiagnosticSeverity::Warning, *range, std::move(message), std::move(remedy));
     else
-      report(said_, DiagnosticSeverity::Warning, path, std::move(message));
+      report(said_, DiagnosticSeverity::Warning, path, std::move(message), std::move(remedy));
   }
 
   const Environment& environment_;
@@ -101,15 +122,21 @@ void check_trust(const Document& document, const std::string& path, const Enviro
   if (!environment.looks_up() || (sources.size() == 0 && document.directory.empty())) return;
   TrustCheck check(environment, said);
   std::set<std::uint32_t> included;
+  std::set<std::uint32_t> secret;  // files that hold a password
+  for_each_set<SetMailServer>(document, [&](const SetMailServer& set, const SourceRange&) {
+    for (const SetMailServer::Server& server : set.servers)
+      if (server.password) secret.insert(server.password->range.file);
+  });
   for (const Inclusion& inclusion : document.inclusions) included.insert(inclusion.file);
   if (!document.directory.empty()) {
     check.rules_directory(document.directory);
     for (std::uint32_t file = 0; file < sources.size(); ++file)
-      if (!included.contains(file)) check.file(sources.at(file).path, nullptr);
+      if (!included.contains(file)) check.rules_file(sources.at(file).path, nullptr, secret.contains(file));
   } else {
     check.main_file(path);
   }
-  for (const Inclusion& inclusion : document.inclusions) check.file(sources.at(inclusion.file).path, &inclusion.by);
+  for (const Inclusion& inclusion : document.inclusions)
+    check.rules_file(sources.at(inclusion.file).path, &inclusion.by, secret.contains(inclusion.file));
 
   const auto command = [&](const CommandSyntax& syntax) {
     if (!syntax.arguments.empty() && syntax.arguments.front().starts_with('/'))

@@ -53,10 +53,10 @@ Failure connect_failure(int code, const std::string& path) {
   switch (code) {
     case ENOENT:
       return {"not-running", fmt::format("healerd is not running (no socket at {})", path),
-              "start it (systemctl start healerd), or name its socket with --socket"};
+              "start it (systemctl start healer), or name its socket with --socket"};
     case ECONNREFUSED:
       return {"not-running", fmt::format("healerd is not running (nobody answers on {})", path),
-              "start it (systemctl start healerd), or name its socket with --socket"};
+              "start it (systemctl start healer), or name its socket with --socket"};
     case EACCES:
     case EPERM:
       return {"permission", fmt::format("you may not use the socket {}", path),

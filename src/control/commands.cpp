@@ -326,7 +326,7 @@ struct Commands::Impl {
   std::unique_ptr<Answer> follow(const Request& request, Wake wake);
   [[nodiscard]] std::optional<Failure> cannot_cancel(std::uint64_t id) const;
   std::unique_ptr<Answer> submit(const Request& request, const Peer& peer, std::vector<ServiceId> services, Wake wake);
-  std::unique_ptr<Answer> reload(Wake wake);
+  std::unique_ptr<Answer> reload(bool confirmed, Wake wake);
   std::unique_ptr<Answer> quit(Wake wake);
 
   DaemonHooks daemon;
@@ -439,10 +439,10 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
   return answer;
 }
 
-std::unique_ptr<Answer> Commands::Impl::reload(Wake wake) {
+std::unique_ptr<Answer> Commands::Impl::reload(bool confirmed, Wake wake) {
   auto waiting = std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}});
   auto answer = std::make_unique<PendingAnswer>(header(Verb::Reload), waiting);
-  daemon.reload([known = std::weak_ptr(waiting)](bool ok, std::string text) {
+  daemon.reload(confirmed, [known = std::weak_ptr(waiting)](bool ok, std::string text) {
     const auto asked = known.lock();
     if (!asked) return;  // its client has gone
     if (ok) {
@@ -470,7 +470,7 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (verb == Verb::Ping)
     return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.version}));
   if (verb == Verb::History) return impl_->history(request, std::move(wake));
-  if (verb == Verb::Reload) return impl_->reload(std::move(wake));
+  if (verb == Verb::Reload) return impl_->reload(request.confirmed, std::move(wake));
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
   if (verb == Verb::Jobs) return answer_jobs(impl_->daemon);
   if (verb == Verb::Follow) return impl_->follow(request, std::move(wake));

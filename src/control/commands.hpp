@@ -26,8 +26,9 @@ struct DaemonHooks {
   /// Hands a command to the engine; its effect::Reply comes back through Commands::reply(), also from within.
   std::function<void(engine::event::Command)> submit;
   /// Loads the rules files again and tells how it went: `text` for a person, with diagnostics of several lines. `done`
-  /// is called on the loop thread, also from within, and exactly once.
-  std::function<void(std::function<void(bool ok, std::string text)> done)> reload;
+  /// is called on the loop thread, also from within, and exactly once. `confirmed`: also where processes of healer's
+  /// own end by it that a person may have forgotten.
+  std::function<void(bool confirmed, std::function<void(bool ok, std::string text)> done)> reload;
   /// Begins the orderly end. The client learns of it by the end of the connection.
   std::function<void()> quit;
   /// Where the program of an action writes its output.

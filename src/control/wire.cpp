@@ -39,6 +39,7 @@ void fields(Walk walk, T& v) {
   walk("id", v.id);
   walk("for_ms", v.span);
   walk("reason", v.reason);
+  walk("confirmed", v.confirmed);
 }
 
 template <typename Walk, Same<Failure> T>

@@ -94,6 +94,7 @@ struct Request {
   std::uint64_t id = 0;             ///< Follow, Output, Cancel: of a job, or of an action's program
   std::optional<Duration> span;     ///< Pause: for how long; none: until Resume
   std::string reason;               ///< Pause
+  bool confirmed = false;           ///< Reload: also where it ends processes of healer's own with files that are gone
 
   bool operator==(const Request&) const = default;
 };

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -77,6 +78,7 @@ std::vector<std::string> Host::glob(const std::string& pattern) const {
   std::vector<std::string> paths;
   if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
     paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    std::ranges::sort(paths);  // glob(3) sorts as the locale wants
   }
   ::globfree(&found);
   return paths;

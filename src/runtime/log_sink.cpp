@@ -73,6 +73,20 @@ std::string message(std::string_view service, std::string_view text, std::string
   }
 }
 
+/// Errors: as safe_path, or errno's.
+Result<Descriptor> open_log(const std::string& path, int flags = 0) {
+  std::string real = path;
+  if (!path.starts_with("/dev/")) {  // as /dev/stdout, which is a link
+    Result<std::string> safe = safe_path("the log file", path, Use::Log);
+    if (!safe) return safe.error();
+    real = std::move(*safe);
+    flags |= O_NOFOLLOW;
+  }
+  Descriptor file(::open(real.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0600));
+  if (!file) return system_error(errno, fmt::format("the log {} cannot be written", path));
+  return file;
+}
+
 /// Writes all of it; how much was written where that fails.
 bool write_all(int file, std::string_view text, bool& begun) {
   begun = false;
@@ -169,6 +183,7 @@ struct LogSink::Impl {
   [[nodiscard]] bool emit_to_target(const Entry& entry);
   [[nodiscard]] bool emit_to_file(const Entry& entry);
   void tell_losses();
+  [[nodiscard]] bool may_open_again();
 };
 
 void LogSink::Impl::run() {
@@ -177,12 +192,15 @@ void LogSink::Impl::run() {
     wake.wait(lock, [this] { return !queue.empty() || new_options || open_again || stop_at; });
     if (stop_at && (queue.empty() || Clock::now() >= *stop_at)) break;
     if (new_options || open_again) {
-      if (new_options) options = std::move(*std::exchange(new_options, std::nullopt));
+      const bool other = new_options.has_value();
+      if (other) options = std::move(*std::exchange(new_options, std::nullopt));
       open_again = false;
       lock.unlock();
-      file.reset();
-      open_not_before = {};
-      half_line = false;
+      if (other || !file || may_open_again()) {
+        file.reset();
+        open_not_before = {};
+        half_line = false;
+      }
       lock.lock();
       continue;
     }
@@ -229,6 +247,15 @@ void LogSink::Impl::tell_losses() {
   reason_told = false;
 }
 
+/// Whether the file can be opened anew; where it cannot, the one that is open is told so.
+bool LogSink::Impl::may_open_again() {
+  const Result<Descriptor> again = open_log(options.path);
+  if (again) return true;
+  emit({Severity::Warning, std::chrono::floor<milliseconds>(std::chrono::system_clock::now()), "",
+        fmt::format("the log cannot be opened anew, it goes on in the file that was open: {}", again.error().what)});
+  return false;
+}
+
 bool LogSink::Impl::emit_to_target(const Entry& entry) {
   switch (options.target) {
     case Target::None: return true;
@@ -261,19 +288,12 @@ bool LogSink::Impl::emit_to_file(const Entry& entry) {
   if (!file) {
     if (Clock::now() < open_not_before) return false;
     open_not_before = Clock::now() + kOpenRest;
-    const bool device = options.path.starts_with("/dev/");  // as /dev/stdout, which is a link
-    const Result<std::string> path =
-        device ? Result<std::string>(options.path) : safe_path("the log file", options.path, Use::Log);
-    if (!path) {
-      reason = path.error().what;
+    Result<Descriptor> opened = open_log(options.path);
+    if (!opened) {
+      reason = opened.error().what;
       return false;
     }
-    constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY;
-    file = Descriptor(::open(path->c_str(), device ? kFlags : kFlags | O_NOFOLLOW, 0600));
-    if (!file) {
-      reason = system_error(errno, options.path).what;
-      return false;
-    }
+    file = std::move(*opened);
   }
   std::string line = format_log_entry(entry.severity, options.civil(entry.when), entry.service, entry.text);
   if (half_line) line.insert(0, "\n");
@@ -288,6 +308,13 @@ bool LogSink::Impl::emit_to_file(const Entry& entry) {
 }
 
 // ---- the front ----------------------------------------------------------------------------------------------------
+
+Result<void> LogSink::check(const LogOptions& options) {
+  if (options.target != Target::File) return {};
+  const Result<Descriptor> file = open_log(options.path, O_NONBLOCK);
+  if (file || file.error().code == ENXIO) return {};  // a pipe that nobody reads yet
+  return file.error();
+}
 
 LogSink::LogSink(LogOptions options) : impl_(std::make_shared<Impl>()) {
   impl_->lowest = options.lowest;

@@ -18,6 +18,7 @@
 
 #include "engine/graph.hpp"
 #include "engine/record.hpp"
+#include "util/result.hpp"
 #include "util/time.hpp"
 
 namespace healer::runtime {
@@ -44,11 +45,16 @@ class LogSink {
   LogSink(const LogSink&) = delete;
   LogSink& operator=(const LogSink&) = delete;
 
+  /// Whether a log by these options can be written, as far as that shows beforehand: a file is made if need be. Blocks
+  /// on the disk.
+  [[nodiscard]] static Result<void> check(const LogOptions& options);
+
   /// Queues an entry. `service` may be empty. From any thread; never waits.
   void write(engine::Severity severity, WallTime when, std::string_view service, std::string_view text);
   /// Uses other options from here on: after a reload. Also opens the file again.
   void configure(LogOptions options);
-  /// Opens the file again: it may have been moved away.
+  /// Opens the file again: it may have been moved away. Where that fails the log goes on in the file that is open, and
+  /// says so there.
   void reopen();
   /// Writes what is queued, for `grace` at most, and ends.
   void stop(Duration grace = Duration{1'000});

@@ -37,16 +37,16 @@ TEST_CASE("a file that is not there is named", "[load]") {
   CHECK(said(result) == "/etc/none: error: there is no such file\n");
 }
 
-TEST_CASE("a main file that cannot be read is an error, an included one a warning", "[load]") {
+TEST_CASE("a file that cannot be read is an error, an included one too", "[load]") {
   test::FakeEnvironment machine;
   machine.unreadable = {"/etc/secret"};
   machine.files["/etc/secret"] = "";
   CHECK(said(load("/etc/secret", {}, machine)) == "/etc/secret: error: cannot be read: Permission denied\n");
 
   const LoadResult result = load_text("set daemon 5\ninclude /etc/secret\n", machine);
-  CHECK(result.ok());
+  CHECK_FALSE(result.ok());
   CHECK(said(result) ==
-        "/etc/main:2:9: warning: '/etc/secret' cannot be read: Permission denied\n"
+        "/etc/main:2:9: error: '/etc/secret' cannot be read: Permission denied\n"
         "  include /etc/secret\n"
         "          ^~~~~~~~~~~\n");
 }
@@ -93,6 +93,103 @@ TEST_CASE("who can write any directory above a program is told of", "[load]") {
         "/etc/main:1:64: warning: uid 1000 can write the directory '/srv', which healer runs by\n"
         "  check program x with path \"/bin/true\" if status != 0 then exec \"/srv/tools/bin/heal\"\n"
         "                                                                 ^~~~~~~~~~~~~~~~~~~~~\n");
+}
+
+TEST_CASE("patterns that match no file are told of", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/d/a.rules"] =
+      "include /etc/none/*.rules\ninclude more/one\ninclude /etc/d/notes\n" + service("a");
+  machine.files["/etc/d/notes"] = "";
+  CHECK(load("/etc/d", {}, machine).unmatched == std::vector<std::string>{"/etc/none/*.rules", "/etc/d/more/one"});
+  machine.files.erase("/etc/d/a.rules");
+  CHECK(load("/etc/d", {}, machine).unmatched == std::vector<std::string>{"/etc/d/*.rules"});
+}
+
+TEST_CASE("a password that others can read is told of", "[load]") {
+  const std::string mail = "set mailserver a username b password c\n";
+  test::FakeEnvironment machine;
+  machine.files["/etc/d/a.rules"] = mail;
+  machine.files["/etc/d/b.rules"] = service("b");
+  for (const char* path : {"/etc/d/a.rules", "/etc/d/b.rules"})
+    machine.facts[path] = {.is_regular = true, .mode = 0644, .uid = 0, .gid = 0};
+  CHECK(said(load("/etc/d", {}, machine)) ==
+        "/etc/d/a.rules: warning: everybody can read the password of a mail server in '/etc/d/a.rules'\n"
+        "  note: chmod 600 /etc/d/a.rules\n");
+  machine.facts["/etc/d/a.rules"].mode = 0662;
+  machine.facts["/etc/d/a.rules"].gid = 5;
+  CHECK(said(load_text("include /etc/d/a.rules\n", machine)) ==
+        "/etc/main:1:9: warning: group 5 can read the password of a mail server in '/etc/d/a.rules'\n"
+        "  include /etc/d/a.rules\n"
+        "          ^~~~~~~~~~~~~~\n"
+        "  note: chmod 600 /etc/d/a.rules\n"
+        "/etc/main:1:9: warning: everybody can write '/etc/d/a.rules', which healer runs by\n"
+        "  include /etc/d/a.rules\n"
+        "          ^~~~~~~~~~~~~~\n"
+        "  note: chmod go-w /etc/d/a.rules\n");
+  machine.online = false;
+  CHECK(said(load("/etc/d", {}, machine)).empty());
+  CHECK(said(load("/etc/d/a.rules", {}, machine)).empty());
+}
+
+TEST_CASE("names that healerctl takes for something else are warned of", "[load]") {
+  for (const auto& [name, told] : {std::pair<std::string, std::string>{"all", "healerctl takes 'all' for all services"},
+                                   {"ALL", "healerctl takes 'all' for all services"},
+                                   {"healer", "'healerctl history healer' tells of this service"},
+                                   {"-x", "healerctl takes '-x' for an option"}}) {
+    INFO(name);
+    CHECK(load_text(service(name)).ok());
+    CHECK(said(load_text(service(name))).find("/etc/main:1:15: warning: " + told) == 0);
+  }
+  CHECK(said(load_text(service("alle") + service("healers") + service("x-"))).empty());
+}
+
+TEST_CASE("what is missing is not told of a service with a statement that has an error", "[load]") {
+  const std::string header = "check process x with pidfile /run/x.pid\n";
+  const auto text = [&](const std::string& rest) { return said(load_text(header + rest)); };
+  CHECK(text("if does not exist then restart\n").find("has no start program") != std::string::npos);
+  CHECK(text("start progam \"/bin/true\"\nif does not exist then restart\n").find("has no start program") ==
+        std::string::npos);
+  CHECK(text("strat program \"/bin/true\"\n").find("has no start program") == std::string::npos);
+}
+
+TEST_CASE("a command without quotes that ends before a word of the language is told of", "[load]") {
+  const std::string header = "check process x with pidfile /run/x.pid\n";
+  const std::string told = " warning: this is a statement of its own here, as in Monit, and no argument of '/bin/x'\n";
+  const auto text = [&](const std::string& rest) { return said(load_text(header + rest)); };
+  CHECK(text("start program /bin/x start x\n").find("/etc/main:2:22:" + told) != std::string::npos);
+  CHECK(text("if does not exist then exec /bin/x restart x\n").find("/etc/main:2:36:" + told) != std::string::npos);
+  CHECK(text("start program /bin/x\nstop program x\n").find("statement of its own") == std::string::npos);
+  CHECK(text("start program \"/bin/x\" stop program /bin/true\n").empty());
+}
+
+TEST_CASE("a file is judged among those of which it is to become one", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/d/a.rules"] = service("a");
+  machine.files["/etc/d/b.rules"] = service("b", "depends on a if status 1 then alert");
+  machine.files["/etc/d/c.rules"] = "set deamon 5\n";
+  const auto with = [&](const std::string& path, const std::string& text) {
+    machine.files[path] = text;
+    return said(load_with("/etc/d", {.path = path, .text = {}, .replaces = {}, .directory = {}}, {}, machine));
+  };
+  const std::string b = service("b", "depends on a if status 1 then alert");
+  CHECK(with("/tmp/new", service("n", "depends on a if status 1 then alert")).empty());  // one more
+  CHECK(with("/tmp/new", b).empty());                                                    // in the place of b
+  CHECK(with("/tmp/c.rules", "").empty());                                               // in the place of c
+  CHECK(with("/etc/d/b.rules", b).empty());                                              // already there
+  CHECK(with("/tmp/a.rules", service("other")).find("/etc/d/b.rules:1:50: error: ") == 0);
+  CHECK(with("/tmp/new", service("a") + b).find("/etc/d/b.rules:1:15: error: there is a service 'b' already") !=
+        std::string::npos);
+  CHECK(with("/tmp/new", "set deamon 5\n").find("/tmp/new:1:5: error: ") == 0);
+
+  machine.files[kMain] = "include /etc/d/a.rules\n" + service("m", "depends on a if status 1 then alert");
+  const auto in_main = [&](const std::string& text) {
+    NewFile file{.path = "<stdin>", .text = text, .replaces = {}, .directory = {}};
+    return said(load_with(kMain, std::move(file), {}, machine));
+  };
+  CHECK(in_main(service("a")).empty());
+  CHECK(in_main(service("z")) ==
+        "<stdin>: error: '/etc/main' reads no file of this name, and none with a service of it\n"
+        "  note: name a directory of rules files, or check the file alone with -c\n");
 }
 
 TEST_CASE("a directory without rules files is warned of", "[load]") {
@@ -187,9 +284,11 @@ TEST_CASE("a group that may write, and a directory that others may write, are wa
         "/etc/main:1:9: warning: group 5 can write '/srv/a/open', which healer runs by\n"
         "  include /srv/a/open\n"
         "          ^~~~~~~~~~~\n"
+        "  note: chmod go-w /srv/a/open\n"
         "/etc/main:1:9: warning: everybody can write the directory '/srv/a', which healer runs by\n"
         "  include /srv/a/open\n"
-        "          ^~~~~~~~~~~\n");
+        "          ^~~~~~~~~~~\n"
+        "  note: chmod go-w /srv/a\n");
 }
 
 TEST_CASE("what belongs to another user is warned of", "[load]") {

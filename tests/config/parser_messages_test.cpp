@@ -58,7 +58,8 @@ TEST_CASE("an error without a near word says what is expected", "[config]") {
   CHECK(errors("set environment") == "1:16: the file ends here, expected the name of a variable\n");
   CHECK(rule_errors("if status != then alert") == "2:14: unexpected 'then', expected a number\n");
   CHECK(rule_errors("if status 1 alert") ==
-        "2:13: unexpected 'alert', expected a test such as 'status != 0' or 'cpu > 80%', a number or 'then'\n");
+        "2:13: unexpected 'alert', expected a test such as 'status != 0' or 'cpu > 80%', a number or 'then' (write "
+        "'then' before 'alert')\n");
   CHECK(rule_errors("if content then alert") == "2:12: unexpected 'then', expected an operator such as '!='\n");
   CHECK(rule_errors("if status 1 then exec \"/a\" repeat 3 cycles") == "2:35: unexpected '3', expected 'every'\n");
   CHECK(rule_errors("every 5") == "2:8: the file ends here, expected a unit such as 'seconds' or 'cycles'\n");

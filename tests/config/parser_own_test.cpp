@@ -60,17 +60,36 @@ TEST_CASE("what people write from habit is told in the words of the language", "
 
 TEST_CASE("a program that is not quoted is told of where its argument begins", "[config]") {
   CHECK(rule_errors("start program = /etc/init.d/x start\nstop program = /etc/init.d/x stop\nif status 1 then alrt") ==
-        "2:31: unexpected 'start', expected another statement (put a program and its arguments in double quotes: "
+        "2:17: unexpected '/etc/init.d/x', expected a program in double quotes (put the command in double quotes: "
         "\"/etc/init.d/x start\")\n"
-        "3:30: unexpected 'stop', expected another statement (put a program and its arguments in double quotes: "
+        "3:16: unexpected '/etc/init.d/x', expected a program in double quotes (put the command in double quotes: "
         "\"/etc/init.d/x stop\")\n"
         "4:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
         "'alert'?)\n");
   CHECK(rule_errors("restart program /etc/init.d/x restart") ==
-        "2:31: unexpected 'restart', expected another statement (put a program and its arguments in double quotes: "
+        "2:31: unexpected 'restart', expected another statement (put the command in double quotes: "
         "\"/etc/init.d/x restart\")\n");
-  // As long as the next statement is right nothing was meant by it.
   CHECK(rule_errors("start program = /bin/x stop program = /bin/y").empty());
+}
+
+TEST_CASE("a program without quotes is what is written, or an error", "[config]") {
+  const auto told = [](const std::string& program, const std::string& command) {
+    return "2:17: unexpected '" + program +
+           "', expected a program in double quotes (put the command in double quotes: \"" + command + "\")\n";
+  };
+  CHECK(rule_errors("start program = /usr/bin/systemctl start x") ==
+        told("/usr/bin/systemctl", "/usr/bin/systemctl start x"));
+  CHECK(rule_errors("start program = systemctl start x") == told("systemctl", "systemctl start x"));
+  CHECK(rule_errors("start program = /bin/x a with timeout 5 seconds") == told("/bin/x", "/bin/x a"));
+  CHECK(rule_errors("start program = /bin/x with the rest # so it is") == told("/bin/x", "/bin/x with the rest"));
+  CHECK(rule_errors("start program = /bin/x a; b\nif status 1 then alert") == told("/bin/x", "/bin/x a; b"));
+  for (const char* right : {"", " # why", " as uid root and gid root with timeout 5 seconds",
+                            "\n with timeout 5 seconds", "\nif status 1 then alert", " stop program = \"/bin/y\""})
+    CHECK(rule_errors(std::string("start program = /bin/x") + right).empty());
+  CHECK(errors("check process x with program /bin/x serve a").empty());
+  CHECK(errors("check process x with program /bin/x serve with a") ==
+        "1:48: unexpected 'a', expected another statement, 'timeout', 'uid' or 'gid' (put the command in double "
+        "quotes)\n");
 }
 
 TEST_CASE("a foreground process has statements of its own", "[config]") {

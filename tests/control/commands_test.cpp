@@ -252,6 +252,14 @@ TEST_CASE("commands that act want to know on what", "[control]") {
 TEST_CASE("a reload is answered with what became of it", "[control]") {
   DaemonWorld world(two_services());
   CHECK(ask(world, {.verb = Verb::Reload}).reply.end.at("text") == "rules reloaded");
+  const auto confirmed = [&] {
+    bool is = false;
+    world.server().thread().run([&] { is = world.reload_confirmed; });
+    return is;
+  };
+  CHECK_FALSE(confirmed());
+  CHECK(ask(world, {.verb = Verb::Reload, .confirmed = true}).reply.end.at("text") == "rules reloaded");
+  CHECK(confirmed());
   world.server().thread().run([&] {
     world.on_reload = [](const DaemonWorld::ReloadDone& done) { done(false, "a:1:2: error: no\n  x\n  ^\n"); };
   });

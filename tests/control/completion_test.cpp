@@ -170,6 +170,34 @@ TEST_CASE("the options that are completed are those that there are", "[control][
   }
 }
 
+TEST_CASE("the options of healerd are completed", "[control][completion]") {
+  const std::string help = run(build_folder() + "/healerd --help").out;
+  std::set<std::string> options;
+  const std::regex option(R"((^ +|, ?)(--?[A-Za-z][a-z]*))", std::regex::multiline);
+  for (std::sregex_iterator match(help.begin(), help.end(), option), end; match != end; ++match)
+    options.insert((*match)[2]);
+  CHECK(options.size() > 15);
+  const auto offer = [](const std::string& words) {
+    return run("bash --norc -c '. " + kFolder + "/healerd.bash; COMP_WORDS=(" + words +
+               "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _healerd; printf \"%s\\n\" \"${COMPREPLY[@]}\"'")
+        .out;
+  };
+  CHECK(words_of(offer("healerd -")) == options);
+  CHECK(offer("healerd --of") == "--offline\n");
+  CHECK(offer("healerd --dialect m") == "monit\n");
+  CHECK(offer("healerd -l sy") == "syslog\n");
+  const std::string zsh = read_whole(kFolder + "/_healerd");
+  for (const std::string& one : options) {
+    INFO(one);
+    CHECK(zsh.find(one) != std::string::npos);
+  }
+  if (run("command -v zsh").status != 0) {
+    WARN("SKIPPED: there is no zsh to read its completion with");
+    return;
+  }
+  CHECK(run("zsh -n " + kFolder + "/_healerd").status == 0);
+}
+
 TEST_CASE("zsh knows the same commands", "[control][completion]") {
   const std::string script = read_whole(kFolder + "/_healerctl");
   std::set<std::string> names;

@@ -46,6 +46,7 @@ class DaemonWorld {
   [[nodiscard]] Commands& commands() { return commands_; }
   [[nodiscard]] store::MemoryStore& store() { return store_; }
 
+  bool reload_confirmed = false;  ///< of the last reload
   std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done(true, "rules reloaded"); };
   std::function<void()> on_quit = [] {};
   /// Takes a command in place of the engine, where it returns true.
@@ -72,7 +73,11 @@ class DaemonWorld {
                   world_.handle(command);
                   settle();
                 },
-            .reload = [this](ReloadDone done) { on_reload(std::move(done)); },
+            .reload =
+                [this](bool confirmed, ReloadDone done) {
+                  reload_confirmed = confirmed;
+                  on_reload(std::move(done));
+                },
             .quit = [this] { on_quit(); },
             .output_path = [this](ActionId action) { return output_path(action); },
             .mail = [this] { return mail_; },

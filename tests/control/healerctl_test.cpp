@@ -140,10 +140,10 @@ TEST_CASE("healerctl without a daemon says what to do", "[control][healerctl]") 
   const std::string path = folder.path() + "/healer.sock";
   CHECK(healerctl("--socket " + path + " status").all() ==
         "2||healerctl: healerd is not running (no socket at " + path +
-            ")\n  start it (systemctl start healerd), or name its socket with --socket\n");
+            ")\n  start it (systemctl start healer), or name its socket with --socket\n");
   CHECK(healerctl("--socket " + path + " --json status").all() ==
         "2|{\"version\":1,\"error\":{\"code\":\"not-running\",\"message\":\"healerd is not running (no socket at " +
-            path + ")\",\"remedy\":\"start it (systemctl start healerd), or name its socket with --socket\"}}\n|");
+            path + ")\",\"remedy\":\"start it (systemctl start healer), or name its socket with --socket\"}}\n|");
   CHECK(healerctl("ping", "HEALER_SOCKET=" + path).err.find("(no socket at " + path + ")") != std::string::npos);
 }
 
@@ -235,6 +235,13 @@ TEST_CASE("healerctl of a user who is not root asks his own daemon first", "[con
 
 TEST_CASE("healerctl helps", "[control][healerctl]") {
   CHECK(healerctl("--version").all() == "0|healerctl " HEALER_VERSION "\n|");
+  CHECK(healerctl("version").all() == "0|healerctl " HEALER_VERSION "\n|");
+  CHECK(healerctl("help").all() == healerctl("--help").all());
+  CHECK(healerctl("help status").all() == healerctl("status --help").all());
+  CHECK(healerctl("help jobs cancel").all() == healerctl("jobs cancel --help").all());
+  CHECK(healerctl("help statu").all() ==
+        "2||healerctl: there is no command \"statu\"; did you mean \"status\"?\n  `healerctl --help` shows how it is "
+        "used\n");
   const Ran help = healerctl("--help");
   CHECK(help.status == 0);
   for (const char* command : {"summary", "status", "explain", "history", "monitor", "unmonitor", "validate", "accept",

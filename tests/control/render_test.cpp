@@ -117,7 +117,7 @@ std::string record(const Style& how) {
 
 std::string failure(const Style& how) {
   return "\n" + render_failure({"not-running", "healerd is not running (no socket at /run/healer/healer.sock)",
-                                "start it (systemctl start healerd), or name its socket with --socket"},
+                                "start it (systemctl start healer), or name its socket with --socket"},
                                how);
 }
 
@@ -463,11 +463,11 @@ TEST_CASE("the end of line that a record ends with is not shown", "[control]") {
 TEST_CASE("a failure comes with its remedy", "[control]") {
   CHECK(failure(style(80)) == R"(
 healerctl: healerd is not running (no socket at /run/healer/healer.sock)
-  start it (systemctl start healerd), or name its socket with --socket
+  start it (systemctl start healer), or name its socket with --socket
 )");
   CHECK(failure(style(40)) == R"(
 healerctl: healerd is not running (no socket at /run/healer/healer.sock)
-  start it (systemctl start healerd), or
+  start it (systemctl start healer), or
   name its socket with --socket
 )");
 }
@@ -533,6 +533,6 @@ backup_of_the_whole_machi…  <36>initialising<0>           5 h
 )");
   CHECK(visible(failure(style(80, true))) == R"(
 <1;31>healerctl:<0> healerd is not running (no socket at /run/healer/healer.sock)
-  start it (systemctl start healerd), or name its socket with --socket
+  start it (systemctl start healer), or name its socket with --socket
 )");
 }

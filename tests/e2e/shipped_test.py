@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What the package puts on a machine is right: rules, examples, unit, the group of the control socket."""
+import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import support
 
@@ -15,8 +17,6 @@ class Shipped(support.Case):
     def test_the_rules_as_shipped_are_accepted(self):
         rules = self.path("rules.d")
         shutil.copytree(support.TOP / "rules.d", rules)
-        for file in rules.iterdir():
-            file.chmod(0o600)
         done = self.judge(rules)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
@@ -50,6 +50,40 @@ class Shipped(support.Case):
         inherited = re.compile("Limit|Protect|Private|Restrict|System|Lock|NoNew|Capability|Memory|Read|Inaccessible"
                                "|Dynamic|User")
         self.assertEqual([name for name in options if inherited.match(name)], [])
+
+    def installed(self, prefix: str) -> str:
+        """Installs with this prefix, below a folder of the test; that folder."""
+        root = str(self.path("root"))
+        done = subprocess.run(["cmake", "--install", support.BUILD, "--prefix", prefix], capture_output=True, text=True,
+                              env={**os.environ, "DESTDIR": root})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return root
+
+    def test_an_installation_finds_its_parts_under_any_prefix(self):
+        for prefix, etc in (("/usr", "/etc"), ("/usr/local", "/usr/local/etc"), ("/opt/healer", "/opt/healer/etc")):
+            root = self.installed(prefix)
+            self.assertTrue(os.path.isdir(f"{root}{etc}/healer/rules.d"), prefix)
+            unit = Path(f"{root}{prefix}/lib/systemd/system/healer.service").read_text()
+            self.assertEqual(re.search(r"^ExecStart=(\S+)", unit, re.M).group(1), f"{prefix}/sbin/healerd")
+            self.assertTrue(os.access(f"{root}{prefix}/sbin/healerd", os.X_OK))
+            shutil.rmtree(root)
+
+    def test_an_installed_daemon_reads_the_rules_of_its_prefix(self):
+        prefix = f"{self.folder}/prefix"
+        done = subprocess.run(["cmake", "--install", support.BUILD, "--prefix", prefix], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = subprocess.run([f"{prefix}/sbin/healerd", "--help"], capture_output=True, text=True).stdout
+        self.assertIn(f"{prefix}/etc/healer/rules.d", told)
+        done = subprocess.run([f"{prefix}/sbin/healerd", "-t", "--offline"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        told = subprocess.run([support.BUILD / "healerd", "--help"], capture_output=True, text=True).stdout
+        self.assertIn("=/etc/healer/rules.d", told.replace(" ", "").replace("[", "="))
+
+    def test_the_remedy_for_a_daemon_that_is_not_there_names_the_unit(self):
+        done = subprocess.run([support.BUILD / "healerctl", "--socket", self.path("nowhere"), "ping"], capture_output=True,
+                              text=True)
+        unit, = (support.TOP / "packaging" / "systemd").glob("*.service")
+        self.assertIn(f"systemctl start {unit.stem})", done.stderr)
 
     def test_the_installation_makes_the_group_that_the_daemon_looks_for(self):
         wire = (support.TOP / "src" / "control" / "wire.hpp").read_text()

@@ -88,6 +88,35 @@ TEST_CASE("A log file is private, appended to, and opened again when it was move
   CHECK(log.lost() == 0);
 }
 
+TEST_CASE("A log that cannot be opened anew goes on in its file, and says so") {
+  test::TemporaryDirectory directory;
+  const std::string path = (directory.path() / "log").string();
+  LogSink log(to_file(path));
+  log.write(Severity::Info, kWhen, "", "one");
+  REQUIRE(test::eventually([&] { return lines(test::read_file(path)) == 1; }));
+  std::filesystem::rename(path, path + ".1");
+  std::filesystem::create_directory(path);
+  log.reopen();
+  log.write(Severity::Info, kWhen, "", "two");
+  CHECK(test::eventually([&] { return contains(test::read_file(path + ".1"), "two\n"); }));
+  CHECK(contains(test::read_file(path + ".1"),
+                 "cannot be opened anew, it goes on in the file that was open: " + path + ": Is a directory\n"));
+  CHECK(log.lost() == 0);
+}
+
+TEST_CASE("Whether a log can be written shows beforehand, also of a pipe that nobody reads") {
+  test::TemporaryDirectory directory;
+  const std::string pipe = (directory.path() / "pipe").string();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(LogSink::check(to_file(pipe)));
+  CHECK(LogSink::check(to_file((directory.path() / "new").string())));
+  CHECK(LogSink::check({.target = LogOptions::Target::Syslog}));
+  const std::string nowhere = (directory.path() / "no/log").string();
+  const auto checked = LogSink::check(to_file(nowhere));
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().what == "the log " + nowhere + " cannot be written: No such file or directory");
+}
+
 TEST_CASE("What is queued is written before the log ends, in order") {
   test::TemporaryDirectory directory;
   const std::string path = directory.path() / "log";

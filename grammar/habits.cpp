@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+#include "grammar/habits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "grammar/tight.hpp"
+#include "util/text.hpp"
+
+namespace healer::grammar {
+namespace {
+
+/// Where a habit counts.
+enum class Where : std::uint8_t {
+  Anywhere,
+  Test,       ///< where a test may stand
+  Operator,   ///< where something is compared
+  Then,       ///< where `then` may stand
+  Statement,  ///< where a statement may begin
+};
+
+/// What is written, as words that stand for a token each, and what to write. `*` at the end of a word stands for any
+/// rest of it.
+struct Habit {
+  std::string_view written;
+  Where where;
+  std::string_view remedy;
+};
+
+constexpr std::string_view kAnd = "write 'and'";
+constexpr std::string_view kOr = "write 'or'";
+constexpr std::string_view kNotEqual = "write '!='";
+constexpr std::string_view kStatus = "the exit status of a program is 'status', as in: if status != 0 then alert";
+constexpr std::string_view kContent = "what a program writes is 'content', as in: if content = \"REGEX\" then alert";
+constexpr std::string_view kRegex = "write '=' or '!=' and a regular expression, as in: content = \"REGEX\"";
+constexpr std::string_view kOther =
+    "'else' is for the recovery, as in 'else if succeeded then alert'; another condition is a rule of its own: if ... "
+    "then ...";
+constexpr std::string_view kDepends = "write 'depends on NAME'";
+constexpr std::string_view kNoBraces = "there are no braces here: if CONDITION then ACTION";
+constexpr std::string_view kUnit = "this is a unit file of systemd; a service begins with 'check process NAME'";
+constexpr std::string_view kRestart =
+    "a process that has gone is started again unless a rule says otherwise; a limit is 'if 5 restarts within 10 cycles "
+    "then unmonitor'";
+constexpr std::string_view kStart =
+    "write start program = \"/path/of/program\", or let healer run it: check process NAME with program \"...\"";
+
+constexpr Habit kHabits[] = {
+    {"&&", Where::Anywhere, kAnd},
+    {"&", Where::Then, kAnd},
+    {"||", Where::Anywhere, kOr},
+    {"|", Where::Then, kOr},
+    {"not", Where::Operator, kNotEqual},
+    {"isnt", Where::Operator, kNotEqual},
+    {"contains", Where::Operator, kRegex},
+    {"contain", Where::Operator, kRegex},
+    {"includes", Where::Operator, kRegex},
+    {"like", Where::Operator, kRegex},
+    {"matches", Where::Operator, kRegex},
+    {"match", Where::Operator, kRegex},
+    {"=~", Where::Operator, kRegex},
+    {"~", Where::Operator, kRegex},
+    {"~=", Where::Operator, kRegex},
+    {"exit code", Where::Test, kStatus},
+    {"exit status", Where::Test, kStatus},
+    {"exit", Where::Test, kStatus},
+    {"exitcode", Where::Test, kStatus},
+    {"exit_code", Where::Test, kStatus},
+    {"exitstatus", Where::Test, kStatus},
+    {"return code", Where::Test, kStatus},
+    {"returncode", Where::Test, kStatus},
+    {"rc", Where::Test, kStatus},
+    {"output", Where::Test, kContent},
+    {"stdout", Where::Test, kContent},
+    {"stderr", Where::Test, kContent},
+    {"elif", Where::Statement, kOther},
+    {"elsif", Where::Statement, kOther},
+    {"elseif", Where::Statement, kOther},
+    {"{", Where::Then, kNoBraces},
+    {"}", Where::Statement, kNoBraces},
+    {":", Where::Then, "write 'then' in place of ':'"},
+    {"requires", Where::Statement, kDepends},
+    {"require", Where::Statement, kDepends},
+    {"needs", Where::Statement, kDepends},
+    {"[unit]", Where::Anywhere, kUnit},
+    {"[service]", Where::Anywhere, kUnit},
+    {"[install]", Where::Anywhere, kUnit},
+    {"restart=*", Where::Anywhere, kRestart},
+    {"restartsec=*", Where::Anywhere, "healer waits 1 s, 2 s, 4 s, ... by itself"},
+    {"execstart=*", Where::Anywhere, kStart},
+    {"execstop=*", Where::Anywhere, "write stop program = \"/path/of/program\""},
+    {"pidfile=*", Where::Anywhere, "write check process NAME with pidfile /path"},
+    {"user=*", Where::Anywhere, "write 'as uid USER and gid GROUP' after the program"},
+    {"group=*", Where::Anywhere, "write 'as uid USER and gid GROUP' after the program"},
+    {"environment=*", Where::Anywhere, "write set environment NAME \"VALUE\""},
+    {"timeoutstartsec=*", Where::Anywhere, "write 'with timeout 30 seconds' after the start program"},
+    {"timeoutstopsec=*", Where::Anywhere, "write 'with timeout 30 seconds' after the stop program"},
+    {"type=notify", Where::Anywhere, "write 'ready on notify'"},
+    {"requires=*", Where::Anywhere, kDepends},
+    {"wants=*", Where::Anywhere, kDepends},
+    {"after=*", Where::Anywhere, kDepends},
+    {"description=*", Where::Anywhere, kUnit},
+    {"wantedby=*", Where::Anywhere, kUnit},
+    {"type=*", Where::Anywhere, kUnit},
+};
+
+bool is_expected(Where where, const Expectation& expectation) {
+  const auto allows = [&](Kind kind) {
+    return (expectation.kinds | expectation.near).test(static_cast<std::size_t>(kind));
+  };
+  switch (where) {
+    case Where::Anywhere: return true;
+    case Where::Test: return allows(Kind::Status);
+    case Where::Operator: return allows(Kind::Operator);
+    case Where::Then: return allows(Kind::Then);
+    case Where::Statement: return allows(Kind::If) || allows(Kind::Set);
+  }
+  return false;
+}
+
+bool fits(std::string_view word, std::string_view text) {
+  if (!word.ends_with('*')) return iequals(word, text);
+  word.remove_suffix(1);
+  return iequals(word, text.substr(0, word.size()));
+}
+
+bool fits(const Habit& habit, const TokenStream& tokens, std::size_t token) {
+  std::string_view rest = habit.written;
+  for (; !rest.empty(); ++token) {
+    if (tokens.tokens[token].kind == Kind::End || tokens.tokens[token].kind == Kind::Quoted) return false;
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (!fits(rest.substr(0, end), tokens.text_of(token))) return false;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return true;
+}
+
+/// Units as other programs call them.
+struct Unit {
+  std::string_view written;
+  std::string_view meant;
+};
+constexpr Unit kUnits[] = {
+    {"k", "kB"},     {"ki", "kB"},     {"kib", "kB"},      {"g", "GB"},         {"gi", "GB"},       {"gib", "GB"},
+    {"mi", "MB"},    {"mib", "MB"},    {"sec", "seconds"}, {"secs", "seconds"}, {"min", "minutes"}, {"mins", "minutes"},
+    {"hr", "hours"}, {"hrs", "hours"}, {"d", "days"},      {"w", "weeks"},      {"msec", "ms"}};
+
+std::string_view unit_meant(std::string_view written) {
+  const auto* found = std::ranges::find_if(kUnits, [&](const Unit& unit) { return iequals(unit.written, written); });
+  return found == std::end(kUnits) ? std::string_view{} : found->meant;
+}
+
+/// `2G`, `5min`, in one word or two. `2M` may be a size or minutes.
+std::string unit(const TokenStream& tokens, std::size_t token) {
+  const auto written = tokens.text_of(token);
+  if (const auto parts = decimal_number(written)) {
+    if (const auto meant = unit_meant(parts->rest); !meant.empty())
+      return fmt::format("write '{} {}'", parts->digits, meant);
+    if (iequals(parts->rest, "m")) return fmt::format("write '{} MB', or '{} minutes'", parts->digits, parts->digits);
+    return {};
+  }
+  if (token == 0 || (tokens.tokens[token - 1].kind != Kind::Number && tokens.tokens[token - 1].kind != Kind::Real))
+    return {};
+  const auto meant = unit_meant(written);
+  return meant.empty() ? std::string{} : fmt::format("write '{} {}'", tokens.text_of(token - 1), meant);
+}
+
+/// `key: value`, `- name: x`.
+std::string yaml(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
+  const auto is_colon = [&](std::size_t one) { return tokens.tokens[one].kind == Kind::Colon; };
+  if ((expectation.kinds | expectation.near).test(static_cast<std::size_t>(Kind::Colon))) return {};
+  if (is_colon(token) && token > 0 && is_program_word(tokens.tokens[token - 1].kind))
+    return fmt::format("write {} program = \"/path/of/program\"", to_lower(tokens.text_of(token - 1)));
+  const bool begins = (tokens.tokens[token].flags & kFirstOfLine) != 0 && is_expected(Where::Statement, expectation);
+  const bool is_entry = begins && tokens.text_of(token) == "-";
+  const bool is_key = begins && tokens.tokens[token].kind != Kind::End && is_colon(token + 1);
+  if (!is_colon(token) && !is_key && !is_entry) return {};
+  return "this reads like YAML; here words follow each other without ':', as in: check process NAME with pidfile /path";
+}
+
+/// `else if status = 3 then ...`.
+bool other_condition(const TokenStream& tokens, std::size_t token) {
+  static constexpr std::string_view kSucceeded[] = {"succeeded", "recovered", "passed"};
+  return token > 1 && tokens.tokens[token - 1].kind == Kind::If && tokens.tokens[token - 2].kind == Kind::Else &&
+         nearest_word(tokens.text_of(token), kSucceeded).empty();
+}
+
+/// `content = foo(bar)`, `matching a{2}`: the sign ends a text without quotes.
+std::optional<EarlierCause> unquoted_regex(const TokenStream& tokens, std::size_t token) {
+  if (token < 3) return std::nullopt;
+  const Token& pattern = tokens.tokens[token - 1];
+  const Kind before = tokens.tokens[token - 2].kind;
+  const bool is_content =
+      (before == Kind::Equal || before == Kind::Operator) && tokens.tokens[token - 3].kind == Kind::Content;
+  if ((pattern.kind != Kind::String && pattern.kind != Kind::Path) || (!is_content && before != Kind::Match))
+    return std::nullopt;
+  const std::size_t end = pattern.offset + pattern.length;
+  if (end >= tokens.text.size() || std::string_view("(),;{}:%!").find(tokens.text[end]) == std::string_view::npos)
+    return std::nullopt;
+  const std::size_t stop = std::min(tokens.text.find_first_of(" \t\r\n", end), tokens.text.size());
+  const auto whole = tokens.text.substr(pattern.offset, stop - pattern.offset);
+  const bool shown = whole.size() < 80 && whole.find_first_of("\"'") == std::string_view::npos;
+  return EarlierCause{
+      token - 1,
+      {fmt::format("the text ends before the '{}': without quotes it has no such signs", tokens.text[end]),
+       shown ? fmt::format("put the regular expression in double quotes: \"{}\"", whole)
+             : "put the regular expression in double quotes"}};
+}
+
+}  // namespace
+
+bool is_program_word(Kind kind) { return kind == Kind::Start || kind == Kind::Stop || kind == Kind::Restart; }
+
+bool is_action(Kind kind) {
+  return is_program_word(kind) || kind == Kind::Alert || kind == Kind::Exec || kind == Kind::Unmonitor;
+}
+
+std::string remedy_of_habit(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
+  for (const Habit& habit : kHabits)
+    if (is_expected(habit.where, expectation) && fits(habit, tokens, token)) return std::string(habit.remedy);
+  if (auto told = missing_then(tokens, token, expectation); !told.empty()) return told;
+  return yaml(tokens, token, expectation);
+}
+
+std::string remedy_of_far_habit(const TokenStream& tokens, std::size_t token) {
+  if (other_condition(tokens, token)) return std::string(kOther);
+  return unit(tokens, token);
+}
+
+std::string missing_then(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
+  if (!is_action(tokens.tokens[token].kind) || !is_expected(Where::Then, expectation)) return {};
+  return fmt::format("write 'then' before '{}'", tokens.text_of(token));
+}
+
+std::optional<EarlierCause> earlier_habit(const TokenStream& tokens, std::size_t begin, std::size_t token) {
+  for (std::size_t one = begin; one <= token && one < tokens.tokens.size(); ++one)
+    if (const Kind kind = tokens.tokens[one].kind;
+        kind != Kind::Quoted && kind != Kind::Command && kind != Kind::End && has_curly_quotes(tokens.text_of(one)))
+      return EarlierCause{one, {std::string(kCurlyQuotes), std::string(kStraightQuotes)}};
+  if (auto found = unquoted_regex(tokens, token)) return found;
+  if (token > 1 && tokens.tokens[token - 2].kind == Kind::Depends && iequals(tokens.text_of(token - 1), "upon"))
+    return EarlierCause{token - 1, {"unexpected 'upon', expected a name of a service", "write 'depends on NAME'"}};
+  // `exec "/x" elif`: taken for an argument.
+  if (token > 0 && tokens.tokens[token - 1].kind == Kind::String)
+    for (const Habit& habit : kHabits)
+      if (habit.remedy == kOther && iequals(habit.written, tokens.text_of(token - 1)))
+        return EarlierCause{token - 1,
+                            {unexpected(tokens, token - 1) + ", expected another statement", std::string(kOther)}};
+  return std::nullopt;
+}
+
+bool has_curly_quotes(std::string_view text) {
+  static constexpr std::array<std::string_view, 6> kQuotes{"\u201c", "\u201d", "\u201e", "\u2018", "\u2019", "\u00ab"};
+  return std::ranges::any_of(kQuotes, [&](std::string_view quote) {
+    return text.starts_with(quote) || (text.ends_with(quote) && quote != "\u2019");
+  });
+}
+
+}  // namespace healer::grammar

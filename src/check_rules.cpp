@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "check_rules.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "config/check.hpp"
+#include "config/environments.hpp"
+#include "control/wire.hpp"
+#include "read_input.hpp"
+#include "runtime/host.hpp"
+
+namespace healer {
+namespace {
+
+using config::Diagnostic;
+using config::DiagnosticSeverity;
+using control::Json;
+
+constexpr int kDocumentVersion = 1;  // grows when a field changes its meaning
+constexpr const char* kStandardInput = "<stdin>";
+
+bool wants_color(const Options& options) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return !options.batch && isatty(STDERR_FILENO) != 0 && (no_color == nullptr || *no_color == '\0');
+}
+
+Json to_json(const Diagnostic& diagnostic, const config::Sources& sources) {
+  Json json{{"file", diagnostic.path}, {"line", 0}, {"column", 0}, {"end_line", 0}, {"end_column", 0}};
+  if (diagnostic.range) {
+    const auto& [file, begin, end] = *diagnostic.range;
+    const config::Position first = sources.position(file, begin);
+    const config::Position last = sources.position(file, std::max(begin, end));
+    json = {{"file", sources.at(file).path},
+            {"line", first.line},
+            {"column", first.column},
+            {"end_line", last.line},
+            {"end_column", last.column}};
+  }
+  json["severity"] = config::to_string(diagnostic.severity);
+  json["message"] = diagnostic.message;
+  json["remedy"] = diagnostic.remedy;
+  return json;
+}
+
+/// One document, whatever there is to say.
+int print_json(const config::LoadResult& result, bool verbose) {
+  Json list = Json::array();
+  std::size_t errors = 0;
+  std::size_t warnings = 0;
+  for (const Diagnostic& diagnostic : result.diagnostics) {
+    if (diagnostic.on_request && !verbose) continue;
+    errors += diagnostic.severity == DiagnosticSeverity::Error ? 1 : 0;
+    warnings += diagnostic.severity == DiagnosticSeverity::Warning ? 1 : 0;
+    list.push_back(to_json(diagnostic, result.sources));
+  }
+  const Json document{{"version", kDocumentVersion},
+                      {"accepted", errors == 0},
+                      {"errors", errors},
+                      {"warnings", warnings},
+                      {"diagnostics", std::move(list)}};
+  std::cout << control::to_line(document) << '\n' << std::flush;
+  return errors == 0 ? 0 : 1;
+}
+
+/// The file that is checked among others, or that comes by standard input.
+Result<config::NewFile> new_file(const std::string& path) {
+  if (path != "-") return config::NewFile{.path = path, .text = {}, .replaces = {}, .directory = {}};
+  auto text = read_input(path);
+  if (!text) return text.error();
+  return config::NewFile{.path = kStandardInput, .text = std::move(*text), .replaces = {}, .directory = {}};
+}
+
+Result<config::LoadResult> load(const Options& options, const config::LoadOptions& how,
+                                const config::Environment& machine) {
+  const std::string& checked = options.with.empty() ? options.config : options.file;
+  if (options.with.empty() && checked != "-") return config::load(checked, how, machine);
+  auto file = new_file(checked);
+  if (!file) return file.error();
+  if (!options.with.empty()) return config::load_with(options.with, std::move(*file), how, machine);
+  const std::string path = file->path;
+  return config::load(path, how, config::NewFileEnvironment(std::move(*file), machine));
+}
+
+}  // namespace
+
+int check_rules(const Options& options) {
+  const runtime::Host host;
+  const config::OfflineEnvironment offline(host);
+  const config::CheckOptions wanted{.load = {.monit_dialect = options.monit_dialect, .strict = options.strict},
+                                    .verbose = options.verbose > 0,
+                                    .color = wants_color(options)};
+  const auto loaded = options.offline ? load(options, wanted.load, offline) : load(options, wanted.load, host);
+  if (!loaded) {
+    std::cerr << "healerd: " << loaded.error().what << '\n';
+    return 1;
+  }
+  if (options.json) return print_json(*loaded, wanted.verbose);
+  const config::CheckOutcome outcome = config::outcome_of(*loaded, wanted);
+  std::cerr << outcome.err << std::flush;
+  std::cout << outcome.out << std::flush;
+  return outcome.status;
+}
+
+}  // namespace healer
