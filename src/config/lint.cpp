@@ -180,7 +180,7 @@ class Linter {
     written_ = {};
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
       warn(check.name.range, "the name holds control characters");
-    ready_ = mode_ = reboot_ = nullptr;
+    ready_ = mode_ = reboot_ = leftovers_ = nullptr;
     timeout(check.command);
     arguments(check.command);
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
@@ -404,6 +404,11 @@ class Linter {
     only_last(ready_, ready.range, "ready");
     if (ready.time) long_duration(*ready.time);
   }
+  void statement(const LeftoversSyntax& leftovers) {
+    only_last(leftovers_, leftovers.range, "leftovers ended");
+    if (check_->foreground)
+      warn(leftovers.range, "what a process leaves that healer runs itself is ended without this, too");
+  }
   void statement(const DependsSyntax&) {}
   void statement(const EverySyntax&) {}
   void statement(const GroupSyntax&) {}
@@ -426,7 +431,8 @@ class Linter {
   const SourceRange* settle_ = nullptr;
   const SourceRange* event_queue_ = nullptr;
   const SourceRange* mail_limit_ = nullptr;
-  const SourceRange* ready_ = nullptr;  ///< of the service, as the two that follow
+  const SourceRange* ready_ = nullptr;  ///< of the service, as the three that follow
+  const SourceRange* leftovers_ = nullptr;
   const SourceRange* mode_ = nullptr;
   const SourceRange* reboot_ = nullptr;
   std::array<const SourceRange*, 4> paths_{};

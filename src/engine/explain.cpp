@@ -144,6 +144,11 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
         text +
         fmt::format(": checks and alerts go on, nothing else is done; `healerctl resume {}` ends it.", block.name));
   }
+  if (const std::string left = engine.left_over(service); !left.empty())
+    notes.push_back(fmt::format(
+        "P{}{}.", left.substr(1),  // it begins with "process"
+        block.end_leftovers ? ": it is ended before the next"
+                            : ", and may stand in the way of the next: 'with leftovers ended' ends it first"));
   if (!state.start_failure.empty()) notes.push_back(fmt::format("Its last start failed: {}.", state.start_failure));
   const StartHistory& starts = state.starts;
   if (starts.not_before && *starts.not_before > now.wall)
