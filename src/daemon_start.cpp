@@ -220,9 +220,9 @@ void Daemon::open_shells(const Graph& graph) {
     say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
   };
   news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
-  looks_ = std::make_unique<runtime::Inspector>(
-      loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()},
-      [this](const Event& event) { handle(event); });
+  looks_ =
+      std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()},
+                                           [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
       runtime::ActionRunner::Options{.directory = paths_.action_dir, .groups = groups_, .news = news_.get()},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Who else could write what healer, as root, runs by. The main file must be its owner's alone, as in Monit; of other
-// files, programs and the directories that hold them one is told; and of pid files, where healer signals what they name.
+// files, programs and the directories that hold them one is told; and of pid files, where healer signals what they
+// name.
 #include <filesystem>
 #include <set>
 #include <string_view>

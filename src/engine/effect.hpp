@@ -104,7 +104,7 @@ struct Signal {
 struct Adopt {
   ActionId action;
   ServiceId service;
-  bool foreground = false;  ///< as Exec::foreground
+  bool foreground = false;               ///< as Exec::foreground
   std::optional<std::uint32_t> owner{};  ///< as whom it was started; none: as healer
 };
 

@@ -281,12 +281,14 @@ std::string Engine::why_spared(ServiceId id, const ProcessFacts& process) const 
 /// A signal that was recorded when it was decided did not reach a process that lives: whoever waits for its end hears
 /// of it.
 void Engine::on(const event::NotSignalled& event, Turn& turn) {
-  const std::string text = fmt::format("{} was not sent to process {}: {}", event.number == SIGKILL ? "SIGKILL" : "SIGTERM",
-                                       event.pid, event.why);
+  const std::string text = fmt::format("{} was not sent to process {}: {}",
+                                       event.number == SIGKILL ? "SIGKILL" : "SIGTERM", event.pid, event.why);
   for (auto& [number, job] : jobs_) {
     const std::optional<Child>& child = services_[job.step().service.index()].child;
-    const bool former = is_former(job.step().service) && child->pid == event.pid && child->start_ticks == event.start_ticks;
-    const bool own = job.signalled && (former || (job.signalled_pid == event.pid && job.signalled_ticks == event.start_ticks));
+    const bool former =
+        is_former(job.step().service) && child->pid == event.pid && child->start_ticks == event.start_ticks;
+    const bool own =
+        job.signalled && (former || (job.signalled_pid == event.pid && job.signalled_ticks == event.start_ticks));
     if (!own) continue;
     turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(job.step().service).name, text).subject = number;
     blame(job, "failed to stop: " + text);
@@ -351,6 +353,8 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
     why.clear();
   }
   if (why.empty()) {
+    job.left = {};
+    job.left_by = {};
     job.held_until.reset();
     job.program_failure.clear();
     return false;

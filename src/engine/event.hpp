@@ -155,8 +155,8 @@ struct Stopping {};
 }  // namespace event
 
 using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::NotSignalled,
-                           event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::ActionReady,
-                           event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
-                           event::Command, event::Stopping>;
+                           event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits,
+                           event::ActionReady, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
+                           event::ReloadFailed, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

@@ -352,7 +352,7 @@ struct ServiceBlock {
   enum class OnReboot : std::uint8_t { Start, NoStart, LastState } on_reboot = OnReboot::Start;
   enum class Activity : std::uint8_t { Active, Passive } activity = Activity::Active;
   bool end_leftovers = false;  ///< what its start program has left is ended before the next start
-  Hash128 key;  ///< hash of all that the block says (places left out)
+  Hash128 key;                 ///< hash of all that the block says (places left out)
   SourcePlace place;
 
   /// Whether it is healer's own child.

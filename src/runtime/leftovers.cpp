@@ -33,7 +33,7 @@ std::vector<uid_t> owners_of(const engine::ServiceBlock& block) {
 }
 
 Leftovers find_leftovers(const ControlGroups& groups, engine::ActionId left_by, engine::ActionId came_by,
-               const std::vector<uid_t>& owners) {
+                         const std::vector<uid_t>& owners) {
   Leftovers left{.by = left_by};
   if (left_by != engine::ActionId{}) {
     if (const auto grouped = groups.eldest_first(left_by); !grouped.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What start programs have left running. What is there by the control group of such a program, which healer made, is
-// proved to come of it. Where there is no group its mark in the environment must do (actions/environment), which anybody
-// can put into an environment of his own: it counts with the users alone as whom the program runs.
+// proved to come of it. Where there is no group its mark in the environment must do (actions/environment), which
+// anybody can put into an environment of his own: it counts with the users alone as whom the program runs.
 #pragma once
 
 #include <sys/types.h>

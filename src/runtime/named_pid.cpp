@@ -111,7 +111,7 @@ Result<PidFile> read_pid_file(const std::string& path) {
   struct ::stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return unreadable(errno);
   if (!S_ISREG(facts.st_mode)) return names_nobody("is not a regular file");
-  for (int attempt = 0; attempt < kReadings; ++attempt) {
+  for (int readings = 1;; ++readings) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return unreadable(errno);
     std::array<char, kMostOfPidFile> head{};
@@ -126,10 +126,10 @@ Result<PidFile> read_pid_file(const std::string& path) {
     if (number <= 0 || number > kHighest) return names_nobody("holds no pid");
     // Written when, and by whom? Asked after the reading: what was read is not newer than that.
     if (::fstat(file.get(), &facts) != 0) return unreadable(errno);
-    if (const auto namers = namers_of(path, facts))
-      return PidFile{static_cast<pid_t>(number), written_at(facts), *namers};
+    const auto namers = namers_of(path, facts);
+    if (!namers && readings < kReadings) continue;  // there is another file by now
+    return PidFile{static_cast<pid_t>(number), written_at(facts), namers.value_or(engine::ProcessFacts::kAnybody)};
   }
-  return Error{EAGAIN, fmt::format("the pid file {} changes all the time", name)};
 }
 
 }  // namespace healer::runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The pid files of services: which process one names, and who can have written that there. Other files of the same kind,
-// healer's own, are in runtime/pid_file.
+// The pid files of services: which process one names, and who can have written that there. Other files of the same
+// kind, healer's own, are in runtime/pid_file.
 #pragma once
 
 #include <sys/types.h>

@@ -249,9 +249,7 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
     const auto owner = owner_of(*pid);
     auto value = value_of(*pid);
     const auto after = read_proc_stat(*pid);
-    if (!before || !owner || !value || !after || before->start_ticks != after->start_ticks ||
-        after->zombie())
-      continue;
+    if (!before || !owner || !value || !after || before->start_ticks != after->start_ticks || after->zombie()) continue;
     found.push_back({*pid, after->start_ticks, *owner, std::move(*value)});
   }
   if (lacking) return std::nullopt;

@@ -154,7 +154,8 @@ struct ProcessLook {
   ProcessSample sample;
 };
 /// Looks at the process of that number. An Error with code ESRCH where there is none, or where it is a thread of
-/// another process; with another code where that is not known, for instance since /proc hides it. May wait for that process: not for the loop thread.
+/// another process; with another code where that is not known, for instance since /proc hides it. May wait for that
+/// process: not for the loop thread.
 [[nodiscard]] Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish);
 
 /// Adds the figures that are means since `former`, where that was the same process.

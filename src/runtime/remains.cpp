@@ -107,9 +107,8 @@ std::vector<Remains::Left> Remains::carry_out(const ControlGroups& groups, const
     auto processes = marked_processes(actions::action_mark(groups.state()), owners);
     seen = processes.has_value();
     for (MarkedProcess& one : processes ? *processes : std::vector<MarkedProcess>{}) {
-      const auto task = std::ranges::find(tasks, one.value, [](const Task& each) {
-        return std::to_string(each.action.number());
-      });
+      const auto task =
+          std::ranges::find(tasks, one.value, [](const Task& each) { return std::to_string(each.action.number()); });
       if (task == tasks.end() || (one.owner != ::geteuid() && one.owner != task->owner)) continue;
       marked[std::move(one.value)].push_back({one.pid, one.start_ticks});
     }
