@@ -478,14 +478,13 @@ effect::SavedJob Engine::save(const Job& job, Instant now) const {
 /// Jobs of an earlier daemon go on where they were: at the program of their step where that is known, else by a look.
 void Engine::restore_jobs(Turn& turn) {
   for (effect::SavedJob& saved : found_.jobs) {
-    Job job;
-    job.id = saved.job;
-    job.kind = saved.kind;
-    job.service = graph_->find(saved.service).value_or(ServiceId{});
-    job.action = saved.action;
-    job.unmonitor = saved.unmonitor;
-    job.by = saved.by;
-    job.cause = saved.cause;
+    Job job{.id = saved.job,
+            .kind = saved.kind,
+            .service = graph_->find(saved.service).value_or(ServiceId{}),
+            .action = saved.action,
+            .unmonitor = saved.unmonitor,
+            .by = saved.by,
+            .cause = saved.cause};
     for (const effect::SavedStep& step : saved.steps) {
       const auto id = graph_->find(step.service);
       if (id) job.steps.push_back({*id, step.kind, step.named});

@@ -353,8 +353,8 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
     why.clear();
   }
   if (why.empty()) {
-    job.left = {};
     job.left_by = {};
+    job.left_told.clear();
     job.held_until.reset();
     job.program_failure.clear();
     return false;
@@ -363,8 +363,12 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
   const Duration patience = job.by == kByRule || block.foreground() || block.end_leftovers
                                 ? Duration{0}
                                 : timeout_of(block, effect::SavedStep::Kind::Start, graph_->settings.limits);
-  const bool others = job.left_by != state.last->facts->left_by || (may_come && job.left != left.front());
-  job.left = left.front();
+  const LeftProcess& eldest = left.front();
+  const bool another = job.left_pid != eldest.pid || job.left_ticks != eldest.start_ticks;
+  const bool others = job.left_by != state.last->facts->left_by || (may_come && another);
+  job.left_pid = eldest.pid;
+  job.left_ticks = eldest.start_ticks;
+  job.left_told = describe_left(left);
   if (others) {
     job.left_by = state.last->facts->left_by;
     job.left_since = turn.now.mono;

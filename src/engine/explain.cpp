@@ -265,8 +265,8 @@ std::string job_waits_for(const Engine& engine, const Job& job) {
   const ServiceBlock& block = graph.at(step.service);
   if (job.after) return fmt::format("the job of {}, which it depends on", graph.at(*job.after).name);
   if (const RunningAction* const lacking = engine.lacks(job)) return action_waits_for(*lacking);
-  if (job.held_until && job.left.pid != 0)
-    return fmt::format("{}, which an earlier start has left, to {}", describe_left({&job.left, 1}),
+  if (job.held_until && !job.left_told.empty())
+    return fmt::format("{}, which an earlier start has left, to {}", job.left_told,
                        job.left_signal != 0 ? "end" : "come up or end");
   if (job.phase == Job::Phase::Looking) return fmt::format("a look at {}", block.name);
   if (block.foreground() && step.kind != Kind::Stop) return fmt::format("{} to be ready", block.name);
