@@ -99,6 +99,9 @@ struct ready_time     : duration {};
 struct ready_notify   : text<"notify"> {};
 struct ready          : extension<"'ready'", text<"ready">, sor<seq<text<"after">, ready_time>, seq<ready_notify, opt<ready_time>>>> {};
 
+// with leftovers ended
+struct leftovers      : extension<"'leftovers ended'", text<"leftovers">, text<"ended">> {};
+
 // depends on A, B
 struct depended_name  : token<Kind::Name> { static constexpr std::string_view kExpected = "a name of a service"; };
 struct depends        : seq<token<Kind::Depends>, plus<depended_name>> {};
@@ -117,7 +120,7 @@ struct mode           : seq<token<Kind::Mode>, mode_value> {};
 struct reboot_policy  : token<Kind::Start, Kind::NoStart, Kind::LastState> {};
 struct on_reboot      : seq<token<Kind::OnReboot>, reboot_policy> {};
 
-struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, service_program, depends> {};
+struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, leftovers, service_program, depends> {};
 // clang-format on
 
 }  // namespace healer::grammar

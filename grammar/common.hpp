@@ -20,6 +20,16 @@ using pegtl::star;
   return iequals(in.text(1), "notify") && (in.is_foreground() || in.kind(2) == Kind::Number);
 }
 
+/// Whether `leftovers ended`, healer's own, comes. No program of Monit's has just these two for arguments.
+[[nodiscard]] inline bool is_leftovers_statement(const TokenInput& in) {
+  return in.kind() == Kind::String && iequals(in.text(), "leftovers") && in.kind(1) == Kind::String &&
+         iequals(in.text(1), "ended");
+}
+
+[[nodiscard]] inline bool is_own_statement(const TokenInput& in) {
+  return is_ready_statement(in) || is_leftovers_statement(in);
+}
+
 // clang-format off
 struct number        : token<Kind::Number> {};
 struct cycle_word    : token<Kind::Cycle> {};
@@ -62,7 +72,7 @@ struct program_word  : token<Kind::Command, Kind::Path, Kind::Quoted, Kind::Stri
 struct argument_word : token<Kind::Path, Kind::Quoted, Kind::String, Kind::Address> { static constexpr std::string_view kExpected = ""; };
 struct argument_url  : token<Kind::Url> { static constexpr std::string_view kExpected = ""; };
 struct argument_text : sor<argument_word, extension<"a URL without quotes as an argument", argument_url>> {};
-struct argument      : seq<pegtl::not_at<ahead<is_ready_statement>>, argument_text> {};
+struct argument      : seq<pegtl::not_at<ahead<is_own_statement>>, argument_text> {};
 
 // for 3 cycles, 2 times within 5 cycles, for 90 seconds
 struct first_count   : number {};

@@ -112,6 +112,7 @@ struct count_polls    : text<"polls"> {};
 struct count_runs     : text<"runs"> {};
 struct set_counting   : extension<"set cycles count", token<Kind::Cycle>, token<Kind::Count>, sor<count_polls, count_runs>> {};
 struct set_settle     : extension<"set settle", text<"settle">, duration> {};
+struct set_leftovers  : extension<"set leftovers", text<"leftovers">, text<"end">> {};
 struct mail_count     : number {};
 struct mail_period    : token<Kind::Number> { static constexpr std::string_view kExpected = "a time such as 'within 1 hour'"; };
 struct mail_window    : sor<seq<mail_period, any_unit>, tight_duration> {};
@@ -124,7 +125,7 @@ struct variable_value : any_word {};
 struct set_environment: extension<"set environment", text<"environment">, variable_name, variable_value> {};
 
 struct set_statement  : seq<token<Kind::Set>, sor<set_daemon, set_log, set_path, set_limits, set_mailserver, set_mail_format, set_alert, set_onreboot,
-                                                  set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_socket,
+                                                  set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_leftovers, set_socket,
                                                   set_environment, set_eventqueue, set_mail_limit>> {};
 
 struct include        : seq<token<Kind::Include>, token<Kind::Pattern>> {};

@@ -70,7 +70,7 @@ void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
 
 void Daemon::perform(effect::Adopt& effect) {
   if (effect.foreground) hear_of_ready();
-  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings.shadow);
+  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings.shadow, effect.owner);
 }
 
 /// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.

@@ -299,16 +299,9 @@ void Daemon::open_shells(const Graph& graph) {
     say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
   };
   news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
-  const auto not_signalled = [this](const effect::Signal& signal, const std::string& why) {
-    const char* const name = ::sigabbrev_np(signal.number);
-    say(Severity::Warning,
-        fmt::format("{} was not sent to process {}: {}",
-                    name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal.number), signal.pid,
-                    why));
-  };
-  looks_ = std::make_unique<runtime::Inspector>(
-      loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get(), .not_signalled = not_signalled},
-      [this](const Event& event) { handle(event); });
+  looks_ =
+      std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()},
+                                           [this](const Event& event) { handle(event); });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
       runtime::ActionRunner::Options{

@@ -120,6 +120,7 @@ class SettingsCompiler {
       case SetSwitch::Kind::Shadow: settings_.shadow = true; return;
       case SetSwitch::Kind::DryRun: settings_.dry_run = true; return;
       case SetSwitch::Kind::AcceptDormant: settings_.accept_dormant = true; return;
+      case SetSwitch::Kind::EndLeftovers: settings_.end_leftovers = true; return;
       case SetSwitch::Kind::TerminalBatch: settings_.terminal_batch = true; return;
       case SetSwitch::Kind::CyclesCountPolls: settings_.count_polls = true; return;
       case SetSwitch::Kind::CyclesCountRuns: settings_.count_polls = false; return;
@@ -208,6 +209,7 @@ class ServiceCompiler {
         if (check.pid_file) block_.process.pid_file = check.pid_file->value;
         if (check.pattern) block_.process.pattern = check.pattern->value;
         if (check.foreground) block_.process.foreground = {.command = command(check.command), .stop = {}};
+        block_.end_leftovers = settings_.end_leftovers && !check.foreground;
         break;
       case CheckSyntax::Kind::System: block_.kind = engine::ServiceKind::System; break;
     }
@@ -372,6 +374,7 @@ class ServiceCompiler {
     block_.process.foreground->ready_after = bounded(syntax.time->value);
     block_.process.foreground->by_notice = syntax.by_notice;
   }
+  void add(const LeftoversSyntax&) { block_.end_leftovers = !block_.foreground(); }
   void add(const EverySyntax&) {}
   void add(const AlertSyntax& alert) {
     silenced_.push_back(alert.address.value);

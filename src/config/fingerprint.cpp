@@ -84,7 +84,8 @@ class Gatherer {
   }
   void add(const engine::ServiceBlock& block) {
     all(block.name, block.kind, block.program, block.process, block.start, block.stop, block.restart, block.depends,
-        block.schedule, block.rules, block.groups, block.recipients, block.on_reboot, block.activity);
+        block.schedule, block.rules, block.groups, block.recipients, block.on_reboot, block.activity,
+        block.end_leftovers);
   }
 
   [[nodiscard]] Hash128 hash() const { return hash128(text_); }

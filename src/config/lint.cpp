@@ -181,7 +181,7 @@ class Linter {
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
       warn(check.name.range, "the name holds control characters");
     awkward_name(check.name);
-    ready_ = mode_ = reboot_ = nullptr;
+    ready_ = mode_ = reboot_ = leftovers_ = nullptr;
     timeout(check.command);
     arguments(check.command);
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
@@ -448,6 +448,11 @@ class Linter {
     only_last(ready_, ready.range, "ready");
     if (ready.time) long_duration(*ready.time);
   }
+  void statement(const LeftoversSyntax& leftovers) {
+    only_last(leftovers_, leftovers.range, "leftovers ended");
+    if (check_->foreground)
+      warn(leftovers.range, "what a process leaves that healer runs itself is ended without this, too");
+  }
   void statement(const DependsSyntax&) {}
   void statement(const EverySyntax&) {}
   void statement(const GroupSyntax&) {}
@@ -471,7 +476,8 @@ class Linter {
   const SourceRange* settle_ = nullptr;
   const SourceRange* event_queue_ = nullptr;
   const SourceRange* mail_limit_ = nullptr;
-  const SourceRange* ready_ = nullptr;  ///< of the service, as the two that follow
+  const SourceRange* ready_ = nullptr;  ///< of the service, as the three that follow
+  const SourceRange* leftovers_ = nullptr;
   const SourceRange* mode_ = nullptr;
   const SourceRange* reboot_ = nullptr;
   std::array<const SourceRange*, 4> paths_{};

@@ -111,6 +111,14 @@ struct action<grammar::ready> {
 };
 
 template <>
+struct action<grammar::leftovers> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    note_extension<grammar::leftovers>(in, build);
+    scratch.statement = LeftoversSyntax{build.range(matched(in, build))};
+  }
+};
+
+template <>
 struct action<grammar::service_program> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);

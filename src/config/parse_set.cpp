@@ -406,6 +406,14 @@ struct action<grammar::set_dormant> {
 };
 
 template <>
+struct action<grammar::set_leftovers> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_leftovers>(in, build);
+    scratch.statement = SetSwitch{SetSwitch::Kind::EndLeftovers};
+  }
+};
+
+template <>
 struct action<grammar::count_polls> {
   static void apply(const auto&, Build&, SetScratch& scratch) { scratch.counts_polls = true; }
 };

@@ -70,6 +70,7 @@ class Printer {
     limits(settings.limits);
     line(fmt::format("set onreboot {}", kRebootPolicies[static_cast<std::size_t>(settings.on_reboot)]));
     if (settings.settle != defaults.settle) line("set settle " + written(settings.settle));
+    if (settings.end_leftovers) line("set leftovers end");
     if (settings.count_polls) line("set cycles count polls");
     if (settings.shadow) line("set shadow");
     if (settings.dry_run) line("set dry run");
@@ -171,6 +172,7 @@ class Printer {
     }
     for (const std::string& group : block.groups) line("  group " + written_word(group));
     if (block.activity == engine::ServiceBlock::Activity::Passive) line("  mode passive");
+    if (block.end_leftovers && !settings.end_leftovers) line("  with leftovers ended");
     line(fmt::format("  onreboot {}", kRebootPolicies[static_cast<std::size_t>(block.on_reboot)]));
     if (!block.schedule.text.empty()) line("  " + block.schedule.text);
     recipients(block, settings);

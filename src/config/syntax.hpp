@@ -180,9 +180,14 @@ struct ReadySyntax {
   SourceRange range;
 };
 
+/// `with leftovers ended`.
+struct LeftoversSyntax {
+  SourceRange range;
+};
+
 using ServiceStatement =
     std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax, OnRebootSyntax,
-                 ServiceProgramSyntax, DependsSyntax, StopSignalSyntax, ReadySyntax>;
+                 ServiceProgramSyntax, DependsSyntax, StopSignalSyntax, ReadySyntax, LeftoversSyntax>;
 
 struct CheckSyntax {
   enum class Kind : std::uint8_t { Program, Process, System } kind = Kind::Program;
@@ -259,13 +264,15 @@ struct SetEnvironment {
 struct SetSettle {
   Located<Duration> settle;
 };
-/// Statements that are only a word: init, shadow, dry run, accept dormant, terminal batch, cycles count polls|runs.
+/// Statements that are only words: init, shadow, dry run, accept dormant, leftovers end, terminal batch, cycles count
+/// polls|runs.
 struct SetSwitch {
   enum class Kind : std::uint8_t {
     Init,
     Shadow,
     DryRun,
     AcceptDormant,
+    EndLeftovers,
     TerminalBatch,
     CyclesCountPolls,
     CyclesCountRuns

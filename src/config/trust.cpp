@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Who else could write what healer, as root, runs by. The main file must be its owner's alone, as in Monit; of included
 // files and those of a directory, of programs and of the directories that hold them one is told, and of passwords that
-// others can read.
+// others can read; and of pid files, where healer signals what they name.
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -63,6 +63,22 @@ class TrustCheck {
     if (const std::string real = environment_.canonical(path); real != path) holders(real, range);
   }
 
+  /// A pid file that says whom healer signals: where no stop program does it.
+  void pid_file(const CheckSyntax& service) {
+    if (!service.pid_file || !is_signalled(service)) return;
+    const std::string& path = service.pid_file->value;
+    for (const std::string& one : {path, holder_of(path)}) {
+      const Result<FileFacts> facts = environment_.stat(one);
+      const std::string reason = facts ? writer_of(*facts) : std::string{};
+      if (reason.empty()) continue;
+      report(said_, DiagnosticSeverity::Warning, service.pid_file->range,
+             fmt::format("{} can write {}{}, and so say whom healer signals to stop {}", reason,
+                         facts->is_directory ? "the directory " : "", in_quotes(one), in_quotes(service.name.value)),
+             "no process is signalled but one of the file's own user; for any other write a stop program");
+      return;
+    }
+  }
+
  private:
   /// Who can write any of them can put another in the place of the next. The nearest that is wrong is told.
   void holders(const std::string& path, const SourceRange* range) {
@@ -70,6 +86,19 @@ class TrustCheck {
       if (!one(holder, range)) return;
       below = holder;
     }
+  }
+
+  static bool is_signalled(const CheckSyntax& service) {
+    bool starts = false;
+    for (const ServiceStatement& statement : service.statements) {
+      if (const auto* program = std::get_if<ServiceProgramSyntax>(&statement)) {
+        if (program->kind == ServiceProgramSyntax::Kind::Stop) return false;
+        starts = true;
+      }
+      const auto* rule = std::get_if<IfSyntax>(&statement);
+      starts = starts || (rule != nullptr && rule->action.kind == ActionSyntax::Kind::Stop);
+    }
+    return starts;
   }
 
   static std::string holder_of(const std::filesystem::path& path) {
@@ -84,7 +113,8 @@ class TrustCheck {
     return true;
   }
 
-  void judge(const std::string& path, const FileFacts& facts, const SourceRange* range) {
+  /// Who can write it, but root and healer; empty: nobody.
+  [[nodiscard]] std::string writer_of(const FileFacts& facts) const {
     std::string reason;
     const bool by_group = (facts.mode & kGroupWrite) != 0 && facts.gid != 0;
     if ((facts.mode & kOthersWrite) != 0)
@@ -93,14 +123,18 @@ class TrustCheck {
       reason = fmt::format("group {}", facts.gid);
     // In a sticky directory nobody can replace what belongs to another.
     if (facts.is_directory && (facts.mode & kSticky) != 0) reason.clear();
-    const std::string remedy = reason.empty() ? "" : fmt::format("chmod go-w {}", path);
     if (reason.empty() && facts.uid != 0 && facts.uid != environment_.effective_uid())
       reason = fmt::format("uid {}", facts.uid);
+    return reason;
+  }
+
+  void judge(const std::string& path, const FileFacts& facts, const SourceRange* range) {
+    const std::string reason = writer_of(facts);
     if (reason.empty()) return;
     warn(path, range,
          fmt::format("{} can write {}{}, which healer runs by", reason, facts.is_directory ? "the directory " : "",
                      in_quotes(path)),
-         remedy);
+         reason.starts_with("uid") ? "" : fmt::format("chmod go-w {}", path));
   }
 
   void warn(const std::string& path, const SourceRange* range, std::string message, std::string remedy) {
@@ -145,6 +179,7 @@ void check_trust(const Document& document, const std::string& path, const Enviro
   for_each_check(document, [&](const CheckSyntax& service) {
     command(service.command);
     for_each_started(service, command);
+    check.pid_file(service);
   });
 }
 

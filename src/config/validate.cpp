@@ -246,6 +246,12 @@ class Validator {
     if (ready.time && ready.by_notice) duration(*ready.time);
   }
 
+  void statement(const LeftoversSyntax& leftovers) {
+    if (kind_ != CheckSyntax::Kind::Process && !check_->broken)
+      error(leftovers.range, "'leftovers ended' is for a process: nothing else leaves any that are known",
+            "take it away, or begin the service with 'check process'");
+  }
+
   // What these say is settled by the grammar, or by a pass of its own.
   void statement(const DependsSyntax&) {}
   void statement(const AlertSyntax&) {}

@@ -96,6 +96,7 @@ std::string supervision(const ServiceStatus& status, const Style& style) {
   text += measured_field(status.measured, style);
   if (status.job) text += field("job", fmt::format("{}: {}", status.job->kind, job_text(*status.job)), style);
   if (!status.waits.empty()) text += field("waits", status.waits, style);
+  if (!status.left.empty()) text += field("left", status.left, style);
   if (status.pause) text += field("paused", describe(*status.pause, style), style);
   if (const std::string starts = status.starts ? describe(*status.starts, style) : ""; !starts.empty())
     text += field("starts", starts, style);

@@ -263,6 +263,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
   }
   if (state.job) view.job = view_job(engine, state.job->number(), now);
   view.waits = state.waits;
+  view.left = engine.left_over(service);
   if (engine.paused(service, now))
     view.pause = PauseView{.until = state.pause->until, .by = state.pause->by, .reason = state.pause->reason};
   const engine::StartHistory& starts = state.starts;

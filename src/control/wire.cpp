@@ -214,6 +214,7 @@ void fields(Walk walk, T& v) {
   walk("measured", v.measured);
   walk("job", v.job);
   walk("waits", v.waits);
+  walk("left", v.left);
   walk("pause", v.pause);
   walk("starts", v.starts);
   walk("rules", v.rules);

@@ -296,6 +296,7 @@ struct ServiceStatus : ServiceSummary {
   std::vector<MeasureView> measured;   ///< by the last look at a process or the system
   std::optional<JobView> job;          ///< that it takes part in
   std::string waits;                   ///< why a start or restart that its rules want is not done now; or empty
+  std::string left;                    ///< what its former start has left running, and may stand in the way; or empty
   std::optional<PauseView> pause;
   std::optional<StartsView> starts;  ///< none: it was not started
   std::vector<RuleView> rules;

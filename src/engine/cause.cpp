@@ -246,6 +246,24 @@ std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& se
   return std::visit(Account(block, rule, seen, failed), deciding(rule.condition, seen, failed));
 }
 
+std::string describe_doubt(const ProcessFacts& process, Doubt doubt) {
+  if (doubt != Doubt::Foreign)
+    return fmt::format("process {}, which was started after the pid file was written, may be another's", process.pid);
+  if (process.named_by == ProcessFacts::kAnybody)
+    return fmt::format("process {} may be another's, for others can write its pid file", process.pid);
+  if (process.named_by == 0)  // the file is gone
+    return fmt::format("process {} is another user's than its pid file was", process.pid);
+  return fmt::format("process {} belongs to user {}, and its pid file to user {}", process.pid, process.uid,
+                     process.named_by);
+}
+
+std::string describe_left(std::span<const LeftProcess> left) {
+  std::string text = fmt::format("process {}", left.front().pid);
+  if (!left.front().command.empty()) text += fmt::format(" ({})", left.front().command);
+  if (left.size() > 1) text += fmt::format(" and {} more", left.size() - 1);
+  return text;
+}
+
 std::string describe_existence(const Observation& run) {
   const bool told = run.facts != nullptr && run.facts->process;
   if (!told) return "process is not running";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,13 @@ namespace healer::engine {
 
 /// "process is not running", "process is running with pid 42", "process with pid 42 is a zombie".
 [[nodiscard]] std::string describe_existence(const Observation& run);
+
+/// Why a process that a pid file names is not signalled: "process 42, which was started after the pid file was written,
+/// may be another's".
+[[nodiscard]] std::string describe_doubt(const ProcessFacts& process, Doubt doubt);
+
+/// "process 42 (nginx: worker process) and 3 more". Requires: there is one.
+[[nodiscard]] std::string describe_left(std::span<const LeftProcess> left);
 
 /// "exited with status 3", "killed by signal 9 (SIGKILL)".
 [[nodiscard]] std::string describe_exit(Outcome outcome, std::int64_t status);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -31,7 +32,10 @@ struct StartRun {
   /// was found to name last; it is the service's as long as it lives and the file names no other that does. 0: none.
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
-  ActionId left_by{};  ///< where no process is found: also look for what this program has left (Facts::left)
+  /// Where no process is found: also look for what this program has left (Facts::left), by control group and mark; else
+  /// for what that one has left, by control group alone.
+  ActionId left_by{};
+  ActionId came_by{};
 };
 
 /// End a run that is no longer wanted (its service is gone or unmonitored): SIGTERM, then SIGKILL to its group. No
@@ -87,7 +91,8 @@ struct EndAction {
   std::vector<StopSignal> signals{};  ///< of a foreground process
 };
 
-/// Signal a process of a service, if it is still the same one.
+/// Signal a process of a service, if it is still the same one. event::NotSignalled tells where it lives and that could
+/// not be done.
 struct Signal {
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
@@ -99,7 +104,8 @@ struct Signal {
 struct Adopt {
   ActionId action;
   ServiceId service;
-  bool foreground = false;  ///< as Exec::foreground
+  bool foreground = false;               ///< as Exec::foreground
+  std::optional<std::uint32_t> owner{};  ///< as whom it was started; none: as healer
 };
 
 /// Mail these people. The mailer answers with AlertTaken once it has the mail on its own disk (the same AlertId again

@@ -135,9 +135,13 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
   state.cron_minute = saved.cron_minute;
   state.starts = saved.starts;
-  if (saved.boot != now.boot) state.starts.left_by = {};
+  if (saved.boot != now.boot) state.starts.left_by = state.starts.came_by = {};
   state.pause = saved.pause;
   state.known = saved.known;
+  // By another pid file another service was meant. (Of a foreground process it is what was there before.)
+  if (state.known && !block.foreground() && state.known->path != Hash128{} &&
+      state.known->path != hash128(block.process.pid_file))
+    state.known.reset();
   if (state.known && saved.boot != now.boot) state.known->start_ticks = 0;  // whoever has its number is another
   state.restored = saved.boot == now.boot;
   if (block.foreground() && state.restored && saved.known)  // Engine::keep_former
@@ -402,6 +406,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       state.last.reset();
       if (!state.child) state.known.reset();
       if (!block.foreground()) state.starts.left_by = {};  // else it goes before the child comes
+      state.starts.came_by = {};
     } else if (state.child && old.process.foreground->command != block.process.foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: it runs the former one until it is restarted");

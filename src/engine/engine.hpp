@@ -115,6 +115,7 @@ struct ServiceState {
   std::optional<Child> child;           ///< of a foreground process
   std::string child_end;                ///< how the last one ended: "exited with status 3 after 5 s"; or empty
   std::string waits;                    ///< why a start or restart that its rules want is not done now; or empty
+  std::int64_t told_left = 0;           ///< a process that its former start has left, and that was told of
 };
 
 /// A started or waiting exec, for status and explain.
@@ -152,6 +153,10 @@ class Engine {
   [[nodiscard]] const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
   /// The program of a job's step, where that waits for what the machine lacks; else null.
   [[nodiscard]] const RunningAction* lacks(const Job& job) const;
+  /// What the last look has found left of an earlier start of a service that is not running: "process 7 (nginx: worker
+  /// process) of its former start runs still"; or empty. What may yet come up is not among it: ServiceState::waits.
+  [[nodiscard]] std::string left_over(ServiceId id) const;
+  [[nodiscard]] const std::vector<LeftProcess>& left_of(ServiceId id) const;
   /// Whether a person's pause of the service is in force.
   [[nodiscard]] bool paused(ServiceId id, Instant now) const;
   /// Why an action of this kind of this rule would not be done now.
@@ -189,6 +194,7 @@ class Engine {
   void on(const event::Wake& event, Turn& turn);
   void on(const event::Observed& event, Turn& turn);
   void on(const event::ProcessDied& event, Turn& turn);
+  void on(const event::NotSignalled& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
   void on(const event::ActionStarted& event, Turn& turn);
   void on(const event::ActionWaits& event, Turn& turn);
@@ -324,6 +330,7 @@ class Engine {
   void note_started(const Job& job, const ProcessFacts& process, Turn& turn);
   [[nodiscard]] bool is_own_program(const Job& job, const ProcessFacts& process) const;
   [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
+  [[nodiscard]] std::string why_spared(ServiceId id, const ProcessFacts& process) const;
   [[nodiscard]] std::string left_behind(ServiceId id) const;
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;
   void hold_step(Job& job, std::string failure, Duration pause, Turn& turn);

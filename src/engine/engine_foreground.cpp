@@ -59,11 +59,9 @@ bool Engine::is_up(ServiceId id) const {
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
   if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{})) {
-    // Whether an earlier daemon had the same pid file is not known; but a job that it has left goes on.
-    const bool believed =
-        state.known && (!state.restored || (state.job && jobs_.at(state.job->number()).begun < started_at_.mono));
-    const KnownProcess known = believed ? *state.known : KnownProcess{};
-    return turn.sink.emit(effect::StartRun{id, run, known.pid, known.start_ticks, state.starts.left_by});
+    const KnownProcess known = state.known.value_or(KnownProcess{});
+    return turn.sink.emit(
+        effect::StartRun{id, run, known.pid, known.start_ticks, state.starts.left_by, state.starts.came_by});
   }
   if (state.child) {
     if (state.child->pid != 0 && !state.child->ending)
@@ -284,7 +282,7 @@ void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& tur
   if (wanted && may_start && !pending.started && !failed)
     turn.sink.emit(exec);
   else
-    turn.sink.emit(effect::Adopt{exec.action, exec.service, true});
+    turn.sink.emit(effect::Adopt{exec.action, exec.service, true, exec.command.identity.uid});
   if (failed) end_program(exec.action, turn);
   if (!wanted) end_child(exec.action, exec.cause->service, nullptr, turn);
 }
@@ -318,6 +316,7 @@ void Engine::keep_former(ServiceId id, Turn& turn) {
   else if (!state.last && !state.died && state.known && state.known->start_ticks != 0)
     former = {.pid = state.known->pid, .start_ticks = state.known->start_ticks};
   if (former.pid == 0) return;
+  if (state.known && state.known->pid == former.pid) former.doubt = state.known->doubt;
   state.child = Child{.pid = former.pid, .start_ticks = former.start_ticks, .since = turn.now.mono, .ready = true};
   state.known = former;
   turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
@@ -337,13 +336,20 @@ void Engine::forget_former(ServiceId id, Turn& turn) {
 /// Such a process is to end: SIGTERM, SIGKILL when the first of the stop signals has had its time.
 Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
-  const Child& former = *services_[id.index()].child;
+  const ServiceState& state = services_[id.index()];
+  const Child& former = *state.child;
   const auto send = [&](int number) {
     turn.acts.emplace_back(effect::Signal{former.pid, former.start_ticks, number});
     turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
                 fmt::format("{} to process {}", number == SIGTERM ? "SIGTERM" : "SIGKILL", former.pid))
         .subject = job.id.number();
   };
+  if (const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr; process != nullptr) {
+    if (const std::string why = why_spared(id, *process); !why.empty()) {
+      blame(job, fmt::format("failed to stop: {}: it is not signalled", why));
+      return Progress::Failed;
+    }
+  }
   if (!std::exchange(job.signalled, true)) {
     send(SIGTERM);
   } else if (turn.now.mono >= job.deadline - kKillGrace && !std::exchange(job.killed, true)) {

@@ -79,7 +79,8 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
 /// What of its own keeps a rule's start or restart of a service from beginning now; empty: nothing.
 std::string Engine::own_obstacle(ServiceId id, Instant now) const {
   if (!graph_->at(id).can_start() || starts_nothing(*graph_, id)) return "it has no start program";
-  const std::string left = graph_->at(id).foreground() ? std::string{} : left_behind(id);  // it cannot come up any more
+  const bool ended = graph_->at(id).foreground() || graph_->at(id).end_leftovers;  // it is not to come up any more
+  const std::string left = ended ? std::string{} : left_behind(id);
   if (!left.empty() && !left_long(id, now)) return left;
   const StartHistory& starts = services_[id.index()].starts;
   if (backing_off(id, now))
@@ -153,7 +154,7 @@ void Engine::go_on(Job& job, Progress progress, Turn& turn) {
 
 void Engine::end_job(Job& living, bool good, Turn& turn) {
   set_due(living, std::nullopt);
-  const Job job = std::move(living);
+  Job job = std::move(living);
   jobs_.erase(job.id.number());
   if (job.look) turn.sink.emit(effect::CancelRun{job.step().service, *job.look});
   turn.commit.ended_jobs.push_back(job.id);
@@ -190,6 +191,8 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   } else {
     const JobStep& failed = job.step();
     if (failed.kind != StepKind::Stop && !job.cancelled) {
+      const std::string left = left_over(failed.service);
+      if (!left.empty() && job.failure.find(left) == std::string::npos) job.failure += "; " + left;
       note_start(failed.service, false, turn);
       services_[failed.service.index()].start_failure = job.failure;
     }
@@ -317,10 +320,8 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
     blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return Progress::Failed;
   }
-  if (const auto& known = services_[step.service.index()].known; known && known->doubtful) {
-    blame(job, fmt::format("failed to stop: it has no stop program, and process {}, which was started after the pid "
-                           "file was written, may be another's: it is not signalled",
-                           process->pid));
+  if (const std::string why = why_spared(step.service, *process); !why.empty()) {
+    blame(job, fmt::format("failed to stop: it has no stop program, and {}: it is not signalled", why));
     return Progress::Failed;
   }
   job.signalled = true;

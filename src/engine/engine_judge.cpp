@@ -67,11 +67,14 @@ void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
     const bool was_up = state.last && process_of(*state.last) != nullptr;
     const bool up = process_of(seen) != nullptr;
     state.died = false;
-    const bool first = std::exchange(state.restored, false);
-    if (first && !up && !state.job && !graph_->at(id).foreground()) state.known.reset();
+    state.restored = false;
     state.looked = turn.now.mono;
     if (!up && !state.job) note_missing(id, was_up, turn);
-    if (up && std::exchange(state.starts.left_by, ActionId{}) != ActionId{}) turn.save(id);
+    if (up && state.starts.left_by != ActionId{}) {
+      state.starts.came_by = std::exchange(state.starts.left_by, ActionId{});
+      turn.save(id);
+    }
+    if (up) state.told_left = 0;
     if (up && !was_up) wake_dependents(id, turn.now);
   }
   state.last = seen;

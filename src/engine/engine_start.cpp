@@ -36,6 +36,11 @@ Duration backoff(std::string_view name, std::uint32_t quick, Duration cycle) {
   return wait + wait * (lot - 100) / 1000;
 }
 
+Doubt doubt_of(const ProcessFacts& process) {
+  if (process.named_by != 0 && process.named_by != process.uid) return Doubt::Foreign;
+  return process.younger ? Doubt::Younger : Doubt::None;
+}
+
 }  // namespace
 
 /// Whether the process of a service is looked after at any time: not outside a schedule of its own.
@@ -87,7 +92,6 @@ void Engine::settle(ServiceId id, const Observation* missed, Turn& turn) {
                             pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
                             seen ? "" : ", which an earlier healer has seen", state.gone));
   }
-  if (state.restored) state.known.reset();
   finish_validate(id, true, turn);
   state.died = true;
   state.restored = false;
@@ -150,6 +154,7 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
 void Engine::note_started(const Job& job, const ProcessFacts& process, Turn& turn) {
   const JobStep step = job.step();
   note_start(step.service, true, turn);
+  if (job.action != ActionId{}) services_[step.service.index()].starts.came_by = job.action;
   turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
               fmt::format("{} with pid {}", step.kind == effect::SavedStep::Kind::Start ? "started" : "restarted",
                           process.pid))
@@ -230,23 +235,32 @@ std::optional<Engine::Progress> Engine::left_out(Job& job, Turn& turn) {
 // ---- proof --------------------------------------------------------------------------------------------------------
 
 /// A process that its pid file names is believed, as by Monit, unless it is proved to be a stranger: the file has not
-/// been written since it named another process, of this number, and numbers are used again. This needs no clock.
-/// (Number 1 is never used again. One thing is taken for a stranger that is none: a process that was thawed from a
-/// checkpoint.) Then `seen` is given back without it. Where clocks alone speak against it, it is believed, but not
-/// signalled: a clock that was stepped after its start tells the same. What was in order when it was seen first stays
-/// so.
+/// been written since it named another process, of this number, and numbers are used again. This needs no clock, and
+/// whichever healer has seen that process. (Number 1 is never used again. One thing is taken for a stranger that is
+/// none: a process that was thawed from a checkpoint.) Then `seen` is given back without it. Where clocks alone speak
+/// against it, or it is another user's than the one who can write the file, it is believed, but not signalled: a clock
+/// that was stepped after its start tells the same. What clocks told when it was seen first stays so.
 std::optional<Observation> Engine::disproved(ServiceId id, const Observation& seen, Turn& turn) {
   const ProcessFacts* process = process_of(seen);
   if (process == nullptr || process->file == 0) return std::nullopt;
   std::optional<KnownProcess>& known = services_[id.index()].known;
-  const KnownProcess now{
-      .pid = process->pid, .start_ticks = process->start_ticks, .file = process->file, .doubtful = process->younger};
-  if (!known || known->pid != now.pid || known->file != now.file || now.pid == 1) {
-    if (known != now) turn.save(id);
+  KnownProcess now{.pid = process->pid,
+                   .start_ticks = process->start_ticks,
+                   .file = process->file,
+                   .doubt = doubt_of(*process),
+                   .path = hash128(graph_->at(id).process.pid_file)};
+  const bool same_file = known && known->pid == now.pid && known->file == now.file && now.pid != 1;
+  if (!same_file || known->start_ticks == now.start_ticks) {
+    if (same_file && now.doubt != Doubt::Foreign && known->doubt != Doubt::Foreign) now.doubt = known->doubt;
+    if (known == now) return std::nullopt;
+    const bool told = known && known->pid == now.pid && known->doubt == Doubt::Foreign;
     known = now;
+    turn.save(id);
+    if (now.doubt == Doubt::Foreign && !told && !graph_->at(id).stop)
+      turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
+                  fmt::format("{}: healer will not signal it", describe_doubt(*process, now.doubt)));
     return std::nullopt;
   }
-  if (known->start_ticks == now.start_ticks) return std::nullopt;
   Observation without = seen;
   without.output = std::make_shared<const std::string>(fmt::format(
       "process is not running (process {} is another one than its pid file was written for)", process->pid));
@@ -254,15 +268,61 @@ std::optional<Observation> Engine::disproved(ServiceId id, const Observation& se
   return without;
 }
 
+/// Why the process of a service that has no stop program is not signalled; empty: it is.
+std::string Engine::why_spared(ServiceId id, const ProcessFacts& process) const {
+  if (process.spared)
+    return process.pid == 1 ? "process 1 is the first process of the machine"
+                            : fmt::format("process {} is healer itself", process.pid);
+  const std::optional<KnownProcess>& known = services_[id.index()].known;
+  if (!known || known->pid != process.pid || known->doubt == Doubt::None) return {};
+  return describe_doubt(process, known->doubt);
+}
+
+/// A signal that was recorded when it was decided did not reach a process that lives: whoever waits for its end hears
+/// of it.
+void Engine::on(const event::NotSignalled& event, Turn& turn) {
+  const std::string text = fmt::format("{} was not sent to process {}: {}",
+                                       event.number == SIGKILL ? "SIGKILL" : "SIGTERM", event.pid, event.why);
+  for (auto& [number, job] : jobs_) {
+    const std::optional<Child>& child = services_[job.step().service.index()].child;
+    const bool former =
+        is_former(job.step().service) && child->pid == event.pid && child->start_ticks == event.start_ticks;
+    const bool own =
+        job.signalled && (former || (job.signalled_pid == event.pid && job.signalled_ticks == event.start_ticks));
+    if (!own) continue;
+    turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(job.step().service).name, text).subject = number;
+    blame(job, "failed to stop: " + text);
+    return go_on(job, Progress::Failed, turn);
+  }
+  turn.note(Severity::Warning, {}, text);
+}
+
 /// What the last start program of the service has left running, where no pid file names it; empty: nothing. Another
 /// start beside it would make two of what is to be one.
 std::string Engine::left_behind(ServiceId id) const {
   const ServiceState& state = services_[id.index()];
-  if (!state.last || !state.last->facts || state.last->facts->left == 0) return {};
   const ActionId by = state.starts.left_by;
   if (by == ActionId{} || actions_.contains(by.number())) return {};  // one that still runs is ended first
-  return fmt::format("its start program has left process {}, which runs still, and no pid file names it",
-                     state.last->facts->left);
+  const std::vector<LeftProcess>& left = left_of(id);
+  if (left.empty() || state.last->facts->left_by != by) return {};
+  return fmt::format("its start program has left {}, which {} still, and no pid file names it", describe_left(left),
+                     left.size() == 1 ? "runs" : "run");
+}
+
+/// What the last look has found left of an earlier start of the service, whether that came up or not.
+const std::vector<LeftProcess>& Engine::left_of(ServiceId id) const {
+  static const std::vector<LeftProcess> kNothing;
+  const std::optional<Observation>& last = services_[id.index()].last;
+  return last && last->facts && process_of(*last) == nullptr ? last->facts->left : kNothing;
+}
+
+/// What the process of a service has left when it died, though that was its start's; empty: nothing. It may stand in
+/// the way of the next, and need not.
+std::string Engine::left_over(ServiceId id) const {
+  const std::vector<LeftProcess>& left = left_of(id);
+  const ServiceState& state = services_[id.index()];
+  if (left.empty() || state.last->facts->left_by != state.starts.came_by) return {};
+  return fmt::format("{} of its former start {} still", describe_left(left), left.size() == 1 ? "runs" : "run");
 }
 
 /// Whether a rule's start has waited long for what an earlier one has left: it may yet come up, or go. A start that is
@@ -273,40 +333,59 @@ bool Engine::left_long(ServiceId id, Instant now) const {
                       kLeftTimes * timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings.limits);
 }
 
-/// What an earlier start has left goes first, and its start waits for that. It may yet come up: a person's start gives
-/// it the time of a start, a rule's comes here when it has waited long. Then SIGTERM, and SIGKILL: it is
+/// What an earlier start has left goes first, and its start waits for that. Where none has come up it may yet: a
+/// person's start gives it the time of a start, a rule's comes here when it has waited long. What was left by one that
+/// has come up goes only where the rules say so; else it is named, and the start goes on. SIGTERM, then SIGKILL: it is
 /// proved to come of its program.
 bool Engine::waits_for_left(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
-  const std::string left = left_behind(id);
-  if (left.empty()) {
+  ServiceState& state = services_[id.index()];
+  const ServiceBlock& block = graph_->at(id);
+  const auto tell = [&](std::string text) {
+    turn.record(RecordKind::JobStep, Severity::Warning, block.name, std::move(text)).subject = job.id.number();
+  };
+  std::string why = left_behind(id);
+  const bool may_come = !why.empty();
+  if (!may_come) why = left_over(id);
+  if (!may_come && !why.empty() && !block.end_leftovers) {
+    if (std::exchange(state.told_left, left_of(id).front().pid) != left_of(id).front().pid)
+      tell(why + ", and may stand in the way: 'with leftovers ended' ends it first");
+    why.clear();
+  }
+  if (why.empty()) {
+    job.left_by = {};
+    job.left_told.clear();
     job.held_until.reset();
     job.program_failure.clear();
     return false;
   }
-  const auto tell = [&](std::string text) {
-    turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name, std::move(text)).subject = job.id.number();
-  };
-  const Facts& facts = *services_[id.index()].last->facts;
-  const Duration patience = job.by == kByRule || graph_->at(id).foreground()
+  const std::vector<LeftProcess>& left = left_of(id);
+  const Duration patience = job.by == kByRule || block.foreground() || block.end_leftovers
                                 ? Duration{0}
-                                : timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings.limits);
-  if (job.left_pid != facts.left || job.left_ticks != facts.left_ticks) {
-    job.left_pid = facts.left;
-    job.left_ticks = facts.left_ticks;
+                                : timeout_of(block, effect::SavedStep::Kind::Start, graph_->settings.limits);
+  const LeftProcess& eldest = left.front();
+  const bool another = job.left_pid != eldest.pid || job.left_ticks != eldest.start_ticks;
+  const bool others = job.left_by != state.last->facts->left_by || (may_come && another);
+  job.left_pid = eldest.pid;
+  job.left_ticks = eldest.start_ticks;
+  job.left_told = describe_left(left);
+  if (others) {
+    job.left_by = state.last->facts->left_by;
     job.left_since = turn.now.mono;
     job.left_signal = 0;
     if (!job.held_until) job.held_until = turn.now.mono + patience + 2 * kLeftGrace;
-    tell("its start waits: " + left);
+    tell("its start waits: " + why);
   }
   const Duration waited = turn.now.mono - job.left_since;
   const int signal = waited >= patience + kLeftGrace ? SIGKILL : waited >= patience ? SIGTERM : 0;
   if (std::exchange(job.left_signal, signal) != signal) {
-    turn.acts.emplace_back(effect::Signal{facts.left, facts.left_ticks, signal});
-    tell(fmt::format("{} to process {}, which its start program has left", signal == SIGTERM ? "SIGTERM" : "SIGKILL",
-                     facts.left));
+    // Who leads the others ends them as it should; what has no leader any more is ended one and all.
+    const auto signalled = std::span(left).first(may_come ? 1 : left.size());
+    for (const LeftProcess& one : signalled) turn.acts.emplace_back(effect::Signal{one.pid, one.start_ticks, signal});
+    tell(fmt::format("{} to {}, which its start program has left", signal == SIGTERM ? "SIGTERM" : "SIGKILL",
+                     describe_left(signalled)));
   }
-  hold_step(job, "failed to start: " + left, kLeftPause, turn);
+  hold_step(job, "failed to start: " + why, may_come ? kLeftPause : kClearPause, turn);
   return true;
 }
 

@@ -51,6 +51,14 @@ struct ProcessDied {
   std::optional<ProcessEnd> end{};  ///< where the kernel has told it
 };
 
+/// A signal was not sent to a process that lives.
+struct NotSignalled {
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  int number = 0;
+  std::string why;
+};
+
 /// All commits up to and including this one are on disk, or, where `unjournalled`, cannot be written now and go ahead
 /// anyway.
 struct Committed {
@@ -146,9 +154,9 @@ struct Stopping {};
 
 }  // namespace event
 
-using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::Committed,
-                           event::ActionStarted, event::ActionWaits, event::RunWaits, event::ActionReady,
-                           event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
-                           event::Command, event::Stopping>;
+using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::NotSignalled,
+                           event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits,
+                           event::ActionReady, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
+                           event::ReloadFailed, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

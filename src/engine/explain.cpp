@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/cause.hpp"
 #include "engine/counting.hpp"
 #include "engine/evaluate.hpp"
 
@@ -144,6 +145,11 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
         text +
         fmt::format(": checks and alerts go on, nothing else is done; `healerctl resume {}` ends it.", block.name));
   }
+  if (const std::string left = engine.left_over(service); !left.empty())
+    notes.push_back(fmt::format("P{}{}.", left.substr(1),  // it begins with "process"
+                                block.end_leftovers
+                                    ? ": it is ended before the next"
+                                    : ", and may stand in the way of the next: 'with leftovers ended' ends it first"));
   if (!state.start_failure.empty()) notes.push_back(fmt::format("Its last start failed: {}.", state.start_failure));
   const StartHistory& starts = state.starts;
   if (starts.not_before && *starts.not_before > now.wall)
@@ -259,6 +265,9 @@ std::string job_waits_for(const Engine& engine, const Job& job) {
   const ServiceBlock& block = graph.at(step.service);
   if (job.after) return fmt::format("the job of {}, which it depends on", graph.at(*job.after).name);
   if (const RunningAction* const lacking = engine.lacks(job)) return action_waits_for(*lacking);
+  if (job.held_until && !job.left_told.empty())
+    return fmt::format("{}, which an earlier start has left, to {}", job.left_told,
+                       job.left_signal != 0 ? "end" : "come up or end");
   if (job.phase == Job::Phase::Looking) return fmt::format("a look at {}", block.name);
   if (block.foreground() && step.kind != Kind::Stop) return fmt::format("{} to be ready", block.name);
   if (job.action != ActionId{} && !job.action_ended) return "its program to end";

@@ -351,7 +351,8 @@ struct ServiceBlock {
   std::vector<Recipient> recipients;  ///< local over global, `noalert` taken out
   enum class OnReboot : std::uint8_t { Start, NoStart, LastState } on_reboot = OnReboot::Start;
   enum class Activity : std::uint8_t { Active, Passive } activity = Activity::Active;
-  Hash128 key;  ///< hash of all that the block says (places left out)
+  bool end_leftovers = false;  ///< what its start program has left is ended before the next start
+  Hash128 key;                 ///< hash of all that the block says (places left out)
   SourcePlace place;
 
   /// Whether it is healer's own child.
@@ -443,6 +444,7 @@ struct Settings {
   bool shadow = false;
   bool dry_run = false;
   bool accept_dormant = false;
+  bool end_leftovers = false;  ///< `set leftovers end`: of all services
   ServiceBlock::OnReboot on_reboot = ServiceBlock::OnReboot::Start;
 
   bool operator==(const Settings&) const = default;

@@ -57,10 +57,12 @@ struct Job {
   bool seen = false;                     ///< a look of this step had an answer
   std::optional<Duration> held_until{};  ///< mono: how long it waits for what must go first
   std::optional<ServiceId> after{};      ///< the step waits for what another job does with this service
-  std::int64_t left_pid = 0;             ///< what an earlier start has left and was told to end
+  ActionId left_by;                      ///< of what an earlier start has left and was told to end
+  std::int64_t left_pid = 0;             ///< the eldest of it
   std::uint64_t left_ticks = 0;
-  Duration left_since{0};  ///< mono: when that was seen
-  int left_signal = 0;     ///< the last that it got
+  std::string left_told{};  ///< in words
+  Duration left_since{0};   ///< mono: when that was seen
+  int left_signal = 0;      ///< the last that it got
   bool cancelled = false;
   bool told_to_end = false;     ///< by people or new rules: it has not failed by itself
   std::optional<RunId> look;    ///< in flight

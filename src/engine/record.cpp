@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/state.hpp"
+
 namespace healer::engine {
 namespace {
 
@@ -16,6 +18,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RecordKind::Coun
     "store-sick",     "store-well"};
 
 constexpr std::array<std::string_view, 4> kSeverities{"debug", "info", "warning", "error"};
+
+constexpr std::array<std::string_view, 3> kDoubts{"none", "younger", "foreign"};
 
 constexpr std::array<std::string_view, kEventKinds> kEvents{
     "action",   "bytein",    "byteout",    "checksum",  "connection", "content",  "data",       "exec",
@@ -36,6 +40,8 @@ RecordKind record_kind(std::string_view name) {
   const auto found = std::ranges::find(kRecordKinds, name);
   return static_cast<RecordKind>(found - kRecordKinds.begin());
 }
+
+std::string_view to_string(Doubt doubt) { return kDoubts[static_cast<std::size_t>(doubt)]; }
 
 std::string_view to_string(EventKind kind) { return kEvents[static_cast<std::size_t>(kind)]; }
 

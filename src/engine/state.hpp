@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -94,17 +95,31 @@ struct ProcessFacts {
   std::string attribute;  ///< its security attribute; looked up only where a rule asks for it
   std::int64_t file = 0;  ///< when its pid file was written: nanoseconds since the epoch; 0: there is none
   bool younger = false;   ///< it was started after that, by more than clocks may differ
+  /// Who, root apart, can have written its number there: a uid; 0: nobody.
+  std::int64_t named_by = 0;
+  static constexpr std::int64_t kAnybody = -1;  ///< of `named_by`
+  bool spared = false;                          ///< healer itself or the first process of the machine: never signalled
 
   bool operator==(const ProcessFacts&) const = default;
+};
+
+/// A process that runs still of those that a start program has left.
+struct LeftProcess {
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  std::string command;  ///< its command line, or what could be seen of it; for people
+
+  bool operator==(const LeftProcess&) const = default;
 };
 
 /// What a look at a process or at the system has found.
 struct Facts {
   std::optional<ProcessFacts> process;  ///< none: there is no such process, and Observation::output says why
   Metrics metrics;
-  /// Where there is none: a process that runs still of those that the program StartRun::left_by has left; 0: none.
-  std::int64_t left = 0;
-  std::uint64_t left_ticks = 0;  ///< when it was started
+  /// Where there is none: what runs still of what the program `left_by` has left, the eldest first; one of those that
+  /// StartRun names.
+  std::vector<LeftProcess> left;
+  ActionId left_by{};
 };
 
 /// What was seen. Output is shared, never copied.
@@ -126,9 +141,19 @@ struct StartHistory {
   /// The program of the last start, where no process was seen after it: what it has left may yet come up. A foreground
   /// process that was not ready in time is itself that, and is being ended.
   ActionId left_by{};
+  /// The program of the last start, where a process was seen after it: what that has left when it died.
+  ActionId came_by{};
 
   bool operator==(const StartHistory&) const = default;
 };
+
+/// Why the process that a pid file names is not signalled.
+enum class Doubt : std::uint8_t {
+  None,
+  Younger,  ///< it was started after the file was written, as far as clocks can tell: it may be a stranger
+  Foreign   ///< it is another user's than the one who can have written its number there
+};
+[[nodiscard]] std::string_view to_string(Doubt doubt);
 
 /// The process that the pid file of a service was found to name. A number alone proves nothing: the process may be long
 /// gone, and its number another's.
@@ -136,7 +161,8 @@ struct KnownProcess {
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
   std::int64_t file = 0;  ///< when its pid file was written: nanoseconds since the epoch
-  bool doubtful = false;  ///< it was started after that, as far as clocks can tell: it may be a stranger
+  Doubt doubt = Doubt::None;
+  Hash128 path;  ///< of its pid file; zero: not known
 
   bool operator==(const KnownProcess&) const = default;
 };

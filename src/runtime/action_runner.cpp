@@ -37,6 +37,7 @@ struct ActionRunner::Action {
   ActionId id;
   bool foreground = false;
   bool only_watch = false;                                     // nothing of it is ended
+  std::optional<std::uint32_t> owner;                          // as whom it runs; none: as healer
   ActionRequest request;                                       // of what this daemon starts
   std::shared_ptr<bool> made = std::make_shared<bool>(false);  // its files, by an attempt that failed
   Duration started{0};
@@ -106,6 +107,7 @@ void ActionRunner::start(ActionRequest request) {
   auto action = std::make_unique<Action>();
   action->id = id;
   action->foreground = request.foreground;
+  action->owner = request.command.identity.uid;
   action->request = std::move(request);
   if (action->foreground) action->request.command.timeout = Duration{0};
   Action& added = *actions_.emplace(id.number(), std::move(action)).first->second;
@@ -202,13 +204,14 @@ void ActionRunner::runs(Action& action, pid_t pid, std::uint64_t start_ticks, bo
 
 // ---- adopting
 
-void ActionRunner::adopt(ActionId id, bool foreground, bool only_watch) {
+void ActionRunner::adopt(ActionId id, bool foreground, bool only_watch, std::optional<std::uint32_t> owner) {
   if (actions_.count(id.number()) != 0) return;
   newest_ = std::max(newest_, id);
   auto action = std::make_unique<Action>();
   action->id = id;
   action->foreground = foreground;
   action->only_watch = only_watch;
+  action->owner = owner;
   actions_.emplace(id.number(), std::move(action));
   inspect(id, true);
 }
@@ -316,7 +319,7 @@ void ActionRunner::end_remains(ActionId id, engine::event::ActionEnded ended) {
   action.timer = {};
   action.child.reset();
   forget_main(action);
-  remains_.end(id, [this, ended = std::move(ended)](pid_t left) mutable {
+  remains_.end(id, action.owner, [this, ended = std::move(ended)](pid_t left) mutable {
     ended.left = left;
     finish(ended.action, std::move(ended), false);
   });

@@ -75,8 +75,10 @@ class ActionRunner {
   /// Starts the program; where the files of this action exist already it is adopted instead.
   void start(ActionRequest request);
   /// Watches an action that a former daemon started; answered by ActionStarted where it still runs, and by ActionEnded.
-  /// `only_watch`: when a foreground process has gone, what it leaves is not ended.
-  void adopt(engine::ActionId action, bool foreground = false, bool only_watch = false);
+  /// `only_watch`: when a foreground process has gone, what it leaves is not ended. `owner`: as whom it was started,
+  /// where not as healer.
+  void adopt(engine::ActionId action, bool foreground = false, bool only_watch = false,
+             std::optional<std::uint32_t> owner = {});
   /// Ends the program: SIGTERM to its session now, SIGKILL 2 s later; ActionEnded comes when it has gone. With
   /// `signals` a foreground process gets these, its main process alone, each for its time, and then its session
   /// SIGKILL. One that is still being started is ended as soon as it runs, or not started any more (NotStarted).

@@ -16,8 +16,6 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/proc_stat.hpp"
-
 namespace healer::runtime {
 namespace {
 
@@ -63,12 +61,22 @@ std::optional<engine::ActionId> action_of(std::string_view name, std::string_vie
   return engine::ActionId(number);
 }
 
+/// Whether a group was made by healer, as which nobody else runs, and only that can put processes into it.
+bool is_own_group(const std::string& group) {
+  const auto belongs = [](const std::string& path) {
+    struct ::stat facts {};
+    return ::lstat(path.c_str(), &facts) == 0 && facts.st_uid == ::geteuid() &&
+           (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  };
+  return belongs(group) && belongs(group + "/cgroup.procs");
+}
+
 /// Adds the places with groups of that prefix to `found`.
 void find_places(const std::string& place, std::string_view prefix, int depth, std::vector<std::string>& found) {
   bool holds = false;
   for (const std::string& name : groups_in(place)) {
     if (action_of(name, prefix)) {
-      holds = true;
+      holds = holds || is_own_group(place + '/' + name);
     } else if (depth < kDeepest) {
       find_places(place + '/' + name, prefix, depth + 1, found);
     }
@@ -163,9 +171,19 @@ Descriptor ControlGroups::make(engine::ActionId action) const {
   return Descriptor(::open(group.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+/// The group of an action, wherever it is.
+std::vector<std::string> ControlGroups::groups_of(engine::ActionId action) const {
+  std::vector<std::string> groups;
+  for (const std::string& place : places_) {
+    std::string group = place + '/' + name_of(action);
+    if (is_own_group(group)) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
 std::vector<pid_t> ControlGroups::members(engine::ActionId action) const {
   std::vector<pid_t> all;
-  for (const std::string& place : places_) add_members(place + '/' + name_of(action), 0, all);
+  for (const std::string& group : groups_of(action)) add_members(group, 0, all);
   std::erase(all, ::getpid());
   std::ranges::sort(all);
   return all;
@@ -184,18 +202,15 @@ void ControlGroups::add_members(const std::string& group, int depth, std::vector
 }
 
 bool ControlGroups::has(engine::ActionId action) const {
-  bool found = false;
-  for (const std::string& place : places_) {
-    const std::string group = place + '/' + name_of(action);
-    if (own_ == group || own_.starts_with(group + '/')) return false;
-    found = found || ::access(group.c_str(), F_OK) == 0;
-  }
-  return found;
+  const std::vector<std::string> groups = groups_of(action);
+  return !groups.empty() && std::ranges::none_of(groups, [this](const std::string& group) {
+    return own_ == group || own_.starts_with(group + '/');
+  });
 }
 
 std::optional<std::vector<ProcessIdentity>> ControlGroups::living(engine::ActionId action) const {
-  for (const std::string& place : places_) {
-    const std::string file = place + '/' + name_of(action) + "/cgroup.procs";
+  for (const std::string& group : groups_of(action)) {
+    const std::string file = group + "/cgroup.procs";
     if (!Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) && errno != ENOENT) return std::nullopt;
   }
   std::vector<ProcessIdentity> seen;
@@ -214,6 +229,11 @@ std::optional<std::vector<ProcessIdentity>> ControlGroups::living(engine::Action
 }
 
 ProcessIdentity ControlGroups::leader(engine::ActionId action) const {
+  const std::vector<ProcStat> all = eldest_first(action);
+  return all.empty() ? ProcessIdentity{} : ProcessIdentity{all.front().pid, all.front().start_ticks};
+}
+
+std::vector<ProcStat> ControlGroups::eldest_first(engine::ActionId action) const {
   std::vector<pid_t> there = members(action);
   for (int attempt = 0; !there.empty() && attempt < kAttempts; ++attempt) {
     std::vector<ProcStat> seen;
@@ -230,8 +250,8 @@ ProcessIdentity ControlGroups::leader(engine::ActionId action) const {
     const auto rank = [&](const ProcStat& stat) {
       return std::tuple(stat.start_ticks, is_there(stat.parent), stat.pid);
     };
-    const ProcStat& first = *std::ranges::min_element(seen, {}, rank);
-    return {first.pid, first.start_ticks};
+    std::ranges::sort(seen, {}, rank);
+    return seen;
   }
   return {};
 }

@@ -11,7 +11,9 @@
 //
 // Where there is no cgroup v2, or it may not be used, there are no groups, and the mark in the environment
 // (actions/environment) serves alone: nothing here is an error. Groups are removed when they are empty. What is in them
-// is ended for being there only where a foreground process has left it (runtime/remains).
+// is ended for being there only where a foreground process has left it (runtime/remains), or the rules say that it is
+// to be. A group that belongs to another user than healer runs as, or that others can put processes into, is none of
+// its own: anybody can call one so.
 //
 // May be used by several threads. All calls may block: not for the loop thread once the loop runs.
 #pragma once
@@ -27,6 +29,7 @@
 
 #include "engine/ids.hpp"
 #include "runtime/descriptor.hpp"
+#include "runtime/proc_stat.hpp"
 #include "runtime/process_watch.hpp"
 
 namespace healer::runtime {
@@ -55,8 +58,10 @@ class ControlGroups {
 
   /// Makes the group of an action, where it is missing, and opens its directory; none where that cannot be.
   [[nodiscard]] Descriptor make(engine::ActionId action) const;
-  /// Of the living processes in the group of an action, and in groups below it, the one that began first, a parent
-  /// before its children, but never this process; 0: there is none.
+  /// The living processes in the group of an action, and in groups below it, but never this process: the one that began
+  /// first before the others, a parent before its children.
+  [[nodiscard]] std::vector<ProcStat> eldest_first(engine::ActionId action) const;
+  /// The first of them; 0: there is none.
   [[nodiscard]] ProcessIdentity leader(engine::ActionId action) const;
   /// Whether that action has a group of its own, and this process is not in it.
   [[nodiscard]] bool has(engine::ActionId action) const;
@@ -69,6 +74,7 @@ class ControlGroups {
  private:
   [[nodiscard]] std::string prefix() const;
   [[nodiscard]] std::string name_of(engine::ActionId action) const;
+  [[nodiscard]] std::vector<std::string> groups_of(engine::ActionId action) const;
   [[nodiscard]] std::vector<pid_t> members(engine::ActionId action) const;
   void add_members(const std::string& group, int depth, std::vector<pid_t>& all) const;
 

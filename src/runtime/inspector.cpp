@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/inspector.hpp"
 
-#include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "actions/environment.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/leftovers.hpp"
+#include "runtime/named_pid.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -30,7 +29,6 @@ constexpr Duration kGoodEnough{1000};
 constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours, without a step
 constexpr std::size_t kMostReaders = 4;
 constexpr std::int64_t kFirstProcess = 1;
-constexpr std::size_t kMostOfPidFile = 64;
 
 bool asks_for_descendants(Metric metric) {
   return metric == Metric::TotalCpu || metric == Metric::TotalMemory || metric == Metric::TotalMemoryBytes ||
@@ -51,16 +49,6 @@ void for_each_test(const engine::ServiceBlock& block, Use use) {
   }
 }
 
-std::int64_t written_at(const struct ::stat& facts) {
-  return std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
-}
-
-/// Errors of the path itself, which stay until somebody mends it: there is no pid file that could be read. Others are
-/// the machine's, and say nothing of the file.
-bool is_of_the_path(int error) {
-  return error == EACCES || error == ELOOP || error == ENAMETOOLONG || error == EISDIR || error == ENXIO;
-}
-
 /// Whether a process was started after a file was written, as far as the clocks of today can tell.
 bool started_after(std::uint64_t start_ticks, std::int64_t written) {
   const Instant moment = now();
@@ -69,31 +57,6 @@ bool started_after(std::uint64_t start_ticks, std::int64_t written) {
 }
 
 }  // namespace
-
-Result<PidFile> read_pid_file(const std::string& path) {
-  const std::string name = printable(path);
-  const auto names_nobody = [&](std::string_view why) {
-    return Error{ESRCH, fmt::format("the pid file {} {}", name, why)};
-  };
-  const auto unreadable = [&](int error) {
-    if (error == ENOENT || error == ENOTDIR) return names_nobody("does not exist");
-    Error failed = system_error(error, fmt::format("cannot read the pid file {}", name));
-    if (is_of_the_path(error)) failed.code = ESRCH;
-    return failed;
-  };
-  struct ::stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) return unreadable(errno);
-  if (!S_ISREG(facts.st_mode)) return names_nobody("is not a regular file");
-  const auto text = read_head(AT_FDCWD, path.c_str(), kMostOfPidFile);
-  if (!text) return unreadable(text.error().code);
-  if (trim(*text).empty()) return names_nobody("is empty");
-  const long number = std::strtol(text->c_str(), nullptr, 10);
-  constexpr long kHighest = 1L << 22;  // the kernel's own
-  if (number <= 0 || number > kHighest) return names_nobody("holds no pid");
-  // Written when? Asked after the reading: what was read is not newer than that.
-  if (::stat(path.c_str(), &facts) != 0) return unreadable(errno);
-  return PidFile{static_cast<pid_t>(number), written_at(facts)};
-}
 
 struct Inspector::Look {
   engine::ServiceId service;
@@ -104,6 +67,7 @@ struct Inspector::Look {
   ProcessWish wish;
   Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
   engine::ActionId left_by;
+  engine::ActionId came_by;
   std::shared_ptr<const engine::Facts> meanwhile;  // the answer without what is searched for
   std::string meanwhile_output;
   Loop::Timer patience;
@@ -177,6 +141,7 @@ void Inspector::look(const engine::effect::StartRun& run, std::shared_ptr<const 
   look->run = run.run.number();
   look->own = {static_cast<pid_t>(run.pid), run.start_ticks};
   look->left_by = run.left_by;
+  look->came_by = run.came_by;
   look->begun = mono_now();
   if (block->kind == ServiceKind::Process) {
     auto& kept = memories_[run.service.number()];
@@ -216,8 +181,8 @@ void Inspector::forget(engine::ServiceId service) {
 }
 
 void Inspector::signal(const engine::effect::Signal& signal) {
-  const auto failed = [tell = options_.not_signalled, signal](const std::string& why) {
-    if (tell) tell(signal, why);
+  const auto failed = [this, signal](const std::string& why) {
+    sink_(engine::event::NotSignalled{signal.pid, signal.start_ticks, signal.number, why});
   };
   pool_.submit(
       [signal, failed]() -> Loop::Callback {
@@ -357,8 +322,13 @@ void Inspector::submit(Look& look) {
 
 /// On a worker.
 Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
-  if (request.block->foreground()) return find_own(request);
   Found found;
+  if (const auto ours = proc_is_ours(); !ours) {
+    found.unknown = true;
+    found.output = ours.error().what;
+    return found;
+  }
+  if (request.block->foreground()) return find_own(request);
   const engine::ProcessSpec& spec = request.block->process;
   std::string why;  // there is none
   if (request.commands != nullptr) {
@@ -366,10 +336,14 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     if (!match) {
       found.unknown = true;
       found.output = match.error().what;
+    } else if (*match == 0 && request.commands->snapshot->hides()) {
+      found.unknown = true;
+      found.output = fmt::format("no process that can be seen matches \"{}\": /proc hides those of others (hidepid)",
+                                 printable(spec.pattern));
     } else if (*match == 0) {
       why = fmt::format("no process matches \"{}\"", printable(spec.pattern));
     } else {
-      why = see(*match, 0, request, found);
+      why = see({.pid = *match}, request, found);
     }
   } else if (const std::string mount = guard.hanging(spec.pid_file, request.mount_patience); !mount.empty()) {
     found.unknown = true;
@@ -380,7 +354,7 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     const auto file = read_pid_file(spec.pid_file);
     guard.leave(request.run);
     if (file) {
-      why = see(file->pid, file->written, request, found);
+      why = see(*file, request, found);
     } else if (file.error().code == ESRCH) {
       why = file.error().what;
     } else {
@@ -393,8 +367,9 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
   return found;
 }
 
-/// Looks at the process that was found by a file written at `written` (0: by none). Says why there is none.
-std::string Inspector::see(pid_t pid, std::int64_t written, const Request& request, Found& found) {
+/// Looks at the process that was found by a file (written at 0: by none). Says why there is none.
+std::string Inspector::see(const PidFile& file, const Request& request, Found& found) {
+  const pid_t pid = file.pid;
   // First the handle, then the look: who dies in between is heard of.
   if (request.watched.pid != pid && request.may_watch) found.pidfd = open_pidfd(pid);
   auto look = look_at_process(pid, request.wish);
@@ -407,8 +382,10 @@ std::string Inspector::see(pid_t pid, std::int64_t written, const Request& reque
   }
   found.look = std::move(*look);
   engine::ProcessFacts& facts = found.look->facts;
-  facts.file = written;
-  facts.younger = written != 0 && started_after(facts.start_ticks, written);
+  facts.file = file.written;
+  facts.younger = file.written != 0 && started_after(facts.start_ticks, file.written);
+  facts.named_by = file.named_by;
+  facts.spared = pid == ::getpid() || pid == kFirstProcess;
   if (facts.zombie) {
     found.output = fmt::format("process with pid {} is a zombie", pid);
     return {};
@@ -426,7 +403,7 @@ std::string Inspector::see(pid_t pid, std::int64_t written, const Request& reque
 void Inspector::find_last(const Request& request, const std::string& why, Found& found) {
   if (request.own.pid == 0) return;
   Found last;
-  if (!see(request.own.pid, 0, request, last).empty()) return;
+  if (!see({.pid = request.own.pid}, request, last).empty()) return;
   if (last.unknown) {
     found = std::move(last);
     return;
@@ -480,7 +457,8 @@ void Inspector::found(std::uint64_t run, Found& found) {
     }
   }
   const bool running = facts->process && !facts->process->zombie;
-  if (!running && look.left_by != engine::ActionId{}) return search(look, std::move(facts), std::move(found.output));
+  if (!running && (look.left_by != engine::ActionId{} || look.came_by != engine::ActionId{}))
+    return search(look, std::move(facts), std::move(found.output));
   answer(run, std::move(facts), std::move(found.output), engine::Outcome::Exited);
 }
 
@@ -488,21 +466,17 @@ void Inspector::found(std::uint64_t run, Found& found) {
 void Inspector::search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output) {
   look.meanwhile = facts;
   look.meanwhile_output = output;
-  const auto say = [this, run = look.run, facts, output](ProcessIdentity left) {
+  const auto say = [this, run = look.run, facts, output](Leftovers left) {
     auto all = std::make_shared<engine::Facts>(*facts);
-    all->left = left.pid;
-    all->left_ticks = left.start_ticks;
+    all->left = std::move(left.processes);
+    all->left_by = left.by;
     answer(run, std::move(all), output, engine::Outcome::Exited);
   };
   searcher_.submit(
-      [say, groups = options_.groups, by = look.left_by]() -> Loop::Callback {
-        ProcessIdentity found = groups->leader(by);
-        if (found.pid == 0) {  // it was not born in a group, or was moved out of it
-          const pid_t marked = find_marked(actions::action_mark(groups->state(), by));
-          const auto stat = marked != 0 ? read_proc_stat(marked) : std::nullopt;
-          if (stat) found = {marked, stat->start_ticks};
-        }
-        return [say, found] { say(found); };
+      [say, groups = options_.groups, left_by = look.left_by, came_by = look.came_by,
+       owners = owners_of(*look.block)]() -> Loop::Callback {
+        Leftovers left = find_leftovers(*groups, left_by, came_by, owners);
+        return [say, left = std::move(left)] { say(left); };
       },
       [say](const Error&) { say({}); });
 }

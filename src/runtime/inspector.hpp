@@ -20,8 +20,11 @@
 // What is observed of a process: facts.process, as soon as there is one of that number, a zombie too (then without
 // figures); observation.output, Monit's words for it ("process is running with pid 12", "process is not running
 // (...)"). Where no process is found, and an earlier start program may have left one, its control group is looked into,
-// and where that has none all processes are asked for its mark (actions/environment), on a thread of its own: whether
-// one of them hangs, nothing else waits for it.
+// and where that has none those of the same user are asked for its mark (actions/environment), on a thread of its own:
+// whether one of them hangs, nothing else waits for it.
+//
+// What /proc does not show is not known to be gone: where it is not mounted, or hides the processes of others, a look
+// has no answer either, unless it finds what it looks for.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +47,8 @@
 
 namespace healer::runtime {
 
+struct PidFile;
+
 class Inspector {
  public:
   struct Options {
@@ -55,13 +60,11 @@ class Inspector {
     /// Where start programs leave processes; also whose their marks are.
     std::shared_ptr<const ControlGroups> groups = std::make_shared<const ControlGroups>();
     ExitNews* news = nullptr;  ///< how processes end; go after this
-    /// Told, on the loop, which signal was not sent and why; not of a process that is gone.
-    std::function<void(const engine::effect::Signal&, const std::string& why)> not_signalled{};
     /// How all processes are seen.
     std::function<Result<std::shared_ptr<const ProcSnapshot>>()> walk = &ProcSnapshot::take;
   };
-  /// Gets event::Observed and event::ProcessDied, on the loop, never from within a call. The death of a process is told
-  /// after the look that found it.
+  /// Gets event::Observed, event::ProcessDied and event::NotSignalled, on the loop, never from within a call. The death
+  /// of a process is told after the look that found it.
   using Sink = std::function<void(engine::Event)>;
 
   Inspector(Loop& loop, Options options, Sink sink);
@@ -78,7 +81,7 @@ class Inspector {
   /// The service is gone, or no longer looked at: what is remembered of it goes too, and no death is told any more.
   void forget(engine::ServiceId service);
   /// Signals a process with proof of its identity; nothing happens where it is gone. Never healer's own process, nor
-  /// the first one of the machine.
+  /// the first one of the machine. event::NotSignalled tells where it was not done.
   void signal(const engine::effect::Signal& signal);
 
   /// Processes whose death will be told.
@@ -105,7 +108,7 @@ class Inspector {
   void submit(Look& look);
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
   [[nodiscard]] static Found find_own(const Request& request);
-  [[nodiscard]] static std::string see(pid_t pid, std::int64_t written, const Request& request, Found& found);
+  [[nodiscard]] static std::string see(const PidFile& file, const Request& request, Found& found);
   static void find_last(const Request& request, const std::string& why, Found& found);
   void found(std::uint64_t run, Found& found);
   void search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output);
@@ -136,14 +139,5 @@ class Inspector {
   WorkerPool pool_;
   WorkerPool searcher_;
 };
-
-struct PidFile {
-  pid_t pid = 0;
-  std::int64_t written = 0;  ///< nanoseconds since the epoch
-};
-/// The number in a pid file, as Monit takes it: digits after any blanks; what follows them is not looked at. An Error
-/// says what is wrong with the file; its code is ESRCH where it is certain that the file names no process, and another
-/// where the file could not be read. Waits for its disk.
-[[nodiscard]] Result<PidFile> read_pid_file(const std::string& path);
 
 }  // namespace healer::runtime

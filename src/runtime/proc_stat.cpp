@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <system_error>
 
@@ -103,6 +105,18 @@ std::optional<ProcStat> read_proc_stat(pid_t pid) {
   return text ? parse_proc_stat(*text) : std::nullopt;
 }
 
+Result<void> proc_is_ours() {
+  std::array<char, 32> text{};
+  const ssize_t size = ::readlink("/proc/self", text.data(), text.size());
+  if (size < 0 && errno == ENOENT) return Error{ENODEV, "no processes can be seen: /proc is not mounted"};
+  if (size < 0) return system_error(errno, "no processes can be seen: /proc/self");
+  if (std::string_view(text.data(), static_cast<std::size_t>(size)) != std::to_string(::getpid()))
+    return Error{ENODEV, "no processes can be seen: /proc is that of another name space"};
+  return {};
+}
+
+bool has_number(pid_t pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
+
 std::uint64_t ticks_per_second() {
   static const auto kTicks = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   return kTicks;
@@ -133,6 +147,7 @@ Result<Descriptor> find_process(pid_t pid, std::uint64_t start_ticks) {
   }
   const auto text = read_head(AT_FDCWD, fmt::format("/proc/{}/stat", pid).c_str(), kMostOfStat);
   if (!text && !is_gone(text.error())) return absent(text.error().code);
+  if (!text && lives(pidfd)) return absent(EACCES);  // /proc hides it
   const auto stat = text ? parse_proc_stat(*text) : std::nullopt;
   if (!stat || stat->start_ticks != start_ticks || !lives(pidfd)) return absent(ESRCH);
   return pidfd;

@@ -42,6 +42,12 @@ struct ProcStat {
 [[nodiscard]] std::optional<ProcStat> parse_proc_stat(std::string_view line);
 /// Of a process now; nothing where there is none.
 [[nodiscard]] std::optional<ProcStat> read_proc_stat(pid_t pid);
+
+/// Whether /proc shows processes, by the numbers that they have for this one: an Error where it is not mounted, or is
+/// that of another name space. What is not in it is not known to be gone then.
+[[nodiscard]] Result<void> proc_is_ours();
+/// Whether the kernel knows a process of that number, whatever /proc shows.
+[[nodiscard]] bool has_number(pid_t pid);
 /// A start time as mono time.
 [[nodiscard]] Duration start_time(std::uint64_t start_ticks);
 /// A mono time as a start time.
@@ -53,7 +59,8 @@ struct ProcStat {
 [[nodiscard]] Descriptor open_pidfd(pid_t pid);
 
 /// A pidfd of the process that had this number and this start time, while it has not exited. An Error with code ESRCH
-/// where it is certain that it is gone, with another code where that cannot be told (no descriptor left).
+/// where it is certain that it is gone, with another code where that cannot be told (no descriptor left, or /proc hides
+/// who has the number now).
 [[nodiscard]] Result<Descriptor> find_process(pid_t pid, std::uint64_t start_ticks);
 /// Whether the process that `pidfd` holds has not exited.
 [[nodiscard]] bool lives(const Descriptor& pidfd);

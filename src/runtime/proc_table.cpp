@@ -116,6 +116,7 @@ std::string read_attribute(pid_t pid) {
 
 Result<std::shared_ptr<const ProcSnapshot>> ProcSnapshot::take() {
   const Duration taken = mono_now();
+  if (auto ours = proc_is_ours(); !ours) return ours.error();
   const Directory directory(::opendir("/proc"));
   if (!directory) return system_error(errno, "cannot read /proc");
   const int base = ::dirfd(directory.get());
@@ -126,11 +127,13 @@ Result<std::shared_ptr<const ProcSnapshot>> ProcSnapshot::take() {
     if (!text && lacks_resources(text.error())) return system_error(text.error().code, "cannot read /proc");
     if (auto stat = text ? parse_proc_stat(*text) : std::nullopt) processes.push_back(std::move(*stat));
   }
-  return std::shared_ptr<const ProcSnapshot>(std::make_shared<ProcSnapshot>(taken, std::move(processes)));
+  // There is always a first process.
+  const bool hides = std::ranges::find(processes, 1, &ProcStat::pid) == processes.end();
+  return std::shared_ptr<const ProcSnapshot>(std::make_shared<ProcSnapshot>(taken, std::move(processes), hides));
 }
 
-ProcSnapshot::ProcSnapshot(Duration taken, std::vector<ProcStat> processes)
-    : taken_(taken), processes_(std::move(processes)) {
+ProcSnapshot::ProcSnapshot(Duration taken, std::vector<ProcStat> processes, bool hides)
+    : taken_(taken), hides_(hides), processes_(std::move(processes)) {
   std::ranges::sort(processes_, {}, &ProcStat::pid);
   for (std::uint32_t i = 0; i < processes_.size(); ++i) by_parent_.emplace_back(processes_[i].parent, i);
   std::ranges::sort(by_parent_);
@@ -205,26 +208,28 @@ Result<pid_t> find_match(const ProcCommands& commands, const std::string& patter
   return best == nullptr ? 0 : best->pid;
 }
 
-pid_t find_marked(const std::string& mark) {
-  const Directory directory(::opendir("/proc"));
-  if (!directory) return 0;
-  const std::string wanted = '\0' + mark + '\0';
-  while (const dirent* entry = ::readdir(directory.get())) {
-    const auto pid = as_pid(entry->d_name);
-    if (!pid) continue;
-    // A zombie's is empty, another user's cannot be read.
-    const auto text = read_head(::dirfd(directory.get()), fmt::format("{}/environ", *pid).c_str(), kMostOfEnvironment);
-    if (text && ('\0' + *text + '\0').find(wanted) != std::string::npos) return *pid;
-  }
-  return 0;
+std::string command_line(pid_t pid) {
+  auto text = read_head(AT_FDCWD, fmt::format("/proc/{}/cmdline", pid).c_str(), kMostOfCommand);
+  std::string line = text ? std::move(*text) : std::string();
+  std::ranges::replace(line, '\0', ' ');
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
 }
 
-std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning) {
+std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning,
+                                                           const std::vector<uid_t>& owners) {
   const Directory directory(::opendir("/proc"));
   if (!directory) return std::nullopt;
   std::vector<MarkedProcess> found;
   bool lacking = false;  // descriptors: then nobody knows
   const std::string wanted = '\0' + beginning;
+  // The real one, which a set-user-ID program does not change; the owner of its files in /proc may be another.
+  const auto owner_of = [&](pid_t pid) -> std::optional<uid_t> {
+    const auto status = read_head(::dirfd(directory.get()), fmt::format("{}/status", pid).c_str(), kMostOfStatus);
+    const auto uid = status ? number_of(*status, "Uid:") : std::nullopt;
+    if (!uid || std::ranges::find(owners, static_cast<uid_t>(*uid)) == owners.end()) return std::nullopt;
+    return static_cast<uid_t>(*uid);
+  };
   const auto value_of = [&](pid_t pid) -> std::optional<std::string> {
     const auto text = read_head(::dirfd(directory.get()), fmt::format("{}/environ", pid).c_str(), kMostOfEnvironment);
     if (!text) {
@@ -238,13 +243,14 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
   };
   while (const dirent* entry = ::readdir(directory.get())) {
     const auto pid = as_pid(entry->d_name);
-    if (!pid || *pid == ::getpid() || !value_of(*pid)) continue;
+    if (!pid || *pid == ::getpid() || !owner_of(*pid) || !value_of(*pid)) continue;
     // Its number proves nothing; what it is between two looks that find the same process does.
     const auto before = read_proc_stat(*pid);
+    const auto owner = owner_of(*pid);
     auto value = value_of(*pid);
     const auto after = read_proc_stat(*pid);
-    if (!before || !value || !after || before->start_ticks != after->start_ticks || after->zombie()) continue;
-    found.push_back({*pid, after->start_ticks, std::move(*value)});
+    if (!before || !owner || !value || !after || before->start_ticks != after->start_ticks || after->zombie()) continue;
+    found.push_back({*pid, after->start_ticks, *owner, std::move(*value)});
   }
   if (lacking) return std::nullopt;
   return found;
@@ -253,13 +259,23 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
 // ---- one process
 
 Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
+  if (auto ours = proc_is_ours(); !ours) return ours.error();
   const Error gone{ESRCH, fmt::format("there is no process {}", pid)};
-  const auto line = read_head(AT_FDCWD, fmt::format("/proc/{}/stat", pid).c_str(), kMostOfStat);
-  if (!line) return is_gone(line.error()) ? gone : line.error();
+  const auto read = [pid](const char* name, std::size_t most) {
+    return read_head(AT_FDCWD, fmt::format("/proc/{}/{}", pid, name).c_str(), most);
+  };
+  auto line = read("stat", kMostOfStat);
+  if (!line && has_number(pid)) line = read("stat", kMostOfStat);  // it may have begun just now
+  const auto failed = [&](const Error& error) {
+    const bool hidden = error.code == EACCES || error.code == EPERM || (is_gone(error) && has_number(pid));
+    if (hidden) return Error{EACCES, fmt::format("process {} cannot be seen: /proc hides it (hidepid)", pid)};
+    return is_gone(error) ? gone : error;
+  };
+  if (!line) return failed(line.error());
   const auto stat = parse_proc_stat(*line);
   if (!stat) return gone;
-  const auto status = read_head(AT_FDCWD, fmt::format("/proc/{}/status", pid).c_str(), kMostOfStatus);
-  if (!status) return is_gone(status.error()) ? gone : status.error();
+  const auto status = read("status", kMostOfStatus);
+  if (!status) return is_gone(status.error()) ? gone : failed(status.error());
   if (number_of(*status, "Tgid:") != static_cast<std::uint64_t>(pid)) return gone;
   ProcessLook look;
   look.facts.pid = pid;

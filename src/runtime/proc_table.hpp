@@ -54,12 +54,14 @@ class Means {
 class ProcSnapshot {
  public:
   /// Walks /proc. Blocks for as long as that takes: not for the loop thread. An Error where not all can be seen, for
-  /// want of descriptors or memory.
+  /// want of descriptors or memory, or of /proc.
   [[nodiscard]] static Result<std::shared_ptr<const ProcSnapshot>> take();
-  /// What a walk at that time has found.
-  ProcSnapshot(Duration taken, std::vector<ProcStat> processes);
+  /// What a walk at that time has found. `hides`: /proc does not show the processes of others (hidepid).
+  ProcSnapshot(Duration taken, std::vector<ProcStat> processes, bool hides = false);
 
   [[nodiscard]] Duration taken() const { return taken_; }
+  /// Whether there may be others, which are hidden from this one.
+  [[nodiscard]] bool hides() const { return hides_; }
   [[nodiscard]] const std::vector<ProcStat>& processes() const { return processes_; }  ///< by pid
   /// The process of that number, or null.
   [[nodiscard]] const ProcStat* find(pid_t pid) const;
@@ -68,6 +70,7 @@ class ProcSnapshot {
 
  private:
   Duration taken_;
+  bool hides_;
   std::vector<ProcStat> processes_;
   std::vector<std::pair<pid_t, std::uint32_t>> by_parent_;  // parent, index of the child
 };
@@ -104,19 +107,22 @@ struct ProcCommands {
 /// zombies. 0: there is none. An Error where the pattern is invalid. Slow with some patterns: not for the loop thread.
 [[nodiscard]] Result<pid_t> find_match(const ProcCommands& commands, const std::string& pattern);
 
-/// A living process whose environment holds `mark` ("NAME=value") in full; 0: none is to be seen. May wait for any
-/// process: not for the loop thread.
-[[nodiscard]] pid_t find_marked(const std::string& mark);
+/// The command line of a process, as that of a snapshot; empty where it cannot be seen. May wait for that process: not
+/// for the loop thread.
+[[nodiscard]] std::string command_line(pid_t pid);
 
 /// A process that was seen to bear a mark.
 struct MarkedProcess {
   pid_t pid = -1;
   std::uint64_t start_ticks = 0;
+  uid_t owner = 0;
   std::string value;  ///< what follows the beginning of the mark
 };
 /// All living processes but this one in whose environment a text begins so ("NAME=value..."), as far as they can be
-/// seen; nothing where nobody can be. May wait for any process, as above.
-[[nodiscard]] std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning);
+/// seen; nothing where nobody can be. Only those of `owners` (real uids) are asked: anybody can write a mark into an
+/// environment of his own, and as much beside it as he likes. May wait for any of them, as above.
+[[nodiscard]] std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning,
+                                                                         const std::vector<uid_t>& owners);
 
 /// What a process has used up to a moment.
 struct ProcessSample {
@@ -148,7 +154,8 @@ struct ProcessLook {
   ProcessSample sample;
 };
 /// Looks at the process of that number. An Error with code ESRCH where there is none, or where it is a thread of
-/// another process; with another code where that is not known. May wait for that process: not for the loop thread.
+/// another process; with another code where that is not known, for instance since /proc hides it. May wait for that
+/// process: not for the loop thread.
 [[nodiscard]] Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish);
 
 /// Adds the figures that are means since `former`, where that was the same process.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/remains.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <unordered_map>
@@ -25,8 +27,8 @@ Remains::Remains(Loop& loop, std::shared_ptr<const ControlGroups> groups)
       patience_(loop.timer([this] { stuck(); })),
       helper_(loop, {"healer-remains", 1, 2, kPatience}) {}
 
-void Remains::end(engine::ActionId action, Done done) {
-  orders_.emplace(action.number(), Order{.done = std::move(done)});
+void Remains::end(engine::ActionId action, std::optional<uid_t> owner, Done done) {
+  orders_.emplace(action.number(), Order{.done = std::move(done), .owner = owner});
   again_.set_deadline(Duration{0});  // with all others of this turn
 }
 
@@ -37,7 +39,7 @@ void Remains::walk() {
   for (auto& [action, order] : orders_) {
     order.asked = true;
     const int later = order.found && now - *order.found >= kGrace ? SIGKILL : 0;
-    tasks.push_back({engine::ActionId(action), order.found ? later : SIGTERM, order.by_mark});
+    tasks.push_back({engine::ActionId(action), order.found ? later : SIGTERM, order.by_mark, order.owner});
   }
   patience_.set_deadline(now + kPatience);
   const std::uint64_t walk = ++walk_;
@@ -98,9 +100,16 @@ std::vector<Remains::Left> Remains::carry_out(const ControlGroups& groups, const
   bool seen = false;
   const auto without_group = [&](const Task& task) { return task.by_mark && !groups.has(task.action); };
   if (std::ranges::any_of(tasks, without_group)) {
-    auto processes = marked_processes(actions::action_mark(groups.state()));
+    std::vector<uid_t> owners{::geteuid()};
+    for (const Task& task : tasks) {
+      if (task.owner) owners.push_back(*task.owner);
+    }
+    auto processes = marked_processes(actions::action_mark(groups.state()), owners);
     seen = processes.has_value();
     for (MarkedProcess& one : processes ? *processes : std::vector<MarkedProcess>{}) {
+      const auto task =
+          std::ranges::find(tasks, one.value, [](const Task& each) { return std::to_string(each.action.number()); });
+      if (task == tasks.end() || (one.owner != ::geteuid() && one.owner != task->owner)) continue;
       marked[std::move(one.value)].push_back({one.pid, one.start_ticks});
     }
   }

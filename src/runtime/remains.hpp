@@ -42,12 +42,14 @@ class Remains {
   Remains(const Remains&) = delete;
   Remains& operator=(const Remains&) = delete;
 
-  /// Ends all that is left of this action, whose program and its session have gone.
-  void end(engine::ActionId action, Done done);
+  /// Ends all that is left of this action, whose program and its session have gone. `owner`: as whom it ran; none: as
+  /// healer. Where there is no group only what is that one's, or healer's, is taken for what it has left.
+  void end(engine::ActionId action, std::optional<uid_t> owner, Done done);
 
  private:
   struct Order {
     Done done;
+    std::optional<uid_t> owner;
     Duration pause{2};
     std::optional<Duration> found{};  ///< when something was
     pid_t ended = 0;
@@ -58,6 +60,7 @@ class Remains {
     engine::ActionId action;
     int number = 0;  ///< of the signal; 0: none now
     bool by_mark = true;
+    std::optional<uid_t> owner{};
   };
   struct Left {
     std::uint64_t action = 0;

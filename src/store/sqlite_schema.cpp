@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 3> kMigrations{
+constexpr std::array<const char*, 4> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -191,6 +191,14 @@ ALTER TABLE services ADD COLUMN known_doubtful INTEGER NOT NULL DEFAULT 0;
 
 INSERT INTO meta(name, value) SELECT 'alive', kind = 'daemon-started' FROM records
   WHERE kind IN ('daemon-started', 'daemon-stopped') ORDER BY id DESC LIMIT 1;
+)sql",
+    // Version 4: which pid file named the process that is known, and why that is not signalled; what it came of.
+    R"sql(
+ALTER TABLE services ADD COLUMN known_doubt TEXT NOT NULL DEFAULT 'none';
+UPDATE services SET known_doubt = 'younger' WHERE known_doubtful != 0;
+ALTER TABLE services DROP COLUMN known_doubtful;
+ALTER TABLE services ADD COLUMN known_path TEXT NOT NULL DEFAULT '';
+ALTER TABLE services ADD COLUMN came_by INTEGER NOT NULL DEFAULT 0;
 )sql"};
 
 }  // namespace

@@ -47,6 +47,12 @@ effect::SavedStep::Kind step_of(std::string_view text) {
                                : static_cast<effect::SavedStep::Kind>(found - kSteps.begin());
 }
 
+Doubt doubt_of(std::string_view text) {
+  for (const auto doubt : {Doubt::Younger, Doubt::Foreign})
+    if (text == to_string(doubt)) return doubt;
+  return Doubt::None;
+}
+
 ActionKind action_of(std::string_view text) {
   for (const auto kind :
        {ActionKind::Alert, ActionKind::Exec, ActionKind::Unmonitor, ActionKind::Start, ActionKind::Stop})
@@ -191,9 +197,9 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
 
   save_service_ = prepare(
       "INSERT OR REPLACE INTO services(name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, "
-      "saved_ms, quick_starts, last_start_ms, not_before_ms, restarted, left_by, paused, paused_until_ms, "
-      "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubtful) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "saved_ms, quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
+      "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   save_rule_ = prepare(
       "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, failing_since_ms, "
       "clear_since_ms, changed_ms, again_bits, accepted) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -297,14 +303,14 @@ void TableWriter::write_services(const Batch& batch) {
   }
   for (const auto& [name, service] : batch.services()) {
     const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, rules] = service;
-    const auto& [quick, last_start, not_before, restarted, left_by] = starts;
+    const auto& [quick, last_start, not_before, restarted, left_by, came_by] = starts;
     const auto& [until, reason, by] = pause.value_or(Pause{});
     const auto [kind, last_status, process] = columns_of(memory);
     const auto& [pid, parent] = process;
-    const auto& [known_pid, ticks, file, doubtful] = known.value_or(KnownProcess{});
+    const auto& [known_pid, ticks, file, doubt, path] = known.value_or(KnownProcess{});
     save_service_.run(name, monitored, kind, last_status, pid, parent, cron_minute, boot, saved, quick, last_start,
-                      not_before, restarted, left_by.number(), pause.has_value(), until, reason, by,
-                      known ? std::optional(known_pid) : std::nullopt, ticks, file, doubtful);
+                      not_before, restarted, left_by.number(), came_by.number(), pause.has_value(), until, reason, by,
+                      known ? std::optional(known_pid) : std::nullopt, ticks, file, to_string(doubt), path);
     std::size_t position = 0;
     for (const auto& [key, rule] : rules) {
       const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted] = rule;
@@ -419,10 +425,10 @@ void read_services(Database& database, SavedState& state) {
   database
       .prepare(
           "SELECT name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, saved_ms, "
-          "quick_starts, last_start_ms, not_before_ms, restarted, left_by, paused, paused_until_ms, pause_reason, "
-          "paused_by, known_pid, known_start_ticks, known_file_ns, known_doubtful FROM services")
+          "quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
+          "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path FROM services")
       .rows([&state](Statement& row) {
-        std::string name, memory;
+        std::string name, memory, doubt;
         ProgramMemory program;
         ProcessMemory process;
         SavedService service;
@@ -430,12 +436,16 @@ void read_services(Database& database, SavedState& state) {
         bool paused = false;
         Pause pause;
         std::uint64_t left_by = 0;
+        std::uint64_t came_by = 0;
         std::optional<std::int64_t> known_pid;
         KnownProcess known;
         row.read(name, service.monitored, memory, program.last_status, process.pid, process.parent, service.cron_minute,
                  service.boot, service.saved, starts.quick, starts.last, starts.not_before, starts.restarted, left_by,
-                 paused, pause.until, pause.reason, pause.by, known_pid, known.start_ticks, known.file, known.doubtful);
+                 came_by, paused, pause.until, pause.reason, pause.by, known_pid, known.start_ticks, known.file, doubt,
+                 known.path);
         starts.left_by = ActionId(left_by);
+        starts.came_by = ActionId(came_by);
+        known.doubt = doubt_of(doubt);
         known.pid = known_pid.value_or(0);
         if (known_pid) service.known = known;
         if (memory == kProgramMemory) service.memory = program;

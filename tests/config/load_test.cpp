@@ -340,6 +340,39 @@ TEST_CASE("what belongs to another user is warned of", "[load]") {
   }
 }
 
+TEST_CASE("a pid file by which others can say whom healer signals is warned of", "[load]") {
+  test::FakeEnvironment machine;
+  const auto warned = [&](const std::string& more, const std::string& path = "/run/a/x.pid") {
+    return said(load_text("check process x with pidfile " + path + "\n" + more + "\n", machine));
+  };
+  const std::string start = "start program \"/bin/start\"";
+  machine.programs.insert("/bin/start");
+  machine.facts["/run/a"] = {.is_directory = true, .mode = 0755};
+  machine.facts["/run/a/x.pid"] = {.is_regular = true, .mode = 0644};
+  CHECK(warned(start).empty());
+  SECTION("its owner") {
+    machine.facts["/run/a/x.pid"].uid = 33;
+    CHECK(warned(start) ==
+          "/etc/main:1:30: warning: uid 33 can write '/run/a/x.pid', and so say whom healer signals to stop 'x'\n"
+          "  check process x with pidfile /run/a/x.pid\n"
+          "                               ^~~~~~~~~~~~\n"
+          "  note: no process is signalled but one of the file's own user; for any other write a stop program\n");
+    CHECK(warned(start + " stop program \"/bin/start\"").empty());
+    CHECK(warned("if cpu > 90% then alert").empty());
+    CHECK(warned("if cpu > 90% then stop").find("uid 33 can write") != std::string::npos);
+  }
+  SECTION("the owner of its directory") {
+    machine.facts["/run/a"].uid = 33;
+    CHECK(warned(start).find("uid 33 can write the directory '/run/a', and so say") != std::string::npos);
+  }
+  SECTION("everybody") {
+    machine.facts["/run/a"].mode = 0777;
+    CHECK(warned(start).find("everybody can write the directory '/run/a', and so say") != std::string::npos);
+    machine.facts["/run/a"].mode = 01777;
+    CHECK(warned(start).empty());
+  }
+}
+
 TEST_CASE("a program that gives up root's user but keeps its group is warned of", "[load]") {
   const auto warned = [](const std::string& owner, bool online = true) {
     test::FakeEnvironment machine;

@@ -120,6 +120,7 @@ struct ShowService {
   std::string operator()(const ReadySyntax& ready) const {
     return std::string(ready.by_notice ? "ready on notify" : "ready after") + optional("time", ready.time);
   }
+  std::string operator()(const LeftoversSyntax&) const { return "leftovers ended"; }
   std::string operator()(const DependsSyntax& depends) const {
     std::string out = "depends";
     for (const auto& name : depends.names) out += " " + show(name);
@@ -169,8 +170,8 @@ struct ShowSet {
   }
   std::string operator()(const SetSettle& set) const { return "settle " + show(set.settle); }
   std::string operator()(const SetSwitch& set) const {
-    static constexpr const char* kKinds[] = {"init",           "shadow",        "dry run",     "accept dormant",
-                                             "terminal batch", "cycles: polls", "cycles: runs"};
+    static constexpr const char* kKinds[] = {"init",          "shadow",         "dry run",       "accept dormant",
+                                             "leftovers end", "terminal batch", "cycles: polls", "cycles: runs"};
     return kKinds[static_cast<std::size_t>(set.kind)];
   }
   std::string operator()(const SetOnReboot& set) const { return "onreboot " + show(set.policy); }

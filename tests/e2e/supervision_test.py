@@ -242,8 +242,8 @@ class Supervision(mails.Receiving, supervised.Case):
         self.wait_for(lambda: "its start program has left process" in str(self.told(daemon)), "the word of it",
                       detail=lambda: str(self.told(daemon, "node")))
         left, = node.copies()
-        self.assertIn(("job-held", f"restart waits: its start program has left process {left}, which runs still, and no "
-                       "pid file names it"), self.told(daemon))
+        self.assertRegex(str(self.told(daemon)), fr"'job-held', 'restart waits: its start program has left process {left} "
+                                                 r"\([^)]*\), which runs still, and no pid file names it'")
         daemon.kill()
         daemon.launch()
         self.more_cycles(daemon, 3)
@@ -346,6 +346,36 @@ class Supervision(mails.Receiving, supervised.Case):
         self.assertNotEqual(restart.returncode, 0)
         self.assertIn(f"process {node.pid()}, which was started after the pid file was written", restart.stdout)
         self.assertEqual((self.log(), len(node.living())), ([], 1))
+
+    def test_whom_another_user_can_have_named_is_not_signalled(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root has processes that others may not signal")
+        node = self.process("node", stop=None)
+        node.by_hand()
+        self.wait_for(node.pid, "its start by hand")
+        os.chown(node.pidfile, 65534, 65534)
+        daemon = self.start(self.rules(node))
+        self.wait_up(daemon, node)
+        word = f"process {node.pid()} belongs to user 0, and its pid file to user 65534"
+        self.assertIn(("job-held", f"{word}: healer will not signal it"), self.told(daemon, "node"))
+        restart = self.ctl(daemon, "restart", "node")
+        self.assertNotEqual(restart.returncode, 0)
+        self.assertIn(word, restart.stdout)
+        self.assertEqual((self.log(), len(node.living())), ([], 1))
+
+    def test_a_pid_file_that_is_lost_while_no_healer_runs_makes_no_second_copy(self):
+        lost = [self.process("emptied"), self.process("removed")]
+        daemon = self.start(self.rules(*lost))
+        self.wait_up(daemon, *lost)
+        pids = [one.pid() for one in lost]
+        daemon.kill()
+        lost[0].pidfile.write_text("")
+        lost[1].pidfile.unlink()
+        daemon.launch()
+        self.more_cycles(daemon, 3)
+        self.assertEqual([one.copies() for one in lost], [[pid] for pid in pids])
+        self.assertEqual([self.seen_pid(daemon, one.name) for one in lost], pids)
+        self.alone()
 
     # ---- commands ---------------------------------------------------------------------------------------------
 

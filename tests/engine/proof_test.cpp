@@ -2,10 +2,12 @@
 // Which process is the service's: numbers in pid files that are another's now, and what start programs leave behind.
 #include <algorithm>
 #include <ranges>
+#include <span>
 
 #include <catch2/catch.hpp>
 
 #include "engine/diff.hpp"
+#include "engine/explain.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
@@ -114,6 +116,14 @@ TEST_CASE("a process whose pid file is gone is the service until it has ended, a
     world.run(seconds{5});
     CHECK(world.programs == Programs{"start web"});
   }
+  SECTION("it is taken away while no healer runs") {
+    world.crash(seconds{1});
+    world.run(minutes{1});
+    CHECK(world.programs.empty());
+    world.die("web");
+    world.run(seconds{5});
+    CHECK(world.programs == Programs{"start web"});
+  }
   SECTION("its stop program takes it away before the process has gone") {
     world.doings["stop web"] = {.later = seconds{8}};
     world.command(event::Command::Kind::Restart, {"web"});
@@ -142,6 +152,23 @@ TEST_CASE("a process whose pid file is gone is the service until it has ended, a
     second.run(seconds{3});
     CHECK(second.programs == Programs{"start web"});
   }
+}
+
+TEST_CASE("a number that was used again while no healer ran is a stranger's to the next one") {
+  ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
+  see_web(world);
+  world.doings["start web"] = {.works = false};
+  world.hidden_death("web");
+  world.bring_up("web", 50);
+  world.ticks["web"] = 777;
+  world.crash(seconds{1});
+  world.run(seconds{3});
+  CHECK(world.programs == Programs{"start web"});
+  world.command(Kind::Stop, {"web"});
+  world.run(minutes{1});
+  CHECK(world.signals.empty());
+  CHECK_FALSE(said(world, RecordKind::RuleRecovered, "process is running"));
+  CHECK_FALSE(said(world, RecordKind::JobStep, "started with pid"));
 }
 
 TEST_CASE("the first process is not used again: a pid file that names it is believed") {
@@ -204,6 +231,76 @@ TEST_CASE("what was in order when it was seen first is signalled, though the clo
   second.command(Kind::Restart, {"web"});
   second.run(seconds{3});
   CHECK(second.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+}
+
+TEST_CASE("whom another user may have named is believed, but not signalled") {
+  ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
+  std::string why;
+  SECTION("the owner of the pid file") {
+    world.named_by["web"] = 1000;
+    why = "process 50 belongs to user 0, and its pid file to user 1000";
+  }
+  SECTION("anybody") {
+    world.named_by["web"] = ProcessFacts::kAnybody;
+    why = "process 50 may be another's, for others can write its pid file";
+  }
+  see_web(world);
+  world.run(seconds{20});
+  const auto told = std::ranges::count(world.records, why + ": healer will not signal it", &Record::text);
+  CHECK(told == 1);
+  SECTION("by a person") {
+    world.command(Kind::Restart, {"web"});
+    world.run(seconds{3});
+    REQUIRE(world.replies.size() == 1);
+    CHECK(world.replies.back().text.find("it has no stop program, and " + why + ": it is not signalled") !=
+          std::string::npos);
+    CHECK(world.signals.empty());
+    CHECK(world.is_up("web"));
+  }
+  SECTION("nor by the next daemon, which finds its pid file gone") {
+    world.unnamed.insert("web");
+    world.crash(seconds{1});
+    world.command(Kind::Stop, {"web"});
+    world.run(seconds{3});
+    CHECK(world.signals.empty());
+  }
+  SECTION("until the file is root's alone") {
+    world.named_by["web"] = 0;
+    world.run(seconds{6});
+    world.command(Kind::Restart, {"web"});
+    world.run(seconds{3});
+    CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+  }
+}
+
+TEST_CASE("a signal that is not sent is not told as sent") {
+  ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
+  std::string why;
+  SECTION("to the first process") {
+    world.bring_up("web", 1);
+    why = "process 1 is the first process of the machine: it is not signalled";
+    world.spared.insert("web");
+  }
+  SECTION("to healer") {
+    world.bring_up("web", 50);
+    why = "process 50 is healer itself: it is not signalled";
+    world.spared.insert("web");
+  }
+  SECTION("to whom healer may not signal") {
+    world.bring_up("web", 50);
+    why = "SIGTERM was not sent to process 50: Operation not permitted";
+    world.out_of_reach["web"] = "Operation not permitted";
+  }
+  world.files["web"] = kWritten;
+  world.start();
+  world.run(seconds{6});
+  world.command(Kind::Stop, {"web"});
+  world.run(milliseconds{100});  // at once, not at the end of its time
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies.back().text.find(why) != std::string::npos);
+  CHECK(world.signals.empty());
+  CHECK(said(world, RecordKind::JobStep, "SIGTERM to process") == !world.out_of_reach.empty());
+  CHECK(said(world, RecordKind::JobStep, why) == !world.out_of_reach.empty());
 }
 
 TEST_CASE("another pid file begins afresh") {
@@ -289,6 +386,15 @@ TEST_CASE("what a start has left, and no pid file names, gets no second beside i
           std::string::npos);
     CHECK(world.programs == Programs{"start web"});
   }
+  SECTION("where the rules say that leftovers are ended nobody waits for it") {
+    auto web = process("web");
+    web->end_leftovers = true;
+    web->key = hash128("ended");
+    world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({web}, seconds{5}))});
+    world.run(seconds{10});
+    CHECK(world.signals.size() == 1);
+    CHECK(world.programs == Programs{"start web", "start web"});
+  }
   SECTION("a rule waits for it ten times as long as a start may take, and then ends it") {
     world.run(minutes{1} + seconds{50});
     CHECK(world.signals.empty());
@@ -296,6 +402,70 @@ TEST_CASE("what a start has left, and no pid file names, gets no second beside i
     CHECK(world.signals.size() == 1);
     CHECK(world.programs == Programs{"start web", "start web"});
   }
+}
+
+namespace {
+
+/// `web` has come up by its start program, and died; its workers have not.
+void leave_workers(ProcessWorld& world) {
+  world.start();
+  world.run(seconds{20});
+  REQUIRE(world.programs == Programs{"start web"});
+  REQUIRE(world.is_up("web"));
+  world.programs.clear();
+  world.left_over["web"] = {701, 702};
+  world.die("web");
+}
+
+}  // namespace
+
+TEST_CASE("what a process has left is named as what may stand in the way of its next start") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  leave_workers(world);
+  const std::string left = "process 701 (worker) and 1 more of its former start run still";
+  SECTION("when it is started") {
+    world.run(seconds{2});
+    CHECK(world.programs == Programs{"start web"});
+    CHECK(said(world, RecordKind::JobStep, left + ", and may stand in the way: 'with leftovers ended' ends it first"));
+    world.run(seconds{10});
+    CHECK(world.is_up("web"));
+    CHECK(world.engine.left_over(world.id("web")).empty());
+    CHECK(world.signals.empty());
+  }
+  SECTION("and when that fails, also by the next daemon") {
+    world.doings["start web"] = {.status = 1};
+    if (GENERATE(false, true)) world.crash(milliseconds{100});
+    world.run(seconds{20});
+    CHECK(world.programs.size() > 1);
+    CHECK(said(world, RecordKind::JobFailed, "; " + left));
+    CHECK(world.engine.left_over(world.id("web")) == left);
+    const auto notes = explain(world.engine, world.id("web"), world.now).notes;
+    const std::string note =
+        "P" + left.substr(1) + ", and may stand in the way of the next: 'with leftovers ended' ends it first.";
+    CHECK(std::ranges::find(notes, note) != notes.end());
+    CHECK(std::ranges::count_if(world.records, [](const Record& record) {
+            return record.text.find("'with leftovers ended'") != std::string::npos;
+          }) == 1);
+    CHECK(world.signals.empty());
+  }
+}
+
+TEST_CASE("what a process has left is ended before its next start where the rules say so") {
+  auto web = process("web");
+  web->end_leftovers = true;
+  ProcessWorld world(rule_set({web}, seconds{5}));
+  leave_workers(world);
+  world.stubborn = GENERATE(false, true);
+  world.run(milliseconds{1040});
+  CHECK(world.programs.empty());
+  CHECK(
+      said(world, RecordKind::JobStep, "SIGTERM to process 701 (worker) and 1 more, which its start program has left"));
+  world.run(seconds{5});
+  const std::vector<std::pair<std::string, int>> terms{{"left web", 15}, {"left web", 15}};
+  CHECK(world.signals.size() == (world.stubborn ? 4 : 2));
+  CHECK(std::ranges::equal(std::span(world.signals).first(2), terms));
+  CHECK(world.programs == Programs{"start web"});
+  CHECK(world.is_up("web"));
 }
 
 TEST_CASE("what is left is looked for on the schedule and each five seconds, no more often") {

@@ -420,6 +420,31 @@ TEST_CASE("the next daemon finds what is in groups elsewhere, and makes its own 
   CHECK(machine.names("users/somebody/session") == std::vector<std::string>{"healer-state-1"});
 }
 
+TEST_CASE("a group of another user, or one that others can enter, is not healer's whatever it is called", "[groups]") {
+  const Groups machine;
+  if (!machine.works() || ::geteuid() != 0) return;
+  const std::string group = machine.place("user") + "/healer-state-1";
+  REQUIRE(::mkdir(group.c_str(), 0755) == 0);
+  const auto started = start(program({"/bin/sleep", "600"}, Descriptor(::open(group.c_str(), O_PATH | O_CLOEXEC))));
+  REQUIRE(started);
+  const auto found = [&] {
+    const ControlGroups groups = machine.of("state", "daemon");
+    CHECK(groups.has(ActionId(1)) == (groups.leader(ActionId(1)).pid != 0));
+    CHECK(groups.living(ActionId(1))->size() == groups.eldest_first(ActionId(1)).size());
+    return groups.leader(ActionId(1)).pid;
+  };
+  CHECK(found() == started->pid);
+  REQUIRE(::chown(group.c_str(), 1000, 1000) == 0);
+  CHECK(found() == 0);
+  REQUIRE(::chown(group.c_str(), 0, 0) == 0);
+  const std::string door = group + "/cgroup.procs";
+  REQUIRE(::chown(door.c_str(), 1000, 1000) == 0);
+  CHECK(found() == 0);
+  REQUIRE(::chown(door.c_str(), 0, 0) == 0);
+  REQUIRE(::chmod(door.c_str(), 0666) == 0);
+  CHECK(found() == 0);
+}
+
 TEST_CASE("what a start program leaves is found although it has written over its environment", "[groups]") {
   const Groups machine;
   if (!machine.works()) return;
@@ -439,10 +464,19 @@ TEST_CASE("what a start program leaves is found although it has written over its
   const auto missing = test::InspectorBench::by_file(looks.path("none"));
   looks.left_by = ActionId(5);
   const auto facts = looks.see(missing).facts;
-  CHECK(facts->left == left);
-  CHECK(facts->left_ticks == read_proc_stat(left)->start_ticks);
+  REQUIRE(facts->left.size() == 1);
+  CHECK(facts->left_by == ActionId(5));
+  CHECK(facts->left.front().pid == left);
+  CHECK(facts->left.front().start_ticks == read_proc_stat(left)->start_ticks);
+  CHECK(facts->left.front().command == std::string(80, 'x'));
   looks.left_by = ActionId(6);
-  CHECK(looks.see(missing).facts->left == 0);
+  CHECK(looks.see(missing).facts->left.empty());
+  // Of one whose process had come up, too, by its group alone.
+  looks.came_by = ActionId(5);
+  const auto over = looks.see(missing).facts;
+  REQUIRE(over->left.size() == 1);
+  CHECK(over->left_by == ActionId(5));
+  CHECK(over->left.front().pid == left);
 
   // Its group goes when it has gone, once an action has ended, or with the end or the start of a daemon.
   CHECK(machine.names("daemon") == std::vector<std::string>{"healer-state-5"});

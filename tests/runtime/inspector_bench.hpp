@@ -24,6 +24,9 @@ struct InspectorBench {
             seen[observed->run.number()] = *observed;
           } else if (const auto* death = std::get_if<engine::event::ProcessDied>(&event)) {
             deaths.push_back(*death);
+          } else if (const auto* failed = std::get_if<engine::event::NotSignalled>(&event)) {
+            not_signalled.push_back(std::to_string(failed->pid) + " " + std::to_string(failed->number) + ": " +
+                                    failed->why);
           }
         }) {}
 
@@ -66,7 +69,8 @@ struct InspectorBench {
                     .run = engine::RunId(++last),
                     .pid = own.pid,
                     .start_ticks = own.start_ticks,
-                    .left_by = left_by},
+                    .left_by = left_by,
+                    .came_by = came_by},
                    std::move(block));
     return last;
   }
@@ -84,8 +88,10 @@ struct InspectorBench {
   std::map<std::uint64_t, int> answers;
   std::map<std::uint64_t, engine::event::Observed> seen;
   std::vector<engine::event::ProcessDied> deaths;
+  std::vector<std::string> not_signalled;  ///< "PID NUMBER: WHY"
   std::uint64_t last = 0;
   engine::ActionId left_by{};  ///< of the looks that are begun
+  engine::ActionId came_by{};  ///< the same
   runtime::Inspector inspector;
 };
 

@@ -17,6 +17,7 @@
 #include "runtime/inspector_bench.hpp"
 #include "runtime/proc_stat.hpp"
 #include "support/hung_mount.hpp"
+#include "support/other_proc.hpp"
 
 using namespace healer;
 using namespace healer::engine;
@@ -163,10 +164,8 @@ TEST_CASE("whom a pid file named last is the service while it lives and the file
 }
 
 TEST_CASE("a signal that was not sent is told, and healer's own process gets none", "[inspector]") {
-  std::vector<std::string> told;
-  InspectorBench bench({.not_signalled = [&](const effect::Signal& signal, const std::string& why) {
-    told.push_back(std::to_string(signal.pid) + " " + std::to_string(signal.number) + ": " + why);
-  }});
+  InspectorBench bench;
+  std::vector<std::string>& told = bench.not_signalled;
   static volatile std::sig_atomic_t caught = 0;
   const auto before = std::signal(SIGUSR2, [](int) { caught = caught + 1; });
   const auto ticks = [](pid_t pid) { return read_proc_stat(pid).value().start_ticks; };
@@ -206,6 +205,98 @@ TEST_CASE("a pid file is read as Monit reads it", "[inspector]") {
     REQUIRE(observation.facts->process);
     CHECK(observation.facts->process->pid == child.pid());
   }
+}
+
+TEST_CASE("who can have written a pid file is known by its owner, and by those of links to it", "[inspector]") {
+  if (::geteuid() != 0) {
+    WARN("SKIPPED: only root can make files of others");
+    return;
+  }
+  InspectorBench bench;
+  const Child child = sleeper();
+  const std::string file = bench.pid_file("x", number(child));
+  const auto named_by = [&](const std::string& path) {
+    return bench.see(InspectorBench::by_file(path)).facts->process->named_by;
+  };
+  const auto own = [](const std::string& path, uid_t owner) { REQUIRE(::lchown(path.c_str(), owner, owner) == 0); };
+  CHECK(named_by(file) == 0);
+  std::filesystem::create_symlink(file, bench.path("link"));
+  std::filesystem::create_directory_symlink(bench.directory.path(), bench.path("here"));
+  std::filesystem::create_symlink("here/link", bench.path("far"));
+  CHECK(named_by(bench.path("far")) == 0);
+  own(bench.path("link"), 1000);
+  CHECK(named_by(bench.path("far")) == 1000);
+  own(bench.path("here"), 1000);
+  CHECK(named_by(bench.path("far")) == 1000);
+  CHECK(named_by(bench.path("here/./../" + bench.directory.path().filename().string() + "/x")) == 1000);
+  own(file, 33);
+  CHECK(named_by(file) == 33);
+  CHECK(named_by(bench.path("far")) == ProcessFacts::kAnybody);
+  own(file, 0);
+  std::filesystem::permissions(file, std::filesystem::perms(0666));
+  CHECK(named_by(file) == ProcessFacts::kAnybody);
+}
+
+TEST_CASE("the first process and healer itself are seen to be spared", "[inspector]") {
+  InspectorBench bench;
+  const Child child = sleeper();
+  const auto spared = [&](const std::string& text) {
+    return bench.see(InspectorBench::by_file(bench.pid_file("x", text))).facts->process->spared;
+  };
+  CHECK(spared("1"));
+  CHECK(spared(std::to_string(::getpid())));
+  CHECK_FALSE(spared(number(child)));
+}
+
+TEST_CASE("where /proc is not mounted nobody is known to be gone", "[inspector][proc]") {
+  const Child child = sleeper();
+  const ProcessIdentity identity{child.pid(), read_proc_stat(child.pid())->start_ticks};
+  const bool works = test::with_proc("tmpfs", "", {}, [&] {
+    InspectorBench bench;
+    const auto unknown = [&](std::shared_ptr<ServiceBlock> block) {
+      const Observation& seen = bench.result(bench.look(std::move(block), 1, identity));
+      CHECK(seen.outcome == Outcome::TimedOut);
+      CHECK(*seen.output == "no processes can be seen: /proc is not mounted");
+    };
+    unknown(InspectorBench::by_file(bench.pid_file("x", number(child))));
+    unknown(InspectorBench::by_file(bench.path("none")));
+    unknown(InspectorBench::by_pattern(sleeper_line()));
+    unknown(InspectorBench::foreground());
+    const auto found = find_process(identity.pid, identity.start_ticks);
+    CHECK((!found && found.error().code == EACCES));
+  });
+  if (!works) WARN("SKIPPED: nothing can be mounted here");
+}
+
+TEST_CASE("who is hidden in /proc is not known to be gone", "[inspector][proc]") {
+  constexpr uid_t kNobody = 65534;
+  const Child child = sleeper();
+  const ProcessIdentity identity{child.pid(), read_proc_stat(child.pid())->start_ticks};
+  const char* const how = GENERATE("hidepid=1", "hidepid=2");
+  const bool works =
+      ::geteuid() == 0 && test::with_proc("proc", how, kNobody, [&] {
+        InspectorBench bench;
+        const auto looked = [&](std::shared_ptr<ServiceBlock> block, Outcome outcome) {
+          const Observation& seen = bench.result(bench.look(std::move(block), 1, identity));
+          CHECK(seen.outcome == outcome);
+          return *seen.output;
+        };
+        const std::string hidden =
+            "process " + std::to_string(child.pid()) + " cannot be seen: /proc hides it (hidepid)";
+        CHECK(looked(InspectorBench::by_file(bench.pid_file("x", number(child))), Outcome::TimedOut) == hidden);
+        CHECK(looked(InspectorBench::by_file(bench.path("none")), Outcome::TimedOut) == hidden);  // whom it named last
+        CHECK(looked(InspectorBench::foreground(), Outcome::TimedOut) == hidden);
+        CHECK(looked(InspectorBench::by_pattern("^" + sleeper_line()), Outcome::TimedOut) ==
+              "no process that can be seen matches \"^" + sleeper_line() + "\": /proc hides those of others (hidepid)");
+        const auto found = find_process(identity.pid, identity.start_ticks);
+        CHECK((!found && found.error().code != ESRCH));
+        // What is seen is, and what the kernel does not know is not.
+        CHECK(looked(InspectorBench::by_file(bench.pid_file("x", std::to_string(::getpid()))), Outcome::Exited) ==
+              "process is running with pid " + std::to_string(::getpid()));
+        const Observation& gone = bench.see(InspectorBench::by_file(bench.pid_file("x", "4194304")));
+        CHECK(*gone.output == "process is not running (there is no process 4194304)");
+      });
+  if (!works) WARN("SKIPPED: nothing can be mounted here");
 }
 
 TEST_CASE("a zombie is found as one, and is not watched", "[inspector]") {
@@ -437,13 +528,35 @@ TEST_CASE("what a program has left is found by the mark that it bears", "[inspec
     const Observation& observation = bench.see(missing);
     CHECK(process_is_gone(observation));
     CHECK(*observation.output == "process is not running (the pid file " + bench.path("none") + " does not exist)");
-    return observation.facts->left;
+    return observation.facts->left.empty() ? LeftProcess{} : observation.facts->left.front();
   };
-  REQUIRE(test::eventually([&] { return left(action) == marked.pid(); }));
-  CHECK(left(action + 1) == 0);
-  CHECK(left(0) == 0);
+  REQUIRE(test::eventually([&] { return left(action).pid == marked.pid() && left(action).command == "sleep 600"; }));
+  CHECK(left(action).start_ticks == read_proc_stat(marked.pid())->start_ticks);
+  CHECK(left(action + 1).pid == 0);
+  CHECK(left(0).pid == 0);
   bench.left_by = ActionId(action);
-  CHECK(bench.see(InspectorBench::by_file(bench.pid_file("x", number(marked)))).facts->left == 0);
+  CHECK(bench.see(InspectorBench::by_file(bench.pid_file("x", number(marked)))).facts->left.empty());
+}
+
+TEST_CASE("a mark in the environment of another user's process proves nothing", "[inspector]") {
+  if (::geteuid() != 0) {
+    WARN("SKIPPED: only root can be another user");
+    return;
+  }
+  const std::string state = "test-" + std::to_string(::getpid());
+  Inspector::Options options;
+  options.groups = std::make_shared<const ControlGroups>(ControlGroups(state, {}));
+  InspectorBench bench(options);
+  bench.left_by = ActionId(43);
+  const Child forged({"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env",
+                      "HEALER_ACTION=" + state + ":43", "sleep", "600"});
+  REQUIRE(test::eventually([&] { return command_line(forged.pid()) == "sleep 600"; }));
+  const auto missing = InspectorBench::by_file(bench.path("none"));
+  CHECK(bench.see(missing).facts->left.empty());
+  // But the program may have been started as that one.
+  missing->start = Command{.arguments = {"/bin/start"}, .identity = {.uid = 65534}};
+  REQUIRE(bench.see(missing).facts->left.size() == 1);
+  CHECK(bench.see(missing).facts->left.front().pid == forged.pid());
 }
 
 TEST_CASE("a look that is cancelled is not answered, others are answered once", "[inspector]") {

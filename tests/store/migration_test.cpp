@@ -179,6 +179,25 @@ CREATE TABLE job_steps(
 ) WITHOUT ROWID;
 )sql";
 
+/// What version 3 added.
+constexpr const char* kVersion3 = R"sql(
+ALTER TABLE execs ADD COLUMN foreground INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE alert_recipients ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE job_steps ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
+UPDATE job_steps SET named = 1 WHERE service = (SELECT service FROM jobs WHERE jobs.job = job_steps.job);
+
+ALTER TABLE services ADD COLUMN left_by INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_pid INTEGER;
+ALTER TABLE services ADD COLUMN known_start_ticks INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_file_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_doubtful INTEGER NOT NULL DEFAULT 0;
+
+INSERT INTO meta(name, value) SELECT 'alive', kind = 'daemon-started' FROM records
+  WHERE kind IN ('daemon-started', 'daemon-stopped') ORDER BY id DESC LIMIT 1;
+)sql";
+
 /// What a healer of version 1 has left: a service with all it had, an act of each kind, some history.
 constexpr const char* kLeft = R"sql(
 INSERT INTO meta VALUES('last_sequence', 41), ('last_id', 1795000000013);
@@ -205,6 +224,12 @@ INSERT INTO job_steps VALUES(14, 0, 'till', 'stop'), (14, 1, 'shop', 'stop'), (1
                             (14, 3, 'till', 'start');
 )sql";
 
+/// What a healer of version 3 has left besides: which process the pid file named.
+constexpr const char* kLeftByThird = R"sql(
+UPDATE services SET left_by = 9, known_pid = 4711, known_start_ticks = 5, known_file_ns = 6, known_doubtful = 1
+  WHERE name = 'shop';
+)sql";
+
 void leave(const std::string& path, int version = 1) {
   Raw raw(path);
   raw("PRAGMA journal_mode = WAL");
@@ -212,6 +237,8 @@ void leave(const std::string& path, int version = 1) {
   raw(kLeft);
   if (version >= 2) raw(kVersion2);
   if (version >= 2) raw(kLeftBySecond);
+  if (version >= 3) raw(kVersion3);
+  if (version >= 3) raw(kLeftByThird);
   raw("PRAGMA application_id = 1751474540; PRAGMA user_version = " + std::to_string(version));
 }
 
@@ -312,6 +339,17 @@ TEST_CASE("a job of version 2 is for the service that it bears the name of", "[s
   }
 }
 
+TEST_CASE("the process that a pid file named is known of a state of version 3, and that it may be a stranger",
+          "[store]") {
+  healer::test::TemporaryDirectory directory;
+  leave(in(directory, "state"), 3);
+  const auto state = open(in(directory, "state"))->load().value();
+  const SavedService& shop = state.services.at("shop");
+  CHECK(shop.known == KnownProcess{.pid = 4711, .start_ticks = 5, .file = 6, .doubt = Doubt::Younger, .path = {}});
+  CHECK(shop.starts.left_by == ActionId(9));
+  CHECK(shop.starts.came_by == ActionId{});
+}
+
 TEST_CASE("whether the last life has ended is known of a state of version 1", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
@@ -334,6 +372,7 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
   healer::test::TemporaryDirectory directory;
   leave(in(directory, "old"));
   leave(in(directory, "second"), 2);
+  leave(in(directory, "third"), 3);
   engine::SavedState expected = left();
   auto next = commit(42);
   next.services = {{"web", full_service()}, {"new", full_service()}};
@@ -346,6 +385,7 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
 
   // Its schema is that of a file that never was of an earlier version, to the letter.
   open(in(directory, "second"));
+  open(in(directory, "third"));
   open(in(directory, "new"))->submit(commit(1));
   const auto schema = [&](const char* name) {
     return Raw(in(directory, name))(
@@ -354,6 +394,7 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
   };
   CHECK(schema("old") == schema("new"));
   CHECK(schema("second") == schema("new"));
+  CHECK(schema("third") == schema("new"));
 }
 
 TEST_CASE("a state of version 1 cannot be read before it is brought up to date", "[store]") {

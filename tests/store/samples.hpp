@@ -125,10 +125,11 @@ inline std::string describe(const SavedService& service) {
   const auto when = [](const auto& time) { return time ? format_iso(*time) : std::string("-"); };
   const StartHistory& starts = service.starts;
   text += " starts " + std::to_string(starts.quick) + " " + when(starts.last) + " " + when(starts.not_before) +
-          (starts.restarted ? " restarted" : "") + " left by " + std::to_string(starts.left_by.number());
+          (starts.restarted ? " restarted" : "") + " left by " + std::to_string(starts.left_by.number()) + " came by " +
+          std::to_string(starts.came_by.number());
   if (const auto& known = service.known)
     text += " known " + std::to_string(known->pid) + " " + std::to_string(known->start_ticks) + " " +
-            std::to_string(known->file) + (known->doubtful ? " doubtful" : "");
+            std::to_string(known->file) + " " + std::string(to_string(known->doubt)) + " " + to_string(known->path);
   if (service.pause)
     text += " paused until " + when(service.pause->until) + " " + service.pause->reason + " by " + service.pause->by;
   for (const auto& [key, rule] : service.rules) {
@@ -227,11 +228,13 @@ inline SavedService full_service() {
                     .last = wall(1'795'000'111'001),
                     .not_before = wall(1'795'000'222'001),
                     .restarted = true,
-                    .left_by = ActionId(std::numeric_limits<std::uint64_t>::max())};
+                    .left_by = ActionId(std::numeric_limits<std::uint64_t>::max()),
+                    .came_by = ActionId(std::numeric_limits<std::uint64_t>::max() - 1)};
   service.known = KnownProcess{.pid = 4'194'304,
                                .start_ticks = std::numeric_limits<std::uint64_t>::max(),
                                .file = 1'795'000'444'001'002'003,
-                               .doubtful = true};
+                               .doubt = Doubt::Foreign,
+                               .path = hash128("/run/web.pid")};
   service.pause = Pause{wall(1'795'000'333'001), "the disk's \xff", "root"};
   RuleState failed;
   failed.window.bits = 0x8000000000000001;
@@ -311,6 +314,7 @@ class RandomCommits {
     if (pick(3) == 0) service.memory = ProcessMemory{pick(9), pick(9)};
     if (pick(2) == 0) service.pause.reset();
     if (pick(2) == 0) service.known.reset();
+    if (service.known) service.known->doubt = static_cast<Doubt>(pick(3));
     if (pick(2) == 0) service.starts.quick = static_cast<std::uint32_t>(pick(9));
     if (pick(2) == 0) service.cron_minute.reset();
     service.rules.resize(static_cast<std::size_t>(pick(4)));

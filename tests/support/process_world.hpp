@@ -93,7 +93,11 @@ class ProcessWorld : public World {
   std::set<std::string> younger;                ///< its process was started after its pid file was written
   std::map<std::string, std::int64_t> parents;  ///< of its process; else it is 1
   std::map<std::string, std::int64_t> left;     ///< a process that its start program has left
-  std::set<std::string> unnamed;                ///< its pid file has been taken away
+  std::map<std::string, std::vector<std::int64_t>> left_over;  ///< what has outlived the process of its former start
+  std::map<std::string, std::int64_t> named_by;                ///< who can write its pid file; its process is root's
+  std::set<std::string> spared;                                ///< healer itself, or the first process
+  std::map<std::string, std::string> out_of_reach;             ///< is not signalled, and why
+  std::set<std::string> unnamed;                               ///< its pid file has been taken away
 
   /// A process of that name runs.
   void bring_up(const std::string& name) { up_[name] = next_pid_++; }
@@ -220,12 +224,18 @@ class ProcessWorld : public World {
                                     .start_ticks = ticks_of(block.name)};
       facts->process->file = !exact && files.contains(block.name) ? files.at(block.name) : 0;
       facts->process->younger = younger.contains(block.name);
+      facts->process->named_by = !exact && named_by.contains(block.name) ? named_by.at(block.name) : 0;
+      facts->process->spared = spared.contains(block.name);
     } else if (run.left_by != ActionId{} && left.contains(block.name)) {
-      facts->left = left.at(block.name);
-      facts->left_ticks = static_cast<std::uint64_t>(facts->left);
+      facts->left = {{left.at(block.name), static_cast<std::uint64_t>(left.at(block.name)), {}}};
+      facts->left_by = run.left_by;
     } else if (run.left_by != ActionId{} && found != up_.end() && block.foreground()) {  // of its former rules
-      facts->left = found->second;
-      facts->left_ticks = ticks_of(block.name);
+      facts->left = {{found->second, ticks_of(block.name), {}}};
+      facts->left_by = run.left_by;
+    } else if (run.came_by != ActionId{} && left_over.contains(block.name)) {
+      for (const std::int64_t pid : left_over.at(block.name))
+        facts->left.push_back({pid, static_cast<std::uint64_t>(pid), "worker"});
+      facts->left_by = run.came_by;
     }
     Observation seen{.output = std::make_shared<const std::string>()};
     if (block.kind == ServiceKind::Process) seen.facts = facts;
@@ -337,8 +347,21 @@ class ProcessWorld : public World {
       later_.emplace(now.mono + milliseconds{50}, [this, gone = name] { left.erase(gone); });
       return;
     }
+    for (auto& [name, pids] : left_over) {
+      if (std::ranges::find(pids, signal.pid) == pids.end()) continue;
+      signals.emplace_back("left " + name, signal.number);
+      if (deathless || (stubborn && signal.number != 9)) return;
+      later_.emplace(now.mono + milliseconds{50}, [this, gone = name, pid = signal.pid] {
+        std::erase(left_over[gone], pid);
+        if (left_over[gone].empty()) left_over.erase(gone);
+      });
+      return;
+    }
     for (const auto& [name, pid] : up_) {
       if (pid != signal.pid) continue;
+      if (out_of_reach.contains(name)) {
+        return handle(event::NotSignalled{signal.pid, signal.start_ticks, signal.number, out_of_reach.at(name)});
+      }
       signals.emplace_back(name, signal.number);
       if (!doings.contains("signal " + name) || signal.number == 9) {
         later_.emplace(now.mono + milliseconds{50}, [this, gone = name] {
