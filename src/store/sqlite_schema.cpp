@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 3> kMigrations{
+constexpr std::array<const char*, 4> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -191,6 +191,22 @@ ALTER TABLE services ADD COLUMN known_doubtful INTEGER NOT NULL DEFAULT 0;
 
 INSERT INTO meta(name, value) SELECT 'alive', kind = 'daemon-started' FROM records
   WHERE kind IN ('daemon-started', 'daemon-stopped') ORDER BY id DESC LIMIT 1;
+)sql",
+    // Version 4: what rules are known by over edits, before by their whole text alone; what has become of actions; when
+    // periods began.
+    R"sql(
+ALTER TABLE rules ADD COLUMN judged INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rules ADD COLUMN born INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rules ADD COLUMN text_key TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE rules ADD COLUMN condition_key TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE rules ADD COLUMN actions_key TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE rules ADD COLUMN action TEXT NOT NULL DEFAULT 'alert';
+UPDATE rules SET judged = 1, text_key = key;
+
+ALTER TABLE services ADD COLUMN first_ms INTEGER;
+ALTER TABLE services ADD COLUMN failed_rule TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE services ADD COLUMN action_failed_ms INTEGER;
+ALTER TABLE services ADD COLUMN action_failure TEXT NOT NULL DEFAULT '';
 )sql"};
 
 }  // namespace

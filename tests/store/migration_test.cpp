@@ -179,6 +179,25 @@ CREATE TABLE job_steps(
 ) WITHOUT ROWID;
 )sql";
 
+/// What version 3 added.
+constexpr const char* kVersion3 = R"sql(
+ALTER TABLE execs ADD COLUMN foreground INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE alert_recipients ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE job_steps ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
+UPDATE job_steps SET named = 1 WHERE service = (SELECT service FROM jobs WHERE jobs.job = job_steps.job);
+
+ALTER TABLE services ADD COLUMN left_by INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_pid INTEGER;
+ALTER TABLE services ADD COLUMN known_start_ticks INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_file_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN known_doubtful INTEGER NOT NULL DEFAULT 0;
+
+INSERT INTO meta(name, value) SELECT 'alive', kind = 'daemon-started' FROM records
+  WHERE kind IN ('daemon-started', 'daemon-stopped') ORDER BY id DESC LIMIT 1;
+)sql";
+
 /// What a healer of version 1 has left: a service with all it had, an act of each kind, some history.
 constexpr const char* kLeft = R"sql(
 INSERT INTO meta VALUES('last_sequence', 41), ('last_id', 1795000000013);
@@ -212,6 +231,7 @@ void leave(const std::string& path, int version = 1) {
   raw(kLeft);
   if (version >= 2) raw(kVersion2);
   if (version >= 2) raw(kLeftBySecond);
+  if (version >= 3) raw(kVersion3);
   raw("PRAGMA application_id = 1751474540; PRAGMA user_version = " + std::to_string(version));
 }
 
@@ -239,7 +259,9 @@ engine::SavedState left() {
   failed.clear_since = Duration{0};
   failed.changed = wall(-5);
   failed.accepted = true;
-  web.rules = {{{9, 1}, failed}, {{1, 9}, RuleState{}}};
+  failed.judged = true;
+  // They were known by their whole text alone.
+  web.rules = {{{9, 1}, {.text = {9, 1}}, failed}, {{1, 9}, {.text = {1, 9}}, RuleState{.judged = true}}};
   SavedService db;
   db.boot = 7;
   db.saved = wall(5);
@@ -284,10 +306,10 @@ TEST_CASE("a state of version 1 is brought up to date, and nothing in it is lost
   }
 }
 
-TEST_CASE("a job of version 2 is for the service that it bears the name of", "[store]") {
+TEST_CASE("a job of version 2 is for the service that it bears the name of, in version 3, too", "[store]") {
   using Kind = effect::SavedStep::Kind;
   healer::test::TemporaryDirectory directory;
-  leave(in(directory, "state"), 2);
+  leave(in(directory, "state"), GENERATE(2, 3));
   engine::SavedState expected = left();
   SavedService& shop = expected.services["shop"];
   shop.memory = ProcessMemory{4711, 1};
@@ -334,6 +356,7 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
   healer::test::TemporaryDirectory directory;
   leave(in(directory, "old"));
   leave(in(directory, "second"), 2);
+  leave(in(directory, "third"), 3);
   engine::SavedState expected = left();
   auto next = commit(42);
   next.services = {{"web", full_service()}, {"new", full_service()}};
@@ -346,6 +369,7 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
 
   // Its schema is that of a file that never was of an earlier version, to the letter.
   open(in(directory, "second"));
+  open(in(directory, "third"));
   open(in(directory, "new"))->submit(commit(1));
   const auto schema = [&](const char* name) {
     return Raw(in(directory, name))(
@@ -354,6 +378,7 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
   };
   CHECK(schema("old") == schema("new"));
   CHECK(schema("second") == schema("new"));
+  CHECK(schema("third") == schema("new"));
 }
 
 TEST_CASE("a state of version 1 cannot be read before it is brought up to date", "[store]") {
