@@ -209,10 +209,13 @@ TEST_CASE("two rules of one condition that change places keep what each has star
   world.start();
   world.advance(seconds{0});
   REQUIRE(programs(world) == Programs{"/bin/a", "/bin/b"});
+  const auto runs = [&](std::size_t exec) { world.handle(event::ActionStarted{world.execs[exec].action, 44}); };
+  runs(0);
   end(world, world.execs[1].action);
   swap(world, {healing_with("/bin/b"), healing_with("/bin/a2")});
   world.advance(seconds{1});
-  CHECK(programs(world) == Programs{"/bin/a", "/bin/b", "/bin/b"});  // the other one still runs
+  REQUIRE(programs(world) == Programs{"/bin/a", "/bin/b", "/bin/b"});  // the other one still runs
+  runs(2);
   World next = restarted(world, {healing_with("/bin/a3"), healing_with("/bin/b")});
   next.start();
   end(next, world.execs[0].action);
