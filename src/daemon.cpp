@@ -14,6 +14,7 @@
 #include "daemon_house.hpp"
 #include "identity.hpp"
 #include "runtime/host.hpp"
+#include "util/text.hpp"
 
 namespace healer {
 
@@ -60,6 +61,7 @@ void Daemon::perform(effect::Exec& effect) {
                                                                     runtime::local_civil, of_job, effect.action),
                    .foreground = effect.foreground,
                    .service = effect.foreground ? effect.cause->service : std::string(),
+                   .line = of_job || effect.foreground ? std::string() : to_lower(effect.cause->service),
                    .repeatable = of_job,
                    .grouped = of_job || effect.foreground});
 }

@@ -349,6 +349,7 @@ class ServiceCompiler {
     }
     rule.text = rule_text(syntax);
     rule.key = rule_key(block_.name, rule.text, texts_[rule.text]++);
+    rule.identity = identity_of(rule, rule.key, condition_text(syntax));
     rule.place = place(syntax.range);
     block_.rules.push_back(std::move(rule));
   }

@@ -102,6 +102,14 @@ Hash128 fingerprint(const engine::ServiceBlock& block) {
   return gatherer.hash();
 }
 
+engine::RuleIdentity identity_of(const engine::Rule& rule, const Hash128& text_key, std::string_view condition) {
+  Gatherer asked;
+  asked.all(std::string_view("condition"), condition);
+  Gatherer done;
+  done.all(std::string_view("actions"), rule.action, rule.recovery.action);
+  return {.text = text_key, .condition = asked.hash(), .actions = done.hash(), .kind = rule.action.kind};
+}
+
 Hash128 rule_key(std::string_view service, std::string_view text, std::size_t ordinal) {
   Gatherer gatherer;
   gatherer.all(std::string_view("rule"), std::string_view(to_lower(service)), text, ordinal);

@@ -10,8 +10,13 @@ namespace healer::config {
 /// Hash of all fields but the places and the key itself.
 [[nodiscard]] Hash128 fingerprint(const engine::ServiceBlock& block);
 
-/// The key of a rule: hash of its service's name in lower case, its text, and how many rules of the service with the
-/// same text stand before it.
+/// What tells the rule from others when the files are edited: its text, which `text_key` stands for, its condition and
+/// what it does.
+[[nodiscard]] engine::RuleIdentity identity_of(const engine::Rule& rule, const Hash128& text_key,
+                                               std::string_view condition);
+
+/// The key of a rule's text: hash of its service's name in lower case, its text, and how many rules of the service with
+/// the same text stand before it.
 [[nodiscard]] Hash128 rule_key(std::string_view service, std::string_view text, std::size_t ordinal);
 
 }  // namespace healer::config

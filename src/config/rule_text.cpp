@@ -95,14 +95,19 @@ bool is_plain_single(const ToleranceSyntax& tolerance) {
          (!tolerance.window || tolerance.window->value == 1);
 }
 
-std::string rule_text(const IfSyntax& rule) {
-  std::string text = "if";
-  const bool restarts = counts_restarts(rule);
-  if (restarts) text += restarts_text(*rule.tolerance);
-  for (std::size_t i = 0; i < rule.condition.size() && !restarts; ++i) {
-    if (i > 0) text += rule.condition[i].or_before ? " or" : " and";
-    text += ' ' + std::visit(TestText{}, rule.condition[i].test);
+std::string condition_text(const IfSyntax& rule) {
+  if (counts_restarts(rule)) return "restarts";
+  std::string text;
+  for (std::size_t i = 0; i < rule.condition.size(); ++i) {
+    if (i > 0) text += rule.condition[i].or_before ? " or " : " and ";
+    text += std::visit(TestText{}, rule.condition[i].test);
   }
+  return text;
+}
+
+std::string rule_text(const IfSyntax& rule) {
+  const bool restarts = counts_restarts(rule);
+  std::string text = "if" + (restarts ? restarts_text(*rule.tolerance) : ' ' + condition_text(rule));
   text += (restarts ? "" : tolerance_text(rule.tolerance)) + " then " + action_text(rule.action);
   if (rule.recovery)
     text += fmt::format(" else if succeeded{} then {}", tolerance_text(rule.recovery->tolerance),

@@ -225,6 +225,12 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
     text += field("rule", fmt::format("{} ({})", rule.text, rule.place), style);
     text += field("", describe(rule, style), style);
   }
+  if (!status.action_failure.empty())
+    text += field("last action",
+                  status.action_failed_at
+                      ? fmt::format("{}: {}", ago(*status.action_failed_at, style), status.action_failure)
+                      : status.action_failure,
+                  style);
   for (const ActionView& action : status.actions) text += field("action", describe(action), style);
   return text;
 }

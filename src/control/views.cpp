@@ -136,6 +136,19 @@ std::string given_up(const Engine& engine, ServiceId service) {
   return {};
 }
 
+/// The program of an action, as people say it: "exec /usr/bin/heal".
+std::string describe_program(const engine::effect::Exec& exec) {
+  return exec.command.arguments.empty() ? "exec" : fmt::format("exec {}", exec.command.arguments.front());
+}
+
+/// What a firing waits for that waits for its turn.
+std::string waits_for(const Engine& engine, const engine::QueuedExec& queued) {
+  const engine::RunningAction* const earlier = engine.in_the_way(queued.exec);
+  if (earlier == nullptr) return "its turn";
+  if (earlier->exec.command == queued.exec.command) return "its earlier run to end";
+  return fmt::format("{} to end", describe_program(earlier->exec));
+}
+
 std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   const ServiceState& state = engine.service(service);
   if (!state.monitored && !state.job) return given_up(engine, service);
@@ -160,7 +173,11 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   }
   if (state.flight && !state.flight_waits.empty())
     text += fmt::format("{}(its run waits: {})", text.empty() ? "" : " ", state.flight_waits);
-  if (engine.paused(service, now)) text += text.empty() ? "(paused)" : " (paused)";
+  const auto add = [&text](const std::string& note) { text += (text.empty() ? "(" : " (") + note + ")"; };
+  for (const engine::QueuedExec& queued : engine.queued_of(engine.graph()->at(service).name))
+    add(fmt::format("{} waits for {}", describe_program(queued.exec), waits_for(engine, queued)));
+  if (state.action_failure) add("last action: " + state.action_failure->text);
+  if (engine.paused(service, now)) add("paused");
   return text;
 }
 
@@ -181,7 +198,13 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
   view.next_run = engine.next_run(service, now);
 }
 
-std::vector<ActionView> view_actions(const ServiceBlock& block, const ActionIndex& index, Instant now) {
+std::vector<ActionView> view_actions(const Engine& engine, const ServiceBlock& block, const ActionIndex& index,
+                                     Instant now) {
+  const auto again = [&](const engine::effect::Exec& exec) {
+    return std::ranges::any_of(engine.queued_of(block.name), [&](const engine::QueuedExec& queued) {
+      return queued.exec.rule == exec.rule && queued.exec.recovery == exec.recovery;
+    });
+  };
   std::vector<ActionView> views;
   const auto [begin, end] = index.equal_range(to_lower(block.name));
   for (auto entry = begin; entry != end; ++entry) {
@@ -191,16 +214,11 @@ std::vector<ActionView> view_actions(const ServiceBlock& block, const ActionInde
                      .pid = action.pid,
                      .started = action.started,
                      .age = std::max(now.mono - action.since, Duration{0}),
-                     .again = action.again.has_value(),
+                     .again = again(action.exec),
                      .waits = action.waits});
   }
   std::ranges::sort(views, {}, &ActionView::id);
   return views;
-}
-
-/// The program of an action, as people say it: "exec /usr/bin/heal".
-std::string describe_program(const engine::effect::Exec& exec) {
-  return exec.command.arguments.empty() ? "exec" : fmt::format("exec {}", exec.command.arguments.front());
 }
 
 JobView view(const Engine& engine, const engine::Job& job, Instant now) {
@@ -237,6 +255,18 @@ JobView view(const engine::RunningAction& action, Instant now) {
           .pid = action.pid};
 }
 
+JobView view(const Engine& engine, const engine::QueuedExec& queued, Instant now) {
+  return {.id = queued.exec.action.number(),
+          .kind = "exec",
+          .service = queued.exec.cause->service,
+          .doing = describe_program(queued.exec),
+          .waits_for = waits_for(engine, queued),
+          .age = std::max(now.mono - queued.since, Duration{0}),
+          .left = {},
+          .by = "rule",
+          .rule = queued.exec.cause->rule};
+}
+
 bool of_rule(const engine::RunningAction& action) { return action.exec.job == engine::JobId{}; }
 
 /// What only processes and the system have, and what jobs and people have done.
@@ -264,6 +294,10 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
   if (state.job) view.job = view_job(engine, state.job->number(), now);
   view.waits = state.waits;
   view.left = engine.left_over(service);
+  if (const auto& failure = state.action_failure) {
+    view.action_failure = failure->text;
+    view.action_failed_at = failure->when;
+  }
   if (engine.paused(service, now))
     view.pause = PauseView{.until = state.pause->until, .by = state.pause->by, .reason = state.pause->reason};
   const engine::StartHistory& starts = state.starts;
@@ -308,6 +342,8 @@ std::vector<JobView> view_jobs(const Engine& engine, Instant now) {
   const std::size_t jobs = views.size();
   for (const auto& [number, action] : engine.actions())
     if (of_rule(action)) views.push_back(view(action, now));
+  for (const auto& [service, waiting] : engine.queued())
+    for (const engine::QueuedExec& queued : waiting) views.push_back(view(engine, queued, now));
   std::sort(views.begin() + static_cast<std::ptrdiff_t>(jobs), views.end(),
             [](const JobView& a, const JobView& b) { return a.id < b.id; });
   return views;
@@ -316,8 +352,12 @@ std::vector<JobView> view_jobs(const Engine& engine, Instant now) {
 std::optional<JobView> view_job(const Engine& engine, std::uint64_t id, Instant now) {
   if (const auto job = engine.jobs().find(id); job != engine.jobs().end()) return view(engine, job->second, now);
   const auto action = engine.actions().find(id);
-  if (action == engine.actions().end() || !of_rule(action->second)) return std::nullopt;
-  return view(action->second, now);
+  if (action != engine.actions().end())
+    return of_rule(action->second) ? std::optional(view(action->second, now)) : std::nullopt;
+  for (const auto& [service, waiting] : engine.queued())
+    for (const engine::QueuedExec& queued : waiting)
+      if (queued.exec.action.number() == id) return view(engine, queued, now);
+  return std::nullopt;
 }
 
 ServiceSummary summarise(const Engine& engine, ServiceId service, Instant now) {
@@ -354,7 +394,7 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   const auto states = engine.rules(service);
   for (std::size_t i = 0; i < states.size(); ++i)
     view.rules.push_back(view_rule(engine, service, block.rules[i], states[i], now));
-  view.actions = view_actions(block, actions, now);
+  view.actions = view_actions(engine, block, actions, now);
   return view;
 }
 
@@ -367,7 +407,7 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
                           .place = place_of(engine, block.place),
                           .notes = std::move(explained.notes),
                           .rules = {},
-                          .actions = view_actions(block, actions, now)};
+                          .actions = view_actions(engine, block, actions, now)};
   if (const std::string last = describe_last(block, engine.service(service)); !last.empty())
     view.notes.push_back(fmt::format("The last {}{}: {}.", block.kind == engine::ServiceKind::Program ? "run" : "look",
                                      engine.service(service).unknown ? " that had an answer" : "", last));

@@ -218,6 +218,8 @@ void fields(Walk walk, T& v) {
   walk("pause", v.pause);
   walk("starts", v.starts);
   walk("rules", v.rules);
+  walk("action_failure", v.action_failure);
+  walk("action_failed_at", v.action_failed_at);
   walk("actions", v.actions);
 }
 

@@ -300,6 +300,8 @@ struct ServiceStatus : ServiceSummary {
   std::optional<PauseView> pause;
   std::optional<StartsView> starts;  ///< none: it was not started
   std::vector<RuleView> rules;
+  std::string action_failure{};  ///< how the last program of a rule's action has failed, if none has ended well since
+  std::optional<WallTime> action_failed_at{};
   std::vector<ActionView> actions;
 
   bool operator==(const ServiceStatus&) const = default;

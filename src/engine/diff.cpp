@@ -2,7 +2,8 @@
 #include "engine/diff.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <numeric>
+#include <unordered_set>
 #include <utility>
 
 #include "util/text.hpp"
@@ -10,16 +11,39 @@
 namespace healer::engine {
 namespace {
 
-std::vector<std::int32_t> match_rules(const ServiceBlock& before, const ServiceBlock& after) {
-  std::unordered_map<Hash128, std::int32_t> old;
-  for (std::size_t i = 0; i < before.rules.size(); ++i) old.emplace(before.rules[i].key, static_cast<std::int32_t>(i));
-  std::vector<std::int32_t> from;
-  from.reserve(after.rules.size());
-  for (const Rule& rule : after.rules) {
-    const auto found = old.find(rule.key);
-    from.push_back(found == old.end() ? -1 : found->second);
+constexpr std::int32_t kNone = -1;
+
+std::vector<RuleIdentity> identities(const ServiceBlock& block) {
+  std::vector<RuleIdentity> all;
+  all.reserve(block.rules.size());
+  for (const Rule& rule : block.rules) all.push_back(rule.identity);
+  return all;
+}
+
+std::vector<Hash128> keys(const ServiceBlock& block) {
+  std::vector<Hash128> all;
+  all.reserve(block.rules.size());
+  for (const Rule& rule : block.rules) all.push_back(rule.key);
+  return all;
+}
+
+/// The block, whose rules have the keys of those that they come from; a new rule never that of another.
+std::shared_ptr<const ServiceBlock> with_keys(std::shared_ptr<const ServiceBlock> block,
+                                              std::span<const std::int32_t> from, std::span<const Hash128> before) {
+  std::vector<Hash128> wanted(block->rules.size());
+  std::unordered_set<Hash128> taken(before.begin(), before.end());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i] != kNone) {
+      wanted[i] = before[static_cast<std::size_t>(from[i])];
+      continue;
+    }
+    wanted[i] = block->rules[i].key;
+    while (!taken.insert(wanted[i]).second) wanted[i] = hash128("another " + to_string(wanted[i]));
   }
-  return from;
+  if (std::ranges::equal(wanted, block->rules, {}, {}, &Rule::key)) return block;
+  auto copy = std::make_shared<ServiceBlock>(*block);
+  for (std::size_t i = 0; i < wanted.size(); ++i) copy->rules[i].key = wanted[i];
+  return copy;
 }
 
 bool same_places(const ServiceBlock& a, const ServiceBlock& b) {
@@ -27,6 +51,72 @@ bool same_places(const ServiceBlock& a, const ServiceBlock& b) {
 }
 
 }  // namespace
+
+std::vector<std::int32_t> match_rules(std::span<const RuleIdentity> before, std::span<const RuleIdentity> after) {
+  std::vector<std::int32_t> from(after.size(), kNone);
+  std::vector<bool> taken(before.size());
+  const auto match = [&](const auto& same) {
+    for (std::size_t i = 0; i < after.size(); ++i)
+      for (std::size_t j = 0; j < before.size() && from[i] == kNone; ++j) {
+        if (taken[j] || !same(before[j], after[i])) continue;
+        taken[j] = true;
+        from[i] = static_cast<std::int32_t>(j);
+      }
+  };
+  const auto same_condition = [](const RuleIdentity& a, const RuleIdentity& b) {
+    return a.condition != Hash128{} && a.condition == b.condition;
+  };
+  match([](const RuleIdentity& a, const RuleIdentity& b) { return a.text == b.text; });
+  match([&](const RuleIdentity& a, const RuleIdentity& b) { return same_condition(a, b) && a.kind == b.kind; });
+  match(same_condition);
+  return from;
+}
+
+std::vector<RuleChange> rule_changes(const Graph& before, const SwapPlan& plan) {
+  std::vector<RuleChange> changes;
+  for (const SlotChange& change : plan.changes) {
+    if (change.kind == SlotChange::Kind::Moved) continue;
+    const ServiceBlock* const old =
+        change.kind == SlotChange::Kind::Added ? nullptr : before.slots[change.service.index()].get();
+    const ServiceBlock* const next = plan.graph->slots[change.service.index()].get();
+    std::vector<bool> kept(old == nullptr ? 0 : old->rules.size());
+    for (std::size_t i = 0; i < change.rules_from.size(); ++i) {
+      const Rule& rule = next->rules[i];
+      if (change.rules_from[i] == kNone) {
+        changes.push_back({next->name, rule.text, RuleChange::Kind::New});
+        continue;
+      }
+      const auto former = static_cast<std::size_t>(change.rules_from[i]);
+      kept[former] = true;
+      if (old->rules[former].text != rule.text) changes.push_back({next->name, rule.text, RuleChange::Kind::Kept});
+    }
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      if (!kept[i]) changes.push_back({old->name, old->rules[i].text, RuleChange::Kind::Removed});
+  }
+  return changes;
+}
+
+std::shared_ptr<const Graph> with_saved_keys(std::shared_ptr<const Graph> graph,
+                                             const std::unordered_map<std::string, SavedService>& saved) {
+  std::shared_ptr<Graph> copy;
+  for (const auto& [name, service] : saved) {
+    const std::optional<ServiceId> id = graph->find(name);
+    if (!id) continue;
+    const auto& block = graph->slots[id->index()];
+    if (block->name != name && saved.contains(block->name)) continue;
+    std::vector<RuleIdentity> former;
+    std::vector<Hash128> former_keys;
+    for (const SavedRule& rule : service.rules) {
+      former.push_back(rule.identity);
+      former_keys.push_back(rule.key);
+    }
+    auto known = with_keys(block, match_rules(former, identities(*block)), former_keys);
+    if (known == block) continue;
+    if (!copy) copy = std::make_shared<Graph>(*graph);
+    copy->slots[id->index()] = std::move(known);
+  }
+  return copy ? copy : graph;
+}
 
 std::shared_ptr<const Graph> make_graph(RuleSet rules) { return plan_swap(Graph{}, std::move(rules))->graph; }
 
@@ -56,11 +146,17 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
     auto& slot = graph->slots[id->index()];
     if (before->key == block->key && before->name == block->name) {
       const bool moved = files_changed || !same_places(*before, *block);
-      slot = moved ? std::move(block) : before;
+      slot = before;
+      if (moved) {
+        std::vector<std::int32_t> same(before->rules.size());
+        std::iota(same.begin(), same.end(), 0);
+        slot = with_keys(std::move(block), same, keys(*before));
+      }
       if (moved) plan->changes.push_back({*id, SlotChange::Kind::Moved, {}});
     } else {
-      plan->changes.push_back({*id, SlotChange::Kind::Replaced, match_rules(*before, *block)});
-      slot = std::move(block);
+      SlotChange change{*id, SlotChange::Kind::Replaced, match_rules(identities(*before), identities(*block))};
+      slot = with_keys(std::move(block), change.rules_from, keys(*before));
+      plan->changes.push_back(std::move(change));
     }
   }
   for (std::size_t i = 0; i < graph->slots.size(); ++i)

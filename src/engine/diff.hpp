@@ -5,9 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/graph.hpp"
+#include "engine/state.hpp"
 
 namespace healer::engine {
 
@@ -32,6 +36,32 @@ struct SwapPlan {
 
   [[nodiscard]] bool empty() const { return changes.empty() && !settings_changed; }
 };
+
+/// For each rule of `after` the index of the same one in `before`, or -1. A rule is known by its condition: where
+/// several have the same, those of equal text first, then those with the same kind of action, then by their order.
+[[nodiscard]] std::vector<std::int32_t> match_rules(std::span<const RuleIdentity> before,
+                                                    std::span<const RuleIdentity> after);
+
+/// What a reload makes of one rule of a service that says something else now.
+struct RuleChange {
+  enum class Kind : std::uint8_t {
+    Kept,    ///< edited: what it has counted, and whether it stands failed, is kept
+    New,     ///< begins anew
+    Removed  ///< gone, with all that it has counted
+  };
+  std::string service;
+  std::string text;  ///< canonical; of a removed one as it was
+  Kind kind = Kind::New;
+
+  bool operator==(const RuleChange&) const = default;
+};
+
+/// All changes of rules that the plan makes to `before`, service by service; rules that are as they were are left out.
+[[nodiscard]] std::vector<RuleChange> rule_changes(const Graph& before, const SwapPlan& plan);
+
+/// The same graph, in which rules that were saved have the keys that they had.
+[[nodiscard]] std::shared_ptr<const Graph> with_saved_keys(std::shared_ptr<const Graph> graph,
+                                                           const std::unordered_map<std::string, SavedService>& saved);
 
 /// The first generation.
 [[nodiscard]] std::shared_ptr<const Graph> make_graph(RuleSet rules);

@@ -24,6 +24,11 @@ bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::opti
   return now.wall - saved.saved < days{400} && matching_minutes(schedule.cron, saved.saved, now.wall, civil, 4) <= 3;
 }
 
+/// Whether an edit has changed what a rule does: what a person has accepted of it is another thing then.
+bool other_actions(const RuleIdentity& before, const RuleIdentity& now) {
+  return before.text != now.text && before.actions != now.actions;
+}
+
 /// Sorts ids, and drops those that are there already.
 template <typename Id>
 void keep_once(std::vector<Id>& ids) {
@@ -92,6 +97,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
       started_at_(now) {
   due_.reserve(64);
   wheel_.take_due(now.mono, due_);
+  graph_ = with_saved_keys(std::move(graph_), found_.services);
   for (const ServiceId id : graph_->order) begin_afresh(id);
   for (const auto& [name, former] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
@@ -120,7 +126,7 @@ void Engine::adopt_block(ServiceId id) {
   state.period = period(id).value_or(Duration{0});
   state.resting = false;
   live_rules_ += block.rules.size();
-  rule_states_.resize(rule_states_.size() + block.rules.size());
+  rule_states_.resize(rule_states_.size() + block.rules.size(), RuleState{.born = next_id_});
   for (const Rule& rule : block.rules) {
     const auto* status = rule.condition.size() == 1 ? std::get_if<StatusTest>(&rule.condition.front().test) : nullptr;
     tests_.push_back(status != nullptr ? PlainTest{status->value, status->comparison, true} : PlainTest{});
@@ -147,13 +153,17 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (block.foreground() && state.restored && saved.known)  // Engine::keep_former
     state.child = Child{.pid = saved.known->pid, .start_ticks = saved.known->start_ticks, .ready = true};
   if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
+  if (state.restored && saved.first && keeps_phase(id)) state.first = *saved.first;
 
   const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
   const std::span<RuleState> states = rules_of(state);
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const auto same = std::ranges::find(saved.rules, block.rules[i].key, &std::pair<Hash128, RuleState>::first);
+    const auto same = std::ranges::find(saved.rules, block.rules[i].key, &SavedRule::key);
     if (same == saved.rules.end()) continue;
-    states[i] = same->second;
+    states[i] = same->state;
+    states[i].accepted = same->state.accepted && !other_actions(same->identity, block.rules[i].identity);
+    if (saved.action_failure && saved.action_failure->rule == same->key) state.action_failure = saved.action_failure;
+    if (state.restored && same->state.judged) state.initialising = false;
     if (go_on) continue;
     // As after a firing, and as after a recovery: what is to come is counted, and recovery must be earned.
     states[i].window = {states[i].status == RuleStatus::Failed ? 1U : 0U};
@@ -236,10 +246,15 @@ SavedService Engine::save(ServiceId id, Instant now) const {
                      .starts = state.starts,
                      .pause = state.pause,
                      .known = state.known,
+                     .first = keeps_phase(id) && state.first > Duration{0} ? std::optional(state.first) : std::nullopt,
+                     .action_failure = state.action_failure,
                      .rules = {}};
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());
-  for (std::size_t i = 0; i < states.size(); ++i) saved.rules.emplace_back(graph_->at(id).rules[i].key, states[i]);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Rule& rule = graph_->at(id).rules[i];
+    saved.rules.push_back({rule.key, rule.identity, states[i]});
+  }
   return saved;
 }
 
@@ -266,8 +281,12 @@ void Engine::on(const event::Started& event, Turn& turn) {
 
   const Duration first = turn.now.mono + graph_->settings.start_delay;
   const std::vector<ServiceId> order = first_order(*graph_);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    begin(order[i], first + herd_phase(i, order.size(), graph_->settings.cycle_length()));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Duration at = first + herd_phase(i, order.size(), graph_->settings.cycle_length());
+    if (go_on_in_phase(order[i], at)) continue;
+    begin(order[i], at);
+    if (keeps_phase(order[i])) turn.save(order[i]);
+  }
   instance_alert(text, "start", turn);
 }
 
@@ -290,11 +309,9 @@ void Engine::restore_acts(Turn& turn) {
                   dropped ? "a program of a job that is not taken up again is not started" : "exec held: shadow");
       continue;
     }
-    RunningAction* const earlier =
-        pending.started || exec.job != JobId{} || overlapping(exec) ? nullptr : running(exec);
-    if (earlier != nullptr) {
-      if (earlier->again) turn.commit.ended.push_back(earlier->again->action);
-      earlier->again = std::move(exec);
+    if (!pending.started && exec.job == JobId{} && in_the_way(exec) != nullptr) {
+      const Duration since = turn.now.mono - std::max(turn.now.wall - exec.cause->when, Duration{0});
+      queue(std::move(exec), since, turn);
       continue;
     }
     restore_action(pending, turn.now);
@@ -394,9 +411,16 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   if (change.kind == SlotChange::Kind::Replaced) {
     const ServiceBlock& old = before.at(id);
     adopt_block(id);
-    for (std::size_t i = 0; i < block.rules.size(); ++i)
-      if (change.rules_from[i] >= 0)
-        rule_states_[state.first_rule + i] = rule_states_[old_first + static_cast<std::uint32_t>(change.rules_from[i])];
+    for (std::size_t i = 0; i < block.rules.size(); ++i) {
+      if (change.rules_from[i] < 0) continue;
+      const auto from = static_cast<std::uint32_t>(change.rules_from[i]);
+      RuleState& kept = rule_states_[state.first_rule + i];
+      kept = rule_states_[old_first + from];
+      if (other_actions(old.rules[from].identity, block.rules[i].identity)) kept.accepted = false;
+    }
+    if (state.action_failure &&
+        std::ranges::find(block.rules, state.action_failure->rule, &Rule::key) == block.rules.end())
+      state.action_failure.reset();
     live_rules_ -= old.rules.size();
     const bool other_target = !same_target(old, block);
     if (other_target) {

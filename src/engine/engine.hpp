@@ -88,16 +88,17 @@ struct ServiceState {
   std::string flight_waits;     ///< why its program is not started yet; or empty
   std::optional<Duration> due;  ///< mono time of the next run; none: not scheduled
   Duration flight_started{0};
-  Duration first{0};                      ///< mono time of its first run: the others follow by whole periods
-  std::uint32_t overruns = 0;             ///< in a row
+  Duration first{0};             ///< mono time of its first run: the others follow by whole periods; 0: not begun
+  std::uint32_t overruns = 0;    ///< in a row
   std::optional<std::uint32_t> left_out;  ///< runs in this minute; none: its runs are done in time
-  std::uint32_t first_rule = 0;           ///< into the engine's flat array of RuleState
+  std::uint32_t first_rule = 0;  ///< into the engine's flat array of RuleState
   std::uint32_t rule_count = 0;
   std::uint64_t runs = 0;  ///< judged since the daemon started
   Memory memory;
   std::optional<std::int64_t> cron_minute;
   std::optional<Observation> last;  ///< the last that was judged
   std::optional<WallTime> last_when;
+  RunId last_run;  ///< whose observation that is
   StartHistory starts;
   std::optional<Pause> pause;
   std::optional<KnownProcess> known;
@@ -116,6 +117,7 @@ struct ServiceState {
   std::string child_end;                ///< how the last one ended: "exited with status 3 after 5 s"; or empty
   std::string waits;                    ///< why a start or restart that its rules want is not done now; or empty
   std::int64_t told_left = 0;           ///< a process that its former start has left, and that was told of
+  std::optional<ActionFailure> action_failure;
 };
 
 /// A started or waiting exec, for status and explain.
@@ -124,10 +126,15 @@ struct RunningAction {
   bool started = false;
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
-  Duration since{0};                  ///< mono time of its decision
-  std::optional<effect::Exec> again;  ///< a firing meanwhile: runs afterwards. It is saved, but not set free yet
-  std::string waits;                  ///< why it cannot be started, or found again, now; or empty
-  std::string cancelled_by;           ///< the person who has ended it; or empty
+  Duration since{0};         ///< mono time of its decision
+  std::string waits;         ///< why it cannot be started, or found again, now; or empty
+  std::string cancelled_by;  ///< the person who has ended it; or empty
+};
+
+/// A firing that waits for a program to end before it. It is saved, but not set free yet.
+struct QueuedExec {
+  effect::Exec exec;
+  Duration since{0};  ///< mono time of its decision
 };
 
 class Engine {
@@ -149,6 +156,12 @@ class Engine {
   [[nodiscard]] const std::unordered_map<std::uint64_t, RunningAction>& actions() const { return actions_; }
   /// Those of them whose cause is a service of that name (any case).
   [[nodiscard]] std::span<const ActionId> actions_of(std::string_view service) const;
+  /// The firings that wait, by the name of the service in lower case, each in the order of decisions.
+  [[nodiscard]] const std::unordered_map<std::string, std::vector<QueuedExec>>& queued() const { return queued_; }
+  [[nodiscard]] std::span<const QueuedExec> queued_of(std::string_view service) const;
+  /// The program that has to end before this one may be started: of the same branch of the same rule, or of a rule that
+  /// was gone when this one began; null: none.
+  [[nodiscard]] const RunningAction* in_the_way(const effect::Exec& exec) const;
   /// Starts, stops and restarts under way, by JobId.
   [[nodiscard]] const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
   /// The program of a job's step, where that waits for what the machine lacks; else null.
@@ -199,6 +212,7 @@ class Engine {
   void on(const event::ActionStarted& event, Turn& turn);
   void on(const event::ActionWaits& event, Turn& turn);
   void on(const event::RunWaits& event, Turn& turn);
+  void on(const event::RunWrote& event, Turn& turn);
   void on(const event::ActionReady& event, Turn& turn);
   void on(const event::ActionEnded& event, Turn& turn);
   void on(const event::AlertTaken& event, Turn& turn);
@@ -218,6 +232,8 @@ class Engine {
   void start_run(ServiceId id, bool counted, Reason reason, Turn& turn);
   void cancel_flight(ServiceId id, Turn& turn);
   void begin(ServiceId id, Duration first);
+  [[nodiscard]] bool keeps_phase(ServiceId id) const;
+  bool go_on_in_phase(ServiceId id, Duration first);
   void reschedule(ServiceId id, std::optional<Duration> period_before, Instant now);
   [[nodiscard]] Duration grid_after(ServiceId id, Duration now) const;
 
@@ -236,16 +252,23 @@ class Engine {
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   RunningAction& add_action(effect::Exec exec, Instant now);
   void restore_action(const PendingExec& pending, Instant now);
-  RunningAction* running(const effect::Exec& exec);
-  [[nodiscard]] const Rule* rule_of(const effect::Exec& exec) const;
-  [[nodiscard]] bool overlapping(const effect::Exec& exec) const;
-  void run_again(effect::Exec exec, Turn& turn);
+  struct RuleInForce {
+    const Rule* rule = nullptr;
+    const RuleState* state = nullptr;
+  };
+  [[nodiscard]] RuleInForce rule_of(const effect::Exec& exec) const;
+  void queue(effect::Exec exec, Duration since, Turn& turn);
+  void drop(const effect::Exec& exec, std::string_view reason, Turn& turn);
+  [[nodiscard]] std::string_view outdated(const effect::Exec& exec, Instant now) const;
+  void run_queued(const std::string& service, Turn& turn);
   void monitor(ServiceId id, const std::string& by, Turn& turn);
   void unmonitor(ServiceId id, const std::string& by, Turn& turn);
   void unmonitor_one(ServiceId id, const std::string& by, Turn& turn);
   void accept(ServiceId id, const std::string& by, Turn& turn);
   void finish_validate(ServiceId id, bool failed, Turn& turn);
   void warn_long_actions(Turn& turn);
+  void note_outcome(ServiceId id, const effect::Exec& exec, std::string_view failure, Turn& turn);
+  bool cancel_queued(const event::Command& command, Turn& turn);
 
   // jobs (engine_job.cpp)
   struct Order;  // what a job is begun for
@@ -364,6 +387,7 @@ class Engine {
   std::set<std::tuple<Duration, ServiceId, Reason>> extra_looks_;  // beside the schedule
   std::unordered_map<std::uint64_t, RunningAction> actions_;
   std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service, in lower case
+  std::unordered_map<std::string, std::vector<QueuedExec>> queued_;    // by the same; none is empty
   std::deque<std::pair<Duration, ActionId>> long_at_;                  // when to warn of those that still run then
   std::deque<std::pair<Sequence, Effect>> waiting_acts_;               // for Committed
   std::unordered_map<std::uint64_t, PendingCommand> commands_;

@@ -66,17 +66,20 @@ void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr
                     .command = action.command,
                     .cause = std::move(cause)};
   turn.commit.pending.emplace_back(exec);
-  RunningAction* const earlier = action.overlapping ? nullptr : running(exec);
+  const RunningAction* const earlier = in_the_way(exec);
   if (earlier == nullptr) {
     add_action(exec, turn.now);
     turn.acts.emplace_back(std::move(exec));
     return;
   }
+  const std::string& runs = earlier->exec.command.arguments.front();
   turn.record(RecordKind::ActionHeld, Severity::Warning, graph_->at(id).name,
-              fmt::format("exec {} still runs: it is run once more when it has ended", exec.command.arguments.front()))
+              earlier->exec.rule == exec.rule && earlier->exec.command == exec.command
+                  ? fmt::format("exec {} still runs: it is run once more when it has ended", runs)
+                  : fmt::format("exec {} of the former rules still runs: exec {} is run when it has ended", runs,
+                                exec.command.arguments.front()))
       .rule = rule.key;
-  if (earlier->again) turn.commit.ended.push_back(earlier->again->action);  // the latest cause is told
-  earlier->again = std::move(exec);
+  queue(std::move(exec), turn.now.mono, turn);
 }
 
 RunningAction& Engine::add_action(effect::Exec exec, Instant now) {
@@ -99,46 +102,94 @@ void Engine::restore_action(const PendingExec& pending, Instant now) {
   action.since -= std::max(now.wall - pending.exec.cause->when, Duration{0});
 }
 
-/// The action that runs already for the same branch of the same rule; null: none.
-RunningAction* Engine::running(const effect::Exec& exec) {
+std::span<const QueuedExec> Engine::queued_of(std::string_view service) const {
+  const auto found = queued_.find(to_lower(service));
+  return found == queued_.end() ? std::span<const QueuedExec>() : found->second;
+}
+
+/// The rule of an exec as it is now, and its state; null where it is gone.
+Engine::RuleInForce Engine::rule_of(const effect::Exec& exec) const {
+  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
+  if (!id) return {};
+  const auto& all = graph_->at(*id).rules;
+  const auto found = std::ranges::find(all, exec.rule, &Rule::key);
+  if (found == all.end()) return {};
+  return {&*found, &rules(*id)[static_cast<std::size_t>(found - all.begin())]};
+}
+
+const RunningAction* Engine::in_the_way(const effect::Exec& exec) const {
+  const auto [rule, state] = rule_of(exec);
+  const bool overlapping = rule != nullptr && (exec.recovery ? rule->recovery.action : rule->action).overlapping;
   for (const ActionId id : actions_of(exec.cause->service)) {
-    RunningAction& running = actions_.at(id.number());
-    if (running.exec.job == JobId{} && running.exec.rule == exec.rule && running.exec.recovery == exec.recovery)
+    const RunningAction& running = actions_.at(id.number());
+    const effect::Exec& other = running.exec;
+    if (other.job != JobId{} || other.foreground) continue;
+    if (other.rule == exec.rule) {
+      if (other.recovery == exec.recovery && !overlapping) return &running;
+    } else if (state != nullptr && other.action.number() < state->born && rule_of(other).rule == nullptr) {
       return &running;
+    }
   }
   return nullptr;
 }
 
-/// The rule of an exec as it is now; null where it is gone.
-const Rule* Engine::rule_of(const effect::Exec& exec) const {
-  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  if (!id) return nullptr;
-  const auto& rules = graph_->at(*id).rules;
-  const auto found = std::ranges::find(rules, exec.rule, &Rule::key);
-  return found == rules.end() ? nullptr : &*found;
+/// Of each branch of a rule one firing waits, the last: its cause is told.
+void Engine::queue(effect::Exec exec, Duration since, Turn& turn) {
+  std::vector<QueuedExec>& waiting = queued_[to_lower(exec.cause->service)];
+  std::erase_if(waiting, [&](const QueuedExec& other) {
+    const bool same = other.exec.rule == exec.rule && other.exec.recovery == exec.recovery;
+    if (same) turn.commit.ended.push_back(other.exec.action);
+    return same;
+  });
+  waiting.push_back({std::move(exec), since});
 }
 
-bool Engine::overlapping(const effect::Exec& exec) const {
-  const Rule* const rule = rule_of(exec);
-  return rule != nullptr && (exec.recovery ? rule->recovery.action : rule->action).overlapping;
+/// Why a firing that has waited is not done any more; empty: it is.
+std::string_view Engine::outdated(const effect::Exec& exec, Instant now) const {
+  const auto [rule, state] = rule_of(exec);
+  if (rule == nullptr) return "its rule is gone";
+  const ServiceId id = *graph_->find(exec.cause->service);
+  if ((exec.recovery ? rule->recovery.action : rule->action).kind != ActionKind::Exec)
+    return "its rule does something else now";
+  if (!services_[id.index()].monitored) return "it is not monitored any more";
+  if (rule->mode == Mode::Latched && (state->status == RuleStatus::Failed) == exec.recovery)
+    return exec.recovery ? "its rule has failed again" : "its rule has recovered";
+  return to_string(hold(id, *rule, *state, ActionKind::Exec, now));
 }
 
-/// Sets a firing free that waited for an earlier one of its rule, if it may still be done.
-void Engine::run_again(effect::Exec exec, Turn& turn) {
-  std::string_view reason = "its rule is gone";
-  if (const Rule* const rule = rule_of(exec)) {
+void Engine::drop(const effect::Exec& exec, std::string_view reason, Turn& turn) {
+  turn.commit.ended.push_back(exec.action);
+  turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
+              fmt::format("exec {} waited for its turn and is not run: {}", exec.command.arguments.front(), reason))
+      .rule = exec.rule;
+}
+
+/// A program of the service has ended: the firings that waited for it are set free, as far as they may still be done.
+void Engine::run_queued(const std::string& service, Turn& turn) {
+  auto waiting = queued_.extract(to_lower(service));
+  if (waiting.empty()) return;
+  for (QueuedExec& queued : waiting.mapped()) {
+    effect::Exec& exec = queued.exec;
+    if (const std::string_view reason = outdated(exec, turn.now); !reason.empty()) {
+      drop(exec, reason, turn);
+      continue;
+    }
+    if (in_the_way(exec) != nullptr) {
+      queue(std::move(exec), queued.since, turn);
+      continue;
+    }
+    const Rule& rule = *rule_of(exec).rule;
+    const Command& command = (exec.recovery ? rule.recovery.action : rule.action).command;
+    if (exec.command != command) {  // its rule was edited meanwhile
+      turn.commit.ended.push_back(exec.action);
+      exec.action = ActionId{next_id_++};
+      exec.command = command;
+      turn.commit.pending.emplace_back(exec);
+    }
     exec.service = *graph_->find(exec.cause->service);
-    const auto index = static_cast<std::size_t>(rule - graph_->at(exec.service).rules.data());
-    reason = to_string(hold(exec.service, *rule, rules(exec.service)[index], ActionKind::Exec, turn.now));
-  }
-  if (reason.empty()) {
     add_action(exec, turn.now);
     turn.acts.emplace_back(std::move(exec));
-    return;
   }
-  turn.commit.ended.push_back(exec.action);
-  turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service, fmt::format("exec held: {}", reason)).rule =
-      exec.rule;
 }
 
 void Engine::on(const event::ActionStarted& event, Turn& turn) {
@@ -191,11 +242,37 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   if (exec.job != JobId{}) return job_program_ended(exec, event, turn);
   if (id && !good) tell_people(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn, true);
-  if (running.again) run_again(std::move(*running.again), turn);
+  if (id && running.cancelled_by.empty()) note_outcome(*id, exec, good ? std::string_view() : text, turn);
+  run_queued(exec.cause->service, turn);
 }
 
-/// Ends the program of a rule's action. A firing that waits for its end is not done either.
+/// Keeps in mind how the program of a rule's action has failed, `failure`, until one of that rule ends well.
+void Engine::note_outcome(ServiceId id, const effect::Exec& exec, std::string_view failure, Turn& turn) {
+  std::optional<ActionFailure>& last = services_[id.index()].action_failure;
+  if (rule_of(exec).rule == nullptr || (failure.empty() && (!last || last->rule != exec.rule))) return;
+  last.reset();
+  if (!failure.empty()) last = ActionFailure{.rule = exec.rule, .when = turn.now.wall, .text = std::string(failure)};
+  turn.save(id);
+}
+
+/// Takes a firing that waits out of the queue; false: there is none of that number.
+bool Engine::cancel_queued(const event::Command& command, Turn& turn) {
+  for (auto& [service, waiting] : queued_) {
+    const auto found =
+        std::ranges::find(waiting, ActionId{command.job.number()}, [](const auto& one) { return one.exec.action; });
+    if (found == waiting.end()) continue;
+    drop(found->exec, fmt::format("cancelled by {}", command.by), turn);
+    turn.replies.push_back({command.id, true, fmt::format("{} cancelled", named(found->exec))});
+    waiting.erase(found);
+    if (waiting.empty()) queued_.erase(service);
+    return true;
+  }
+  return false;
+}
+
+/// Ends the program of a rule's action. A firing of the same rule that waits for its end is not done either.
 void Engine::cancel_action(const event::Command& command, Turn& turn) {
+  if (cancel_queued(command, turn)) return;
   const std::uint64_t number = command.job.number();
   const auto found = actions_.find(number);
   if (found == actions_.end() || found->second.exec.job != JobId{} || found->second.exec.foreground) {
@@ -210,13 +287,20 @@ void Engine::cancel_action(const event::Command& command, Turn& turn) {
     return;
   }
   running.cancelled_by = command.by;
-  Record& record = turn.record(RecordKind::ActionHeld, Severity::Warning, running.exec.cause->service,
-                               fmt::format("{} is to end: cancelled by {}{}", program, command.by,
-                                           running.again ? "; it is not run once more" : ""));
+  bool again = false;
+  if (const auto waiting = queued_.find(to_lower(running.exec.cause->service)); waiting != queued_.end()) {
+    again = std::erase_if(waiting->second, [&](const QueuedExec& other) {
+              const bool same = other.exec.rule == running.exec.rule && other.exec.recovery == running.exec.recovery;
+              if (same) turn.commit.ended.push_back(other.exec.action);
+              return same;
+            }) > 0;
+    if (waiting->second.empty()) queued_.erase(waiting);
+  }
+  Record& record = turn.record(
+      RecordKind::ActionHeld, Severity::Warning, running.exec.cause->service,
+      fmt::format("{} is to end: cancelled by {}{}", program, command.by, again ? "; it is not run once more" : ""));
   record.rule = running.exec.rule;
   record.subject = number;
-  if (running.again) turn.commit.ended.push_back(running.again->action);
-  running.again.reset();
   end_program(running.exec.action, turn);
   turn.replies.push_back({command.id, true, fmt::format("{} cancelled", program)});
 }
@@ -328,7 +412,8 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   state.told_failure = false;
   state.overruns = 0;
   // `unmonitor` then `monitor` begins afresh; what a person accepted stays accepted.
-  for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted};
+  for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted, .born = rule.born};
+  state.action_failure.reset();
   state.resting = false;
   state.memory = fresh_memory(graph_->at(id));
   state.waits.clear();
@@ -362,8 +447,8 @@ void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (!block.rules[i].dormant || states[i].accepted) continue;
     // A rule that stood failed while it slept fires at its next failing run.
-    const Window window = states[i].window;
-    states[i] = RuleState{.window = window, .accepted = true};
+    const RuleState before = states[i];
+    states[i] = RuleState{.window = before.window, .accepted = true, .judged = before.judged, .born = before.born};
     services_[id.index()].resting = false;
     turn.save(id);
     turn.record(RecordKind::Accepted, Severity::Info, block.name,

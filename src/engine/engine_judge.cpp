@@ -31,6 +31,7 @@ void Engine::on(const event::Observed& event, Turn& turn) {
   }
   const bool counted = state.counted;
   state.flight.reset();
+  state.last_run = event.run;
   if (newly_missing(id, seen, turn.now)) return settle(id, &seen, turn);
   state.initialising = false;
   take(id, seen, turn);
@@ -40,6 +41,17 @@ void Engine::on(const event::Observed& event, Turn& turn) {
     finish_validate(id, false, turn);
   else
     judge(id, seen, counted, state.reason, turn);
+}
+
+/// What a program writes when it is told to end often says best why it took so long.
+void Engine::on(const event::RunWrote& event, Turn& turn) {
+  if (event.service.index() >= services_.size()) return;
+  ServiceState& state = services_[event.service.index()];
+  if (!state.last || state.last_run != event.run) return;
+  state.last->output = event.output;
+  Record& record = turn.record(RecordKind::RunTimedOut, Severity::Info, graph_->at(event.service).name,
+                               "its program has written more before it ended");
+  record.output = *event.output;
 }
 
 /// Whether the run that has just ended was to know how things are, and no more: in the minutes of its `not every` a
@@ -138,6 +150,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
           if (rule.action.is_job()) state.waits.clear();
           now.clear_since.reset();
           now.changed = turn.now.wall;
+          if (state.action_failure && state.action_failure->rule == rule.key) state.action_failure.reset();
           decisions.push_back({i, Decision::What::Recover});
           break;
         case Verdict::Failing:
@@ -165,6 +178,7 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
                        : bad && rule.mode == Mode::EachMatch && rule.tolerance.immediate()) {
       decisions.push_back({i, Decision::What::Fire});
     }
+    now.judged = now.judged || counted || now.status != before.status;
     failed = failed || (bad && !rule.counts_restarts());  // that it was restarted is no failure now
     if (now != before || (counted && now.counting())) turn.save(id);
   }

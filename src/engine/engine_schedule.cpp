@@ -67,6 +67,24 @@ void Engine::begin(ServiceId id, Duration first) {
   if (state.monitored) schedule(id, first);
 }
 
+/// Whether its periods go on as they were where healer is started anew: what runs each cycle, or by the calendar, needs
+/// no memory of that.
+bool Engine::keeps_phase(ServiceId id) const {
+  const Schedule& schedule = graph_->at(id).schedule;
+  return schedule.kind == Schedule::Kind::Interval || (schedule.kind == Schedule::Kind::Cycles && schedule.cycles > 1);
+}
+
+/// The next run of a service whose periods an earlier daemon began; false: there is no such. Whether its process lives
+/// is looked at when `first` has come, without counting that.
+bool Engine::go_on_in_phase(ServiceId id, Duration first) {
+  const ServiceState& state = services_[id.index()];
+  if (state.first == Duration{0}) return false;
+  if (!state.monitored) return true;
+  schedule(id, grid_after(id, first));
+  if (graph_->at(id).kind == ServiceKind::Process) look_later(id, Reason::Again, first);
+  return true;
+}
+
 /// After a change of its period: the next run keeps the shorter of both periods to the last one, so that no reload
 /// makes two runs count as two cycles that were none.
 void Engine::reschedule(ServiceId id, std::optional<Duration> period_before, Instant now) {

@@ -88,6 +88,13 @@ struct RunWaits {
   std::string why;
 };
 
+/// The program of a run that timed out has written more before it ended. Told after the Observed of the run.
+struct RunWrote {
+  ServiceId service;
+  RunId run;
+  std::shared_ptr<const std::string> output;  ///< all of it, bounded as that of an Observation; never null
+};
+
 /// A foreground process has told that it is ready.
 struct ActionReady {
   ActionId action;
@@ -155,7 +162,7 @@ struct Stopping {};
 }  // namespace event
 
 using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::NotSignalled,
-                           event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits,
+                           event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
                            event::ActionReady, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
                            event::ReloadFailed, event::Command, event::Stopping>;
 

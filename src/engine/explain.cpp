@@ -40,7 +40,7 @@ std::string missing_to_recover(const Rule& rule, const RuleState& state, Duratio
                      tolerance.window - state.window.failed(tolerance.window), tolerance.window, tolerance.count);
 }
 
-std::string where_it_stands(const Rule& rule, const RuleState& state, bool judged, Instant now) {
+std::string where_it_stands(const Rule& rule, const RuleState& state, Instant now) {
   const std::string counts = count_text(rule, state, now.mono);
   if (state.status == RuleStatus::Failed) {
     std::string text = "stands failed";
@@ -50,7 +50,7 @@ std::string where_it_stands(const Rule& rule, const RuleState& state, bool judge
       text += fmt::format("; to recover: {}", missing_to_recover(rule, state, now.mono));
     return text;
   }
-  if (!judged && state.window.bits == 0) return "has not been judged yet";
+  if (!state.judged && state.window.bits == 0) return "has not been judged yet";
   const bool bad = last_run_bad(state);
   std::string text = bad ? "the last run failed it" : "the last run passed it";
   if (rule.mode == Mode::EachMatch) text = bad ? "the last run matched" : "the last run did not match";
@@ -112,12 +112,15 @@ Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const Ru
   const Action& action = recovery && !again ? rule.recovery.action : rule.action;
   const Hold hold = engine.hold(service, rule, state, action.kind, now);
   if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;
-  const bool runs = std::ranges::any_of(engine.actions_of(block.name), [&](ActionId id) {
-    const effect::Exec& exec = engine.actions().at(id.number()).exec;
-    return exec.rule == rule.key && exec.recovery == (&action == &rule.recovery.action) &&
-           exec.cause->service == block.name;
-  });
-  return runs ? Hold::AlreadyRunning : Hold::None;
+  auto cause = std::make_shared<effect::Cause>();
+  cause->service = block.name;
+  const effect::Exec next{.action = {},
+                          .service = service,
+                          .rule = rule.key,
+                          .recovery = &action == &rule.recovery.action,
+                          .command = action.command,
+                          .cause = std::move(cause)};
+  return engine.in_the_way(next) != nullptr ? Hold::AlreadyRunning : Hold::None;
 }
 
 /// What a person or a job has to do with the service; of an unmonitored one too.
@@ -150,6 +153,14 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
                                 block.end_leftovers
                                     ? ": it is ended before the next"
                                     : ", and may stand in the way of the next: 'with leftovers ended' ends it first"));
+  for (const QueuedExec& queued : engine.queued_of(block.name))
+    notes.push_back(
+        fmt::format("exec {} waits for its turn for {}: it is run when the program before it has ended, if "
+                    "its rule still asks for it.",
+                    queued.exec.command.arguments.front(), lasting(now.mono - queued.since)));
+  if (const auto& failure = state.action_failure)
+    notes.push_back(
+        fmt::format("Its last action failed {} ago: {}.", lasting(now.wall - failure->when), failure->text));
   if (!state.start_failure.empty()) notes.push_back(fmt::format("Its last start failed: {}.", state.start_failure));
   const StartHistory& starts = state.starts;
   if (starts.not_before && *starts.not_before > now.wall)
@@ -289,7 +300,7 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
     const Rule& rule = block.rules[i];
     const Hold hold = hold_of(engine, service, rule, states[i], now);
     RuleAccount account{.condition = condition_of(rule, states[i]),
-                        .now = where_it_stands(rule, states[i], state.runs != 0, now),
+                        .now = where_it_stands(rule, states[i], now),
                         .if_failed = {},
                         .if_clear = {},
                         .held_back = held_back(hold, block.name)};

@@ -247,6 +247,16 @@ enum class Mode : std::uint8_t {
   EachChange  ///< acts on every change; nothing stands (`changed` tests)
 };
 
+/// By what a rule is known again after an edit of the rules files (engine/diff: match_rules).
+struct RuleIdentity {
+  Hash128 text;       ///< of its canonical text, with an ordinal among equal ones of the service
+  Hash128 condition;  ///< of its condition alone; zero: not known, as of a state that an earlier version saved
+  Hash128 actions;    ///< of what it does, in its `else` branch too; zero: not known
+  ActionKind kind = ActionKind::Alert;  ///< of its action
+
+  bool operator==(const RuleIdentity&) const = default;
+};
+
 /// One `if`.
 struct Rule {
   std::vector<Term> condition;
@@ -255,9 +265,10 @@ struct Rule {
   Recovery recovery;  ///< used by Mode::Latched only
   Mode mode = Mode::Latched;
   EventKind event = EventKind::Status;
-  /// Names the rule across reloads and restarts: hash of its canonical text, with an ordinal among equal ones of the
-  /// service.
+  /// Names the rule within its service, in the saved state and the history. A new rule's is that of its text; an edited
+  /// rule keeps the one it had.
   Hash128 key;
+  RuleIdentity identity;
   /// Comes alive only in healer where Monit silently drops it (language 1.4): judged and shown, not acted on until
   /// accepted.
   bool dormant = false;

@@ -50,6 +50,8 @@ struct RuleState {
   std::optional<WallTime> changed;        ///< when `status` last changed
   Window again;                           ///< runs since the firing or the last completed job, for Action::is_job
   bool accepted = false;                  ///< a dormant rule that a person accepted
+  bool judged = false;                    ///< by a run since it began, or since its service was monitored anew
+  std::uint64_t born = 0;                 ///< actions with a lower number were decided on before it began
 
   bool operator==(const RuleState&) const = default;
   /// Whether it counts towards something: such a state is saved at each run, for when it was saved last tells how long
@@ -176,6 +178,24 @@ struct Pause {
   bool operator==(const Pause&) const = default;
 };
 
+/// How the last program of a rule's action has failed, while none has ended well since and the rule has not recovered.
+struct ActionFailure {
+  Hash128 rule;
+  WallTime when{};
+  std::string text;  ///< "exec /bin/heal exited with status 2 after 5 s"
+
+  bool operator==(const ActionFailure&) const = default;
+};
+
+/// A rule as it is saved, with what tells it from the others.
+struct SavedRule {
+  Hash128 key;
+  RuleIdentity identity;
+  RuleState state;
+
+  bool operator==(const SavedRule&) const = default;
+};
+
 /// The part of a service's state that is saved.
 struct SavedService {
   bool monitored = true;
@@ -186,7 +206,9 @@ struct SavedService {
   StartHistory starts;
   std::optional<Pause> pause;
   std::optional<KnownProcess> known;
-  std::vector<std::pair<Hash128, RuleState>> rules;
+  std::optional<Duration> first;  ///< mono time from which its periods are counted, where it does not run each cycle
+  std::optional<ActionFailure> action_failure;
+  std::vector<SavedRule> rules;  ///< in the order of writing
 
   bool operator==(const SavedService&) const = default;
 };

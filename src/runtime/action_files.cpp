@@ -75,9 +75,9 @@ std::string decode(std::string_view word) {
 /// Begins ID.pid and takes the room of the lines that follow, which go where the blanks begin.
 bool begin_trace(int file, const ActionFiles::Start& start) {
   std::string text = fmt::format("boot {}\ndeadline {}\n", start.boot, start.deadline.count());
+  if (start.locked) text += "locked\n";
   if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
-  ::flock(file, LOCK_EX | LOCK_NB);
-  return write_all(file, text + std::string(kRoom, ' ') + '\n') &&
+  return ::ftruncate(file, 0) == 0 && write_all(file, text + std::string(kRoom, ' ') + '\n') &&
          ::lseek(file, static_cast<off_t>(text.size()), SEEK_SET) >= 0;
 }
 
@@ -169,27 +169,32 @@ Result<ActionFiles::Opened> ActionFiles::create_in(const std::string& directory_
   Opened opened;
   const std::string path = fmt::format("{}/{}.out", directory_path, action.number());
   const std::string pid = fmt::format("{}/{}.pid", directory_path, action.number());
-  const auto undo = [&](Error error) {
+  if (struct stat facts{}; ::lstat(path.c_str(), &facts) == 0) return system_error(EEXIST, "cannot make " + path);
+  opened.proof = Descriptor(::open(pid.c_str(), kFlags, 0600));
+  const Descriptor directory(::open(directory_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto failed = [&](const std::string& what, const std::string& which) -> Error {
+    const int code = errno;
     ::unlink(path.c_str());
     ::unlink(pid.c_str());
-    return error;
+    return system_error(code, what + which);
   };
-  opened.output = Descriptor(::open(path.c_str(), kFlags | O_APPEND | O_EXCL, 0600));
-  if (!opened.output) return system_error(errno, "cannot make " + path);
-  opened.proof = Descriptor(::open(pid.c_str(), kFlags | O_TRUNC, 0600));
-  const Descriptor directory(::open(directory_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!opened.proof || !directory) return undo(system_error(errno, "cannot make " + pid));
-  // The program may open /dev/stdout anew; the directory keeps other users out.
-  if (uid && ::fchown(opened.output.get(), *uid, static_cast<gid_t>(-1)) != 0)
-    return undo(system_error(errno, "cannot give away " + path));
-  if (!begin_trace(opened.proof.get(), start)) {
-    const int code = errno;
-    if (!start.service.empty() || (!spare_.empty() && directory_path != spare_))
-      return undo(system_error(code, "cannot write " + pid));
+  if (!opened.proof || !directory) return failed("cannot make ", pid);
+  // Some file systems know no locks.
+  const bool locked = ::flock(opened.proof.get(), LOCK_EX | LOCK_NB) == 0;
+  if (!locked && errno == EWOULDBLOCK) return system_error(EAGAIN, "cannot lock " + pid);
+  Start told = start;
+  told.locked = locked;
+  if (!begin_trace(opened.proof.get(), told)) {
+    if (!start.service.empty() || (!spare_.empty() && directory_path != spare_)) return failed("cannot write ", pid);
     if (::ftruncate(opened.proof.get(), 0) == 0) ::lseek(opened.proof.get(), 0, SEEK_SET);
   }
+  opened.output = Descriptor(::open(path.c_str(), kFlags | O_APPEND | O_EXCL, 0600));
+  if (!opened.output && errno == EEXIST) return system_error(EEXIST, "cannot make " + path);
+  if (!opened.output) return failed("cannot make ", path);
+  // The program may open /dev/stdout anew; the directory keeps other users out.
+  if (uid && ::fchown(opened.output.get(), *uid, static_cast<gid_t>(-1)) != 0) return failed("cannot give away ", path);
   if (durable && (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0))
-    return undo(system_error(errno, "cannot write " + path));
+    return failed("cannot write ", path);
   return opened;
 }
 
@@ -223,6 +228,8 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
       std::int64_t milliseconds_since_boot = 0;
       fields >> milliseconds_since_boot;
       trace.start.deadline = Duration{milliseconds_since_boot};
+    } else if (word == "locked") {
+      trace.start.locked = true;
     } else if (word == "service") {
       fields >> word;
       trace.start.service = decode(word);

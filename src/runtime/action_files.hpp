@@ -2,22 +2,26 @@
 // The files of started actions, by which a later daemon knows what an earlier one did. All calls block on the disk, so
 // they are made on worker threads, or before the loop runs.
 //
-//   ID.out   what the program wrote, mode 0600, owned by the user it runs as. That it exists means: started, or about
-//            to be; it is made once (O_EXCL), and before the program is started it is there for good, also where the
-//            power fails, so no program is started twice. (Unless it may be, as what starts a service may after a
-//            reboot: then nobody waits for the disk.)
-//   ID.pid   lines: "boot N", "deadline MS" and, of a foreground process, "service NAME" from the daemon; the own
-//            /proc/self/stat of the child, written by it before it becomes the program; "ended OUTCOME STATUS MS" once
-//            a daemon has seen its end. The room of the later lines is taken when the file is made, as blanks, so that
-//            they need no more of the disk (save where a file system writes in new places only). The file is locked
-//            until the child has become the program: what is missing while it is not locked was never written.
+//   ID.pid   lines: "boot N", "deadline MS", "locked" and, of a foreground process, "service NAME" from the daemon; the
+//            own /proc/self/stat of the child, written by it before it becomes the program; "ended OUTCOME STATUS MS"
+//            once a daemon has seen its end. The room of the later lines is taken when the file is made, as blanks, so
+//            that they need no more of the disk (save where a file system writes in new places only). The file is
+//            locked until the child has become the program: what is missing while it is not locked was never written.
+//   ID.out   what the program wrote, mode 0600, owned by the user it runs as. It is made once (O_EXCL), after the lines
+//            of the daemon in ID.pid, and before the program is started it is there for good, also where the power
+//            fails. (Unless the program may be started twice, as what starts a service may after a reboot: then nobody
+//            waits for the disk.)
+//
+// So no program is started twice, and none that was to be is left out where a daemon ends before it has started it:
+// ID.pid says "locked", and of this boot, is not locked, and has no line of a child: then there was none. After a
+// reboot that cannot be known, for the lines of a child do not wait for the disk.
 //
 // Where the directory cannot be written (its disk is full or read-only) the files go into a spare one, on a file system
 // that lives in memory: a supervisor that cannot write supervises all the same. Both are read.
 //
 // A foreground process runs only where its ID.pid tells of it: where that cannot be written it is not started, so that
 // no later daemon takes it for gone. Any other program is started all the same where the disk is full, for it may be
-// what makes room; a later daemon that finds it still running then takes it for ended.
+// what makes room: its ID.pid is empty, and a later daemon that finds it still running takes it for ended.
 //
 // The program writes its output straight to the file, so it needs no daemon to live. To keep the file bounded its
 // middle is taken out: a hole while the program runs, a line in its place at the end; the first kHead and the last
@@ -61,8 +65,9 @@ class ActionFiles {
   /// What is written down of an action before it is started.
   struct Start {
     std::uint64_t boot = 0;
-    Duration deadline{0};  ///< mono; 0: none
-    std::string service;   ///< whose foreground process it is; empty: none
+    Duration deadline{0};   ///< mono; 0: none
+    std::string service{};  ///< whose foreground process it is; empty: none
+    bool locked = false;    ///< written down by create(), where the file could be locked: it tells of any child
   };
   /// What the files know of an action.
   struct Trace {
@@ -71,6 +76,11 @@ class ActionFiles {
     pid_t pid = -1;         ///< -1: it was never started, or nobody could write it down
     std::uint64_t start_ticks = 0;
     std::optional<End> end;
+
+    /// Whether it is certain that no program was started, nor is about to be, in this boot.
+    [[nodiscard]] bool never_started(std::uint64_t boot) const {
+      return start.boot == boot && start.locked && !starting && pid < 0 && !end;
+    }
   };
   struct Size {
     std::size_t written = 0;  ///< by the program so far
@@ -95,8 +105,8 @@ class ActionFiles {
   [[nodiscard]] std::string output_path(engine::ActionId action) const;
   [[nodiscard]] std::string pid_path(engine::ActionId action) const;
 
-  /// Makes both files. An Error with code EEXIST where this action was started before. `durable`: the power may fail
-  /// and it is still known; needless for what does not outlive that either.
+  /// Makes both files. An Error with code EEXIST where this action was started before, or was about to be. `durable`:
+  /// the power may fail and it is still known; needless for what does not outlive that either.
   [[nodiscard]] Result<Opened> create(engine::ActionId action, const Start& start, std::optional<std::uint32_t> uid,
                                       bool durable = true) const;
   /// Takes the files of an action that has not been started away again.

@@ -30,6 +30,8 @@ constexpr Duration kRetryInterval{100};
 constexpr Duration kLookInterval{1000};
 constexpr std::int64_t kTimeoutStatus = 9;
 constexpr std::int64_t kNotStartedStatus = 127;
+constexpr Spawner::Ticket kInLine = ~Spawner::Ticket{0};  // no spawn of it has begun, but one will
+constexpr auto kToEnd = "not started: it was to end before";
 
 }  // namespace
 
@@ -45,7 +47,8 @@ struct ActionRunner::Action {
   bool timed_out = false;
   bool ending = false;  // asked for by end()
   bool over = false;    // its end is being written down
-  bool waits = false;   // for resources, to be tried again
+  bool waits = false;   // for resources, or its turn, to be tried again
+  std::string line;     // in which it stands; empty: in none (any more)
   std::string told;     // of what it waits for
   bool ready = false;   // as it said
   std::vector<engine::StopSignal> signals;
@@ -111,7 +114,31 @@ void ActionRunner::start(ActionRequest request) {
   action->request = std::move(request);
   if (action->foreground) action->request.command.timeout = Duration{0};
   Action& added = *actions_.emplace(id.number(), std::move(action)).first->second;
-  spawn(added);
+  if (added.line = added.request.line; added.line.empty()) return spawn(added);
+  auto& line = lines_[added.line];
+  line.push_back(id);
+  if (line.size() == 1) return spawn(added);
+  added.waits = true;
+  added.ticket = kInLine;
+  added.timer = loop_.timer([this, &added] {
+    leave_line(added);
+    spawn(added);
+  });
+  added.timer.set_deadline(mono_now() + options_.line_patience);
+}
+
+/// It is started, or has its own way from now on: with the first of a line the next one begins.
+void ActionRunner::leave_line(Action& action) {
+  if (action.line.empty()) return;
+  const auto found = lines_.find(std::exchange(action.line, {}));
+  auto& line = found->second;
+  const bool first = line.front() == action.id;
+  line.erase(std::ranges::find(line, action.id));
+  if (line.empty()) {
+    lines_.erase(found);
+  } else if (Action& next = *actions_.at(line.front().number()); first && !next.ending) {
+    spawn(next);
+  }
 }
 
 void ActionRunner::spawn(Action& action) {
@@ -137,6 +164,7 @@ void ActionRunner::spawn(Action& action) {
     return {};
   };
   action.started = mono_now();
+  action.timer = {};
   action.waits = false;
   action.ticket = spawner_.start(
       std::move(launch),
@@ -157,8 +185,7 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     const Duration moment = mono_now();
     if (!action.refused_since) action.refused_since = moment;
     if (action.ending) {
-      constexpr auto kReason = "not started: it was to end before";
-      return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kReason}, false);
+      return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kToEnd}, false);
     }
     if ((lacks_resources(error) || lacks_room(error)) && moment - *action.refused_since < options_.resource_patience) {
       action.waits = true;
@@ -194,6 +221,7 @@ void ActionRunner::wait_for(Action& action, const std::string& why) {
 /// The program runs.
 void ActionRunner::runs(Action& action, pid_t pid, std::uint64_t start_ticks, bool tell) {
   action.pid = pid;
+  leave_line(action);
   if (action.ending) end_program(action);
   action.thin_when = mono_now() + kThinInterval;
   thin_at(action.thin_when);
@@ -255,8 +283,14 @@ void ActionRunner::look_again(ActionId id, bool tell_start, const std::string& w
 void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> found) {
   if (!found->unknown.empty()) return look_again(id, tell_start, found->unknown);
   const ActionFiles::Trace& trace = found->trace;
-  if (trace.end) return finish(id, {id, trace.end->outcome, trace.end->status, false, trace.end->elapsed, {}}, true);
   Action& action = *actions_.at(id.number());
+  if (trace.never_started(now().boot) && !action.request.command.arguments.empty()) {
+    if (action.ending)
+      return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kToEnd}, false);
+    *action.made = true;  // a former daemon has made its files, and no more
+    return spawn(action);
+  }
+  if (trace.end) return finish(id, {id, trace.end->outcome, trace.end->status, false, trace.end->elapsed, {}}, true);
   action.proof = std::move(found->proof);
   if (!found->lives) {
     action.pid = trace.pid;
@@ -435,6 +469,7 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
   action.child.reset();
   action.request = {};
   forget_main(action);
+  leave_line(action);
   const Duration now = mono_now();
   if (!tidy_by_) tidy_by_ = now + kLongestUntidy;
   tidy_.set_deadline(std::min(now + kQuiet, *tidy_by_));

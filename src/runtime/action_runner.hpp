@@ -8,6 +8,9 @@
 // its timeout, which also binds an adopted action, the program's processes get SIGTERM and 2 s later SIGKILL; the end
 // is reported when the program has gone, because until then another instance must not begin.
 //
+// Actions of one line are started one after the other: the next when the one before it runs, or never will. One that
+// takes too long for that, as from a mount that does not answer, holds up the others for a while only.
+//
 // A foreground process is an action without a timeout: it runs until it dies or is ended, by signals of its own. When
 // its main process has gone, what is left of its session gets SIGKILL (runtime/session says how the session of one that
 // a former daemon started is told from a stranger's), and then what has left that session is ended (runtime/remains);
@@ -46,6 +49,7 @@ struct ActionRequest {
   std::vector<std::string> environment;  ///< NAME=value, complete
   bool foreground = false;               ///< a foreground process: the timeout of its command counts for nothing
   std::string service;                   ///< whose foreground process it is; written down
+  std::string line{};                    ///< those of one line are started in the order of start(); empty: of none
   bool repeatable = false;               ///< after a reboot it may be started once more
   bool grouped = false;                  ///< it gets a control group of its own, if there can be one
 };
@@ -59,6 +63,7 @@ class ActionRunner {
     std::shared_ptr<const ControlGroups> groups = std::make_shared<const ControlGroups>();
     std::size_t kept = 200;              ///< actions whose files are kept
     Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
+    Duration line_patience{30'000};      ///< with those of a line that come first, and are not started
     Duration look_again{5'000};          ///< after what an earlier daemon started could not be looked at
     ExitNews* news = nullptr;            ///< how adopted programs end; go after this
   };
@@ -72,7 +77,8 @@ class ActionRunner {
   ActionRunner(const ActionRunner&) = delete;
   ActionRunner& operator=(const ActionRunner&) = delete;
 
-  /// Starts the program; where the files of this action exist already it is adopted instead.
+  /// Starts the program; where the files of this action tell of a program, or cannot rule it out, it is adopted
+  /// instead.
   void start(ActionRequest request);
   /// Watches an action that a former daemon started; answered by ActionStarted where it still runs, and by ActionEnded.
   /// `only_watch`: when a foreground process has gone, what it leaves is not ended. `owner`: as whom it was started,
@@ -99,6 +105,7 @@ class ActionRunner {
   using Sizes = std::vector<std::pair<engine::ActionId, ActionFiles::Size>>;
 
   void spawn(Action& action);
+  void leave_line(Action& action);
   void spawned(engine::ActionId id, Result<Started> result);
   void inspect(engine::ActionId id, bool tell_start);
   void look_again(engine::ActionId id, bool tell_start, const std::string& why);
@@ -127,7 +134,8 @@ class ActionRunner {
   Sink sink_;
   std::shared_ptr<const ActionFiles> files_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Action>> actions_;
-  std::unordered_map<pid_t, engine::ActionId> mains_;  // of foreground processes that run
+  std::unordered_map<std::string, std::deque<engine::ActionId>> lines_;  // not started yet; the first is at it
+  std::unordered_map<pid_t, engine::ActionId> mains_;                    // of foreground processes that run
   /// Who said to be ready, by lineage, and when, while it was not known whose it is.
   std::deque<std::pair<Duration, std::vector<pid_t>>> early_;
   LineageReader lineage_;

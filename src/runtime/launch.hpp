@@ -29,7 +29,8 @@ struct Launch {
       gid;                  ///< with uid or gid set, the supplementary groups are this group alone, as in Monit
   Descriptor output;        ///< becomes 1
   Descriptor error;         ///< becomes 2; none: the same as `output`
-  Descriptor proof;         ///< the child writes its own /proc/self/stat here before it becomes the program
+  Descriptor proof;         ///< the child writes its own /proc/self/stat here before it becomes the program; what it
+                            ///< cannot write to it empties
   Descriptor group;         ///< directory of the control group that it is born in, if it can be; none: the daemon's own
   bool must_prove = false;  ///< where it cannot, it does not become the program
 };

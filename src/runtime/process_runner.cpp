@@ -54,7 +54,9 @@ struct ProcessRunner::Run {
 
   RunRequest request;
   Phase phase = Phase::Waiting;
-  bool delivered = false;  // or cancelled: only its end is waited for
+  bool delivered = false;       // or cancelled: only its end is waited for
+  std::size_t told_output = 0;  // of one that timed out: how much was delivered
+  bool timed_out = false;
   Duration started{0};
   std::optional<Duration> refused_since;
   std::string told;  // of what it waits for; empty: of nothing
@@ -164,8 +166,10 @@ bool ProcessRunner::begin(Run& run) {
       read(run.error, kMostAtExit);
       read(run.output, kMostAtExit);
       end(run);
-      deliver(run, {Outcome::TimedOut, kTimeoutStatus, 0, mono_now() - run.started,
-                    std::make_shared<const std::string>(output_of(run))});
+      run.timed_out = true;
+      auto output = std::make_shared<const std::string>(output_of(run));
+      run.told_output = output->size();
+      deliver(run, {Outcome::TimedOut, kTimeoutStatus, 0, mono_now() - run.started, std::move(output)});
     });
     run.timeout.set_deadline(run.started + command.timeout);
   }
@@ -266,8 +270,24 @@ void ProcessRunner::exited(engine::RunId id, Child::Exit exit) {
     read(run.error, kMostAtExit);
     read(run.output, kMostAtExit);
     deliver(run, {exit.outcome, exit.status, 0, elapsed, std::make_shared<const std::string>(output_of(run))});
+  } else if (run.timed_out) {
+    read(run.error, kMostAtExit);
+    read(run.output, kMostAtExit);
+    tell_rest(run);
   }
   remove(run);
+}
+
+/// What a run that timed out has written since, after what was delivered of it.
+void ProcessRunner::tell_rest(const Run& run) {
+  auto output = std::make_shared<const std::string>(output_of(run));
+  if (output->size() == run.told_output) return;
+  engine::event::RunWrote wrote{run.request.service, run.id(), std::move(output)};
+  if (matching_.contains(run.id().number())) {
+    late_.insert_or_assign(run.id().number(), std::move(wrote));
+  } else {
+    sink_(std::move(wrote));
+  }
 }
 
 /// Its process is to go, in good order; remove() follows when it has gone.
@@ -312,11 +332,14 @@ void ProcessRunner::matched(engine::event::Observed observed, Result<std::uint64
     observed.observation.output =
         std::make_shared<const std::string>(bits.error().what + "\n" + *observed.observation.output);
   }
+  const std::uint64_t id = observed.run.number();
   sink_(std::move(observed));
+  if (auto late = late_.extract(id)) sink_(std::move(late.mapped()));
 }
 
 void ProcessRunner::cancel(engine::RunId id) {
   matching_.erase(id.number());
+  late_.erase(id.number());
   const auto found = runs_.find(id.number());
   if (found == runs_.end() || found->second->delivered) return;
   Run& run = *found->second;
@@ -359,6 +382,7 @@ void ProcessRunner::stop(std::function<void()> done) {
   for (const auto& [id, run] : runs_) ids.push_back(id);
   for (const std::uint64_t id : ids) cancel(engine::RunId(id));
   matching_.clear();
+  late_.clear();
   stopped_ = std::move(done);
   end_if_stopped();
 }

@@ -7,9 +7,9 @@
 //
 // Timeouts. At the timeout, to the millisecond, the process group gets SIGTERM and the observation (TimedOut, status 9,
 // the output so far) is delivered at once; 2 s later, or when the program itself exits, what is left of the group gets
-// SIGKILL. Delivering at once is safe because of one promise: a new run of a service does not begin until the process
-// of its former run is gone (it waits here; its own timeout counts from its true start). A cancelled run ends the same
-// way, with nothing delivered.
+// SIGKILL; what it has written by then is delivered after that. Delivering at once is safe because of one promise: a
+// new run of a service does not begin until the process of its former run is gone (it waits here; its own timeout
+// counts from its true start). A cancelled run ends the same way, with nothing delivered.
 //
 // What a former daemon has left is ended first (runtime/strays): no run begins until it is known which services have
 // something left, and no run of such a service until that is gone. The search takes some milliseconds, and is waited
@@ -58,7 +58,7 @@ class ProcessRunner {
     /// Told of each program that a former daemon has left.
     std::function<void(const std::string& service, pid_t pid)> stray{};
   };
-  /// Gets event::Observed and event::RunWaits, on the loop, never from within start().
+  /// Gets event::Observed, event::RunWaits and event::RunWrote, on the loop, never from within start().
   using Sink = std::function<void(engine::Event)>;
 
   ProcessRunner(Loop& loop, Spawner& spawner, Options options, Sink sink);
@@ -97,6 +97,7 @@ class ProcessRunner {
   void exited(engine::RunId id, Child::Exit exit);
   void end(Run& run);
   void deliver(Run& run, engine::Observation observation);
+  void tell_rest(const Run& run);
   void matched(engine::event::Observed observed, Result<std::uint64_t> bits);
   void remove(Run& run);
   void former_gone(const std::string& service);
@@ -113,6 +114,7 @@ class ProcessRunner {
   Duration told_all_{-60'000};
   std::unordered_map<std::uint32_t, std::deque<std::uint64_t>> lines_;  ///< by service: its run, and who waits for it
   std::unordered_set<std::uint64_t> matching_;                          ///< over, but not yet reported
+  std::unordered_map<std::uint64_t, engine::event::RunWrote> late_;     ///< of these, to be told after them
   std::size_t running_ = 0;
   bool pumping_ = false;
   std::vector<char> buffer_;

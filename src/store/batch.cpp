@@ -19,7 +19,8 @@ std::size_t size_of(const Record& record) {
 
 std::size_t size_of(const std::string& name, const SavedService& service) {
   const std::size_t pause = service.pause ? service.pause->reason.size() + service.pause->by.size() : 0;
-  return sizeof service + 2 * name.size() + pause + service.rules.size() * sizeof service.rules[0];
+  const std::size_t failure = service.action_failure ? service.action_failure->text.size() : 0;
+  return sizeof service + 2 * name.size() + pause + failure + service.rules.size() * sizeof service.rules[0];
 }
 
 std::size_t size_of(const effect::Cause* cause) {

@@ -192,13 +192,27 @@ ALTER TABLE services ADD COLUMN known_doubtful INTEGER NOT NULL DEFAULT 0;
 INSERT INTO meta(name, value) SELECT 'alive', kind = 'daemon-started' FROM records
   WHERE kind IN ('daemon-started', 'daemon-stopped') ORDER BY id DESC LIMIT 1;
 )sql",
-    // Version 4: which pid file named the process that is known, and why that is not signalled; what it came of.
+    // Version 4: which pid file named the process that is known, and why that is not signalled; what it came of; what
+    // rules are known by over edits, before by their whole text alone; what has become of actions; when periods began.
     R"sql(
 ALTER TABLE services ADD COLUMN known_doubt TEXT NOT NULL DEFAULT 'none';
 UPDATE services SET known_doubt = 'younger' WHERE known_doubtful != 0;
 ALTER TABLE services DROP COLUMN known_doubtful;
 ALTER TABLE services ADD COLUMN known_path TEXT NOT NULL DEFAULT '';
 ALTER TABLE services ADD COLUMN came_by INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE rules ADD COLUMN judged INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rules ADD COLUMN born INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rules ADD COLUMN text_key TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE rules ADD COLUMN condition_key TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE rules ADD COLUMN actions_key TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE rules ADD COLUMN action TEXT NOT NULL DEFAULT 'alert';
+UPDATE rules SET judged = 1, text_key = key;
+
+ALTER TABLE services ADD COLUMN first_ms INTEGER;
+ALTER TABLE services ADD COLUMN failed_rule TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE services ADD COLUMN action_failed_ms INTEGER;
+ALTER TABLE services ADD COLUMN action_failure TEXT NOT NULL DEFAULT '';
 )sql"};
 
 }  // namespace

@@ -198,11 +198,13 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   save_service_ = prepare(
       "INSERT OR REPLACE INTO services(name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, "
       "saved_ms, quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
-      "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
+      "failed_rule, action_failed_ms, action_failure) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   save_rule_ = prepare(
       "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, failing_since_ms, "
-      "clear_since_ms, changed_ms, again_bits, accepted) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "clear_since_ms, changed_ms, again_bits, accepted, judged, born, text_key, condition_key, actions_key, action) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   cut_rules_ = prepare("DELETE FROM rules WHERE service = ? AND position >= ?");
   forget_service_ = prepare("DELETE FROM services WHERE name = ?");
   forget_rules_ = prepare("DELETE FROM rules WHERE service = ?");
@@ -302,20 +304,25 @@ void TableWriter::write_services(const Batch& batch) {
     forget_rules_.run(name);
   }
   for (const auto& [name, service] : batch.services()) {
-    const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, rules] = service;
+    const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, rules] = service;
     const auto& [quick, last_start, not_before, restarted, left_by, came_by] = starts;
     const auto& [until, reason, by] = pause.value_or(Pause{});
     const auto [kind, last_status, process] = columns_of(memory);
     const auto& [pid, parent] = process;
     const auto& [known_pid, ticks, file, doubt, path] = known.value_or(KnownProcess{});
+    const auto& [failed_rule, failed_when, failed_text] = failure.value_or(ActionFailure{});
     save_service_.run(name, monitored, kind, last_status, pid, parent, cron_minute, boot, saved, quick, last_start,
                       not_before, restarted, left_by.number(), came_by.number(), pause.has_value(), until, reason, by,
-                      known ? std::optional(known_pid) : std::nullopt, ticks, file, to_string(doubt), path);
+                      known ? std::optional(known_pid) : std::nullopt, ticks, file, to_string(doubt), path, first,
+                      failed_rule, failure ? std::optional(failed_when) : std::nullopt, failed_text);
     std::size_t position = 0;
-    for (const auto& [key, rule] : rules) {
-      const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted] = rule;
+    for (const auto& [key, identity, rule] : rules) {
+      const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted, judged, born] =
+          rule;
+      const auto& [text, condition, actions, action] = identity;
       save_rule_.run(name, position++, key, window.bits, status == RuleStatus::Failed ? kFailed : kOk, since_fired,
-                     failing_since, clear_since, changed, again.bits, accepted);
+                     failing_since, clear_since, changed, again.bits, accepted, judged, born, text, condition, actions,
+                     to_string(action));
     }
     cut_rules_.run(name, position);
   }
@@ -426,7 +433,8 @@ void read_services(Database& database, SavedState& state) {
       .prepare(
           "SELECT name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, saved_ms, "
           "quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
-          "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path FROM services")
+          "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
+          "failed_rule, action_failed_ms, action_failure FROM services")
       .rows([&state](Statement& row) {
         std::string name, memory, doubt;
         ProgramMemory program;
@@ -439,10 +447,14 @@ void read_services(Database& database, SavedState& state) {
         std::uint64_t came_by = 0;
         std::optional<std::int64_t> known_pid;
         KnownProcess known;
+        ActionFailure failure;
+        std::optional<WallTime> failed;
         row.read(name, service.monitored, memory, program.last_status, process.pid, process.parent, service.cron_minute,
                  service.boot, service.saved, starts.quick, starts.last, starts.not_before, starts.restarted, left_by,
                  came_by, paused, pause.until, pause.reason, pause.by, known_pid, known.start_ticks, known.file, doubt,
-                 known.path);
+                 known.path, service.first, failure.rule, failed, failure.text);
+        failure.when = failed.value_or(WallTime{});
+        if (failed) service.action_failure = std::move(failure);
         starts.left_by = ActionId(left_by);
         starts.came_by = ActionId(came_by);
         known.doubt = doubt_of(doubt);
@@ -456,16 +468,20 @@ void read_services(Database& database, SavedState& state) {
   database
       .prepare(
           "SELECT service, key, window_bits, status, since_fired, failing_since_ms, clear_since_ms, changed_ms, "
-          "again_bits, accepted FROM rules ORDER BY service, position")
+          "again_bits, accepted, judged, born, text_key, condition_key, actions_key, action FROM rules "
+          "ORDER BY service, position")
       .rows([&state](Statement& row) {
-        std::string name, status;
-        Hash128 key;
-        RuleState rule;
-        row.read(name, key, rule.window.bits, status, rule.since_fired, rule.failing_since, rule.clear_since,
-                 rule.changed, rule.again.bits, rule.accepted);
+        std::string name, status, action;
+        SavedRule saved;
+        RuleState& rule = saved.state;
+        RuleIdentity& identity = saved.identity;
+        row.read(name, saved.key, rule.window.bits, status, rule.since_fired, rule.failing_since, rule.clear_since,
+                 rule.changed, rule.again.bits, rule.accepted, rule.judged, rule.born, identity.text,
+                 identity.condition, identity.actions, action);
         rule.status = status == kFailed ? RuleStatus::Failed : RuleStatus::Ok;
+        identity.kind = action_of(action);
         if (const auto service = state.services.find(name); service != state.services.end())
-          service->second.rules.emplace_back(key, rule);
+          service->second.rules.push_back(std::move(saved));
       });
 }
 

@@ -46,6 +46,26 @@ engine::Rule rule(const std::string& header, const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a rule is known by its condition, however the rest of it is written", "[services]") {
+  const auto of = [](const std::string& text) { return rule(kProcess, "if " + text).identity; };
+  const auto plain = of("cpu > 50% then alert");
+  for (const std::string& edit :
+       {"cpu > 50% for 3 cycles then alert", "cpu > 50% then exec \"/bin/true\"",
+        "cpu is greater than 50% then restart",
+        "cpu > 50% for 2 minutes then alert else if succeeded for 2 cycles then exec \"/bin/true\""}) {
+    INFO(edit);
+    CHECK(of(edit).condition == plain.condition);
+    CHECK(of(edit).text != plain.text);
+  }
+  CHECK(of("cpu > 50% for 3 cycles then alert").actions == plain.actions);
+  CHECK(of("cpu > 50% then exec \"/bin/true\"").actions != plain.actions);
+  CHECK(of("cpu > 50% then alert else if succeeded then exec \"/bin/true\"").actions != plain.actions);
+  CHECK(of("cpu > 51% then alert").condition != plain.condition);
+  CHECK(of("cpu > 50% or memory > 5% then alert").condition != plain.condition);
+  CHECK(of("2 restarts within 3 cycles then alert").condition ==
+        of("5 restarts within 9 cycles then unmonitor").condition);
+}
+
 TEST_CASE("each quantity is measured in the metric's own unit", "[services]") {
   struct Row {
     std::string header;

@@ -169,6 +169,8 @@ TEST_CASE("a status tells everything about a service", "[control]") {
    "restarts": false
   }
  ],
+ "action_failure": "",
+ "action_failed_at": null,
  "actions": [
   {
    "id": 1795235040000,

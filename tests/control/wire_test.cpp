@@ -57,6 +57,8 @@ ServiceStatus full_status() {
   status.starts = StartsView{3, kWhen, kWhen};
   status.rules = {{"if status != 0 for 3 cycles then alert", "/etc/healer/healer.conf:13", "failed", 3, 3, 3,
                    seconds{1}, seconds{90}, kWhen, "dormant", true}};
+  status.action_failure = "exec /x exited with status 2 after 5 s";
+  status.action_failed_at = kWhen;
   status.actions = {{7, "if status != 0 then exec \"/x\"", 4242, true, minutes{2}, true, "Too many open files"}};
   return status;
 }

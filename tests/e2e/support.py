@@ -50,6 +50,7 @@ class Daemon:
         self.errors = folder / "stderr"
         self.binary = BUILD / "healerd"
         self.options = options
+        self.environment: dict[str, str] = {}  # beside the test's own
         self.process: subprocess.Popen | None = None
 
     @property
@@ -61,7 +62,8 @@ class Daemon:
         with self.errors.open("ab") as errors:
             self.process = subprocess.Popen(
                 [str(self.binary), "-I", "-c", str(self.rules), *self.options], cwd="/",
-                stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, preexec_fn=processes.die_with_parent)
+                stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, preexec_fn=processes.die_with_parent,
+                env={**os.environ, **self.environment})
         self.case.wait_for(lambda: self.ended() or self.ctl("ping").returncode == 0, "an answer of healerd")
         if self.ended():
             self.case.fail(f"healerd ended at once with status {self.process.returncode}:\n{self.errors.read_text()}")

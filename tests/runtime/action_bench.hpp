@@ -23,12 +23,14 @@ struct ActionBench {
   void new_daemon() {
     runner.reset();
     started.clear();
+    order.clear();
     start_ticks.clear();
     ready.clear();
     ended.clear();
     runner = std::make_unique<runtime::ActionRunner>(loop, spawner, options, [this](engine::Event event) {
       if (const auto* start = std::get_if<engine::event::ActionStarted>(&event)) {
         started[start->action.number()] = start->pid;
+        order.push_back(start->action.number());
         start_ticks[start->action.number()] = start->start_ticks;
       }
       if (const auto* wait = std::get_if<engine::event::ActionWaits>(&event)) waits.push_back(wait->why);
@@ -46,6 +48,7 @@ struct ActionBench {
     request.foreground = foreground;
     request.grouped = grouped;
     if (foreground) request.service = service;
+    request.line = line;
     if (!runner) new_daemon();
     runner->start(std::move(request));
   }
@@ -69,7 +72,9 @@ struct ActionBench {
   bool foreground = false;
   bool grouped = false;
   std::string service = "shop";
+  std::string line;
   std::map<std::uint64_t, std::int64_t> started;
+  std::vector<std::uint64_t> order;  ///< in which they were started
   std::map<std::uint64_t, std::uint64_t> start_ticks;
   std::map<std::uint64_t, int> ready;
   std::vector<std::string> waits;  ///< what was told of any

@@ -330,6 +330,48 @@ TEST_CASE("an action that waits for descriptors and is to end is not started", "
   CHECK(bench.started.empty());
 }
 
+TEST_CASE("actions of one line are started in their order", "[action]") {
+  Bench bench;
+  bench.line = "web";
+  bench.new_daemon();
+  std::vector<std::uint64_t> wanted;
+  for (std::uint64_t id = 1; id <= 30; ++id) {
+    bench.start(id, {"/bin/true"});
+    wanted.push_back(id);
+  }
+  for (const std::uint64_t id : wanted) bench.end(id);
+  CHECK(bench.order == wanted);
+}
+
+TEST_CASE("an action that cannot be started now is not overtaken by the next of its line", "[action]") {
+  Bench bench;
+  bench.new_daemon();
+  bench.line = "web";
+  {
+    const test::FewDescriptors none;
+    bench.start(1, {"/bin/true"});
+    REQUIRE(run_until(bench.loop, [&] { return !bench.waits.empty(); }));
+  }
+  bench.start(2, {"/bin/true"});  // nothing is lacking any more, but the first is tried again only in a while
+  bench.line = "db";
+  bench.start(3, {"/bin/true"});
+  for (const std::uint64_t id : {1, 2, 3}) bench.end(id);
+  CHECK(bench.order == std::vector<std::uint64_t>{3, 1, 2});
+}
+
+TEST_CASE("what cannot be started at all, or is to end, does not hold up its line", "[action]") {
+  Bench bench;
+  bench.line = "web";
+  bench.start(1, {"/nowhere"});
+  bench.start(2, {"/bin/true"});
+  bench.start(3, {"/bin/true"});
+  bench.runner->end(ActionId(2));
+  CHECK(bench.end(3).status == 0);
+  CHECK(bench.end(1).outcome == Outcome::NotStarted);
+  CHECK(bench.end(2).outcome == Outcome::NotStarted);
+  CHECK(bench.order == std::vector<std::uint64_t>{3});
+}
+
 TEST_CASE("output files stay bounded, with head and tail, however much is written", "[action]") {
   Bench bench;
   bench.shell(1, "echo the head; head -c 300000000 /dev/zero | tr '\\0' x; echo; echo the tail");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is written down of an action before it runs, and what a later daemon makes of it.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -239,6 +240,66 @@ TEST_CASE("what a former daemon is starting just now is waited for", "[trace]") 
   bench.runner->end(ActionId(1));
   bench.end(1);
   CHECK(reap_all());
+}
+
+TEST_CASE("an action of which a former daemon has made the files, and no more, is started, once", "[trace]") {
+  Bench bench;
+  bench.new_daemon();
+  const ActionFiles& files = bench.runner->files();
+  const auto acted = [&] { return read_file(bench.file("acted")); };
+  const std::string act = "echo x >> " + bench.file("acted");
+  const std::string begun = "boot " + std::to_string(now().boot) + "\ndeadline 0\nlocked\n";
+  bench.foreground = GENERATE(false, true);
+  SECTION("both files") {
+    REQUIRE(files.create(ActionId(1), {.boot = now().boot, .service = bench.foreground ? "shop" : ""}, std::nullopt));
+  }
+  SECTION("the first of them, half written") { test::write_with_mode(files.pid_path(ActionId(1)), "boot 12", 0600); }
+  SECTION("a line of the child that was cut") { leave(files, 1, begun + stat_line(4242, 99)); }
+  bench.shell(1, act);
+  CHECK_FALSE(bench.end(1).unseen);
+  CHECK(acted() == "x\n");
+  CHECK(bench.started.contains(1));
+  bench.new_daemon();
+  bench.shell(1, act);
+  bench.end(1);
+  CHECK(acted() == "x\n");
+}
+
+TEST_CASE("an action that may have been started is not started once more", "[trace]") {
+  Bench bench;
+  bench.new_daemon();
+  const std::string boot = "boot " + std::to_string(now().boot) + "\ndeadline 0\n";
+  const std::string trace = GENERATE_COPY(
+      // Nobody could write down who it is, or lock the file; it was started; it was, in another boot.
+      std::string(), boot, boot + "locked\n" + stat_line(4'194'304, 99) + "\n",
+      "boot " + std::to_string(now().boot + 1) + "\ndeadline 0\nlocked\n");
+  leave(bench.runner->files(), 1, trace);
+  bench.shell(1, "echo x >> " + bench.file("acted"));
+  CHECK(bench.end(1).unseen);
+  CHECK_FALSE(std::filesystem::exists(bench.file("acted")));
+}
+
+TEST_CASE("an action that is to end, and was never started, is not started", "[trace]") {
+  Bench bench;
+  bench.new_daemon();
+  REQUIRE(bench.runner->files().create(ActionId(1), {.boot = now().boot}, std::nullopt));
+  bench.shell(1, "echo x >> " + bench.file("acted"));
+  bench.runner->end(ActionId(1));
+  CHECK(bench.end(1).outcome == Outcome::NotStarted);
+  CHECK_FALSE(std::filesystem::exists(bench.file("acted")));
+}
+
+TEST_CASE("a program that runs without its proof leaves no word that there is none", "[trace]") {
+  // As on a disk that is full by now: nothing can be written, but what is there can be taken away.
+  const int proof = ::memfd_create("proof", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  REQUIRE(::write(proof, "locked\n", 7) == 7);
+  REQUIRE(::fcntl(proof, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0);
+  const Descriptor kept(::fcntl(proof, F_DUPFD_CLOEXEC, 0));
+  const auto started =
+      sleep_with(ActionFiles::Opened{Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC)), Descriptor(proof)}, false);
+  REQUIRE(started);
+  CHECK(::lseek(kept.get(), 0, SEEK_END) == 0);
+  end(started->pid);
 }
 
 TEST_CASE("an action whose files cannot be read, and that is to end, ends when they can", "[trace]") {

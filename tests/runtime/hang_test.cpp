@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "runtime/action_bench.hpp"
 #include "runtime/matcher.hpp"
 #include "runtime/runner_bench.hpp"
 #include "runtime/spawner.hpp"
@@ -188,6 +189,21 @@ TEST_CASE("programs on a mount that hangs for long are refused, without a thread
   CHECK(bench.result(second).outcome == Outcome::NotStarted);
   CHECK(bench.idle());
   CHECK_FALSE(test::has_children());
+}
+
+TEST_CASE("an action on a mount that hangs holds up its line for a while only", "[hang]") {
+  test::HungMount mount;
+  if (skipped(mount)) return;
+  test::ActionBench bench;
+  bench.options.line_patience = Duration{200};
+  bench.line = "web";
+  bench.start(1, {mount.path() + "/program"});
+  bench.start(2, {"/bin/true"});
+  bench.start(3, {"/bin/true"});
+  CHECK(bench.end(2).status == 0);
+  CHECK(bench.end(3).status == 0);
+  mount.end();
+  CHECK(bench.end(1).outcome == Outcome::NotStarted);
 }
 
 TEST_CASE("when every thread that may be lost is lost, runs are reported as not started", "[hang]") {

@@ -229,6 +229,22 @@ TEST_CASE("a timeout is reported at once, with status 9 and the output so far", 
   CHECK_FALSE(test::has_children());
 }
 
+TEST_CASE("what a program writes when it is told to end is told after its verdict", "[runner]") {
+  Bench bench;
+  const std::vector<std::string> patterns = GENERATE(std::vector<std::string>(), std::vector<std::string>{"hello"});
+  std::uint64_t id = 0;
+  REQUIRE(test::begins_in_time(Duration{500}, [&](Duration timeout) {
+    CHECK(bench.idle());
+    const std::string script = "trap 'echo bye; exit 3' TERM; echo hello; while :; do sleep 0.02; done";
+    id = bench.start({"/bin/sh", "-c", script}, timeout, 0, patterns);
+    return bench.output(id) == "hello\n";
+  }));
+  CHECK(bench.result(id).outcome == Outcome::TimedOut);
+  CHECK(run_until(bench.loop, [&] { return bench.late.contains(id); }));
+  CHECK(bench.late[id] == "hello\nbye\n");
+  CHECK(bench.idle());
+}
+
 TEST_CASE("after a timeout no process of the tree is left, even where all ignore SIGTERM", "[runner]") {
   Bench bench;
   bench.environment.push_back(own_mark("tree"));

@@ -23,6 +23,11 @@ struct RunnerBench {
             waits[told->run.number()].push_back(told->why);
             return;
           }
+          if (const auto* wrote = std::get_if<engine::event::RunWrote>(&event)) {
+            REQUIRE(seen.contains(wrote->run.number()));
+            late[wrote->run.number()] = *wrote->output;
+            return;
+          }
           const auto& observed = std::get<engine::event::Observed>(event);
           arrived[observed.run.number()] = runtime::mono_now();
           seen.emplace(observed.run.number(), observed);
@@ -60,6 +65,7 @@ struct RunnerBench {
   std::map<std::uint64_t, engine::event::Observed> seen;
   std::map<std::uint64_t, Duration> arrived;
   std::map<std::uint64_t, std::vector<std::string>> waits;  ///< what was told of a run, in order
+  std::map<std::uint64_t, std::string> late;  ///< all that a run has written that timed out, told after it
   runtime::ProcessRunner runner;
   std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   engine::Identity identity;

@@ -266,7 +266,9 @@ engine::SavedState left() {
   failed.clear_since = Duration{0};
   failed.changed = wall(-5);
   failed.accepted = true;
-  web.rules = {{{9, 1}, failed}, {{1, 9}, RuleState{}}};
+  failed.judged = true;
+  // They were known by their whole text alone.
+  web.rules = {{{9, 1}, {.text = {9, 1}}, failed}, {{1, 9}, {.text = {1, 9}}, RuleState{.judged = true}}};
   SavedService db;
   db.boot = 7;
   db.saved = wall(5);
@@ -311,10 +313,10 @@ TEST_CASE("a state of version 1 is brought up to date, and nothing in it is lost
   }
 }
 
-TEST_CASE("a job of version 2 is for the service that it bears the name of", "[store]") {
+TEST_CASE("a job of version 2 is for the service that it bears the name of, in version 3, too", "[store]") {
   using Kind = effect::SavedStep::Kind;
   healer::test::TemporaryDirectory directory;
-  leave(in(directory, "state"), 2);
+  leave(in(directory, "state"), GENERATE(2, 3));
   engine::SavedState expected = left();
   SavedService& shop = expected.services["shop"];
   shop.memory = ProcessMemory{4711, 1};

@@ -132,13 +132,18 @@ inline std::string describe(const SavedService& service) {
             std::to_string(known->file) + " " + std::string(to_string(known->doubt)) + " " + to_string(known->path);
   if (service.pause)
     text += " paused until " + when(service.pause->until) + " " + service.pause->reason + " by " + service.pause->by;
-  for (const auto& [key, rule] : service.rules) {
-    text += "\n  " + to_string(key) + " " + std::to_string(rule.window.bits) + " " +
-            std::to_string(static_cast<int>(rule.status)) + " " + std::to_string(rule.since_fired) + " " +
+  if (service.first) text += " first " + std::to_string(service.first->count());
+  if (const auto& failure = service.action_failure)
+    text += " failed " + to_string(failure->rule) + " " + format_iso(failure->when) + " " + failure->text;
+  for (const auto& [key, identity, rule] : service.rules) {
+    text += "\n  " + to_string(key) + " " + to_string(identity.text) + " " + to_string(identity.condition) + " " +
+            to_string(identity.actions) + " " + std::string(to_string(identity.kind)) + " " +
+            std::to_string(rule.window.bits) + " " + std::to_string(static_cast<int>(rule.status)) + " " +
+            std::to_string(rule.since_fired) + " " +
             (rule.failing_since ? std::to_string(rule.failing_since->count()) : "-") + " " +
             (rule.clear_since ? std::to_string(rule.clear_since->count()) : "-") + " " +
             (rule.changed ? format_iso(*rule.changed) : "-") + " " + std::to_string(rule.again.bits) +
-            (rule.accepted ? " accepted" : "");
+            (rule.accepted ? " accepted" : "") + (rule.judged ? " judged" : "") + " " + std::to_string(rule.born);
   }
   return text;
 }
@@ -246,7 +251,12 @@ inline SavedService full_service() {
   failed.again.bits = 0xc000000000000003;
   failed.accepted = true;
   // In an order that is not that of the keys.
-  service.rules = {{{9, 1}, failed}, {{1, 9}, RuleState{}}, {{5, 5}, RuleState{}}};
+  failed.judged = true;
+  failed.born = std::numeric_limits<std::uint64_t>::max();
+  const RuleIdentity identity{.text = {9, 2}, .condition = {9, 3}, .actions = {9, 4}, .kind = ActionKind::Restart};
+  service.rules = {{{9, 1}, identity, failed}, {{1, 9}, {}, RuleState{}}, {{5, 5}, {}, RuleState{}}};
+  service.first = Duration{3'600'001};
+  service.action_failure = ActionFailure{{9, 1}, wall(1'795'000'555'001), "exec /bin/heal\nexited with \xff"};
   return service;
 }
 
@@ -318,7 +328,9 @@ class RandomCommits {
     if (pick(2) == 0) service.starts.quick = static_cast<std::uint32_t>(pick(9));
     if (pick(2) == 0) service.cron_minute.reset();
     service.rules.resize(static_cast<std::size_t>(pick(4)));
-    for (auto& [key, rule] : service.rules) rule.window.push(pick(2) == 0, 64);
+    if (pick(2) == 0) service.first.reset();
+    if (pick(2) == 0) service.action_failure.reset();
+    for (auto& [key, identity, rule] : service.rules) rule.window.push(pick(2) == 0, 64);
     return service;
   }
 

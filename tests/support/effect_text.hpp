@@ -58,7 +58,8 @@ struct EffectText {
     return fmt::format("{:x}/{:x}/{}/{}/{}/{}/{}/{}", state.window.bits, state.again.bits,
                        static_cast<int>(state.status), state.since_fired, ms(state.failing_since),
                        ms(state.clear_since), state.changed ? state.changed->time_since_epoch().count() : -1,
-                       state.accepted);
+                       state.accepted) +
+           fmt::format(":{}:{}", state.judged, state.born);
   }
   std::string operator()(const effect::Commit& commit) const {
     std::string text = fmt::format("commit {}", commit.sequence);
@@ -71,7 +72,7 @@ struct EffectText {
       text += fmt::format("\n  service {} {} {} {} {} {}", name, saved.monitored, saved.boot,
                           saved.saved.time_since_epoch().count(), saved.cron_minute.value_or(-1),
                           memory != nullptr ? memory->last_status.value_or(-1) : -2);
-      for (const auto& [key, state] : saved.rules) text += " " + to_string(key) + "=" + (*this)(state);
+      for (const SavedRule& rule : saved.rules) text += " " + to_string(rule.key) + "=" + (*this)(rule.state);
     }
     for (const auto& name : commit.forgotten) text += "\n  forgotten " + name;
     for (const auto& act : commit.pending) text += "\n  pending " + std::visit(*this, act);

@@ -25,6 +25,8 @@ inline Rule status_rule(Comparison comparison, std::int64_t value, Tolerance tol
   rule.condition = {{StatusTest{comparison, value}, false}};
   rule.tolerance = tolerance;
   rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}, .repeat = repeat};
+  rule.identity.condition =
+      hash128("status " + std::to_string(static_cast<int>(comparison)) + " " + std::to_string(value));
   rule.text = "if status " + std::to_string(static_cast<int>(comparison)) + " " + std::to_string(value) + " " +
               std::to_string(tolerance.count) + "/" + std::to_string(tolerance.window);
   return rule;
@@ -37,7 +39,12 @@ inline std::shared_ptr<ServiceBlock> service(std::string name, std::vector<Rule>
   std::string all = block->name;
   for (Rule& rule : rules) {
     all += rule.text;
-    rule.key = hash128(block->name + rule.text);
+    rule.key = rule.identity.text = hash128(block->name + rule.text);
+    std::string done = std::string(to_string(rule.action.kind)) + std::string(to_string(rule.recovery.action.kind));
+    for (const Command* command : {&rule.action.command, &rule.recovery.action.command})
+      for (const std::string& argument : command->arguments) done += " " + argument;
+    rule.identity.actions = hash128(done);
+    rule.identity.kind = rule.action.kind;
   }
   block->rules = std::move(rules);
   block->key = hash128(all);

@@ -19,7 +19,7 @@ inline effect::Commit numbered_commit(Sequence number) {
   SavedService service = full_service();
   service.cron_minute = static_cast<std::int64_t>(number);
   service.rules.resize(number % 4);
-  for (auto& [key, rule] : service.rules) rule.since_fired = static_cast<std::uint32_t>(number);
+  for (auto& [key, identity, rule] : service.rules) rule.since_fired = static_cast<std::uint32_t>(number);
   commit.services.emplace_back("web" + std::to_string(number % 7), service);
   commit.pending = {full_exec(2 * number), full_alert(2 * number + 1)};
   if (number > 3) commit.started.emplace_back(2 * (number - 3));
