@@ -11,6 +11,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "actions/mail.hpp"
+#include "control/changes.hpp"
 #include "daemon_house.hpp"
 #include "identity.hpp"
 #include "runtime/host.hpp"
@@ -18,6 +19,18 @@
 namespace healer {
 
 using namespace engine;
+
+namespace {
+
+/// The changes, with `head` before the last line, which counts them.
+std::string changes_line(std::string_view head, const control::ChangesView& changes) {
+  std::string text = control::changes_text(changes);
+  const std::size_t last = text.rfind('\n');
+  text.insert(last == std::string::npos ? 0 : last + 1, head);
+  return text;
+}
+
+}  // namespace
 
 // ---- events and effects -------------------------------------------------------------------------------------------
 
@@ -174,6 +187,35 @@ void Daemon::reload(Answer answer) {
   });
 }
 
+/// Loads the rules files and tells what a reload would change. Nothing of it is kept.
+void Daemon::diff(Answer answer) {
+  compiler_->compile(options(), engine_->graph(), [this, answer = std::move(answer)](RulesCompiler::Outcome outcome) {
+    outcome.plan.reset();  // here, where it takes no time from the loop
+    control::ReloadOutcome told{.ok = outcome.loaded.result.ok(),
+                                .text = outcome.loaded.messages(),
+                                .diagnostics = outcome.loaded.views(),
+                                .changes = std::move(outcome.changes)};
+    if (told.changes)
+      told.text += told.changes->services.empty() && !told.changes->settings
+                       ? "a reload would change nothing"
+                       : changes_line("a reload would give: ", *told.changes);
+    loop_.post([answer, told = std::move(told)] { answer(told); });
+  });
+}
+
+/// The rules in force are not those on disk from now on, or still.
+void Daemon::note_stale(const std::string& error) {
+  stale_ = control::StaleView{.since = stale_ ? stale_->since : runtime::now().wall, .error = error};
+}
+
+/// What systemd shows of the daemon.
+std::string Daemon::unit_status() const {
+  const std::size_t services = engine_->graph()->order.size();
+  std::string text = fmt::format("{} service{}", services, services == 1 ? "" : "s");
+  if (stale_) text += fmt::format("; the rules on disk are not in force: {}", stale_->error);
+  return text;
+}
+
 /// Files that a running daemon keeps: says so, and returns what it said, a line each.
 std::string Daemon::warn_of_restart(const Settings& settings) {
   const Paths now = paths_of(settings);
@@ -204,6 +246,7 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
   // Without the lines of the files: whoever may give commands need not be allowed to read passwords.
   std::string text = outcome.loaded.messages();
   if (good) {
+    stale_.reset();
     std::shared_ptr<const Graph> before = engine_->graph();
     handle(event::Swap{outcome.plan});
     for (const SlotChange& change : outcome.plan->changes) {
@@ -214,14 +257,17 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
     text += warn_of_restart(engine_->graph()->settings);
     store_->save_sources(sources_of(outcome.loaded.result));
     compiler_->release(std::move(before));
-    text += outcome.plan->empty() ? "rules reloaded: nothing has changed" : "rules reloaded";
+    text += changes_line("rules reloaded: ", *outcome.changes);
     if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");
   } else {
+    note_stale(outcome.loaded.summary);
     handle(event::ReloadFailed{outcome.loaded.summary});
   }
-  notify_.ready(fmt::format("{} services", engine_->graph()->order.size()));
+  notify_.ready(unit_status());
   reloading_ = false;
-  for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(good, text);
+  const control::ReloadOutcome told{
+      .ok = good, .text = text, .diagnostics = outcome.loaded.views(), .changes = std::move(outcome.changes)};
+  for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(told);
   if (std::exchange(reload_again_, false)) reload({});
 }
 

@@ -53,7 +53,7 @@ class Daemon : public engine::EffectSink {
   void emit(engine::Effect effect) override { effects_.push_back(std::move(effect)); }
 
  private:
-  using Answer = std::function<void(bool ok, std::string text)>;
+  using Answer = std::function<void(control::ReloadOutcome)>;
 
   // events and effects
   void handle(const engine::Event& event);
@@ -87,6 +87,9 @@ class Daemon : public engine::EffectSink {
   [[nodiscard]] Options options() const;
   std::string warn_of_restart(const engine::Settings& settings);
   void reload(Answer answer);
+  void diff(Answer answer);
+  void note_stale(const std::string& error);
+  [[nodiscard]] std::string unit_status() const;
   void reloaded(RulesCompiler::Outcome outcome);
   void hang_up();
   void wake_all();
@@ -123,8 +126,9 @@ class Daemon : public engine::EffectSink {
 
   actions::BaseEnvironment base_;
   std::vector<engine::Effect> effects_;
-  std::deque<Answer> reloads_;       ///< who waits for the reload under way
-  std::deque<Answer> next_reloads_;  ///< who asked meanwhile: another reload follows
+  std::deque<Answer> reloads_;               ///< who waits for the reload under way
+  std::deque<Answer> next_reloads_;          ///< who asked meanwhile: another reload follows
+  std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
   bool reloading_ = false;
   bool reload_again_ = false;
   engine::Sequence submitted_ = 0;

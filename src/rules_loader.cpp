@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "rules_loader.hpp"
 
+#include <string_view>
 #include <utility>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "config/environments.hpp"
+#include "control/changes.hpp"
 #include "runtime/host.hpp"
 
 namespace healer {
@@ -44,6 +48,25 @@ std::string LoadedRules::messages() const {
   return text;
 }
 
+std::vector<control::DiagnosticView> LoadedRules::views() const {
+  std::vector<control::DiagnosticView> views;
+  views.reserve(result.diagnostics.size());
+  for (const config::Diagnostic& diagnostic : result.diagnostics) {
+    const bool error = diagnostic.severity == config::DiagnosticSeverity::Error;
+    const std::string_view severity = error                                                        ? "error"
+                                      : diagnostic.severity == config::DiagnosticSeverity::Warning ? "warning"
+                                                                                                   : "note";
+    // "path:line:column: error: message": what stands before the severity is the place.
+    const std::string whole = config::format(diagnostic, result.sources, false);
+    const std::size_t place = whole.find(fmt::format("{}: {}", severity, diagnostic.message));
+    views.push_back({.severity = std::string(severity),
+                     .place = place == std::string::npos || place < 2 ? "" : whole.substr(0, place - 2),
+                     .message = diagnostic.message,
+                     .remedy = diagnostic.remedy});
+  }
+  return views;
+}
+
 LoadedRules load_rules(const Options& options) {
   return finish(options, config::load(options.config, {}, runtime::Host{}));
 }
@@ -75,8 +98,11 @@ RulesCompiler::~RulesCompiler() {
 
 void RulesCompiler::compile(Options options, std::shared_ptr<const engine::Graph> current, Done done) {
   add([options = std::move(options), current = std::move(current), done = std::move(done)] {
-    Outcome outcome{.loaded = load_rules(options), .plan = nullptr};
-    if (outcome.loaded.result.ok()) outcome.plan = engine::plan_swap(*current, std::move(*outcome.loaded.result.rules));
+    Outcome outcome{.loaded = load_rules(options)};
+    if (outcome.loaded.result.ok()) {
+      outcome.plan = engine::plan_swap(*current, std::move(*outcome.loaded.result.rules));
+      outcome.changes = control::view_changes(*current, *outcome.plan);
+    }
     done(std::move(outcome));
   });
 }

@@ -8,11 +8,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "config/load.hpp"
+#include "control/wire.hpp"
 #include "engine/diff.hpp"
 #include "options.hpp"
 #include "store/store.hpp"
@@ -26,6 +28,8 @@ struct LoadedRules {
 
   /// All diagnostics, a line each, with place and remedy but without the lines of the files.
   [[nodiscard]] std::string messages() const;
+  /// The same, one by one.
+  [[nodiscard]] std::vector<control::DiagnosticView> views() const;
   /// All diagnostics as text for a terminal or a log.
   [[nodiscard]] std::string text(bool color) const;
 };
@@ -44,7 +48,8 @@ class RulesCompiler {
  public:
   struct Outcome {
     LoadedRules loaded;
-    std::shared_ptr<const engine::SwapPlan> plan;  ///< null where the load failed
+    std::shared_ptr<const engine::SwapPlan> plan{};  ///< null where the load failed
+    std::optional<control::ChangesView> changes{};   ///< what the plan does; none where the load failed
   };
   /// `done` is called on the compiler's thread.
   using Done = std::function<void(Outcome)>;

@@ -97,6 +97,7 @@ std::string answer_header(const DaemonHooks& daemon, Verb verb) {
   DaemonView view = view_daemon(daemon.engine, daemon.version, daemon.now());
   if (daemon.counts) view.counts = daemon.counts();
   if (daemon.mail) view.mail = daemon.mail();
+  if (daemon.stale) view.stale = daemon.stale();
   return header_line(verb, view);
 }
 
