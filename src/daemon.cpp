@@ -11,6 +11,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "actions/mail.hpp"
+#include "control/changes.hpp"
 #include "daemon_house.hpp"
 #include "identity.hpp"
 #include "runtime/host.hpp"
@@ -19,6 +20,18 @@
 namespace healer {
 
 using namespace engine;
+
+namespace {
+
+/// The changes, with `head` before the last line, which counts them.
+std::string changes_line(std::string_view head, const control::ChangesView& changes) {
+  std::string text = control::changes_text(changes);
+  const std::size_t last = text.rfind('\n');
+  text.insert(last == std::string::npos ? 0 : last + 1, head);
+  return text;
+}
+
+}  // namespace
 
 // ---- events and effects -------------------------------------------------------------------------------------------
 
@@ -178,6 +191,35 @@ void Daemon::reload(bool confirmed, Answer answer) {
   });
 }
 
+/// Loads the rules files and tells what a reload would change. Nothing of it is kept.
+void Daemon::diff(Answer answer) {
+  compiler_->compile(options(), engine_->graph(), [this, answer = std::move(answer)](RulesCompiler::Outcome outcome) {
+    outcome.plan.reset();  // here, where it takes no time from the loop
+    control::ReloadOutcome told{.ok = outcome.loaded.result.ok(),
+                                .text = outcome.loaded.messages(),
+                                .diagnostics = outcome.loaded.views(),
+                                .changes = std::move(outcome.changes)};
+    if (told.changes)
+      told.text += told.changes->services.empty() && !told.changes->settings
+                       ? "a reload would change nothing"
+                       : changes_line("a reload would give: ", *told.changes);
+    loop_.post([answer, told = std::move(told)] { answer(told); });
+  });
+}
+
+/// The rules in force are not those on disk from now on, or still.
+void Daemon::note_stale(const std::string& error) {
+  stale_ = control::StaleView{.since = stale_ ? stale_->since : runtime::now().wall, .error = error};
+}
+
+/// What systemd shows of the daemon.
+std::string Daemon::unit_status() const {
+  const std::size_t services = engine_->graph()->order.size();
+  std::string text = fmt::format("{} service{}", services, services == 1 ? "" : "s");
+  if (stale_) text += fmt::format("; the rules on disk are not in force: {}", stale_->error);
+  return text;
+}
+
 /// Files that a running daemon keeps: says so, and returns what it said, a line each.
 std::string Daemon::warn_of_restart(const Settings& settings) {
   const Paths now = paths_of(settings);
@@ -221,7 +263,8 @@ bool Daemon::held_back(const Vanished& loss) {
 }
 
 /// Makes what was loaded the rules in force. Returns what is to be said of it, a line each.
-std::string Daemon::take_over(RulesCompiler::Outcome outcome, const Vanished& loss) {
+std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanished& loss) {
+  stale_.reset();
   std::string text;
   const auto warn = [&](const std::string& what) {
     say(Severity::Warning, what);
@@ -244,7 +287,7 @@ std::string Daemon::take_over(RulesCompiler::Outcome outcome, const Vanished& lo
   text += warn_of_restart(settings);
   store_->save_sources(sources_of(outcome.loaded.result));
   compiler_->release(std::move(before));
-  text += outcome.plan->empty() ? "rules reloaded: nothing has changed" : "rules reloaded";
+  text += changes_line("rules reloaded: ", *outcome.changes);
   if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");
   return text;
 }
@@ -261,16 +304,20 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
           "nothing was reloaded: {}. If that is meant: healerctl reload --confirm, or the same reload once more",
           loss.text());
       say(Severity::Warning, why);
+      note_stale(why);
       text += why;
     } else {
-      text += take_over(std::move(outcome), loss);
+      text += take_over(outcome, loss);
     }
   } else {
+    note_stale(outcome.loaded.summary);
     handle(event::ReloadFailed{outcome.loaded.summary});
   }
-  notify_.ready(fmt::format("{} services", engine_->graph()->order.size()));
+  notify_.ready(unit_status());
   reloading_ = false;
-  for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(good, text);
+  const control::ReloadOutcome told{
+      .ok = good, .text = text, .diagnostics = outcome.loaded.views(), .changes = std::move(outcome.changes)};
+  for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(told);
   if (std::exchange(reload_again_, false)) reload(std::exchange(next_confirmed_, false), {});
 }
 

@@ -54,7 +54,7 @@ class Daemon : public engine::EffectSink {
   void emit(engine::Effect effect) override { effects_.push_back(std::move(effect)); }
 
  private:
-  using Answer = std::function<void(bool ok, std::string text)>;
+  using Answer = std::function<void(control::ReloadOutcome)>;
 
   // events and effects
   void handle(const engine::Event& event);
@@ -97,9 +97,12 @@ class Daemon : public engine::EffectSink {
   [[nodiscard]] Options options() const;
   std::string warn_of_restart(const engine::Settings& settings);
   void reload(bool confirmed, Answer answer);
+  void diff(Answer answer);
+  void note_stale(const std::string& error);
+  [[nodiscard]] std::string unit_status() const;
   void reloaded(RulesCompiler::Outcome outcome);
   [[nodiscard]] bool held_back(const Vanished& loss);
-  std::string take_over(RulesCompiler::Outcome outcome, const Vanished& loss);
+  std::string take_over(const RulesCompiler::Outcome& outcome, const Vanished& loss);
   void hang_up();
   void wake_all();
   void beat();
@@ -135,8 +138,9 @@ class Daemon : public engine::EffectSink {
 
   actions::BaseEnvironment base_;
   std::vector<engine::Effect> effects_;
-  std::deque<Answer> reloads_;       ///< who waits for the reload under way
-  std::deque<Answer> next_reloads_;  ///< who asked meanwhile: another reload follows
+  std::deque<Answer> reloads_;               ///< who waits for the reload under way
+  std::deque<Answer> next_reloads_;          ///< who asked meanwhile: another reload follows
+  std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
   bool reloading_ = false;
   bool reload_again_ = false;
   bool confirmed_ = false;       ///< of the reload under way

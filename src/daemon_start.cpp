@@ -170,8 +170,8 @@ void Daemon::watch_beside_monit(pid_t monit) {
 /// again.
 void Daemon::reload_acting() {
   const std::string pid_file = std::exchange(beside_monit_, {});
-  reload(true, [this, pid_file](bool ok, const std::string&) {
-    if (ok) {
+  reload(true, [this, pid_file](const control::ReloadOutcome& outcome) {
+    if (outcome.ok) {
       say(Severity::Info, "monit has ended: healer acts from now on");
       return;
     }
@@ -276,12 +276,13 @@ Result<void> Daemon::start(LoadedRules loaded) {
   say_notes();
   handle(event::Started{HEALER_VERSION});
   if (!broken.empty()) {
+    note_stale(broken);
     handle(event::ReloadFailed{broken});
     std::cerr << "healerd: started with the rules that were last good; mend the files, then: healerctl reload\n";
   }
   background_.up();
   beat();
-  notify_.ready(fmt::format("{} services", engine_->graph()->order.size()));
+  notify_.ready(unit_status());
   return {};
 }
 
@@ -354,10 +355,20 @@ Result<void> Daemon::open_control() {
       .mail =
           [this] {
             const runtime::MailFigures figures = mailer_->figures();
-            return control::MailView{figures.waiting, figures.since, figures.error, figures.error_since};
+            return control::MailView{.waiting = figures.waiting,
+                                     .since = figures.since,
+                                     .error = figures.error,
+                                     .error_since = figures.error_since,
+                                     .held = figures.held,
+                                     .held_until = figures.held_until,
+                                     .limit = figures.limit,
+                                     .gathered = figures.gathered,
+                                     .digest_until = figures.digest_until};
           },
       .troubles = [this] { return troubles(); },
-      .version = HEALER_VERSION});
+      .version = HEALER_VERSION,
+      .diff = [this](Answer answer) { diff(std::move(answer)); },
+      .stale = [this] { return stale_; }});
   if (paths_.socket.empty()) return {};
   auto server = control::Server::open(
       loop_.uv(), *commands_, {.path = paths_.socket, .group = control::group_id(std::string(control::kControlGroup))});

@@ -50,6 +50,7 @@ struct Arguments {
   AskOptions ask;
   Request request;
   std::string since;
+  std::string timeout;
   SimulateOptions simulate;
   bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
@@ -122,6 +123,8 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("PATH")
       ->envname("HEALER_SOCKET")
       ->capture_default_str();
+  app.add_option("--timeout", arguments.timeout, "Wait no longer than this for healerd, for whatever is asked")
+      ->type_name("DURATION");
   app.add_flag("--json", arguments.output.json, "Print one JSON document (see healerctl(1))");
   auto* colour =
       app.add_flag("--color", arguments.output.colour, "Print colours, even where the output is no terminal");
@@ -202,6 +205,7 @@ void describe(CLI::App& app, Arguments& arguments) {
                 "Services, or all");
   add(app, arguments, Verb::Reload, "Read the rules files again")
       ->add_flag("--confirm", request.confirmed, "Also where services that healer runs end with files that are gone");
+  add(app, arguments, Verb::Diff, "What a reload would change: services and rules added, removed, changed, kept");
   add(app, arguments, Verb::Quit, "End healerd, and wait for its end");
   add(app, arguments, Verb::Ping, "See whether healerd answers, and which version it is");
 
@@ -229,6 +233,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   simulate->add_option("rules", arguments.simulate.rules, "The rules: a file, or a directory of *.rules")
       ->type_name("RULES")
       ->required();
+  simulate->add_flag("--actions", arguments.simulate.actions,
+                     "Print only what healer does: execs, alerts, starts, stops");
   simulate
       ->add_option("--script", arguments.simulate.script,
                    "What the programs answer, and what people do; - is standard input")
@@ -258,6 +264,12 @@ std::string complaint(Arguments& arguments) {
   if (!arguments.since.empty()) {
     request.since = parse_duration(arguments.since);
     if (!request.since) return fmt::format("--since {}: not a duration (such as \"2 hours\" or 90m)", arguments.since);
+  }
+  if (!arguments.timeout.empty()) {
+    const std::optional<Duration> timeout = parse_duration(arguments.timeout);
+    if (!timeout || *timeout == Duration{0})
+      return fmt::format("--timeout {}: not a duration (such as 10s or \"2 minutes\")", arguments.timeout);
+    arguments.ask.timeout = arguments.top.timeout = timeout;
   }
   if (arguments.top.wanted) {
     if (arguments.output.json) return "top prints no JSON: `summary --json` has what is in it";

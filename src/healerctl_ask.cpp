@@ -2,6 +2,7 @@
 #include "healerctl_ask.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,6 +33,7 @@ using control::Totals;
 using control::Verb;
 
 constexpr Duration kQuitPatience = minutes{2};
+constexpr Duration kConnect = seconds{30};
 
 std::string_view list_name(Verb verb) {
   return verb == Verb::History ? "records" : verb == Verb::Jobs ? "jobs" : "services";
@@ -90,6 +92,7 @@ class Listing {
     if (request_.verb == Verb::Summary)
       output_.print(render_summary(header_.at("daemon").get<DaemonView>(), rows_, totals_, style));
     if (request_.verb == Verb::Report) output_.print(control::render_report(totals_, options_.report));
+    if (request_.verb == Verb::Output) return silent(end.get<Done>());
     if (request_.verb == Verb::Jobs) output_.print(control::render_jobs(jobs_, style));
     if (request_.verb != Verb::Status) return;
     if (!options_.graph) return output_.print("\n" + render_totals(totals_, style));
@@ -123,6 +126,11 @@ class Listing {
     if (!options_.groups) return output_.print(printable(service.name) + "\n");
     for (const std::string& group : service.groups)
       if (groups_.insert(to_lower(group)).second) output_.print(printable(group) + "\n");
+  }
+
+  /// A program that wrote nothing: said, but not in what is taken for its output.
+  static void silent(const Done& done) {
+    if (!done.text.empty()) std::fputs(fmt::format("healerctl: {}\n", printable(done.text)).c_str(), stderr);
   }
 
   /// Of several programs each is announced: of a job all; of a service those that follow the first, which is announced
@@ -188,11 +196,11 @@ int read_state(const std::string& path, const Request& request, Output& output) 
   return output.finish(kExitDone);
 }
 
-int quit(Client& client, const Request& request, Output& output) {
+int quit(Client& client, const Request& request, Duration patience, Output& output) {
   const control::Reply reply = client.call(request);
   if (!reply.ok()) return output.fail(*reply.failure);
-  if (!client.wait_for_exit(kQuitPatience))
-    return output.fail({"timeout", fmt::format("healerd has not ended after {}", format_duration(kQuitPatience)),
+  if (!client.wait_for_exit(patience))
+    return output.fail({"timeout", fmt::format("healerd has not ended after {}", format_duration(patience)),
                         "it may wait for a program or a disk: look at its log"});
   return show_done(reply.header, {true, "healerd has ended"}, output);
 }
@@ -201,12 +209,13 @@ int quit(Client& client, const Request& request, Output& output) {
 
 int ask(const std::string& socket, const Request& request, const AskOptions& options, Output& output) {
   if (!options.state_file.empty()) return read_state(options.state_file, request, output);
-  auto connected = Client::connect(socket);
+  auto connected = Client::connect(socket, std::min<Duration>(options.timeout.value_or(kConnect), kConnect));
   if (const auto* failure = std::get_if<Failure>(&connected)) return output.fail(*failure);
   auto& client = std::get<Client>(connected);
-  if (request.verb == Verb::Quit) return quit(client, request, output);
+  if (options.timeout) client.set_limit(*options.timeout);
+  if (request.verb == Verb::Quit) return quit(client, request, options.timeout.value_or(kQuitPatience), output);
 
-  if (control::acts(request.verb) || request.verb == Verb::Ping) {
+  if (control::acts(request.verb) || request.verb == Verb::Ping || request.verb == Verb::Diff) {
     const control::Reply reply = client.call(request);
     if (!reply.ok()) return output.fail(*reply.failure);
     auto done = reply.end.get<Done>();
@@ -215,6 +224,8 @@ int ask(const std::string& socket, const Request& request, const AskOptions& opt
       done.text = fmt::format("healerd {} answers, pid {}, up {}", daemon.version, daemon.pid,
                               daemon.up < seconds{1} ? "0 s" : format_duration(std::chrono::floor<seconds>(daemon.up)));
       for (const std::string& trouble : daemon.troubles) done.text += "\nwarning: " + trouble;
+      if (const std::string stale = control::stale_text(daemon, output.style()); !stale.empty())
+        done.text += "\n" + stale;
     }
     return show_done(reply.header, done, output);
   }

@@ -26,7 +26,7 @@ Json to_json(const engine::TimelineEntry& entry) {
   return {{"at_ms", entry.at.count()}, {"when", format_iso(entry.when)}, {"cycle", entry.cycle},
           {"kind", entry.kind},        {"service", entry.service},       {"run", entry.run},
           {"rule", entry.rule},        {"place", entry.place},           {"counters", entry.counters},
-          {"text", entry.text},        {"recipients", entry.recipients}};
+          {"text", entry.text},        {"program", entry.program},       {"recipients", entry.recipients}};
 }
 
 int complain(const std::string& messages, std::string_view what, const std::string& path, Output& output) {
@@ -56,16 +56,32 @@ int simulate(const SimulateOptions& options, Output& output) {
   }
 
   const engine::Timeline timeline = engine::simulate(*loaded.rules, reading.script, runtime::local_civil);
+  const std::size_t expected = reading.script.expectations.size();
   if (output.json()) {
     output.open_list({{"version", control::kWireVersion}, {"command", "simulate"}}, "events");
-    for (const engine::TimelineEntry& entry : timeline.entries) output.item(to_json(entry));
-    output.close_list({{"length_ms", timeline.length.count()}, {"runs", timeline.runs}, {"stopped", timeline.stopped}});
-    return output.finish(kExitDone);
+    for (const engine::TimelineEntry& entry : timeline.entries)
+      if (!options.actions || engine::is_action(entry)) output.item(to_json(entry));
+    Json unmet = Json::array();
+    for (const engine::ScriptError& one : timeline.unmet)
+      unmet.push_back({{"place", fmt::format("{}:{}", options.script, one.line)}, {"text", one.message}});
+    output.close_list({{"length_ms", timeline.length.count()},
+                       {"runs", timeline.runs},
+                       {"stopped", timeline.stopped},
+                       {"expectations", expected},
+                       {"unmet", unmet}});
+    return output.finish(timeline.unmet.empty() ? kExitDone : kExitFailed);
   }
-  for (const engine::TimelineEntry& entry : timeline.entries) output.print(engine::to_string(entry) + "\n");
+  for (const engine::TimelineEntry& entry : timeline.entries)
+    if (!options.actions || engine::is_action(entry)) output.print(engine::to_string(entry) + "\n");
   output.print(fmt::format("{} of virtual time, {} runs\n", format_duration(timeline.length), timeline.runs));
   if (!timeline.stopped.empty()) output.print(timeline.stopped + "\n");
-  return output.finish(kExitDone);
+  if (expected == 0) return output.finish(kExitDone);
+  output.print(fmt::format("{} of {} expectation{} met\n", expected - timeline.unmet.size(), expected,
+                           expected == 1 ? " is" : "s are"));
+  output.flush();
+  for (const engine::ScriptError& one : timeline.unmet)
+    std::fputs(engine::format(one, options.script, *text).c_str(), stderr);
+  return output.finish(timeline.unmet.empty() ? kExitDone : kExitFailed);
 }
 
 }  // namespace healer

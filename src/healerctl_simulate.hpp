@@ -11,6 +11,7 @@ namespace healer {
 struct SimulateOptions {
   std::string rules;
   std::string script;
+  bool actions = false;  ///< print only what healer does
 };
 
 /// Returns the exit status.

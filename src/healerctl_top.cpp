@@ -38,6 +38,7 @@ using control::Verb;
 
 /// A daemon whose queue of clients is full is asked again at the next turn: the keys do not wait for it.
 constexpr Duration kConnect{20};
+constexpr Duration kConnectOnce = seconds{30};
 /// After so long without a word the daemon counts as one that does not answer.
 constexpr Duration kSilence = seconds{10};
 /// No more than this part of the time goes into answers: with very many services they come less often.
@@ -95,8 +96,13 @@ class Question {
 /// The live view: one thread, which waits for keys, signals and answers at once.
 class View {
  public:
-  View(const std::string& socket, Duration interval, const control::Style& style, Screen& screen)
-      : socket_(socket), interval_(interval), style_(style), screen_(screen), top_(interval, style.unicode) {}
+  View(const std::string& socket, const TopOptions& options, const control::Style& style, Screen& screen)
+      : socket_(socket),
+        interval_(options.every),
+        silence_(options.timeout.value_or(kSilence)),
+        style_(style),
+        screen_(screen),
+        top_(options.every, style.unicode, style.civil) {}
 
   /// Until somebody leaves. Returns the signal that has ended it; 0: it was a key.
   int run(int signals) {
@@ -129,7 +135,7 @@ class View {
     if (ready(signals)) take_signal(signals);
     if (entries.front().revents != 0) take_keys((entries.front().revents & (POLLHUP | POLLERR)) != 0);
     if (look_ && ready(look_->descriptor())) take_look();
-    if (look_ && now() - heard_ > kSilence) {
+    if (look_ && now() - heard_ > silence_) {
       look_.reset();
       failed_look({"timeout", "healerd does not answer", ""});
     }
@@ -265,6 +271,7 @@ class View {
 
   const std::string socket_;
   const Duration interval_;
+  const Duration silence_;
   const control::Style style_;
   Screen& screen_;
   control::Top top_;
@@ -282,10 +289,11 @@ class View {
   int signal_ = 0;
 };
 
-int print_once(const std::string& socket, Output& output) {
-  auto connected = Client::connect(socket);
+int print_once(const std::string& socket, const TopOptions& options, Output& output) {
+  auto connected = Client::connect(socket, std::min<Duration>(options.timeout.value_or(kConnectOnce), kConnectOnce));
   if (const auto* failure = std::get_if<Failure>(&connected)) return output.fail(*failure);
   auto& client = std::get<Client>(connected);
+  if (options.timeout) client.set_limit(*options.timeout);
   control::TopData data;
   for (const Verb verb : kLook) {
     Request request = look_request(verb);
@@ -301,7 +309,8 @@ int print_once(const std::string& socket, Output& output) {
 }  // namespace
 
 int top(const std::string& socket, const TopOptions& options, Output& output) {
-  if (options.batch || isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) return print_once(socket, output);
+  if (options.batch || isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
+    return print_once(socket, options, output);
   // One that was never there is no daemon to wait for.
   if (auto first = Client::connect(socket); std::holds_alternative<Failure>(first))
     return output.fail(std::get<Failure>(first));
@@ -317,7 +326,7 @@ int top(const std::string& socket, const TopOptions& options, Output& output) {
     auto screen = Screen::open(output.style().colour);
     if (!screen)
       return output.fail({"terminal", screen.error().what, "set TERM, or print one frame: `healerctl top --batch`"});
-    ended_by = View(socket, options.every, output.style(), **screen).run(signals.get());
+    ended_by = View(socket, options, output.style(), **screen).run(signals.get());
   }
   if (ended_by != 0) {  // as it would have ended without us
     std::signal(ended_by, SIG_DFL);

@@ -2,6 +2,7 @@
 // `healerctl top`: the terminal and the questions to the daemon around control/top.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "healerctl_output.hpp"
@@ -11,9 +12,10 @@ namespace healer {
 
 struct TopOptions {
   bool wanted = false;
-  bool batch = false;          ///< print one frame and end
-  std::string interval{"2s"};  ///< as written
-  Duration every{0};           ///< the same
+  bool batch = false;                 ///< print one frame and end
+  std::string interval{"2s"};         ///< as written
+  Duration every{0};                  ///< the same
+  std::optional<Duration> timeout{};  ///< how long an answer may take
 };
 
 /// Returns the exit status. Where the output or the input is no terminal it prints one frame.

@@ -2,11 +2,13 @@
 #include "rules_loader.hpp"
 
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "config/environments.hpp"
+#include "control/changes.hpp"
 #include "runtime/host.hpp"
 #include "runtime/log_sink.hpp"
 
@@ -38,9 +40,10 @@ std::string on_one_line(const config::Diagnostic& diagnostic, const config::Sour
 /// For want of memory nothing may end but this load.
 RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current) {
   try {
-    RulesCompiler::Outcome outcome{.loaded = load_rules(options), .plan = nullptr, .log_trouble = {}};
+    RulesCompiler::Outcome outcome{.loaded = load_rules(options), };
     if (outcome.loaded.result.ok()) {
       outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
+      outcome.changes = control::view_changes(current, *outcome.plan);
       const engine::Settings& settings = outcome.plan->graph->settings;
       const auto log = runtime::LogOptions::of(settings.log, settings.foreground, {});
       if (auto writable = runtime::LogSink::check(log); !writable) outcome.log_trouble = writable.error().what;
@@ -76,6 +79,25 @@ std::vector<std::string> LoadedRules::notes() const {
   for (const config::Diagnostic& diagnostic : result.diagnostics)
     if (diagnostic.on_request) lines.push_back(on_one_line(diagnostic, result.sources));
   return lines;
+}
+
+std::vector<control::DiagnosticView> LoadedRules::views() const {
+  std::vector<control::DiagnosticView> views;
+  views.reserve(result.diagnostics.size());
+  for (const config::Diagnostic& diagnostic : result.diagnostics) {
+    const bool error = diagnostic.severity == config::DiagnosticSeverity::Error;
+    const std::string_view severity = error                                                        ? "error"
+                                      : diagnostic.severity == config::DiagnosticSeverity::Warning ? "warning"
+                                                                                                   : "note";
+    // "path:line:column: error: message": what stands before the severity is the place.
+    const std::string whole = config::format(diagnostic, result.sources, false);
+    const std::size_t place = whole.find(fmt::format("{}: {}", severity, diagnostic.message));
+    views.push_back({.severity = std::string(severity),
+                     .place = place == std::string::npos || place < 2 ? "" : whole.substr(0, place - 2),
+                     .message = diagnostic.message,
+                     .remedy = diagnostic.remedy});
+  }
+  return views;
 }
 
 LoadedRules load_rules(const Options& options) {

@@ -8,11 +8,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "config/load.hpp"
+#include "control/wire.hpp"
 #include "engine/diff.hpp"
 #include "options.hpp"
 #include "store/store.hpp"
@@ -26,6 +28,8 @@ struct LoadedRules {
 
   /// What there is to say, a line each, with place and remedy but without the lines of the files.
   [[nodiscard]] std::string messages() const;
+  /// The same, one by one.
+  [[nodiscard]] std::vector<control::DiagnosticView> views() const;
   /// What there is to say, as text for a terminal.
   [[nodiscard]] std::string text(bool color) const;
   /// What is to be said only where the rules are new, as messages().
@@ -46,8 +50,9 @@ class RulesCompiler {
  public:
   struct Outcome {
     LoadedRules loaded;
-    std::shared_ptr<const engine::SwapPlan> plan;  ///< null where the load failed
-    std::string log_trouble;                       ///< why the log that these rules name cannot be written; or empty
+    std::shared_ptr<const engine::SwapPlan> plan{};  ///< null where the load failed
+    std::optional<control::ChangesView> changes{};   ///< what the plan does; none where the load failed
+    std::string log_trouble{};                       ///< why the log that these rules name cannot be written; or empty
   };
   /// `done` is called on the compiler's thread.
   using Done = std::function<void(Outcome)>;

@@ -37,6 +37,25 @@ def accepted(rules: str) -> str:
         return "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
 
 
+def examples_of_tests() -> list[tuple[str, str]]:
+    """Of healerctl.1: rules, and the script behind them that says what it expects of them."""
+    text = (TOP / "man" / "healerctl.1").read_text()
+    blocks = re.findall(r"^\.EX\n(.*?)^\.EE", text, re.S | re.M)
+    return [(rules, script) for rules, script in zip(blocks, blocks[1:])
+            if is_rules(rules) and re.search(r"^expect ", script, re.M)]
+
+
+def unmet(rules: str, script: str) -> str:
+    """What a simulation says against an example of a test; empty where it is met."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in (("rules", rules), ("script", script)):
+            Path(folder, name).write_text(content)
+            Path(folder, name).chmod(0o600)
+        done = subprocess.run([BUILD / "healerctl", "simulate", f"{folder}/rules", "--script", f"{folder}/script"],
+                              capture_output=True, text=True)
+    return "" if done.returncode == 0 and "met" in done.stdout else done.stderr or f"exit status {done.returncode}"
+
+
 def options_of(program: str) -> set[str]:
     text = subprocess.run([BUILD / program, "--help"], capture_output=True, text=True, check=True).stdout
     return set(re.findall(r"(?<=[\s,])-{1,2}[A-Za-z][a-z-]*", text))
@@ -57,6 +76,10 @@ def main() -> None:
             examples += 1
             if complaint := accepted(block):
                 faults.append(f"{where}: an example is not accepted:\n{complaint}")
+    tests = examples_of_tests()
+    faults += [f"healerctl.1: an example of a test is not met:\n{said}" for one in tests if (said := unmet(*one))]
+    if not tests:
+        faults.append("healerctl.1 shows no rules that are tested")
     if examples < 4:
         faults.append(f"only {examples} examples were found")
     for program, page in (("healerd", "healerd.8"), ("healerctl", "healerctl.1")):

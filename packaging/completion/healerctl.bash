@@ -26,7 +26,7 @@ _healerctl_ask() {
 
 _healerctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local everywhere="--help --socket --json --color --no-color"
+  local everywhere="--help --socket --timeout --json --color --no-color"
   local -a _healerctl_words=("${COMP_WORDS[0]}")
   local command="" second="" index options=""
   COMPREPLY=()
@@ -37,6 +37,10 @@ _healerctl() {
         ((++index))
         [[ ${COMP_WORDS[index]} == "=" ]] && ((++index))  # bash makes three words of --socket=PATH
         _healerctl_words+=(--socket "${COMP_WORDS[index]}")
+        ;;
+      --timeout)
+        ((++index))
+        [[ ${COMP_WORDS[index]} == "=" ]] && ((++index))
         ;;
       -*) ;;
       *)
@@ -58,13 +62,13 @@ _healerctl() {
       compopt -o default 2>/dev/null
       return
       ;;
-    -n | --lines | --since | --reason | --interval) return ;;
+    -n | --lines | --since | --reason | --interval | --timeout) return ;;
   esac
 
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept reload quit procmatch simulate help version)
+        start stop restart monitor unmonitor validate pause resume accept diff reload quit procmatch simulate help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -75,7 +79,7 @@ _healerctl() {
     names) options="--groups" ;;
     output) options="--follow" ;;
     top) options="--interval --batch" ;;
-    simulate) options="--script" ;;
+    simulate) options="--script --actions" ;;
     reload) options="--confirm" ;;
   esac
   if [[ $current == -* ]]; then

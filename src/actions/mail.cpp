@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "actions/mail.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "actions/mail_text.hpp"
+#include "engine/cause.hpp"
 #include "util/hash.hpp"
 #include "util/text.hpp"
 
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::string_view kFrom = "monit@$HOST";
 constexpr std::string_view kSubject = "monit alert --  $EVENT $SERVICE";
+constexpr std::size_t kMaxWhat = 120;  // of what has happened to healer itself, in a subject
 // The blank after $SERVICE is Monit's.
 constexpr std::string_view kMessage =
     "$EVENT Service $SERVICE \n"
@@ -43,6 +46,13 @@ std::string_view word_of(const engine::effect::Cause& cause) {
 }
 
 }  // namespace
+
+bool needs_person(const engine::effect::Cause& cause) {
+  if (cause.event == engine::EventKind::Instance) return cause.event_text == engine::kHealerDied;
+  const bool gives_up = cause.action_text == to_string(engine::ActionKind::Unmonitor) ||
+                        cause.action_text == to_string(engine::ActionKind::Stop);
+  return gives_up && !cause.rule.empty() && cause.state == engine::effect::Cause::State::Failed;
+}
 
 MailKey key_of(const Message& message) {
   return {message.alert.number(), message.number, message.when.time_since_epoch().count()};
@@ -91,7 +101,13 @@ std::vector<Message> compose_mails(const engine::effect::Alert& alert, const eng
     Mailbox from = parse_mailbox(expand_sender(pick(recipient.format.from, settings.format.from, kFrom)));
     if (from.address.empty()) from = parse_mailbox(expand_sender(kFrom));
     const std::string reply_to = expand_sender(pick(recipient.format.reply_to, settings.format.reply_to, ""));
-    const std::string subject = expand(pick(recipient.format.subject, settings.format.subject, kSubject));
+    std::string subject = expand(pick(recipient.format.subject, settings.format.subject, kSubject));
+    const bool own_subject = recipient.format.subject || settings.format.subject;
+    // "Monit instance changed" is all that Monit says of itself; what has happened follows.
+    if (cause.event == engine::EventKind::Instance && !own_subject) {
+      const std::string_view what = cause.description;
+      subject += fmt::format(": {}", what.substr(0, std::min(what.find('\n'), kMaxWhat)));
+    }
     const Body body = mail_body(expand(pick(recipient.format.message, settings.format.message, kMessage)));
 
     const std::string id =
@@ -113,7 +129,9 @@ std::vector<Message> compose_mails(const engine::effect::Alert& alert, const eng
                               .id = id},
                              body);
     message.items = {{cause.when, std::string(word_of(cause)), cause.service, cause.event_text}};
-    message.digest = recipient.digest;
+    message.urgent = needs_person(cause);
+    message.digest = recipient.digest && !message.urgent;
+    message.own_subject = own_subject;
   }
   return messages;
 }

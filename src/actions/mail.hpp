@@ -52,6 +52,8 @@ struct Message {
   bool digest = false;            ///< the person wants all alerts of a cycle in one mail
   WallTime hold_until{};          ///< of such a mail: when its cycle is over
   std::vector<MailKey> covers{};  ///< mails that this one takes the place of
+  bool urgent = false;            ///< a person is needed: it goes before the rest, alone, and no limit holds it
+  bool own_subject = false;       ///< its subject is that of a mail-format, not the usual one
 
   bool operator==(const Message&) const = default;
 };
@@ -64,6 +66,9 @@ struct MailWorld {
   std::string version;  ///< of healer
   CivilClock civil;     ///< for dates
 };
+
+/// Whether only a person can help now: a rule has given its service up, or healer itself had died.
+[[nodiscard]] bool needs_person(const engine::effect::Cause& cause);
 
 /// One message for each recipient with an address, in their order. Formats: the recipient's, else `set mail-format`,
 /// else the default. The same alert gives the same messages, Message-Id included.

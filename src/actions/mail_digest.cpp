@@ -66,6 +66,20 @@ std::string names_by_word(const std::vector<MailItem>& items) {
   return text;
 }
 
+/// The subject of several mails. Where a mail-format has one it stays, of the most urgent of them, since people's
+/// filters go by it; `told` says how many there are.
+std::string subject_of(std::span<const Message> mails, const std::string& told, const std::string& usual) {
+  const auto urgency = [](const Message& mail) {
+    const std::string_view word =
+        mail.items.empty() ? std::string_view("told") : std::string_view(mail.items.front().word);
+    return std::ranges::find(kWords, word) - kWords.begin();
+  };
+  const Message* most = nullptr;
+  for (const Message& mail : mails)
+    if (mail.own_subject && (most == nullptr || urgency(mail) < urgency(*most))) most = &mail;
+  return most == nullptr ? usual : fmt::format("{} ({})", most->subject, told);
+}
+
 std::string lines_of(const Told& told, const MailWorld& world) {
   const std::size_t listed = std::min(told.items.size(), kMaxLines);
   std::string text;
@@ -86,6 +100,7 @@ Message merge(std::span<const Message> mails, Told told, const std::string& subj
   merged.from = first.from;
   merged.to = first.to;
   merged.subject = printable(std::string_view(subject).substr(0, kMaxHeader));
+  merged.own_subject = std::ranges::any_of(mails, &Message::own_subject);
   std::string id = header_of(first.text, "Message-Id");
   std::erase_if(id, [](char c) { return c == '<' || c == '>'; });
   if (id.empty()) id = fmt::format("{}.{:016x}@{}", first.alert.number(), hash128(first.to).low, id_host(world.host));
@@ -116,7 +131,9 @@ std::string span_of(const Told& told, const MailWorld& world) {
 Message compose_digest(std::span<const Message> mails, const MailWorld& world, WallTime now) {
   Told told = told_by(mails);
   const std::size_t count = told.count();
-  const std::string subject = fmt::format("healer: {} alerts on {}: {}", count, world.host, names_by_word(told.items));
+  const std::string names = names_by_word(told.items);
+  const std::string subject = subject_of(mails, fmt::format("{} alerts: {}", count, names),
+                                         fmt::format("healer: {} alerts on {}: {}", count, world.host, names));
   std::string text = fmt::format("{} alerts on {}, {}:\n\n", count, world.host, span_of(told, world));
   text += lines_of(told, world);
   std::size_t full = 0;
@@ -136,8 +153,10 @@ Message compose_held_back(std::span<const Message> mails, const std::optional<en
                           const MailWorld& world, WallTime now) {
   Told told = told_by(mails);
   const std::size_t count = told.count();
+  const std::string names = names_by_word(told.items);
   const std::string subject =
-      fmt::format("healer: {} alerts held back on {}: {}", count, world.host, names_by_word(told.items));
+      subject_of(mails, fmt::format("{} alerts held back: {}", count, names),
+                 fmt::format("healer: {} alerts held back on {}: {}", count, world.host, names));
   const std::string text = fmt::format(
       "The limit of {} to {} was reached on {}. {} alerts were held back, {}:\n\n{}\n"
       "Their descriptions are in the history: healerctl history\n",

@@ -103,6 +103,7 @@ Client::Client(Client&& other) noexcept
       process_(std::exchange(other.process_, -1)),
       path_(std::move(other.path_)),
       timeout_(other.timeout_),
+      end_(other.end_),
       buffer_(std::move(other.buffer_)),
       taken_(other.taken_) {}
 
@@ -113,6 +114,7 @@ Client& Client::operator=(Client&& other) noexcept {
   process_ = std::exchange(other.process_, -1);
   path_ = std::move(other.path_);
   timeout_ = other.timeout_;
+  end_ = other.end_;
   buffer_ = std::move(other.buffer_);
   taken_ = other.taken_;
   return *this;
@@ -225,10 +227,23 @@ Reply Client::call(const Request& request, const std::function<void(const Json&)
   Reply reply;
   if ((reply.failure = begin(request))) return reply;
   // What is yet to happen may take any time; a daemon that dies meanwhile closes the connection.
-  const bool open_ended = acts(request.verb) || request.follow || request.verb == Verb::Follow;
+  const bool open_ended =
+      acts(request.verb) || request.follow || request.verb == Verb::Follow || request.verb == Verb::Diff;
   for (;;) {
     const bool patient = open_ended && !reply.header.is_null();
-    auto next = line(patient ? std::nullopt : std::optional(timeout_));
+    std::optional<Duration> limit = patient ? std::nullopt : std::optional(timeout_);
+    if (end_) {
+      const Duration left = std::max(std::chrono::ceil<Duration>(*end_ - Clock::now()), Duration{0});
+      limit = limit ? std::min(*limit, left) : left;
+    }
+    auto next = line(limit);
+    if (auto* failure = std::get_if<Failure>(&next); failure != nullptr && failure->code == "timeout" && end_) {
+      if (reply.header.is_null())
+        failure->message = "healerd did not answer in time";
+      else
+        *failure = {"unfinished", fmt::format("{} has not come to its end in time", to_string(request.verb)),
+                    acts(request.verb) ? "healerd goes on with it; `healerctl jobs` shows how far it is" : ""};
+    }
     if (auto* failure = std::get_if<Failure>(&next)) {
       const bool quit = request.verb == Verb::Quit && !reply.header.is_null() && failure->code == "closed";
       if (!quit) reply.failure = std::move(*failure);
@@ -237,6 +252,8 @@ Reply Client::call(const Request& request, const std::function<void(const Json&)
     if (take_line(std::get<std::string>(next), reply, on_item, on_header)) return reply;
   }
 }
+
+void Client::set_limit(Duration limit) { end_ = Clock::now() + limit; }
 
 bool Client::wait_for_exit(Duration limit) {
   if (process_ < 0) return true;  // it had ended before we could ask

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -30,6 +31,10 @@ class Client {
   /// Connects. Failures: "not-running" (nobody listens at `path`), "permission", "connect". `timeout` bounds this, the
   /// sending, and the wait for each line of a reply that does not depend on something yet to happen.
   [[nodiscard]] static std::variant<Client, Failure> connect(const std::string& path, Duration timeout = seconds{30});
+
+  /// From now on everything is to be over within `limit`, what is yet to happen too: call() fails then with "timeout",
+  /// or, where the daemon has understood the request already, with "unfinished".
+  void set_limit(Duration limit);
 
   Client(Client&& other) noexcept;
   Client& operator=(Client&& other) noexcept;
@@ -63,6 +68,7 @@ class Client {
   int process_ = -1;  // pidfd of the daemon; -1: the kernel has none to give
   std::string path_;
   Duration timeout_;
+  std::optional<std::chrono::steady_clock::time_point> end_;  // of everything
   std::string buffer_;
   std::size_t taken_ = 0;  // of buffer_
 };

@@ -326,7 +326,7 @@ struct Commands::Impl {
   std::unique_ptr<Answer> follow(const Request& request, Wake wake);
   [[nodiscard]] std::optional<Failure> cannot_cancel(std::uint64_t id) const;
   std::unique_ptr<Answer> submit(const Request& request, const Peer& peer, std::vector<ServiceId> services, Wake wake);
-  std::unique_ptr<Answer> reload(bool confirmed, Wake wake);
+  std::unique_ptr<Answer> load(const Request& request, Wake wake);
   std::unique_ptr<Answer> quit(Wake wake);
 
   DaemonHooks daemon;
@@ -439,19 +439,32 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
   return answer;
 }
 
-std::unique_ptr<Answer> Commands::Impl::reload(bool confirmed, Wake wake) {
+/// `reload` and `diff`.
+std::unique_ptr<Answer> Commands::Impl::load(const Request& request, Wake wake) {
+  const bool reloads = request.verb == Verb::Reload;
+  if (!reloads && !daemon.diff) return refuse({"unknown-command", "this healerd compares no rules", ""});
   auto waiting = std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}});
-  auto answer = std::make_unique<PendingAnswer>(header(Verb::Reload), waiting);
-  daemon.reload(confirmed, [known = std::weak_ptr(waiting)](bool ok, std::string text) {
+  auto answer = std::make_unique<PendingAnswer>(header(request.verb), waiting);
+  const auto done = [known = std::weak_ptr(waiting), reloads](ReloadOutcome outcome) {
     const auto asked = known.lock();
     if (!asked) return;  // its client has gone
-    if (ok) {
-      asked->outcome = Done{true, std::move(text)};
-    } else {
-      asked->outcome = Failure{"reload-failed", std::move(text), "the rules that were in force stay in force"};
-    }
+    if (outcome.ok)
+      asked->outcome = Done{.ok = true,
+                            .text = std::move(outcome.text),
+                            .diagnostics = std::move(outcome.diagnostics),
+                            .changes = std::move(outcome.changes)};
+    else
+      asked->outcome = Failure{.code = "reload-failed",
+                               .message = std::move(outcome.text),
+                               .remedy = reloads ? "the rules that were in force stay in force"
+                                                 : "a reload would change nothing: it would be refused",
+                               .diagnostics = std::move(outcome.diagnostics)};
     asked->wake();
-  });
+  };
+  if (reloads)
+    daemon.reload(request.confirmed, done);
+  else
+    daemon.diff(done);
   return answer;
 }
 
@@ -470,7 +483,7 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (verb == Verb::Ping)
     return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.version}));
   if (verb == Verb::History) return impl_->history(request, std::move(wake));
-  if (verb == Verb::Reload) return impl_->reload(request.confirmed, std::move(wake));
+  if (verb == Verb::Reload || verb == Verb::Diff) return impl_->load(request, std::move(wake));
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
   if (verb == Verb::Jobs) return answer_jobs(impl_->daemon);
   if (verb == Verb::Follow) return impl_->follow(request, std::move(wake));

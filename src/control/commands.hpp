@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@
 
 namespace healer::control {
 
+/// How a load of the rules files went.
+struct ReloadOutcome {
+  bool ok = true;
+  std::string text;  ///< for a person: the diagnostics, a line each, and what has changed
+  std::vector<DiagnosticView> diagnostics{};
+  std::optional<ChangesView> changes{};
+};
+
 /// What the commands need of the daemon. All of it lives longer than they.
 struct DaemonHooks {
   const engine::Engine& engine;
@@ -25,10 +34,9 @@ struct DaemonHooks {
   std::function<Instant()> now;
   /// Hands a command to the engine; its effect::Reply comes back through Commands::reply(), also from within.
   std::function<void(engine::event::Command)> submit;
-  /// Loads the rules files again and tells how it went: `text` for a person, with diagnostics of several lines. `done`
-  /// is called on the loop thread, also from within, and exactly once. `confirmed`: also where processes of healer's
-  /// own end by it that a person may have forgotten.
-  std::function<void(bool confirmed, std::function<void(bool ok, std::string text)> done)> reload;
+  /// Loads the rules files again and tells how it went. `done` is called on the loop thread, also from within, and
+  /// exactly once. `confirmed`: also where processes of healer's own end by it that a person may have forgotten.
+  std::function<void(bool confirmed, std::function<void(ReloadOutcome)> done)> reload;
   /// Begins the orderly end. The client learns of it by the end of the connection.
   std::function<void()> quit;
   /// Where the program of an action writes its output.
@@ -40,6 +48,10 @@ struct DaemonHooks {
   /// What the daemon lacks now, a sentence each; may be empty.
   std::function<std::vector<std::string>()> troubles{};
   std::string version;
+  /// Loads the rules files and tells what a reload would change; `done` as above. May be empty.
+  std::function<void(std::function<void(ReloadOutcome)> done)> diff{};
+  /// Where the rules in force are not those on disk: why. May be empty.
+  std::function<std::optional<StaleView>()> stale{};
 };
 
 class Commands : public Handler {

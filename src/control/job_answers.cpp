@@ -98,6 +98,7 @@ std::string answer_header(const DaemonHooks& daemon, Verb verb) {
   if (daemon.counts) view.counts = daemon.counts();
   if (daemon.mail) view.mail = daemon.mail();
   if (daemon.troubles) view.troubles = daemon.troubles();
+  if (daemon.stale) view.stale = daemon.stale();
   return header_line(verb, view);
 }
 

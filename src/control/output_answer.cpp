@@ -160,7 +160,9 @@ class OutputAnswer : public Answer {
     else
       out += error_line({"no-output", none, "its start, stop and restart programs and those of its rules are meant"});
     if (follower_) return true;  // one may come
-    if (checked) out += end_line(Done{true, ""});
+    if (checked)
+      out += end_line(
+          Done{true, last->output->empty() ? fmt::format("nothing was written: the last check of {}", service_) : ""});
     return false;
   }
 
@@ -183,6 +185,7 @@ class OutputAnswer : public Answer {
   /// Passes on a page. Done: that was all.
   Next tell(const std::string& text, std::string& out) {
     if (!text.empty()) {
+      wrote_ = true;
       out += item_line(
           OutputView{.action = chosen_->action, .service = chosen_->service, .doing = chosen_->doing, .text = text});
       return Next::More;
@@ -196,9 +199,11 @@ class OutputAnswer : public Answer {
                                            "`healerctl history` has the end of what explains a failure"});
       return Next::Done;
     }
+    const std::string what = chosen_->doing.empty() ? fmt::format("program {}", chosen_->action) : chosen_->doing;
+    const bool runs = daemon_.engine.actions().contains(chosen_->action);
     chosen_.reset();
     if (follower_ && !service_.empty()) return Next::More;
-    out += end_line(Done{true, ""});
+    out += end_line(Done{true, wrote_ ? "" : fmt::format("nothing was written{}: {}", runs ? " yet" : "", what)});
     return Next::Done;
   }
 
@@ -224,6 +229,7 @@ class OutputAnswer : public Answer {
   std::shared_ptr<OutputReader::Page> page_;
   bool last_ = false;  // nothing more was to come when the page was asked for
   bool begun_ = false;
+  bool wrote_ = false;  // something was told
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <spdlog/fmt/fmt.h>
@@ -113,20 +114,44 @@ std::string describe(const ActionView& action) {
   return text + ": " + action.rule;
 }
 
-/// A line about the mails that wait; nothing where none does.
-std::string render_mail(const DaemonView& daemon, const Style& style) {
+/// "11:19", where that is today; else with its date.
+std::string short_time(WallTime when, const Style& style) {
+  const CivilTime then = style.civil(when);
+  const CivilTime today = style.civil(style.now);
+  const std::string text = format_civil(then);
+  const bool same_day = then.year == today.year && then.month == today.month && then.day == today.day;
+  return same_day ? text.substr(text.find(' ') + 1, 5) : text.substr(0, text.rfind(':'));
+}
+
+}  // namespace
+
+std::string stale_text(const DaemonView& daemon, const Style& style) {
+  if (!daemon.stale) return {};
+  return fmt::format("the rules on disk are not in force, for {}: {} (mend them, then `healerctl reload`)",
+                     lasting(daemon.stale->since, style), printable(daemon.stale->error));
+}
+
+std::string mail_text(const DaemonView& daemon, const Style& style) {
   if (!daemon.mail || daemon.mail->waiting == 0) return {};
   const MailView& mail = *daemon.mail;
   std::string text = fmt::format("{} {}", mail.waiting, mail.waiting == 1 ? "mail waits" : "mails wait");
   if (mail.since) text += fmt::format(", for {}", lasting(*mail.since, style));
+  std::string_view separator = ": ";
+  const auto add = [&](std::uint64_t count, std::string_view why, const std::optional<WallTime>& until) {
+    if (count == 0) return;
+    text += std::exchange(separator, "; ");
+    if (count < mail.waiting) text += fmt::format("{} ", count);
+    text += why;
+    if (until) text += fmt::format(" until {}", short_time(*until, style));
+  };
+  add(mail.held, fmt::format("held by the limit of {}", printable(mail.limit)), mail.held_until);
+  add(mail.gathered, "gathered for a digest", mail.digest_until);
   if (!mail.error.empty()) {
     text += fmt::format("; the mail server: {}", printable(mail.error));
     if (mail.error_since) text += fmt::format(" ({} ago)", lasting(*mail.error_since, style));
   }
-  return hanging("", text, style);
+  return text;
 }
-
-}  // namespace
 
 std::string render_daemon(const DaemonView& daemon, const Style& style) {
   std::string text = fmt::format("healer {}, up {}, cycle {}", printable(daemon.version), full_seconds(daemon.up),
@@ -137,7 +162,17 @@ std::string render_daemon(const DaemonView& daemon, const Style& style) {
     text += ", dry run: it only sends alerts";
   text = hanging("", text, style);
   for (const std::string& trouble : daemon.troubles) text += hanging("", "warning: " + printable(trouble), style);
-  return text + render_mail(daemon, style);
+  // Painted line by line, as escapes do not count as columns.
+  if (const std::string stale = stale_text(daemon, style); !stale.empty()) {
+    const std::string lines = hanging("", stale, style);
+    for (std::string_view rest = lines; !rest.empty();) {
+      const std::size_t end = rest.find('\n');
+      text += paint(std::string(rest.substr(0, end)), colour_of("failed"), style) + "\n";
+      rest.remove_prefix(end + 1);
+    }
+  }
+  const std::string mail = mail_text(daemon, style);
+  return mail.empty() ? text : text + hanging("", mail, style);
 }
 
 std::string render_totals(const Totals& totals, const Style& style) {
@@ -238,9 +273,9 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
 std::string render_record(const RecordView& record, const Style& style) {
   const std::string when = format_civil(style.civil(record.when), subsecond_ms(record.when));
   const std::string subject = record.service.empty() ? std::string("healer") : printable(record.service);
-  const std::string text = fmt::format("{}: {}", subject, printable(trim(record.text)));
+  const std::string text = fmt::format("{}: {}", subject, trim(record.text));
   const bool narrow = style.width != 0 && style.width < kNarrow;
-  std::string lines = narrow ? when + "\n" + hanging("  ", text, style) : hanging(when + "  ", text, style);
+  std::string lines = narrow ? when + "\n" + hanging_lines("  ", text, style) : hanging_lines(when + "  ", text, style);
   if (record.severity != "error" && record.severity != "warning") return lines;
   const std::size_t start = narrow ? when.size() + 3 : when.size() + 2;
   const std::size_t end = std::min(lines.find('\n', start), lines.size());
@@ -252,7 +287,7 @@ std::string render_explanation(const ServiceExplanation& explanation, const Styl
   std::string text = fmt::format("{} is {} ({})\n", paint(printable(explanation.name), "1", style),
                                  paint(printable(explanation.state), colour_of(explanation.state), style),
                                  printable(explanation.place));
-  for (const std::string& note : explanation.notes) text += hanging("  ", printable(note), style);
+  for (const std::string& note : explanation.notes) text += hanging_lines("  ", note, style);
   for (const ActionView& action : explanation.actions)
     text += hanging("  ", "action " + printable(describe(action)), style);
   int number = 0;
@@ -260,7 +295,7 @@ std::string render_explanation(const ServiceExplanation& explanation, const Styl
     text += "\n";
     text += hanging(fmt::format("  {}. ", ++number), printable(fmt::format("{} ({})", rule.text, rule.place)), style);
     const auto line = [&](std::string_view label, std::string_view sentence) {
-      if (!sentence.empty()) text += hanging(fmt::format("     {:<13}", label), printable(sentence), style);
+      if (!sentence.empty()) text += hanging_lines(fmt::format("     {:<13}", label), sentence, style);
     };
     line("now", rule.now);
     line("if it holds", rule.if_failed);

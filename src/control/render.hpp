@@ -30,6 +30,12 @@ struct Style {
 /// "healer 0.1.0, up 3 d 4 h, cycle 30 s".
 [[nodiscard]] std::string render_daemon(const DaemonView& daemon, const Style& style);
 
+/// Where the rules in force are not those on disk: that, since when and why. Else empty.
+[[nodiscard]] std::string stale_text(const DaemonView& daemon, const Style& style);
+
+/// "15 mails wait, for 2 m: 12 held by the limit of 20 mails within 1 h until 11:19"; empty where none waits.
+[[nodiscard]] std::string mail_text(const DaemonView& daemon, const Style& style);
+
 /// "5 services: 1 failed, 1 failing, 3 running".
 [[nodiscard]] std::string render_totals(const Totals& totals, const Style& style);
 

@@ -69,6 +69,23 @@ std::string hanging(std::string_view first, std::string_view text, const Style& 
   return result;
 }
 
+std::string hanging_lines(std::string_view first, std::string_view text, const Style& style) {
+  const std::string blanks(display_width(first), ' ');
+  std::string result;
+  for (bool more = true; more;) {
+    const std::size_t end = text.find('\n');
+    const std::string line = printable(text.substr(0, end));
+    const std::string_view before = result.empty() ? first : blanks;
+    if (line.empty() && !result.empty())
+      result += '\n';
+    else
+      result += hanging(before, line, style);
+    more = end != std::string_view::npos;
+    if (more) text.remove_prefix(end + 1);
+  }
+  return result;
+}
+
 std::string field(std::string_view label, std::string_view text, const Style& style) {
   return hanging(fmt::format("  {:<{}}", label, kLabel), printable(text), style);
 }

@@ -34,6 +34,8 @@ inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what mat
 
 /// `text` broken to the style's width, each line after `first` or, from the second on, after as many blanks.
 [[nodiscard]] std::string hanging(std::string_view first, std::string_view text, const Style& style);
+/// The same of a text of several lines, which is made printable and broken where they end.
+[[nodiscard]] std::string hanging_lines(std::string_view first, std::string_view text, const Style& style);
 /// A labelled line of a block.
 [[nodiscard]] std::string field(std::string_view label, std::string_view text, const Style& style);
 /// What a look has measured, a line for each topic, one quantity in two units told once: "memory 12.5 MB (0.3%)".

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "control/render.hpp"
@@ -81,7 +82,8 @@ struct TopWish {
 
 class Top {
  public:
-  explicit Top(Duration interval, bool unicode) : interval_(interval), unicode_(unicode) {}
+  explicit Top(Duration interval, bool unicode, CivilClock civil = utc_civil)
+      : interval_(interval), unicode_(unicode), civil_(std::move(civil)) {}
 
   // What the daemon says.
   void take(TopData data, WallTime now);
@@ -150,6 +152,7 @@ class Top {
 
   Duration interval_;
   bool unicode_;
+  CivilClock civil_;
   TopSize size_;
   TopData data_;
   bool known_ = false;  ///< there was an answer

@@ -46,13 +46,16 @@ std::string rate_text(double rate) {
   return rate < 0.05 ? "<0.1" : rate < 9.95 ? fmt::format("{:.1f}", rate) : fmt::format("{:.0f}", rate);
 }
 
-std::string rates_text(const TopRates& rates, const CountsView& counts) {
+std::string rates_text(const TopRates& rates, const DaemonView& daemon, const Style& style) {
   std::string text =
       fmt::format("a second{}: {} runs, {} changes, {} deaths, {} programs, {} mails",
                   rates.average ? " since the start" : "", rate_text(rates.runs), rate_text(rates.changes),
                   rate_text(rates.deaths), rate_text(rates.programs), rate_text(rates.mails));
-  if (counts.mails_waiting != 0)
-    text += fmt::format("; {} mail{}", counts.mails_waiting, counts.mails_waiting == 1 ? " waits" : "s wait");
+  const std::uint64_t waiting = daemon.counts.mails_waiting;
+  if (const std::string why = mail_text(daemon, style); !why.empty())
+    text += "; " + why;
+  else if (waiting != 0)
+    text += fmt::format("; {} mail{}", waiting, waiting == 1 ? " waits" : "s wait");
   return text;
 }
 
@@ -121,7 +124,7 @@ std::string Top::fit(std::string_view text, std::size_t columns) const {
 }
 
 Style Top::style(WallTime now) const {
-  return {.width = size_.columns, .colour = false, .unicode = unicode_, .now = now};
+  return {.width = size_.columns, .colour = false, .unicode = unicode_, .now = now, .civil = civil_};
 }
 
 std::size_t Top::pane_rows() const { return size_.rows > 2 ? size_.rows - 2 : 1; }
@@ -183,13 +186,16 @@ void Top::add_head(std::vector<TopLine>& lines, WallTime now) const {
                     format_duration(daemon.cycle), format_duration(interval_), order_name(order_));
     if (daemon.shadow) text += ", shadow: it acts on nothing";
     if (daemon.dry_run) text += ", dry run: it only sends alerts";
-    lines.push_back(whole(text, TopLook::Title));
+    if (daemon.stale)
+      text = fmt::format("the rules on disk are not in force: {}; healer {}, up {}", printable(daemon.stale->error),
+                         printable(daemon.version), full_seconds(daemon.up));
+    lines.push_back(whole(text, daemon.stale ? TopLook::Failed : TopLook::Title));
   }
   if (!known_) return lines.insert(lines.end(), kHeadRows - 1, TopLine{}), void();
   std::string totals = std::string(trim(render_totals(data_.totals, style(now))));
   if (!filter_.empty()) totals += fmt::format("; {} with \"{}\"", rows_.size(), filter_);
   lines.push_back({{fit(totals, size_.columns), data_.totals.failed != 0 ? TopLook::Failed : TopLook::Plain}});
-  lines.push_back({{fit(rates_text(rates_, data_.daemon.counts), size_.columns), TopLook::Plain}});
+  lines.push_back({{fit(rates_text(rates_, data_.daemon, style(now)), size_.columns), TopLook::Plain}});
 }
 
 /// The titles of the list, and behind them how many services are above and below what is visible, which counts for more
@@ -301,7 +307,9 @@ std::string render_top(const TopData& data, const Style& style) {
   sorted.reserve(data.services.size());
   for (const std::uint32_t i : top_order(data.services, TopOrder::State, "")) sorted.push_back(data.services[i]);
   std::string text = render_summary(data.daemon, sorted, data.totals, style);
-  text += hanging("", rates_text(top_rates({}, data.daemon), data.daemon.counts), style);
+  DaemonView daemon = data.daemon;  // why mails wait is said above
+  daemon.mail.reset();
+  text += hanging("", rates_text(top_rates({}, data.daemon), daemon, style), style);
   text += "\nUNDER WAY\n" + render_jobs(data.jobs, style);
   if (!data.records.empty()) text += "\nLAST\n";
   for (const RecordView& record : data.records) text += render_record(record, style);

@@ -8,6 +8,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "control/service_words.hpp"
+#include "engine/cause.hpp"
 #include "engine/explain.hpp"
 #include "util/text.hpp"
 
@@ -23,7 +25,6 @@ using engine::ServiceState;
 
 /// Most bytes of a program's output that one answer shows of a service; all of it is in the history.
 constexpr std::size_t kExcerpt = 1024;
-constexpr std::size_t kFirstLine = 200;
 
 std::string place_of(const Engine& engine, const engine::SourcePlace& place) {
   const auto& files = engine.graph()->files;
@@ -56,61 +57,11 @@ std::string_view unit_name(engine::Unit unit) {
   return "";
 }
 
-/// As format_metric, but a time as people say it.
-std::string format_value(engine::Unit unit, double value) {
-  if (unit != engine::Unit::Seconds) return engine::format_metric(unit, value);
-  return value < 1 ? "0 s" : format_duration(seconds{static_cast<std::int64_t>(value)});
-}
-
-std::string_view first_line(std::string_view output) {
-  output = trim(output);
-  return output.substr(0, std::min(output.find('\n'), kFirstLine));
-}
-
-/// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
-std::string describe_look(const engine::Facts& facts) {
-  using engine::Metric;
-  static constexpr Metric kOfProcess[] = {Metric::Uptime, Metric::Cpu, Metric::MemoryBytes};
-  static constexpr Metric kOfSystem[] = {Metric::Load1, Metric::SystemCpu, Metric::SystemMemory};
-  std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
-  for (const Metric metric : facts.process ? kOfProcess : kOfSystem) {
-    const auto value = facts.metrics.get(metric);
-    if (!value) continue;
-    const std::string_view words = metric == Metric::Uptime ? "up" : to_string(metric);
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words, format_value(engine::unit_of(metric), *value));
-  }
-  if (facts.process && facts.process->zombie) text += ", a zombie";
-  return text;
-}
-
-/// "exit status 1 in 120 ms: no route"; of a process what it is, or why it is not there.
-std::string describe_last(const ServiceBlock& block, const ServiceState& state) {
-  // What was measured of a process that has died since is no news of it.
-  if (state.died) return std::string(first_line(state.gone));
-  if (!state.last) return {};
-  const engine::Observation& last = *state.last;
-  if (block.kind != engine::ServiceKind::Program) {
-    const bool there = last.facts && (block.kind == engine::ServiceKind::System || last.facts->process);
-    if (there) return describe_look(*last.facts);
-    return std::string(last.output && !last.output->empty() ? first_line(*last.output) : "not there");
-  }
-  const std::string elapsed = format_duration(last.elapsed);
-  std::string text;
-  switch (last.outcome) {
-    case Outcome::Exited: text = fmt::format("exit status {} in {}", last.status, elapsed); break;
-    case Outcome::Signalled: text = fmt::format("killed by signal {} after {}", last.status, elapsed); break;
-    case Outcome::TimedOut: text = fmt::format("timed out after {}", elapsed); break;
-    case Outcome::NotStarted: text = "could not be started"; break;
-    case Outcome::Unmatched: text = fmt::format("ended after {}", elapsed); break;
-  }
-  const std::string_view line = last.output ? first_line(*last.output) : std::string_view{};
-  return line.empty() ? text : fmt::format("{}: {}", text, line);
-}
-
 /// The first rule of the worst condition: what the matter is with the service.
 struct Matter {
   Condition condition = Condition::Running;
   std::size_t rule = 0;
+  std::size_t others = 0;  ///< rules in the same condition
 };
 
 Matter matter_of(const Engine& engine, ServiceId service) {
@@ -119,6 +70,7 @@ Matter matter_of(const Engine& engine, ServiceId service) {
   Matter worst;
   for (std::size_t i = 0; i < states.size(); ++i) {
     const Condition condition = engine::condition_of(block.rules[i], states[i]);
+    if (condition == worst.condition && condition != Condition::Running) ++worst.others;
     if (condition > worst.condition) worst = {condition, i};
   }
   return worst;
@@ -131,7 +83,10 @@ std::string given_up(const Engine& engine, ServiceId service) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     const engine::ActionKind kind = block.rules[i].action.kind;
     const bool ends = kind == engine::ActionKind::Unmonitor || kind == engine::ActionKind::Stop;
-    if (ends && states[i].status == engine::RuleStatus::Failed) return fmt::format("given up: {}", block.rules[i].text);
+    if (!ends || states[i].status != engine::RuleStatus::Failed) continue;
+    const std::string& failure = engine.service(service).start_failure;
+    return fmt::format("given up: {}{}{}", block.rules[i].text, failure.empty() ? "" : "; ",
+                       failure.empty() ? failure : engine::brief_failure(failure, block));
   }
   return {};
 }
@@ -152,11 +107,6 @@ std::string waits_for(const Engine& engine, const engine::QueuedExec& queued) {
 std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   const ServiceState& state = engine.service(service);
   if (!state.monitored && !state.job) return given_up(engine, service);
-  std::string text = state.unknown && !state.died ? fmt::format("not known: {}", state.unknown->why)
-                                                  : describe_last(engine.graph()->at(service), state);
-  if (text.empty() && state.flight && now.mono - state.flight_started >= seconds{1})
-    text = fmt::format("its first run is under way for {}",
-                       format_duration(std::chrono::floor<seconds>(now.mono - state.flight_started)));
   if (state.job) {
     const auto job = engine.jobs().find(state.job->number());
     if (job != engine.jobs().end()) {
@@ -165,12 +115,24 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
              (lacking != nullptr ? fmt::format(", waits: {}", lacking->waits) : std::string{});
     }
   }
+  const ServiceBlock& block = engine.graph()->at(service);
   const Matter matter = matter_of(engine, service);
+  std::string text;
+  if (matter.condition != Condition::Running)
+    text = describe_failing(engine, service, matter.rule, now);
+  else if (state.unknown && !state.died)
+    text = fmt::format("not known: {}", state.unknown->why);
+  else
+    text = describe_last(block, state);
+  if (text.empty() && state.flight && now.mono - state.flight_started >= seconds{1})
+    text = fmt::format("its first run is under way for {}",
+                       format_duration(std::chrono::floor<seconds>(now.mono - state.flight_started)));
   if (matter.condition == Condition::Failing) {
-    const std::string count = engine::count_text(engine.graph()->at(service).rules[matter.rule],
-                                                 engine.rules(service)[matter.rule], now.mono);
+    const std::string count =
+        engine::count_text(block.rules[matter.rule], engine.rules(service)[matter.rule], now.mono);
     if (!count.empty()) text += fmt::format("{}({})", text.empty() ? "" : " ", count);
   }
+  if (matter.others > 0) text += fmt::format(" (and {} more rule{})", matter.others, matter.others == 1 ? "" : "s");
   if (state.flight && !state.flight_waits.empty())
     text += fmt::format("{}(its run waits: {})", text.empty() ? "" : " ", state.flight_waits);
   const auto add = [&text](const std::string& note) { text += (text.empty() ? "(" : " (") + note + ")"; };
@@ -188,6 +150,10 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
   view.kind = to_string(block.kind);
   view.state = to_string(condition);
   view.text = summary_text(engine, service, now);
+  if (const Matter matter = matter_of(engine, service); matter.condition != Condition::Running) {
+    view.rule = block.rules[matter.rule].text;
+    view.rule_place = place_of(engine, block.rules[matter.rule].place);
+  }
   const ServiceState& state = engine.service(service);
   view.dying = state.died || (state.starts.not_before && *state.starts.not_before > now.wall);
   if (condition == Condition::Failed)

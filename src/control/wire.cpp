@@ -18,14 +18,30 @@ namespace healer::control {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::Count_)> kVerbs{
-    "ping",    "status", "summary", "explain",   "history",  "report", "names", "jobs",
-    "follow",  "output", "monitor", "unmonitor", "validate", "accept", "start", "stop",
-    "restart", "pause",  "resume",  "cancel",    "reload",   "quit"};
+    "ping",   "status",  "summary", "explain", "history",   "report",   "names",  "jobs",
+    "follow", "output",  "diff",    "monitor", "unmonitor", "validate", "accept", "start",
+    "stop",   "restart", "pause",   "resume",  "cancel",    "reload",   "quit"};
 
 // ---- fields: each struct names its fields once; Writer and Reader walk them ---------------------------------------
 
 template <typename T, typename U>
 concept Same = std::same_as<std::remove_const_t<T>, U>;
+
+struct Writer;
+struct Reader;
+
+/// A field that is written only where there is something to say.
+template <typename Walk, typename T>
+void if_any(Walk& walk, const char* name, T& value) {
+  if constexpr (std::same_as<Walk, Writer>) {
+    if constexpr (requires { value.empty(); }) {
+      if (value.empty()) return;
+    } else {
+      if (!value) return;
+    }
+  }
+  walk(name, value);
+}
 
 template <typename Walk, Same<Request> T>
 void fields(Walk walk, T& v) {
@@ -42,11 +58,20 @@ void fields(Walk walk, T& v) {
   walk("confirmed", v.confirmed);
 }
 
+template <typename Walk, Same<DiagnosticView> T>
+void fields(Walk walk, T& v) {
+  walk("severity", v.severity);
+  walk("place", v.place);
+  walk("message", v.message);
+  walk("remedy", v.remedy);
+}
+
 template <typename Walk, Same<Failure> T>
 void fields(Walk walk, T& v) {
   walk("code", v.code);
   walk("message", v.message);
   walk("remedy", v.remedy);
+  if_any(walk, "diagnostics", v.diagnostics);
 }
 
 template <typename Walk, Same<CountsView> T>
@@ -65,6 +90,17 @@ void fields(Walk walk, T& v) {
   walk("since", v.since);
   walk("error", v.error);
   walk("error_since", v.error_since);
+  walk("held", v.held);
+  walk("held_until", v.held_until);
+  walk("limit", v.limit);
+  walk("gathered", v.gathered);
+  walk("digest_until", v.digest_until);
+}
+
+template <typename Walk, Same<StaleView> T>
+void fields(Walk walk, T& v) {
+  walk("since", v.since);
+  walk("error", v.error);
 }
 
 template <typename Walk, Same<DaemonView> T>
@@ -81,6 +117,7 @@ void fields(Walk walk, T& v) {
   walk("counts", v.counts);
   walk("mail", v.mail);
   walk("troubles", v.troubles);
+  walk("stale", v.stale);
 }
 
 template <typename Walk, Same<ServiceSummary> T>
@@ -92,6 +129,8 @@ void fields(Walk walk, T& v) {
   walk("since", v.since);
   walk("next_run_ms", v.next_run);
   walk("dying", v.dying);
+  walk("rule", v.rule);
+  walk("rule_place", v.rule_place);
 }
 
 template <typename Walk, Same<ServiceName> T>
@@ -268,14 +307,30 @@ void fields(Walk walk, T& v) {
   walk("actions", v.actions);
 }
 
+template <typename Walk, Same<ChangeView> T>
+void fields(Walk walk, T& v) {
+  walk("service", v.service);
+  walk("change", v.change);
+  walk("place", v.place);
+  if_any(walk, "kept", v.kept);
+  if_any(walk, "begun", v.begun);
+  if_any(walk, "gone", v.gone);
+}
+
+template <typename Walk, Same<ChangesView> T>
+void fields(Walk walk, T& v) {
+  walk("services", v.services);
+  walk("kept", v.kept);
+  walk("settings", v.settings);
+}
+
 template <typename Walk, Same<Done> T>
 void fields(Walk walk, T& v) {
   walk("ok", v.ok);
   walk("text", v.text);
+  if_any(walk, "diagnostics", v.diagnostics);
+  if_any(walk, "changes", v.changes);
 }
-
-struct Writer;
-struct Reader;
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 

@@ -60,6 +60,7 @@ enum class Verb : std::uint8_t {
   Jobs,
   Follow,   ///< the output of a job's programs, or of an action's
   Output,   ///< of the program of a service, or of a number, that runs now or ran last
+  Diff,     ///< what a reload would change
   Monitor,  ///< the first that acts
   Unmonitor,
   Validate,
@@ -99,11 +100,22 @@ struct Request {
   bool operator==(const Request&) const = default;
 };
 
+/// What is wrong, or doubtful, in the rules files.
+struct DiagnosticView {
+  std::string severity;  ///< "error", "warning", "note"
+  std::string place;     ///< "file:line:column"
+  std::string message;
+  std::string remedy;  ///< may be empty
+
+  bool operator==(const DiagnosticView&) const = default;
+};
+
 /// Why a request was not done. `code` is stable, for programs; `remedy` may be empty.
 struct Failure {
   std::string code;
   std::string message;
   std::string remedy;
+  std::vector<DiagnosticView> diagnostics{};  ///< Reload, Diff: all of them; `message` has them as text
 
   bool operator==(const Failure&) const = default;
 };
@@ -120,14 +132,27 @@ struct CountsView {
   bool operator==(const CountsView&) const = default;
 };
 
-/// The mails that wait for a server.
+/// The mails that wait.
 struct MailView {
   std::uint64_t waiting = 0;
-  std::optional<WallTime> since;        ///< when what the oldest tells of happened
-  std::string error;                    ///< what the server said last, where it took no mail; or empty
-  std::optional<WallTime> error_since;  ///< when that was
+  std::optional<WallTime> since;           ///< when what the oldest tells of happened
+  std::string error;                       ///< what the server said last, where it took no mail; or empty
+  std::optional<WallTime> error_since;     ///< when that was
+  std::uint64_t held{};                    ///< of those that wait, how many the limit holds back
+  std::optional<WallTime> held_until{};    ///< when there is room for the first of them
+  std::string limit{};                     ///< "20 mails within 1 h"; empty: none is held back
+  std::uint64_t gathered{};                ///< of those that wait, how many wait for their digest
+  std::optional<WallTime> digest_until{};  ///< when the first of the digests goes
 
   bool operator==(const MailView&) const = default;
+};
+
+/// The rules in force are not those on disk: a reload was refused, or the daemon has started with the last good ones.
+struct StaleView {
+  WallTime since{};
+  std::string error;  ///< the first of the files, with its place
+
+  bool operator==(const StaleView&) const = default;
 };
 
 /// The daemon that answers: part of every header.
@@ -144,6 +169,7 @@ struct DaemonView {
   CountsView counts;
   std::optional<MailView> mail;       ///< none: not known
   std::vector<std::string> troubles;  ///< what it lacks now (a disk that it can write), a sentence each
+  std::optional<StaleView> stale{};
 
   bool operator==(const DaemonView&) const = default;
 };
@@ -157,6 +183,8 @@ struct ServiceSummary {
   std::optional<WallTime> since;     ///< since when it stands failed, or is unknown
   std::optional<Duration> next_run;  ///< time until the next run; none: not scheduled
   bool dying = false;                ///< its process has died and was not seen since, or dies again and again
+  std::string rule{};                ///< that stands failed or fails, the worst first; empty: none
+  std::string rule_place{};          ///< "file:line"
 
   bool operator==(const ServiceSummary&) const = default;
 };
@@ -361,10 +389,33 @@ struct ServiceExplanation {
   bool operator==(const ServiceExplanation&) const = default;
 };
 
+/// What a reload does, or would do, to one service.
+struct ChangeView {
+  std::string service;
+  std::string change;                ///< "added", "removed", "changed"
+  std::string place;                 ///< "file:line" in the new rules; of a removed one in the old
+  std::vector<std::string> kept{};   ///< Changed: rules that keep what they have counted, by their new text
+  std::vector<std::string> begun{};  ///< Changed: rules that begin anew
+  std::vector<std::string> gone{};   ///< Changed: rules that are no more
+
+  bool operator==(const ChangeView&) const = default;
+};
+
+/// What a reload does, or would do.
+struct ChangesView {
+  std::vector<ChangeView> services;  ///< by name; none of those that stay as they are
+  std::uint64_t kept = 0;            ///< services that stay as they are, or have only moved
+  bool settings = false;             ///< a `set` statement says something else
+
+  bool operator==(const ChangesView&) const = default;
+};
+
 /// The end of a command that acts.
 struct Done {
   bool ok = true;  ///< false: it was done, and something is failed (validate)
   std::string text;
+  std::vector<DiagnosticView> diagnostics{};  ///< Reload, Diff: what the files are warned of
+  std::optional<ChangesView> changes{};       ///< Reload, Diff
 
   bool operator==(const Done&) const = default;
 };

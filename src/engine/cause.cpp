@@ -285,6 +285,48 @@ std::string describe_not_done(std::string_view verb, const Command& command, Out
   return fmt::format("failed to {} (exit status {}) -- {}", verb, timed_out ? -1 : status, reason);
 }
 
+std::string brief_failure(std::string_view failure, const ServiceBlock& block) {
+  constexpr std::string_view kTimedOut = "Program timed out -- ";
+  for (const std::optional<Command>* command : {&block.start, &block.restart, &block.stop}) {
+    if (!*command) continue;
+    const std::string program = fmt::format(" -- '{}': ", fmt::join((*command)->arguments, " "));
+    const std::size_t at = failure.find(program);
+    if (at == std::string_view::npos) continue;
+    std::string_view output = failure.substr(at + program.size());
+    const bool timed_out = output.starts_with(kTimedOut);
+    if (timed_out) output.remove_prefix(kTimedOut.size());
+    return fmt::format("{}: {}{}", failure.substr(0, at), timed_out ? "timed out, " : "", telling_line(output));
+  }
+  return std::string(failure.substr(0, failure.find('\n')));
+}
+
+std::string_view telling_line(std::string_view output, std::size_t errors) {
+  const auto word_of = [](const std::string& line, std::string_view word) {
+    for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {
+      const std::string_view before = trim(std::string_view(line).substr(0, at));
+      const bool none = before == "0" || before.ends_with(" 0") || before == "no" || before.ends_with(" no");
+      if (!none) return true;
+    }
+    return false;
+  };
+  std::string_view fatal, on_stderr, error, last;
+  for (std::size_t begin = 0; begin < output.size();) {
+    const std::size_t end = std::min(output.find('\n', begin), output.size());
+    const std::string_view line = told(output.substr(begin, end - begin));
+    if (!line.empty()) {
+      const std::string lower = to_lower(line);
+      last = line;
+      if (begin < errors) on_stderr = line;
+      if (lower.find("fatal:") != std::string::npos) fatal = line;
+      if (word_of(lower, "error")) error = line;
+    }
+    begin = end + 1;
+  }
+  for (const std::string_view line : {fatal, on_stderr, error})
+    if (!line.empty()) return line;
+  return last;
+}
+
 std::string describe_exit(Outcome outcome, std::int64_t status) {
   if (outcome != Outcome::Signalled) return fmt::format("exited with status {}", status);
   const char* const name = ::sigabbrev_np(static_cast<int>(status));

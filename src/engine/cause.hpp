@@ -3,6 +3,7 @@
 // mail filters and handler scripts of people who come from there match on them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,6 +20,10 @@ namespace healer::engine {
 /// $EVENT of mails and MONIT_EVENT: "Status failed", "Status succeeded", "Status changed", "Content match",
 /// "Content doesn't match", "Monit instance changed", "Action done", ...
 [[nodiscard]] std::string_view event_text(EventKind event, effect::Cause::State state);
+
+/// $EVENT of what Monit does not know: the healer before had died, and the rules files have errors.
+inline constexpr std::string_view kHealerDied = "Healer died";
+inline constexpr std::string_view kRulesRefused = "Rules not loaded";
 
 /// What a rule of `block` has to say of a run: that its condition holds (`failed`), or that it does not. The first test
 /// that decides it has the word. Requires: the condition is not empty.
@@ -67,6 +72,15 @@ namespace healer::engine {
 /// (`verb`) a service has ended, or its time is over, and the service is not as it should be.
 [[nodiscard]] std::string describe_not_done(std::string_view verb, const Command& command, Outcome outcome,
                                             std::int64_t status, std::string_view output);
+
+/// The same on one line, for a table: "failed to start (exit status 3): the most telling line of OUTPUT". `failure` may
+/// be any other reason as well.
+[[nodiscard]] std::string brief_failure(std::string_view failure, const ServiceBlock& block);
+
+/// Of what a program wrote, the one line that says most of why it failed: the last with `fatal:` in it, else the last
+/// of its first `errors` bytes, which came on stderr, else the last with an error in it, else the last. Without white
+/// space around it; empty where there is none.
+[[nodiscard]] std::string_view telling_line(std::string_view output, std::size_t errors = 0);
 
 /// "start action done", "stop action failed": what became of a person's command.
 [[nodiscard]] std::string describe_action(std::string_view verb, bool done);

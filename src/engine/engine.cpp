@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/cause.hpp"
 #include "engine/cron.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/turn.hpp"
@@ -277,6 +278,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
   }
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
+  const bool died = found_.died.has_value();
   found_ = {};
 
   const Duration first = turn.now.mono + graph_->settings.start_delay;
@@ -287,7 +289,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
     begin(order[i], at);
     if (keeps_phase(order[i])) turn.save(order[i]);
   }
-  instance_alert(text, "start", turn);
+  instance_alert(text, "start", turn, died ? kHealerDied : std::string_view{});
 }
 
 /// Acts that an earlier daemon committed and may not have done. Shadow mode does nothing of them.
@@ -337,7 +339,7 @@ void Engine::on(const event::Stopping&, Turn& turn) {
 void Engine::on(const event::ReloadFailed& event, Turn& turn) {
   const std::string text = fmt::format("the rules files have errors, the rules of before stay: {}", event.summary);
   turn.record(RecordKind::ReloadFailed, Severity::Error, {}, text);
-  instance_alert(text, "alert", turn);
+  instance_alert(text, "alert", turn, kRulesRefused);
 }
 
 void Engine::on(const event::Swap& event, Turn& turn) {

@@ -200,8 +200,16 @@ class Engine {
     std::uint32_t outstanding = 0;  // of their runs, or jobs
     std::map<ServiceId, std::string> failed{};
     std::vector<std::string> unmonitored{};  // that a validate leaves out
+    /// What the jobs of a start, stop or restart have done to whom; to one that was as wanted already, nothing.
+    struct Touched {
+      bool stopped = false;
+      bool started = false;
+    };
+    std::map<ServiceId, Touched> touched{};
   };
-  [[nodiscard]] static std::string validated_text(const PendingCommand& command);
+  [[nodiscard]] std::string validated_text(const PendingCommand& command) const;
+  [[nodiscard]] std::string done_text(const PendingCommand& command) const;
+  [[nodiscard]] std::vector<std::string> names_of(const std::vector<ServiceId>& services) const;
 
   void on(const event::Started& event, Turn& turn);
   void on(const event::Wake& event, Turn& turn);
@@ -244,7 +252,7 @@ class Engine {
   void act(ServiceId id, const Decision& decision, bool ends, Turn& turn);
   void take(ServiceId id, const Observation& seen, Turn& turn);
   void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
-  void instance_alert(const std::string& text, std::string_view action, Turn& turn);
+  void instance_alert(const std::string& text, std::string_view action, Turn& turn, std::string_view event = {});
   void tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
                    const std::string& text, Turn& turn, bool listed_only = false);
 
@@ -301,6 +309,7 @@ class Engine {
   void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn);
   void cut_job(Job& job, const std::vector<bool>& out, const std::string& why, Turn& turn);
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
+  void note_touched(const Job& job, bool good);
   void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);
   void cancel_action(const event::Command& command, Turn& turn);

@@ -14,7 +14,6 @@ namespace healer::engine {
 namespace {
 
 constexpr Duration kLong = hours{1};
-constexpr std::size_t kMostNamed = 10;  // services in the answer to a validate
 
 /// What a program is called: "exec /bin/heal", or of a job "program /etc/init.d/web".
 std::string named(const effect::Exec& exec) {
@@ -40,16 +39,6 @@ std::string outcome_text(const RunningAction& running, const event::ActionEnded&
     case Outcome::Unmatched: break;  // of no action
   }
   return {};
-}
-
-/// "a, b": of more than ten, these, and how many more.
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i == kMostNamed) return text + fmt::format(" and {} more", names.size() - i);
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return text;
 }
 
 }  // namespace
@@ -364,10 +353,11 @@ void Engine::on(const event::Command& event, Turn& turn) {
   if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
     return command_jobs(event, turn);
   if (event.kind == Kind::Cancel) return cancel_job(event, turn);
-  std::size_t done = 0;
+  std::vector<ServiceId> done;
+  std::vector<ServiceId> left;  // that had nothing to be resumed
   for (const ServiceId id : event.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
-    ++done;
+    (event.kind == Kind::Resume && !paused(id, turn.now) ? left : done).push_back(id);
     switch (event.kind) {
       case Kind::Monitor:
         for (const ServiceId needed : requirements_of(*graph_, id)) monitor(needed, event.by, turn);
@@ -390,7 +380,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
   }
   if (event.kind == Kind::Accept) {
     const auto accepted = std::ranges::count(turn.commit.records, RecordKind::Accepted, &Record::kind);  // rules
-    const std::string of = fmt::format("{} {}", done, done == 1 ? "service" : "services");
+    const std::string of = fmt::format("{} {}", done.size(), done.size() == 1 ? "service" : "services");
     turn.replies.push_back(
         {event.id, true,
          accepted == 0 ? fmt::format("nothing to accept: no rule of {} is dormant", of)
@@ -399,9 +389,15 @@ void Engine::on(const event::Command& event, Turn& turn) {
   }
   static constexpr std::string_view kVerbs[] = {"monitored", "unmonitored", "validated", "accepted", "started",
                                                 "stopped",   "restarted",   "paused",    "resumed",  "cancelled"};
-  turn.replies.push_back({event.id, true,
-                          fmt::format("{} {} {}", done, done == 1 ? "service" : "services",
-                                      kVerbs[static_cast<std::size_t>(event.kind)])});
+  const std::string_view verb = kVerbs[static_cast<std::size_t>(event.kind)];
+  std::string text = fmt::format("{} {}", listed(names_of(done)), verb);
+  if (done.empty() && left.empty())
+    text = fmt::format("no service {}", verb);
+  else if (done.empty())
+    text = left.size() == 1                      ? fmt::format("{} is not paused", graph_->at(left.front()).name)
+           : left.size() == graph_->order.size() ? "no service is paused"
+                                                 : fmt::format("none of {} is paused", listed(names_of(left)));
+  turn.replies.push_back({event.id, true, text});
 }
 
 void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
@@ -457,16 +453,33 @@ void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {
   }
 }
 
-/// "2 of 5 services failed: a, b; not monitored: c".
-std::string Engine::validated_text(const PendingCommand& command) {
-  std::string text = command.asked == 0 ? "nothing was looked at" : "all services are in order";
+/// "2 of 5 services failed: a, b; not monitored: c", "web is in order".
+std::string Engine::validated_text(const PendingCommand& command) const {
+  std::string text = "nothing was looked at";
   if (!command.failed.empty()) {
     std::vector<std::string> failed;
     for (const auto& [id, name] : command.failed) failed.push_back(name);
-    text = fmt::format("{} of {} service{} failed: {}", failed.size(), command.asked, command.asked == 1 ? "" : "s",
-                       listed(failed));
+    text = command.asked == 1
+               ? fmt::format("{} failed", failed.front())
+               : fmt::format("{} of {} services failed: {}", failed.size(), command.asked, listed(failed));
+  } else if (command.asked > 1 && command.command.services.size() == graph_->order.size()) {
+    text = fmt::format("all {} services are in order", command.asked);
+  } else if (command.asked > 0) {
+    std::vector<std::string> good = names_of(command.command.services);
+    std::erase_if(good, [&](const std::string& name) {
+      return std::ranges::find(command.unmonitored, name) != command.unmonitored.end();
+    });
+    text = fmt::format("{} {} in order", listed(good), good.size() == 1 ? "is" : "are");
   }
   return command.unmonitored.empty() ? text : text + "; not monitored: " + listed(command.unmonitored);
+}
+
+/// Of those that are still in the rules.
+std::vector<std::string> Engine::names_of(const std::vector<ServiceId>& services) const {
+  std::vector<std::string> names;
+  for (const ServiceId id : services)
+    if (id.index() < graph_->slots.size() && graph_->slots[id.index()]) names.push_back(graph_->at(id).name);
+  return names;
 }
 
 void Engine::finish_validate(ServiceId id, bool failed, Turn& turn) {

@@ -94,6 +94,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
   set_due(job, job.deadline);
   if (job.step().kind == StepKind::Stop) {
     if (!state.child) return done("stopped");
+    job.steps[job.position].acted = true;
     if (state.child->action == ActionId{}) return stop_former(job, turn);
     end_program(state.child->action, turn);
     return Progress::Waiting;

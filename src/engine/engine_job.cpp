@@ -211,6 +211,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
                     fmt::format("not {}ed: {}{}", verb(step.kind), blamed, job.failure));
   }
   tell_end(job, good, turn);
+  note_touched(job, good);
   for (const CommandId command : job.asked_by)
     finish_command(command, job.service, good ? std::string{} : fmt::format("{}: {}", block.name, job.failure), turn);
 }
@@ -324,7 +325,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
     blame(job, fmt::format("failed to stop: it has no stop program, and {}: it is not signalled", why));
     return Progress::Failed;
   }
-  job.signalled = true;
+  job.signalled = job.steps[job.position].acted = true;
   job.signalled_pid = process->pid;
   job.signalled_ticks = process->start_ticks;
   turn.acts.emplace_back(effect::Signal{process->pid, process->start_ticks, SIGTERM});
@@ -354,6 +355,7 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
                     .foreground = graph_->at(id).foreground()};
   exec.command.timeout = Duration{0};  // the step's own deadline counts: what was started may be the program itself
   job.action = exec.action;
+  job.steps[job.position].acted = true;
   turn.save_move(job.id);
   turn.commit.pending.emplace_back(exec);
   add_action(exec, turn.now);

@@ -307,8 +307,8 @@ void Engine::tell_people(ServiceId id, effect::Cause cause, EventKind event, eff
   alert(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn);
 }
 
-/// `action` is what Monit calls it: "start", "stop".
-void Engine::instance_alert(const std::string& text, std::string_view action, Turn& turn) {
+/// `action` is what Monit calls it: "start", "stop"; `event` what has happened, where Monit has no word for it.
+void Engine::instance_alert(const std::string& text, std::string_view action, Turn& turn, std::string_view event) {
   if (graph_->settings.shadow) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : graph_->settings.mail.recipients)
@@ -317,7 +317,7 @@ void Engine::instance_alert(const std::string& text, std::string_view action, Tu
   cause->service = "healer";
   cause->event = EventKind::Instance;
   cause->state = effect::Cause::State::Changed;
-  cause->event_text = event_text(cause->event, cause->state);
+  cause->event_text = event.empty() ? event_text(cause->event, cause->state) : event;
   cause->action_text = action;
   cause->description = text;
   cause->when = turn.now.wall;

@@ -50,7 +50,8 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   for (const ServiceId id : command.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     // Among several, a process that nothing could start again is left running, too.
-    if (kind == ActionKind::Restart && command.services.size() > 1 && !graph_->at(id).can_start())
+    if (kind == ActionKind::Restart && command.services.size() > 1 &&
+        (!graph_->at(id).can_start() || starts_nothing(*graph_, id)))
       monitor(id, command.by, turn);
     else
       orders[clusters[id.index()]].push_back(id);
@@ -58,7 +59,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   PendingCommand pending{.command = command};
   pending.outstanding = static_cast<std::uint32_t>(orders.size());
   if (orders.empty()) {
-    turn.replies.push_back({command.id, true, fmt::format("no service {}", done(kind))});
+    turn.replies.push_back({command.id, true, done_text(pending)});
     return;
   }
   commands_.emplace(command.id.number(), std::move(pending));
@@ -228,6 +229,71 @@ std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& ser
   return {};
 }
 
+/// What a job has done, for the people who wait for it: of one that has failed by the steps before its last.
+void Engine::note_touched(const Job& job, bool good) {
+  using Step = effect::SavedStep::Kind;
+  const auto steps = std::span(job.steps).first(good ? job.steps.size() : job.position);
+  for (const CommandId command : job.asked_by) {
+    const auto found = commands_.find(command.number());
+    if (found == commands_.end()) continue;
+    for (const JobStep& step : steps) {
+      PendingCommand::Touched& touched = found->second.touched[step.service];
+      touched.stopped = touched.stopped || (step.acted && step.kind != Step::Start);
+      touched.started = touched.started || (step.acted && step.kind != Step::Stop);
+    }
+  }
+}
+
+/// What was done to whom: "web, db restarted; app started, too". Where some have failed, only what was done to others
+/// of those that were named.
+std::string Engine::done_text(const PendingCommand& command) const {
+  const bool stop = command.command.kind == event::Command::Kind::Stop;
+  std::map<ActionKind, std::vector<ServiceId>> done_to, done_too;
+  std::vector<ServiceId> as_wanted, without, unmonitored;
+  const auto verb_of = [](const PendingCommand::Touched& touched) -> std::optional<ActionKind> {
+    if (touched.stopped && touched.started) return ActionKind::Restart;
+    if (touched.started) return ActionKind::Start;
+    return touched.stopped ? std::optional(ActionKind::Stop) : std::nullopt;
+  };
+  for (const ServiceId id : command.command.services) {
+    if (id.index() >= graph_->slots.size() || !graph_->slots[id.index()]) continue;
+    const ServiceBlock& block = graph_->at(id);
+    const auto touched = command.touched.find(id);
+    const bool programs = block.kind != ServiceKind::Process ? (stop ? block.stop : block.start).has_value()
+                                                             : block.can_start() || (stop && block.stop);
+    if (const auto verb = touched == command.touched.end() ? std::nullopt : verb_of(touched->second))
+      done_to[*verb].push_back(id);
+    else if (command.failed.empty())
+      (programs ? as_wanted : stop && block.kind != ServiceKind::Process ? unmonitored : without).push_back(id);
+  }
+  for (const auto& [id, touched] : command.touched)
+    if (const auto verb = verb_of(touched);
+        verb && command.failed.empty() &&
+        std::ranges::find(command.command.services, id) == command.command.services.end())
+      done_too[*verb].push_back(id);
+  std::vector<std::string> parts;
+  const auto add = [&](const std::vector<ServiceId>& services, std::string_view one, std::string_view several) {
+    const std::vector<std::string> names = names_of(services);
+    if (!names.empty()) parts.push_back(fmt::format("{} {}", listed(names), names.size() == 1 ? one : several));
+  };
+  for (const auto& [verb, services] : done_to) add(services, done(verb), done(verb));
+  if (stop) {
+    add(as_wanted, "did not run", "did not run");
+    add(unmonitored, "is not monitored any more", "are not monitored any more");
+    add(without, "is not monitored any more; it has no start and no stop program, and is left alone",
+        "are not monitored any more; they have no start and no stop program, and are left alone");
+  } else {
+    add(as_wanted, "runs already", "run already");
+    add(without, "is monitored; it has no start program", "are monitored; they have no start program");
+  }
+  for (const auto& [verb, services] : done_too) {
+    const std::string too = fmt::format("{}, too", done(verb));
+    add(services, too, too);
+  }
+  if (parts.empty() && command.failed.empty()) return fmt::format("no service {}", done(kind_of(command.command.kind)));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 /// One of a command's jobs has ended, or could not begin: `failure` says why, or is empty.
 void Engine::finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn) {
   const auto found = commands_.find(id.number());
@@ -237,15 +303,7 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
   if (--pending.outstanding > 0) return;
   std::string text;
   if (pending.failed.empty()) {
-    const std::size_t count = pending.command.services.size();
-    text = fmt::format("{} {} {}", count, count == 1 ? "service" : "services", done(kind_of(pending.command.kind)));
-    const ServiceBlock& block = graph_->at(service);
-    const bool no_start = block.kind == ServiceKind::Process ? !block.can_start() : !block.start;
-    if (count == 1 && no_start && pending.command.kind == event::Command::Kind::Start)
-      text = fmt::format("{} is monitored; it has no start program", block.name);
-    if (count == 1 && !block.can_start() && !block.stop && pending.command.kind == event::Command::Kind::Stop)
-      text = fmt::format("{} is not monitored any more; it has no start and no stop program, and is left alone",
-                         block.name);
+    text = done_text(pending);
   } else {
     std::size_t left = kMostTold;
     for (const auto& [failed, why] : pending.failed) {
@@ -253,6 +311,7 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
       text += (text.empty() ? "" : "\n") + why;
     }
     if (pending.failed.size() > kMostTold) text += fmt::format("\nand {} more", pending.failed.size() - kMostTold);
+    if (const std::string also = done_text(pending); !also.empty()) text += "\n" + also;
   }
   turn.replies.push_back({id, pending.failed.empty(), text});
   commands_.erase(found);

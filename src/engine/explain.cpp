@@ -253,6 +253,12 @@ std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
                      tolerance.window, wanted(tolerance));
 }
 
+std::string recovery_text(const Rule& rule, const RuleState& state, Duration now) {
+  return state.status != RuleStatus::Failed || rule.recovery.tolerance.immediate()
+             ? std::string{}
+             : missing_to_recover(rule, state, now);
+}
+
 std::string job_text(const Graph& graph, const Job& job, Duration now) {
   std::string text = fmt::format("{} {}", to_string(job.kind), graph.at(job.service).name);
   if (job.position < job.steps.size())

@@ -32,6 +32,10 @@ enum class Condition : std::uint8_t {
 /// "3 of the last 5 runs failed; 3 are needed", or the same in time; empty for a rule that a single run decides.
 [[nodiscard]] std::string count_text(const Rule& rule, const RuleState& state, Duration now);
 
+/// What a rule that stands failed needs to recover: "1 of the last 2 runs passed, 2 are needed"; empty where a single
+/// run that passes is enough.
+[[nodiscard]] std::string recovery_text(const Rule& rule, const RuleState& state, Duration now);
+
 /// "restart web: step 2 of 5, start db, for 3 s".
 [[nodiscard]] std::string job_text(const Graph& graph, const Job& job, Duration now);
 /// What the step under way waits for: "its program to end", "web to be ready", "its program to be started (cannot write

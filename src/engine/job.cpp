@@ -145,6 +145,16 @@ std::vector<std::uint32_t> clusters_of(const Graph& graph) {
   return cluster;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 10;
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i == kMost) return text + fmt::format(" and {} more", names.size() - i);
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return text;
+}
+
 std::string describe_step(const Graph& graph, const JobStep& step) {
   using Kind = effect::SavedStep::Kind;
   const std::string_view verb = step.kind == Kind::Stop ? "stop" : step.kind == Kind::Start ? "start" : "restart";

@@ -34,6 +34,7 @@ struct JobStep {
   ServiceId service;
   effect::SavedStep::Kind kind = effect::SavedStep::Kind::Start;
   bool named = false;  ///< the rule or person named this service; others take part for their sake
+  bool acted = false;  ///< a program was started for it, or a signal sent: it was not as wanted already
 
   bool operator==(const JobStep&) const = default;
 };
@@ -105,6 +106,9 @@ struct Job {
 [[nodiscard]] Duration timeout_of(const ServiceBlock& block, effect::SavedStep::Kind kind, const Limits& limits);
 /// A number for each slot: services with the same one depend on each other, directly or through others.
 [[nodiscard]] std::vector<std::uint32_t> clusters_of(const Graph& graph);
+
+/// "a, b": of more than ten, these, and how many more.
+[[nodiscard]] std::string listed(const std::vector<std::string>& names);
 
 /// "stop web", "start db".
 [[nodiscard]] std::string describe_step(const Graph& graph, const JobStep& step);

@@ -11,6 +11,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/script_line.hpp"
 #include "engine/script_value.hpp"
 #include "util/text.hpp"
 
@@ -20,25 +21,10 @@ namespace {
 constexpr std::int64_t kMaxRuns = 10'000'000;  // of one service, written out
 constexpr Duration kReboot = minutes{1};
 
-/// A word of a line as it is written, quotes and all.
-struct Word {
-  std::string_view raw;
-  std::size_t offset = 0;  // in the line
-
-  [[nodiscard]] bool quoted() const { return raw.starts_with('"'); }
-};
-
-/// The characters (UTF-8 code points) before byte `offset`, plus 1.
-std::uint32_t column_of(std::string_view line, std::size_t offset) {
-  return 1 + static_cast<std::uint32_t>(std::ranges::count_if(
-                 line.substr(0, offset), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-/// Reads one line after the other into a Script. The first error of a line sticks: it ends the line's words, so that
-/// everything that reads on finds nothing, and what has been read is dropped with the script.
-class Reader {
+/// Reads one line after the other into a Script.
+class Reader : private ScriptLine {
  public:
-  Reader(const RuleSet& rules, ScriptReading& reading) : reading_(reading), script_(reading.script) {
+  Reader(const RuleSet& rules, ScriptReading& reading) : ScriptLine(reading.errors), script_(reading.script) {
     for (const auto& block : rules.services) {
       blocks_.emplace(to_lower(block->name), block.get());
       for (const Rule& rule : block->rules)
@@ -55,14 +41,7 @@ class Reader {
   }
 
   void read(std::string_view line, std::uint32_t number) {
-    line_ = line;
-    number_ = number;
-    failed_ = false;
-    next_ = 0;
-    split();
-    if (failed_ || words_.empty()) return;
-    end_ = words_.back().offset + words_.back().raw.size();
-    statement();
+    if (begin(line, number)) statement();
   }
 
   void finish() { std::ranges::stable_sort(script_.commands, {}, &ScriptedCommand::at); }
@@ -75,99 +54,11 @@ class Reader {
     to.insert(fmt::format("{}", fmt::join(command.arguments, " ")));
   }
 
-  void fail(std::size_t offset, std::string message, std::string remedy = {}) {
-    if (!failed_) reading_.errors.push_back({number_, column_of(line_, offset), std::move(message), std::move(remedy)});
-    failed_ = true;
-    next_ = words_.size();
-  }
-
-  void split() {
-    words_.clear();
-    const auto blank = [&](std::size_t at) { return line_[at] == ' ' || line_[at] == '\t' || line_[at] == '\r'; };
-    for (std::size_t i = 0; i < line_.size();) {
-      if (blank(i)) {
-        ++i;
-        continue;
-      }
-      if (line_[i] == '#') return;
-      const std::size_t begin = i;
-      std::optional<std::size_t> quote;
-      for (; i < line_.size() && (quote || !blank(i)); ++i) {
-        if (line_[i] == '"') quote = quote ? std::nullopt : std::optional{i};
-        if (quote && line_[i] == '\\' && i + 1 < line_.size()) ++i;
-      }
-      if (quote) return fail(*quote, "the text that begins here has no end", "put a \" where it ends");
-      words_.push_back({line_.substr(begin, i - begin), begin});
-    }
-  }
-
-  /// The text of a quoted part that begins at `raw[at]`; `at` moves behind it.
-  std::string unquote(std::string_view raw, std::size_t& at, std::size_t offset) {
-    std::string text;
-    for (++at; raw[at] != '"'; ++at) {
-      if (raw[at] != '\\') {
-        text += raw[at];
-        continue;
-      }
-      switch (raw[++at]) {
-        case 'n': text += '\n'; break;
-        case 't': text += '\t'; break;
-        case '"':
-        case '\\': text += raw[at]; break;
-        default:
-          fail(offset + at - 1, fmt::format("\\{} means nothing here", raw[at]), "known are \\\" \\\\ \\n and \\t");
-      }
-    }
-    ++at;
-    return text;
-  }
-
-  /// A plain word, or a quoted one without its quotes.
-  std::string text_of(const Word& word) {
-    if (!word.quoted()) return std::string{word.raw};
-    std::size_t at = 0;
-    std::string text = unquote(word.raw, at, word.offset);
-    if (at != word.raw.size()) fail(word.offset + at, "something follows the closing quote", "put a blank there");
-    return text;
-  }
-
-  /// A number at `raw[at]`; `at` moves behind it.
-  std::int64_t read_number(std::string_view raw, std::size_t& at, std::size_t offset, std::string_view what,
-                           std::int64_t least, std::int64_t most) {
-    std::int64_t number = 0;
-    const auto [end, failure] = std::from_chars(raw.data() + at, raw.data() + raw.size(), number);
-    if (end == raw.data() + at) {
-      fail(offset + at, fmt::format("{} is missing", what));
-    } else if (failure != std::errc{} || number < least || number > most) {
-      fail(offset + at, fmt::format("{} must be between {} and {}", what, least, most));
-    }
-    at = static_cast<std::size_t>(end - raw.data());
-    return failed_ ? least : number;
-  }
-
-  [[nodiscard]] bool more() const { return next_ < words_.size(); }
-  [[nodiscard]] std::size_t here() const { return more() ? words_[next_].offset : end_; }
-  [[nodiscard]] bool see(std::string_view word) const { return more() && iequals(words_[next_].raw, word); }
-  bool take(std::string_view word) { return see(word) && (++next_, true); }
-  /// The same of one of several, behind which a comma may stand.
-  bool take_one(std::string_view word) { return take(word) || take(fmt::format("{},", word)); }
-  void want(std::string_view word, std::string_view form) {
-    if (!take(word)) fail(here(), fmt::format("expected '{}'", word), fmt::format("write {}", form));
-  }
-  Word want_word(std::string_view what, std::string_view form) {
-    if (more()) return words_[next_++];
-    fail(here(), fmt::format("{} is missing", what), fmt::format("write {}", form));
-    return {};
-  }
-  void want_end() {
-    if (more()) fail(here(), fmt::format("'{}' was not expected here", printable(words_[next_].raw)));
-  }
-
   void statement() {
     const Word first = words_.front();
     // A name stands before a colon or before `takes`; so services may be called `start`, `run`, `exec` and `at`.
     if (first.raw.ends_with(':') || (words_.size() > 1 && iequals(words_[1].raw, "takes"))) return service();
-    static constexpr std::array<std::string_view, 4> kWords{"start", "run", "exec", "at"};
+    static constexpr std::array<std::string_view, 5> kWords{"start", "run", "exec", "at", "expect"};
     const bool keyword = std::ranges::any_of(kWords, [&](std::string_view word) { return iequals(word, first.raw); });
     if (const std::string words = quantity(); !words.empty() && (!keyword || blocks_.contains(to_lower(first.raw))))
       return measured(words);
@@ -176,12 +67,13 @@ class Reader {
     if (iequals(first.raw, "run")) return length();
     if (iequals(first.raw, "exec")) return action();
     if (iequals(first.raw, "at")) return command();
+    if (iequals(first.raw, "expect")) return expectation();
     const std::string_view near = nearest_word(first.raw, kWords);
     fail(first.offset, fmt::format("'{}' begins no statement", printable(first.raw)),
          !near.empty()                                ? fmt::format("did you mean '{}'?", near)
          : blocks_.contains(to_lower(text_of(first))) ? fmt::format("write {}: 0 1 ...", first.raw)
-                                                      : "a line begins with start, run, exec, at, or the name of a "
-                                                        "service and a colon");
+                                                      : "a line begins with start, run, exec, at, expect, or the name "
+                                                        "of a service and a colon");
   }
 
   std::string service_name(const Word& word, std::string_view raw) {
@@ -350,33 +242,6 @@ class Reader {
     runs.insert(runs.end(), static_cast<std::size_t>(times), run);
   }
 
-  /// The longest run of words that is a duration.
-  Duration duration(std::string_view form) {
-    std::string text;
-    std::optional<Duration> best;
-    std::size_t after = next_;
-    for (std::size_t i = next_; i < words_.size() && i < next_ + 8; ++i) {
-      text += ' ';
-      text += words_[i].raw.substr(0, words_[i].raw.find(','));
-      if (const auto read = parse_duration(text)) best = read, after = i + 1;
-      if (words_[i].raw.ends_with(',')) break;
-    }
-    if (best)
-      next_ = after;
-    else
-      fail(here(), "a duration was expected", fmt::format("write {}", form));
-    return best.value_or(Duration{0});
-  }
-
-  WallTime wall_time(std::string_view form) {
-    const std::size_t begin = here();
-    const std::string_view date = want_word("the date", form).raw;
-    const std::string_view time = want_word("the time", form).raw;
-    const auto read = parse_iso(fmt::format("{}T{}.000Z", date, time));
-    if (!read) fail(begin, "this is no date and time", fmt::format("write {}", form));
-    return read.value_or(WallTime{});
-  }
-
   void start() {
     constexpr std::string_view kForm = "start at 2026-11-21 04:00:00";
     want("at", kForm);
@@ -446,32 +311,6 @@ class Reader {
     }
   }
 
-  std::int64_t number(std::string_view what, std::int64_t least, std::int64_t most, std::string_view form) {
-    const Word& word = want_word(what, form);
-    std::string_view raw = word.raw;
-    if (raw.ends_with(',')) raw.remove_suffix(1);
-    std::size_t at = 0;
-    const std::int64_t read = read_number(raw, at, word.offset, what, least, most);
-    if (at != raw.size()) fail(word.offset + at, "a whole number was expected");
-    return read;
-  }
-
-  /// 00:05:00 or a duration.
-  Duration offset(std::string_view form) {
-    if (!more() || words_[next_].raw.find(':') == std::string_view::npos) return duration(form);
-    const Word word = words_[next_++];
-    Duration total{0};
-    std::size_t at = 0;
-    std::size_t parts = 0;
-    for (; parts < 3 && !failed_; ++parts) {
-      const std::int64_t most = parts == 0 ? 99'999 : 59;
-      total = total * 60 + seconds{read_number(word.raw, at, word.offset, "a part of the time", 0, most)};
-      if (at < word.raw.size() && word.raw[at] == ':' && parts < 2) ++at;
-    }
-    if (at != word.raw.size()) fail(word.offset, "this is no time", "write hours:minutes:seconds");
-    return total;
-  }
-
   void command() {
     using Kind = ScriptedCommand::Kind;
     constexpr std::string_view kForm = "at 00:05:00 unmonitor NAME";
@@ -521,6 +360,63 @@ class Reader {
     script_.commands.push_back(std::move(command));
   }
 
+  /// expect [not] fired NAME [ACTION] [at run N | by TIME] [N times], expect [not] recovered NAME ...,
+  /// expect [not] NAME STATE [at TIME]
+  void expectation() {
+    constexpr std::string_view kForm = "expect fired NAME exec at run 3, or expect NAME failed at 5 minutes";
+    static constexpr std::array<std::string_view, 5> kStates{"initialising", "running", "failing", "failed",
+                                                             "unmonitored"};
+    static constexpr std::array<std::string_view, 6> kActions{"alert", "exec", "start", "stop", "restart", "unmonitor"};
+    Expectation wanted{.line = number_, .column = 1 + static_cast<std::uint32_t>(words_.front().offset)};
+    const auto among = [this](const auto& words) -> std::string {
+      const auto found = std::ranges::find_if(words, [this](std::string_view word) { return see(word); });
+      if (found == words.end()) return {};
+      ++next_;
+      return std::string(*found);
+    };
+    wanted.negated = take("not");
+    const bool fired = take("fired");
+    const bool recovered = !fired && take("recovered");
+    wanted.what = fired       ? Expectation::What::Fired
+                  : recovered ? Expectation::What::Recovered
+                              : Expectation::What::State;
+    const Word name = want_word("the name of a service", kForm);
+    if (failed_) return;
+    wanted.service = service_name(name, name.raw);
+    if (failed_) return;
+    if (wanted.what == Expectation::What::State) {
+      const std::size_t begin = here();
+      wanted.state = among(kStates);
+      if (wanted.state.empty()) {
+        const std::string_view near = more() ? nearest_word(words_[next_].raw, kStates) : std::string_view{};
+        return fail(begin, "the state of the service is missing",
+                    near.empty() ? "write initialising, running, failing, failed or unmonitored"
+                                 : fmt::format("did you mean '{}'?", near));
+      }
+      if (take("at")) wanted.time = offset(kForm);
+    } else {
+      if (fired) wanted.action = among(kActions);
+      for (bool any = true; any && !failed_;) {
+        any = false;
+        if (!wanted.run && !wanted.time && take("at")) {
+          want("run", kForm);
+          wanted.run = static_cast<std::uint64_t>(number("the number of the run", 1, kMaxRuns, kForm));
+          any = true;
+        } else if (!wanted.run && !wanted.time && take("by")) {
+          wanted.time = offset("expect fired NAME exec by 5 minutes");
+          any = true;
+        } else if (!wanted.times && next_ + 1 < words_.size() &&
+                   (iequals(words_[next_ + 1].raw, "times") || iequals(words_[next_ + 1].raw, "time"))) {
+          wanted.times = static_cast<std::uint64_t>(number("how many times", 1, kMaxRuns, kForm));
+          ++next_;
+          any = true;
+        }
+      }
+    }
+    want_end();
+    script_.expectations.push_back(std::move(wanted));
+  }
+
   void name_all(ScriptedCommand& command) const {
     command.services.clear();
     for (const auto& [name, block] : blocks_) command.services.push_back(name);
@@ -563,18 +459,11 @@ class Reader {
     }
   }
 
-  ScriptReading& reading_;
   Script& script_;
   const Settings* settings_ = nullptr;
   std::map<std::string, const ServiceBlock*> blocks_;  // by name in lower case
   std::set<std::string> programs_;
   std::set<std::string> heard_;  // those whose word counts that they are ready
-  std::string_view line_;        // that is read, and all of this is its state
-  std::uint32_t number_ = 0;
-  bool failed_ = false;
-  std::vector<Word> words_;
-  std::size_t next_ = 0;
-  std::size_t end_ = 0;
 };
 
 }  // namespace

@@ -42,6 +42,15 @@
 //                                            processes gone
 //   at 3 hours set clock +1 hour             a step of the wall clock; also `-1 hour`, `2026-11-21 09:00:00`
 //
+//   expect fired web exec at run 3           the third run of web has led to an exec of a rule; without an action, a
+//                                            rule of web has fired. Also alert, start, stop, restart, unmonitor
+//   expect fired web by 5 minutes            then or before; without `at run` and `by`, ever
+//   expect fired web alert 2 times           neither more nor less often
+//   expect recovered web at run 6            a rule of web has recovered
+//   expect web failed at 5 minutes           how web is then; without a time, at the end. Also initialising, running,
+//                                            failing, unmonitored
+//   expect not fired web exec                the contrary of any of these
+//
 // A service with several lines goes on from one to the next. A service without a line exits with 0, a process without
 // one runs; its owner is whom the rules ask for, and its uptime is known. The looks of a start, stop or restart use up
 // no value. What happens at the same instant goes so: ends of runs and actions, commands, then what falls due.
@@ -116,12 +125,27 @@ struct ScriptedCommand {
   WallTime clock{};  ///< SetClock
 };
 
+/// What a script says that is to come of it.
+struct Expectation {
+  enum class What : std::uint8_t { Fired, Recovered, State } what = What::Fired;
+  bool negated = false;
+  std::string service{};               ///< lower case
+  std::string action{};                ///< Fired: "exec", "alert", ...; empty: whatever it leads to
+  std::string state{};                 ///< State: "failed", ...
+  std::optional<std::uint64_t> run{};  ///< of the service, from 1
+  std::optional<Duration> time{};      ///< since the start: State: when, else the end; others: then or before
+  std::optional<std::uint64_t> times{};
+  std::uint32_t line = 1;  ///< where it stands in the script
+  std::uint32_t column = 1;
+};
+
 struct Script {
   WallTime start{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
   std::optional<Duration> length;
   std::map<std::string, ScriptedService> services;  ///< by name in lower case
   std::map<std::string, ScriptedAction> actions;    ///< by path of the program, or whole command
   std::vector<ScriptedCommand> commands;            ///< in order of time
+  std::vector<Expectation> expectations{};          ///< in the order of the script
 };
 
 /// What is wrong with a script. Line and column are counted from 1; the column counts characters.

@@ -14,6 +14,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
+#include "engine/expectation.hpp"
+#include "engine/explain.hpp"
 #include "engine/simulated_world.hpp"
 #include "util/text.hpp"
 
@@ -76,6 +78,7 @@ class Simulation final : public EffectSink {
         timeline_.stopped = fmt::format("there were {} runs", kMostRuns);
         break;
       }
+      note_states(next - start_);
       move_to(next);
       if (happens) {
         const auto happening = happenings_.extract(happenings_.begin());
@@ -85,6 +88,8 @@ class Simulation final : public EffectSink {
       }
     }
     timeline_.length = now_.mono - start_;
+    note_states(std::nullopt);
+    timeline_.unmet = unmet_expectations(script_.expectations, timeline_, states_);
     return std::move(timeline_);
   }
 
@@ -142,6 +147,20 @@ class Simulation final : public EffectSink {
     return std::ranges::all_of(graph_->order, [this](ServiceId id) {
       return world_.used_up(id) || (engine_ && !engine_->service(id).monitored);
     });
+  }
+
+  /// Notes how services are, for what the script expects of their states, before time goes on to `next` since the
+  /// start; none: it is the end.
+  void note_states(std::optional<Duration> next) {
+    states_.resize(script_.expectations.size());
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      const Expectation& wanted = script_.expectations[i];
+      if (wanted.what != Expectation::What::State || states_[i] || (next && (!wanted.time || *wanted.time >= *next)) ||
+          (wanted.time && *wanted.time > now_.mono - start_ && !next))
+        continue;
+      const std::optional<ServiceId> id = graph_->find(wanted.service);
+      states_[i] = id && engine_ ? std::string(to_string(condition_of(*engine_, *id))) : "unknown, as no healer runs";
+    }
   }
 
   void move_to(Duration mono) {
@@ -224,7 +243,7 @@ class Simulation final : public EffectSink {
     const ServiceBlock& block = graph_->at(exec.service);
     const Rule* rule = rule_of(exec.service, exec.rule);
     const std::uint64_t run = run_of(exec.cause, exec.service);
-    add({.kind = "exec", .service = block.name, .run = run, .text = command}, rule);
+    add({.kind = "exec", .service = block.name, .run = run, .text = command, .program = program_of(exec)}, rule);
     if (rule != nullptr)
       timeline_.firings.push_back(
           {block.name, exec.recovery, static_cast<std::size_t>(rule - block.rules.data()), run});
@@ -276,6 +295,15 @@ class Simulation final : public EffectSink {
     const auto job = engine_->jobs().find(exec.job.number());
     if (job == engine_->jobs().end() || job->second.action != exec.action) return std::nullopt;
     return job->second.step().kind;
+  }
+
+  /// Which of the service's programs it is; empty: that of a rule's action.
+  [[nodiscard]] std::string program_of(const effect::Exec& exec) const {
+    using Step = effect::SavedStep::Kind;
+    if (exec.foreground) return "foreground";
+    const std::optional<Step> step = step_of(exec);
+    if (!step) return {};
+    return *step == Step::Stop ? "stop" : *step == Step::Start ? "start" : "restart";
   }
 
   /// A program has ended, whether or not healer is there to see it: what it was to do is done.
@@ -533,7 +561,8 @@ class Simulation final : public EffectSink {
   std::map<std::uint64_t, Running> running_;
   std::vector<Effect> inbox_;
   std::unordered_map<std::shared_ptr<const effect::Cause>, std::uint64_t> runs_of_causes_;
-  std::vector<RuleState> before_;  // of the service that is judged
+  std::vector<RuleState> before_;                   // of the service that is judged
+  std::vector<std::optional<std::string>> states_;  // for the expectations of the script
   ServiceId judged_;
   Timeline timeline_;
 };
@@ -542,22 +571,6 @@ class Simulation final : public EffectSink {
 
 Timeline simulate(const RuleSet& rules, const Script& script, const CivilClock& civil) {
   return Simulation(rules, script, civil).play();
-}
-
-std::string to_string(const TimelineEntry& entry) {
-  std::string line =
-      fmt::format("{}  cycle {}  ", format_civil(utc_civil(entry.when), subsecond_ms(entry.when)), entry.cycle);
-  if (!entry.service.empty())
-    line += entry.run == 0 ? entry.service : fmt::format("{} run {}", entry.service, entry.run);
-  line += (entry.service.empty() ? "" : "  ") + entry.kind + "  " + printable(entry.text);
-  if (!entry.recipients.empty()) line += fmt::format(" to {}", fmt::join(entry.recipients, ", "));
-  if (!entry.counters.empty()) line += fmt::format("  [{}]", entry.counters);
-  if (!entry.rule.empty()) line += fmt::format("  {}: {}", entry.place.empty() ? "rule" : entry.place, entry.rule);
-  return line;
-}
-
-std::string to_string(const Firing& firing) {
-  return fmt::format("{} {}{} {}", firing.service, firing.recovery ? 'c' : 'r', firing.rule, firing.run);
 }
 
 }  // namespace healer::engine

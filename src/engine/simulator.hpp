@@ -16,16 +16,18 @@ namespace healer::engine {
 
 /// One thing that happens.
 struct TimelineEntry {
-  Duration at{0};                       ///< since the start, on the monotonic clock
-  WallTime when{};                      ///< what the wall clock shows
-  std::uint64_t cycle = 0;              ///< of the daemon, the first is 1
-  std::string kind;                     ///< of the record ("rule-failed", "action-held", ...), or "exec" or "alert"
-  std::string service;                  ///< empty: the daemon
-  std::uint64_t run = 0;                ///< of the service, the first is 1
-  std::string rule;                     ///< its text; empty where no rule is concerned
-  std::string place;                    ///< of the rule, "file:line"
-  std::string counters;                 ///< what the rule has counted: "3 of the last 3 runs failed"
-  std::string text;                     ///< description of the cause, command of an exec, subject of an alert
+  Duration at{0};           ///< since the start, on the monotonic clock
+  WallTime when{};          ///< what the wall clock shows
+  std::uint64_t cycle = 0;  ///< of the daemon, the first is 1
+  std::string kind;         ///< of the record ("rule-failed", "action-held", ...), or "exec" or "alert"
+  std::string service;      ///< empty: the daemon
+  std::uint64_t run = 0;    ///< of the service, the first is 1
+  std::string rule;         ///< its text; empty where no rule is concerned
+  std::string place;        ///< of the rule, "file:line"
+  std::string counters;     ///< what the rule has counted: "3 of the last 3 runs failed"
+  std::string text;         ///< description of the cause, command of an exec, subject of an alert
+  std::string program{};    ///< of an exec which of the service's: "start", "stop", "restart", "foreground";
+                            ///< empty: that of a rule's action
   std::vector<std::string> recipients;  ///< of an alert
 };
 
@@ -45,10 +47,15 @@ struct Timeline {
   Duration length{0};
   std::uint64_t runs = 0;  ///< judged, of all services
   std::string stopped;     ///< why it ended early; empty where it did not
+  /// What was expected and did not come, with its place in the script.
+  std::vector<ScriptError> unmet{};
 };
 
 /// Plays the script. `civil` is the local time of cron schedules.
 [[nodiscard]] Timeline simulate(const RuleSet& rules, const Script& script, const CivilClock& civil = utc_civil);
+
+/// Whether healer does something then: an exec, an alert, a start, stop or restart, or that it gives a service up.
+[[nodiscard]] bool is_action(const TimelineEntry& entry);
 
 /// One line without its end: "2026-01-01 00:01:00.000  cycle 3  web run 3  rule-failed  ...".
 [[nodiscard]] std::string to_string(const TimelineEntry& entry);

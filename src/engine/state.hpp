@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -132,6 +133,7 @@ struct Observation {
   Duration elapsed{0};
   std::shared_ptr<const std::string> output;  ///< stderr first, then stdout; never null once observed
   std::shared_ptr<const Facts> facts;         ///< of a process or the system; null for a program
+  std::size_t errors = 0;                     ///< bytes of `output` that came on stderr
 };
 
 /// How the starts of a service went, for its backoff and its restart limit.

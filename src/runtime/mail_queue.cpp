@@ -70,6 +70,8 @@ std::optional<std::string_view> take(std::string_view& text, char end) {
 std::string serialise(const actions::Message& message) {
   std::string facts;
   if (message.digest) facts += fmt::format("digest {}\n", message.hold_until.time_since_epoch().count());
+  if (message.urgent) facts += "urgent 1\n";
+  if (message.own_subject) facts += "own-subject 1\n";
   if (message.unlisted > 0) facts += fmt::format("unlisted {}\n", message.unlisted);
   for (const actions::MailItem& item : message.items)
     facts += fmt::format("item {} {} {}\t{}\n", item.when.time_since_epoch().count(), item.word,
@@ -88,6 +90,8 @@ bool read_fact(std::string_view line, actions::Message& message) {
     message.hold_until = WallTime{milliseconds{when}};
     return message.digest;
   }
+  if (word == "urgent") return message.urgent = true;
+  if (word == "own-subject") return message.own_subject = true;
   if (word == "unlisted") return parse(line, message.unlisted, 10);
   if (word == "item") {
     actions::MailItem item;

@@ -10,6 +10,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "actions/mail_digest.hpp"
 #include "actions/mail_text.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/mailer_impl.hpp"
@@ -237,6 +238,7 @@ bool Mailer::Impl::open_queue() {
       Waiting& mail = mails[key];
       mail.to = message->to;
       mail.subject = message->subject;
+      mail.urgent = message->urgent;
       mail.digest = message->digest;
       mail.hold_until = message->hold_until;
       covered.insert(covered.end(), message->covers.begin(), message->covers.end());
@@ -304,6 +306,7 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
     Waiting& mail = mails[key];
     mail.to = message.to;
     mail.subject = message.subject;
+    mail.urgent = message.urgent;
     mail.digest = message.digest;
     mail.hold_until = message.hold_until;
     waiting.push_back(key);
@@ -331,9 +334,11 @@ std::size_t Mailer::Impl::most_mails() const { return options.limits.messages + 
 /// Makes room for one more mail: the oldest go. False: there is none.
 bool Mailer::Impl::make_room(std::uint64_t alert, std::size_t bytes) {
   while (mails.size() >= most_mails() || (queue && queue->full(bytes))) {
-    const auto oldest = std::ranges::find_if(mails, [&](const auto& known) {
+    const auto may_go = [&](const auto& known) {
       return known.first != sending && known.first.alert != alert && !known.second.covered;
-    });
+    };
+    auto oldest = std::ranges::find_if(mails, [&](const auto& known) { return may_go(known) && !known.second.urgent; });
+    if (oldest == mails.end()) oldest = std::ranges::find_if(mails, may_go);
     if (oldest == mails.end()) return false;
     if (!std::exchange(said_full, true))
       log(Severity::Error, fmt::format("mail queue: full with {} mails; the oldest are dropped", mails.size()));
@@ -351,7 +356,8 @@ void Mailer::Impl::not_taken(const std::string* to) {
   std::vector<MailKey> failed;
   for (auto& [key, mail] : mails) {
     // What was held, and is not one mail yet, was not a part of the try either.
-    const bool held = mail.digest || (ledger.held(key) && !ledger.begun(key)) || ledger.full_until(mail.to, now);
+    const bool held =
+        mail.digest || (ledger.held(key) && !ledger.begun(key)) || (!mail.urgent && ledger.full_until(mail.to, now));
     if (mail.covered || held) continue;
     mail.failed = mail.failed || to == nullptr || mail.to == *to;
     if (mail.failed) failed.push_back(key);
@@ -360,6 +366,7 @@ void Mailer::Impl::not_taken(const std::string* to) {
   if (slots == 0 || failed.size() <= slots) return;
   if (!std::exchange(said_full, true))
     log(Severity::Error, fmt::format("mail queue: full with {} mails; the oldest are dropped", slots));
+  std::ranges::stable_partition(failed, [&](const MailKey& key) { return !mails.at(key).urgent; });
   failed.resize(failed.size() - slots);
   for (const MailKey& key : failed) drop(key);
 }
@@ -416,23 +423,27 @@ std::optional<MailKey> Mailer::Impl::next_mail(Clock::time_point now, WallTime w
   }
   const auto wake_at = [&](WallTime when) { wake = std::min(wake, now + std::max(when - wall, Duration{1})); };
   std::set<std::string_view> held_back;
-  for (const auto& [key, mail] : mails) {
-    if (mail.covered || held_back.contains(mail.to)) continue;
-    if (const auto until = held_for_digest(mail, wall)) {
-      wake_at(*until);
-      continue;
-    }
-    if (mail.not_before > now) {
-      wake = std::min(wake, mail.not_before);
-      if (mail.refusals < kOvertaken) held_back.insert(mail.to);
-    } else if (after == nullptr || *after < key) {
-      const bool one_more = after != nullptr && mails.at(*after).to == mail.to;
-      if (const auto until = ledger.full_until(mail.to, wall, one_more ? 1 : 0)) {
-        if (after == nullptr) hold_back(key, mail, *until);
+  // What needs a person goes first.
+  for (const bool urgent : {true, false}) {
+    for (const auto& [key, mail] : mails) {
+      if (mail.urgent != urgent || mail.covered || held_back.contains(mail.to)) continue;
+      if (const auto until = held_for_digest(mail, wall)) {
         wake_at(*until);
         continue;
       }
-      return key;
+      if (mail.not_before > now) {
+        wake = std::min(wake, mail.not_before);
+        if (mail.refusals < kOvertaken) held_back.insert(mail.to);
+      } else if (after == nullptr || *after != key) {
+        const bool one_more = after != nullptr && mails.at(*after).to == mail.to && !mails.at(*after).urgent;
+        const auto until = urgent ? std::nullopt : ledger.full_until(mail.to, wall, one_more ? 1 : 0);
+        if (until) {
+          if (after == nullptr) hold_back(key, mail, *until);
+          wake_at(*until);
+          continue;
+        }
+        return key;
+      }
     }
   }
   return std::nullopt;
@@ -482,7 +493,7 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
                                [&](const auto& other) { return other.first != key && other.second.refusals > 0; }))
         last_error.reset();
       taken(message.to);
-      ledger.sent(message.to, options.wall());
+      if (!message.urgent) ledger.sent(message.to, options.wall());
       close_mail(key, Outcome::Kind::Sent,
                  fmt::format("mail to {} sent through {}: {}", message.to, describe(server), message.subject));
       return true;
@@ -578,6 +589,21 @@ void Mailer::Impl::tell_figures() {
   MailFigures figures{.waiting = mails.size(), .since = {}, .error = {}, .error_since = {}};
   if (!mails.empty()) figures.since = WallTime{milliseconds{mails.begin()->first.when}};
   if (last_error) std::tie(figures.error, figures.error_since) = *last_error;
+  const auto earlier = [](std::optional<WallTime>& first, WallTime when) {
+    first = first ? std::min(*first, when) : when;
+  };
+  const WallTime now = options.wall();
+  for (const auto& [key, mail] : mails) {
+    if (mail.covered) continue;
+    if (const auto until = held_for_digest(mail, now)) {
+      ++figures.gathered;
+      earlier(figures.digest_until, *until);
+    } else if (ledger.held(key)) {
+      ++figures.held;
+      if (const auto room = ledger.full_until(mail.to, now)) earlier(figures.held_until, *room);
+    }
+  }
+  if (figures.held > 0 && last_limit) figures.limit = actions::describe(*last_limit);
   const std::lock_guard lock(told_mutex);
   told = std::move(figures);
 }

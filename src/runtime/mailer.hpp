@@ -9,7 +9,8 @@
 //
 // All alerts of a cycle to one person who asked for a digest go in one mail; a single one goes as it is. The cycle is
 // over its length after the first of them came, or when healer stops. What goes beyond `set mail limit` is held back,
-// and told in one mail when there is room again.
+// and told in one mail when there is room again. What needs a person (see actions/mail.hpp) goes before the rest, and
+// neither waits for a digest nor for a limit.
 //
 // Where more mails wait that no server took at a try than the queue has slots, the oldest are dropped; so they are
 // where more wait in all than healer's own bound says. What was dropped is recorded, and told in a mail when a server
@@ -53,7 +54,12 @@ struct MailFigures {
   /// What a server said last against a mail, or why none works; empty: the last mail was taken, or none was sent, and
   /// none that was refused waits.
   std::string error;
-  std::optional<WallTime> error_since;  ///< when that was
+  std::optional<WallTime> error_since;     ///< when that was
+  std::size_t held = 0;                    ///< of those that wait, how many a limit holds back
+  std::optional<WallTime> held_until{};    ///< when there is room for the first of them
+  std::string limit{};                     ///< "20 mails within 1 h"; empty: none is held back
+  std::size_t gathered = 0;                ///< of those that wait, how many wait for their digest
+  std::optional<WallTime> digest_until{};  ///< when the first of the digests goes
 };
 
 /// Called on the mailer's thread; they hand over to the loop and return at once.

@@ -37,6 +37,7 @@ struct Mailer::Impl {
     std::uint32_t refusals = 0;
     bool failure_told = false;
     bool failed = false;          ///< no server took it at the last try, or it had no chance of being taken
+    bool urgent = false;          ///< it goes before the rest, and no limit holds it
     bool digest = false;          ///< it may become a part of one
     bool covered = false;         ///< another mail has taken its place, and is not on disk yet
     WallTime hold_until{};        ///< of a digest

@@ -306,6 +306,8 @@ void ProcessRunner::end(Run& run) {
 void ProcessRunner::deliver(Run& run, Observation observation) {
   run.delivered = true;
   run.timeout = {};
+  if (observation.outcome != Outcome::NotStarted)
+    observation.errors = std::min(run.error.head.size(), observation.output->size());
   engine::event::Observed observed{run.request.service, run.id(), std::move(observation)};
   const auto& patterns = run.spec().patterns;
   matching_.insert(run.id().number());

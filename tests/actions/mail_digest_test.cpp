@@ -197,3 +197,14 @@ TEST_CASE("The word of what was dropped says what it was, by the sender of the f
                                 "04:19:25:\n") != std::string::npos);
   CHECK(body_of(many.text).find("  and 40 more that are not listed here\n") != std::string::npos);
 }
+
+TEST_CASE("A digest keeps the subject of the person's mail-format, by which his filters go") {
+  const engine::MailFormat format{.subject = "[vm] $SERVICE $EVENT"};
+  std::vector<Message> mails = three();
+  mails[1] = mail(2, "cache", State::Succeeded, "Exists", engine::EventKind::NonExist, format);
+  mails[2] = mail(3, "db", State::Failed, "Does not exist", engine::EventKind::NonExist, format);
+  CHECK(compose_digest(mails, kWorld, kStart).subject ==
+        "[vm] db Does not exist (3 alerts: web, db failed; cache recovered)");
+  CHECK(compose_held_back(mails, std::nullopt, kWorld, kStart).subject ==
+        "[vm] db Does not exist (3 alerts held back: web, db failed; cache recovered)");
+}

@@ -190,6 +190,7 @@ TEST_CASE("The real Monit sends the same subjects and bodies and gives programs 
   CHECK(cause->description.ends_with(" started"));
   const engine::effect::Alert alert{engine::AlertId{1}, {{.address = "root@localhost", .format = {}}}, cause};
   const std::string ours = actions::compose_mails(alert, {}, world).front().text;
-  CHECK(header(theirs, "Subject") == header(ours, "Subject"));
+  // What has happened follows.
+  CHECK(header(ours, "Subject") == header(theirs, "Subject") + ": " + cause->description);
   CHECK(comparable(theirs) == comparable(ours));
 }

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "actions/mail_text.hpp"
+#include "engine/cause.hpp"
 
 using namespace healer;
 using namespace healer::actions;
@@ -226,4 +227,32 @@ TEST_CASE("A sender that is no address falls back to the default") {
   engine::effect::Alert it = alert();
   it.recipients[0].format.from = "\" <> \"";
   CHECK(header(one(it), "From") == "monit@vm");
+}
+
+TEST_CASE("The subject of healer's own events says what has happened") {
+  engine::effect::Alert own = alert();
+  change(own).event = engine::EventKind::Instance;
+  change(own).event_text = "Monit instance changed";
+  change(own).service = "healer";
+  change(own).description = "rules reloaded: 2 services, 1 added, 0 removed, 0 changed";
+  CHECK(header(one(own), "Subject") ==
+        "monit alert --  Monit instance changed vm: rules reloaded: 2 services, 1 added, 0 removed, 0 changed");
+  engine::MailSettings settings;
+  settings.format.subject = "$EVENT on $HOST";
+  CHECK(header(one(own, settings), "Subject") == "Monit instance changed on vm");  // as the person wants it
+}
+
+TEST_CASE("A person is needed where a rule has given up, and where healer itself had died") {
+  engine::effect::Cause cause{.service = "web", .action_text = "unmonitor", .rule = "if 5 restarts ..."};
+  CHECK(needs_person(cause));
+  cause.action_text = "stop";
+  CHECK(needs_person(cause));
+  cause.action_text = "restart";
+  CHECK_FALSE(needs_person(cause));
+  cause = {.service = "web", .action_text = "stop"};  // by a person
+  CHECK_FALSE(needs_person(cause));
+  cause = {.service = "healer", .event = engine::EventKind::Instance, .event_text = "Monit instance changed"};
+  CHECK_FALSE(needs_person(cause));
+  cause.event_text = engine::kHealerDied;
+  CHECK(needs_person(cause));
 }

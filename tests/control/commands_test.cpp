@@ -63,16 +63,18 @@ TEST_CASE("a summary tells the state of each service in the order of the files",
   world.cycle(0, "fine\n");
   CHECK(ask(world, summary).states() ==
         "web running: exit status 0 in 5 ms: fine\ndb running: exit status 0 in 5 ms: fine\n");
-  world.cycle(1, "no route\nto host");
+  world.cycle(1, "no route\n");
   const Heard heard = ask(world, summary);
-  CHECK(heard.states() ==
-        "web failing: exit status 1 in 5 ms: no route (1 of the last 3 runs failed, 3 in a row are needed)\n"
-        "db failed: exit status 1 in 5 ms: no route\n");
+  CHECK(
+      heard.states() ==
+      "web failing: status != 0: exit status 1 in 5 ms: no route (1 of the last 3 runs failed, 3 in a row are needed)\n"
+      "db failed: status != 0: exit status 1 in 5 ms: no route\n");
   CHECK(to_line(heard.reply.end) ==
         R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unknown":0,"unmonitored":0})");
   CHECK(to_line(heard.items[1]) ==
-        R"({"name":"db","kind":"program","state":"failed","text":"exit status 1 in 5 ms: no route",)"
-        R"("since":"2026-11-21T04:24:01.000Z","next_run_ms":1000,"dying":false})");
+        R"({"name":"db","kind":"program","state":"failed","text":"status != 0: exit status 1 in 5 ms: no route",)"
+        R"("since":"2026-11-21T04:24:01.000Z","next_run_ms":1000,"dying":false,)"
+        R"("rule":"if status != 0 then exec \"/bin/heal\"","rule_place":"test.rules:11"})");
   const Json daemon = heard.reply.header.at("daemon");
   CHECK(daemon.at("version") == "1.2.3");
   CHECK(daemon.at("pid") == getpid());
@@ -80,7 +82,8 @@ TEST_CASE("a summary tells the state of each service in the order of the files",
   CHECK(daemon.at("cycle_ms") == 1000);
   world.cycle(1);
   world.cycle(1);
-  CHECK(ask(world, summary).states() == "web failed: exit status 1 in 5 ms\ndb failed: exit status 1 in 5 ms\n");
+  CHECK(ask(world, summary).states() ==
+        "web failed: status != 0: exit status 1 in 5 ms\ndb failed: status != 0: exit status 1 in 5 ms\n");
 }
 
 TEST_CASE("every answer says what mails wait, where that is known", "[control]") {
@@ -125,10 +128,12 @@ TEST_CASE("a status tells everything about a service", "[control]") {
  "name": "db",
  "kind": "program",
  "state": "failed",
- "text": "exit status 1 in 5 ms: no route",
+ "text": "status != 0: exit status 1 in 5 ms: no route",
  "since": "2026-11-21T04:24:00.000Z",
  "next_run_ms": 1000,
  "dying": false,
+ "rule": "if status != 0 then exec \"/bin/heal\"",
+ "rule_place": "test.rules:11",
  "monitored": true,
  "passive": false,
  "groups": [
@@ -190,7 +195,7 @@ TEST_CASE("a command is answered when it has happened, with the name of who gave
   world.cycle(0);
   Heard heard = ask(world, {.verb = Verb::Unmonitor, .names = {"db"}});
   CHECK(heard.failure() == "none");
-  CHECK(to_line(heard.reply.end) == R"({"ok":true,"text":"1 service unmonitored"})");
+  CHECK(to_line(heard.reply.end) == R"({"ok":true,"text":"db unmonitored"})");
   CHECK(ask(world, {.verb = Verb::Summary}).states() == "web running: exit status 0 in 5 ms\ndb unmonitored: \n");
   heard = ask(world, {.verb = Verb::Monitor, .all = true});
   CHECK(heard.reply.end.at("text") == "2 services monitored");
@@ -222,7 +227,7 @@ TEST_CASE("a command that waits for the disk is answered after it", "[control]")
   CHECK_FALSE(answered);
   world.act([&](World& engine) { engine.handle(event::Committed{.up_to = sequence}); });
   client.join();
-  CHECK(heard.reply.end.at("text") == "1 service unmonitored");
+  CHECK(heard.reply.end.at("text") == "db unmonitored");
 }
 
 TEST_CASE("validate is answered when the last service has been judged", "[control]") {
@@ -263,7 +268,9 @@ TEST_CASE("a reload is answered with what became of it", "[control]") {
   CHECK(ask(world, {.verb = Verb::Reload, .confirmed = true}).reply.end.at("text") == "rules reloaded");
   CHECK(confirmed());
   world.server().thread().run([&] {
-    world.on_reload = [](const DaemonWorld::ReloadDone& done) { done(false, "a:1:2: error: no\n  x\n  ^\n"); };
+    world.on_reload = [](const DaemonWorld::ReloadDone& done) {
+      done({.ok = false, .text = "a:1:2: error: no\n  x\n  ^\n"});
+    };
   });
   CHECK(ask(world, {.verb = Verb::Reload}).failure() ==
         "reload-failed: a:1:2: error: no\n  x\n  ^\n | the rules that were in force stay in force");
@@ -286,10 +293,38 @@ TEST_CASE("a reload is answered with what became of it", "[control]") {
   std::thread patient([&] { heard = ask(world, {.verb = Verb::Reload}); });
   while (asked() < 2) std::this_thread::sleep_for(milliseconds{1});
   world.server().thread().run([&] {
-    for (const auto& done : waiting) done(true, "at last");
+    for (const auto& done : waiting) done({.text = "at last"});
   });
   patient.join();
   CHECK(heard.reply.end.at("text") == "at last");
+}
+
+TEST_CASE("a reload tells its diagnostics and changes one by one, and so does what looks beforehand", "[control]") {
+  DaemonWorld world(two_services());
+  const DiagnosticView wrong{"error", "a.rules:1:2", "unexpected 'x'", "write y"};
+  const ChangesView changes{{{.service = "web", .change = "added", .place = "a.rules:3"}}, 2, false};
+  world.server().thread().run([&] {
+    world.on_reload = [=](const DaemonWorld::ReloadDone& done) {
+      done({.ok = false, .text = "a.rules:1:2: error: unexpected 'x' (write y)\n", .diagnostics = {wrong}});
+    };
+    world.on_diff = [=](const DaemonWorld::ReloadDone& done) { done({.text = "added web", .changes = changes}); };
+  });
+  const Heard refused = ask(world, {.verb = Verb::Reload});
+  CHECK(refused.reply.failure.value().diagnostics == std::vector{wrong});
+  const Heard compared = ask(world, {.verb = Verb::Diff});
+  CHECK(to_line(compared.reply.end) ==
+        R"({"ok":true,"text":"added web","changes":{"services":[{"service":"web","change":"added",)"
+        R"("place":"a.rules:3"}],"kept":2,"settings":false}})");
+}
+
+TEST_CASE("every answer says that the rules in force are not those on disk, until they are", "[control]") {
+  DaemonWorld world(two_services());
+  const auto stale = [&] { return ask(world, {.verb = Verb::Ping}).reply.header.at("daemon").at("stale"); };
+  CHECK(stale().is_null());
+  world.set_stale(StaleView{World::kStart.wall, "a.rules:1:2: error: no"});
+  CHECK(to_line(stale()) == R"({"since":"2026-11-21T04:24:00.000Z","error":"a.rules:1:2: error: no"})");
+  world.set_stale(std::nullopt);
+  CHECK(stale().is_null());
 }
 
 TEST_CASE("a reply is taken part by part by who has more to wait for", "[control]") {

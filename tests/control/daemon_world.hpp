@@ -18,7 +18,7 @@ namespace healer::test {
 
 class DaemonWorld {
  public:
-  using ReloadDone = std::function<void(bool ok, std::string text)>;
+  using ReloadDone = std::function<void(ReloadOutcome)>;
 
   explicit DaemonWorld(RuleSet rules, ServerOptions options = patient())
       : world_(std::move(rules)), commands_(hooks()), server_(commands_, std::move(options)) {
@@ -47,7 +47,8 @@ class DaemonWorld {
   [[nodiscard]] store::MemoryStore& store() { return store_; }
 
   bool reload_confirmed = false;  ///< of the last reload
-  std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done(true, "rules reloaded"); };
+  std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done({.text = "rules reloaded"}); };
+  std::function<void(ReloadDone)> on_diff = [](const ReloadDone& done) { done({.text = "nothing would change"}); };
   std::function<void()> on_quit = [] {};
   /// Takes a command in place of the engine, where it returns true.
   std::function<bool(const event::Command&)> on_submit = [](const event::Command&) { return false; };
@@ -56,6 +57,10 @@ class DaemonWorld {
   /// What waits for a mail server from now on; before the first word of it: none, as with an older healer.
   void set_mail(const MailView& mail) {
     act([&](World&) { mail_ = mail; });
+  }
+  /// From now on the rules in force are not those on disk.
+  void set_stale(const std::optional<StaleView>& stale) {
+    act([&](World&) { stale_ = stale; });
   }
   /// Where programs write their output.
   [[nodiscard]] std::string output_path(ActionId action) const {
@@ -81,7 +86,9 @@ class DaemonWorld {
             .quit = [this] { on_quit(); },
             .output_path = [this](ActionId action) { return output_path(action); },
             .mail = [this] { return mail_; },
-            .version = "1.2.3"};
+            .version = "1.2.3",
+            .diff = [this](ReloadDone done) { on_diff(std::move(done)); },
+            .stale = [this] { return stale_; }};
   }
 
   /// Commits go to the store, replies to the commands, as in the daemon.
@@ -104,6 +111,7 @@ class DaemonWorld {
   std::size_t settled_ = 0;
   bool begun_ = false;
   std::optional<MailView> mail_;
+  std::optional<StaleView> stale_;
   ServerWorld server_;
 };
 

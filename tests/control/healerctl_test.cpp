@@ -208,7 +208,7 @@ TEST_CASE("healerctl explains wrong usage in JSON where JSON is wanted", "[contr
 TEST_CASE("healerctl takes the options of a command before it, too", "[control][healerctl]") {
   DaemonWorld world(two_services());
   world.cycle(0);
-  CHECK(healerctl(world, "-g databases unmonitor").all() == "0|1 service unmonitored\n|");
+  CHECK(healerctl(world, "-g databases unmonitor").all() == "0|db unmonitored\n|");
   CHECK(healerctl(world, "--group databases monitor").all() == healerctl(world, "monitor --group databases").all());
   CHECK(healerctl(world, "--lines 1 history").out == healerctl(world, "history --lines 1").out);
   CHECK(healerctl(world, "--json -g databases names").out == healerctl(world, "names --json -g databases").out);
@@ -263,8 +263,8 @@ TEST_CASE("healerctl shows services, plain where it is piped", "[control][healer
   CHECK(out == R"(healer 1.2.3, up 0 s, cycle 1 s
 
 SERVICE~STATE~FOR~NEXT~WHAT
-web~failing~1 s~exit status 1 in 5 ms: no route (1 of the last 3 runs failed, 3 in a row are needed)
-db~failed~~1 s~exit status 1 in 5 ms: no route
+web~failing~1 s~status != 0: exit status 1 in 5 ms: no route (1 of the last 3 runs failed, 3 in a row are needed)
+db~failed~~1 s~status != 0: exit status 1 in 5 ms: no route
 
 2 services: 1 failed, 1 failing
 )");
@@ -302,7 +302,7 @@ TEST_CASE("healerctl exits with what was asked for", "[control][healerctl]") {
 TEST_CASE("healerctl commands and says what happened", "[control][healerctl]") {
   DaemonWorld world(two_services());
   world.cycle(0);
-  CHECK(healerctl(world, "unmonitor WEB").all() == "0|1 service unmonitored\n|");
+  CHECK(healerctl(world, "unmonitor WEB").all() == "0|web unmonitored\n|");
   CHECK(healerctl(world, "monitor all").all() == "0|2 services monitored\n|");
   CHECK(healerctl(world, "accept -g databases").all() == "0|nothing to accept: no rule of 1 service is dormant\n|");
   CHECK(healerctl(world, "monitor wbe").all() ==
@@ -310,13 +310,15 @@ TEST_CASE("healerctl commands and says what happened", "[control][healerctl]") {
   CHECK(healerctl(world, "ping").all() == "0|healerd 1.2.3 answers, pid " + std::to_string(getpid()) + ", up 0 s\n|");
   CHECK(healerctl(world, "reload").all() == "0|rules reloaded\n|");
   world.server().thread().run([&] {
-    world.on_reload = [](const DaemonWorld::ReloadDone& done) { done(false, "a.conf:1:2: error: no\n  x\n  ^\n"); };
+    world.on_reload = [](const DaemonWorld::ReloadDone& done) {
+      done({.ok = false, .text = "a.conf:1:2: error: no\n  x\n  ^\n"});
+    };
   });
   CHECK(healerctl(world, "reload").all() ==
         "1||healerctl: a.conf:1:2: error: no\n  x\n  ^\n  the rules that were in force stay in force\n");
   world.act([](World& engine) { engine.answer = [&engine](ServiceId id) { return id == engine.id("db") ? 1 : 0; }; });
   CHECK(healerctl(world, "validate").all() == "1|1 of 2 services failed: db\n|");
-  CHECK(healerctl(world, "validate web").all() == "0|all services are in order\n|");
+  CHECK(healerctl(world, "validate web").all() == "0|web is in order\n|");
 }
 
 TEST_CASE("healerctl starts, stops, restarts and pauses", "[control][healerctl]") {
@@ -498,6 +500,18 @@ TEST_CASE("what a program printed cannot command the terminal", "[control][heale
 TEST_CASE("the --json documents are what the man page says, no more and no less", "[control][healerctl]") {
   DaemonWorld world(two_services());
   world.set_mail(MailView{});
+  world.set_stale(StaleView{World::kStart.wall, "a.rules:1:2: error: no"});
+  world.server().thread().run([&] {
+    const std::vector<DiagnosticView> told{{"error", "a.rules:1:2", "no", "yes"}};
+    world.on_reload = [told](const DaemonWorld::ReloadDone& done) {
+      done({.ok = false, .text = "no", .diagnostics = told});
+    };
+    world.on_diff = [told](const DaemonWorld::ReloadDone& done) {
+      done({.text = "web",
+            .diagnostics = told,
+            .changes = ChangesView{{{"web", "changed", "a:1", {"kept"}, {"begun"}, {"gone"}}}, 1, true}});
+    };
+  });
   world.cycle(1, "no route");
   world.act([](World& engine) {
     engine.handle(event::ActionStarted{engine.execs.back().action, 4242});
@@ -515,7 +529,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     facts.metrics.set(Metric::Cpu, 1.5);
     db.last->facts = std::make_shared<const Facts>(facts);
   });
-  for (const char* command : {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload",
+  for (const char* command : {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload", "diff",
                               "status nosuch", "jobs", "report", "names"}) {
     const Ran ran = healerctl(world, std::string(command) + " --json");
     INFO(command << ": " << ran.out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "control/render.hpp"
 
+#include <spdlog/fmt/fmt.h>
 #include <catch2/catch.hpp>
 
 #include "control/render_text.hpp"
@@ -535,4 +536,44 @@ backup_of_the_whole_machi…  <36>initialising<0>           5 h
 <1;31>healerctl:<0> healerd is not running (no socket at /run/healer/healer.sock)
   start it (systemctl start healer), or name its socket with --socket
 )");
+}
+
+TEST_CASE("what waits in the mail queue says why: the limit, a digest, or the server", "[control][render]") {
+  DaemonView daemon;
+  const Style style{.now = kNow};
+  const auto told = [&](const MailView& mail) {
+    daemon.mail = mail;
+    return mail_text(daemon, style);
+  };
+  CHECK(told({}).empty());
+  CHECK(told({.waiting = 15,
+              .since = kNow - minutes{2},
+              .held = 15,
+              .held_until = kNow + minutes{5},
+              .limit = "20 mails within 1 h"}) ==
+        fmt::format("15 mails wait, for 2 m: held by the limit of 20 mails within 1 h until {}",
+                    format_civil(utc_civil(kNow + minutes{5})).substr(11, 5)));
+  CHECK(told({.waiting = 3, .held = 1, .limit = "1 mail within 1 m", .gathered = 2}) ==
+        "3 mails wait: 1 held by the limit of 1 mail within 1 m; 2 gathered for a digest");
+  CHECK(told({.waiting = 1, .error = "mx:25: 421 not now"}) == "1 mail waits; the mail server: mx:25: 421 not now");
+}
+
+TEST_CASE("rules in force that are not those on disk are told before everything", "[control][render]") {
+  DaemonView daemon{.version = "1"};
+  const Style style{.now = kNow};
+  CHECK(stale_text(daemon, style).empty());
+  daemon.stale = StaleView{kNow - minutes{5}, "web.rules:3:36: error: unexpected 'allert'"};
+  CHECK(render_daemon(daemon, style) ==
+        "healer 1, up 0 s, cycle 0 ms\n"
+        "the rules on disk are not in force, for 5 m: web.rules:3:36: error: unexpected 'allert' (mend them, then "
+        "`healerctl reload`)\n");
+}
+
+TEST_CASE("history and explanations are broken where the output was", "[control][render]") {
+  const Style style{.now = kNow};
+  const std::string when = format_civil(utc_civil(kNow), 0);
+  CHECK(render_record({.when = kNow, .service = "web", .text = "status failed (1) -- first\nsecond\x1b\n"}, style) ==
+        when + "  web: status failed (1) -- first\n" + std::string(when.size() + 2, ' ') + "second\\x1b\n");
+  ServiceExplanation explanation{.name = "web", .state = "failed", .notes = {"The last run: a\nb."}};
+  CHECK(render_explanation(explanation, style) == "web is failed ()\n  The last run: a\n  b.\n");
 }

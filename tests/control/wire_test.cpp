@@ -38,6 +38,8 @@ ServiceStatus full_status() {
   status.text = "status 1: no route";
   status.since = kWhen;
   status.next_run = seconds{12};
+  status.rule = "if status != 0 then alert";
+  status.rule_place = "/etc/healer/healer.conf:13";
   status.monitored = true;
   status.passive = true;
   status.groups = {"web", "all hosts"};
@@ -81,7 +83,9 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
                  true,
                  true,
                  CountsView{7, 6, 5, 4, 3, 2},
-                 MailView{12, WallTime{milliseconds{1}}, "mx:25: 421 not now", WallTime{milliseconds{2}}}});
+                 MailView{12, WallTime{milliseconds{1}}, "mx:25: 421 not now", WallTime{milliseconds{2}}, 3,
+                          WallTime{milliseconds{3}}, "20 mails within 1 h", 4, WallTime{milliseconds{4}}},
+                 StaleView{WallTime{milliseconds{5}}, "web.rules:1:2: error: no"}});
   check_round_trip(full_status());
   check_round_trip(ServiceStatus{});
   check_round_trip(static_cast<ServiceSummary>(full_status()));
@@ -92,6 +96,12 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
   check_round_trip(Totals{6, 1, 1, 1, 1, 1});
   check_round_trip(RecordView{9, kWhen, "rule-failed", "error", "web", "status failed (1)", "no route"});
   check_round_trip(Done{false, "2 of 5 services failed: a, b"});
+  const DiagnosticView diagnostic{"error", "web.rules:1:2", "no", "write yes"};
+  check_round_trip(Failure{"code", "message", "remedy", {diagnostic}});
+  check_round_trip(Done{true,
+                        "rules reloaded",
+                        {diagnostic},
+                        ChangesView{{{"web", "changed", "web.rules:1", {"kept"}, {"begun"}, {"gone"}}}, 12, true}});
   RuleExplanation rule{"if ...", "f:1",  "failing", "now",
                        "then",   "else", "held",    RecordView{1, kWhen, "k", "s", "n", "t", "o"}};
   check_round_trip(

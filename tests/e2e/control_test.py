@@ -205,6 +205,45 @@ class Control(support.Case):
         self.assertIn("run 4  exec  /bin/true", text.stdout)
         document = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True).stdout)
         self.assertEqual(document["version"], 1)
+        actions = subprocess.run([*command, "--actions"], capture_output=True, text=True).stdout
+        self.assertEqual([line.split("  ")[3] for line in actions.splitlines()[:-1]], ["exec"], actions)
+
+    def test_a_script_s_expectations_make_the_exit_status(self):
+        rules = self.path("tested.rules")
+        rules.write_text('set daemon 20\ncheck program node with path "/bin/true"\n'
+                         '  if status != 0 for 3 cycles then exec "/bin/true"\n')
+        rules.chmod(0o600)
+        script = self.path("script")
+        command = [str(support.BUILD / "healerctl"), "simulate", str(rules), "--script", str(script)]
+        script.write_text("node: 0 1 1 1 0\nexpect fired node exec at run 4\n")
+        met = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(met.returncode, 0, met.stderr)
+        self.assertTrue(met.stdout.endswith("1 of 1 expectation is met\n"), met.stdout)
+        script.write_text("node: 0 1 1 1 0\nexpect fired node exec at run 3\nexpect node running\n")
+        unmet = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(unmet.returncode, 1)
+        self.assertTrue(unmet.stdout.endswith("1 of 2 expectations are met\n"), unmet.stdout)
+        self.assertIn(f"{script}:2:1: error: expected node to fire exec at run 3: it did so at run 4 (00:01:00)\n"
+                      "expect fired node exec at run 3\n", unmet.stderr)
+        document = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True).stdout)
+        self.assertEqual((document["expectations"], len(document["unmet"])), (2, 1))
+
+    def test_a_command_waits_no_longer_than_it_is_told(self):
+        daemon = self.start('check program slow with path "/bin/true"\n  start program = "/bin/sleep 600"\n')
+        done = daemon.ctl("--timeout", "1s", "start", "slow")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(done.stderr, "healerctl: start has not come to its end in time\n"
+                         "  healerd goes on with it; `healerctl jobs` shows how far it is\n")
+        self.assertEqual(daemon.ctl("--timeout", "soon", "ping").returncode, 2)
+        self.assertEqual(daemon.ctl("jobs", "cancel", str(daemon.ask("jobs")["jobs"][0]["id"])).returncode, 0)
+
+    def test_a_program_that_writes_nothing_is_said_to(self):
+        daemon = self.start('check program quiet with path "/bin/true"\n  start program = "/bin/true"\n')
+        self.wait_for(lambda: self.state(daemon, "quiet") == "running", "a run")
+        self.assertEqual(daemon.ctl("start", "quiet").returncode, 0)
+        told = daemon.ctl("output", "quiet")
+        self.assertEqual((told.returncode, told.stdout), (0, ""))
+        self.assertRegex(told.stderr, "^healerctl: nothing was written: program /bin/true exited with status 0")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """State lasts: what has fired does not fire again, and counters go on where they were, over SIGKILL, reload and SIGHUP."""
+import json
+import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -57,8 +61,54 @@ class Lasting(support.Case):
         done = daemon.reload()
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("progam", done.stdout + done.stderr)
+        refused = json.loads(daemon.ctl("reload", "--json").stdout)["error"]
+        self.assertEqual([(one["severity"], one["place"].rsplit("/", 1)[-1].split(":")[0])
+                          for one in refused["diagnostics"]], [("error", "healer.conf")])
+        self.assertEqual(daemon.ctl("diff").returncode, 1)
+        self.tells_of_the_files(daemon, True)
         self.more_runs(3)
         self.assertEqual(self.lines("acted"), 1)
+        daemon.write_rules(self.settings(daemon) + rules + "  if status = 77 then alert\ncheck program x with path /bin/true\n")
+        for command, last in (("diff", "a reload would give: 1 added, 0 removed, 1 changed, 0 kept"),
+                              ("reload", "rules reloaded: 1 added, 0 removed, 1 changed, 0 kept")):
+            told = daemon.ctl(command).stdout
+            self.assertRegex(told, r"(?m)^added    x \(.*healer\.conf:\d+\)$")
+            self.assertRegex(told, r"(?m)^           begins anew  if status = 77 then alert$")
+            self.assertTrue(told.endswith(last + "\n"), told)
+        self.assertEqual(daemon.ctl("diff").stdout, "a reload would change nothing\n")
+        self.tells_of_the_files(daemon, False)
+
+    def tells_of_the_files(self, daemon, stale: bool) -> None:
+        """Whether whoever asks the daemon hears that the rules on disk are not in force."""
+        for command in (["ping"], ["summary"], ["status"], ["top", "--batch"]):
+            told = daemon.ctl(*command).stdout
+            self.assertEqual("the rules on disk are not in force" in told, stale, told)
+            self.assertEqual("progam" in told, stale, told)
+        known = daemon.ask("summary")["daemon"]["stale"]
+        self.assertEqual(known is not None and "progam" in known["error"], stale, known)
+
+    def test_the_unit_s_status_says_that_the_rules_on_disk_are_not_in_force(self):
+        heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(heard.close)
+        heard.bind(str(self.path("notify")))
+        heard.settimeout(support.LIMIT)
+        os.environ["NOTIFY_SOCKET"] = str(self.path("notify"))
+        self.addCleanup(os.environ.pop, "NOTIFY_SOCKET")
+
+        def status() -> str:
+            while not (found := re.search("STATUS=(.*)", heard.recv(65536).decode())):
+                pass
+            return found.group(1)
+
+        rules = "check program web with path /bin/true\n"
+        daemon = self.start(rules)
+        self.assertEqual(status(), "1 service")
+        daemon.write_rules(self.settings(daemon) + rules + "check progam x\n")
+        self.assertEqual(daemon.reload().returncode, 1)
+        self.assertRegex(status(), "^1 service; the rules on disk are not in force: .*healer.conf:.*progam")
+        daemon.write_rules(self.settings(daemon) + rules)
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.assertEqual(status(), "1 service")
 
     def test_a_start_with_a_broken_file_runs_the_last_good_rules(self):
         rules = self.acting("for 2 cycles")
@@ -70,6 +120,7 @@ class Lasting(support.Case):
         self.more_runs(3)
         self.assertEqual(self.lines("acted"), 1)
         self.wait_for(lambda: "the rules files have errors" in daemon.log_text(), "the word of it in the log")
+        self.tells_of_the_files(daemon, True)
 
     def test_a_broken_file_without_an_earlier_one_is_refused(self):
         daemon = self.configure("check progam x\n")

@@ -355,3 +355,27 @@ TEST_CASE("A person's commands are described as Monit describes them") {
   CHECK(describe_action("start", true) == "start action done");
   CHECK(describe_action("stop", false) == "stop action failed");
 }
+
+TEST_CASE("of what a program wrote its most telling line is the one that says why", "[engine]") {
+  CHECK(telling_line("").empty());
+  CHECK(telling_line("no route\n") == "no route");
+  CHECK(
+      telling_line("PLAY [localhost] ****\n\nTASK [ping]\nfatal: [db]: UNREACHABLE!\n\nPLAY RECAP ***\ndb : ok=0\n") ==
+      "fatal: [db]: UNREACHABLE!");
+  const std::string output = "warning: old\n  cannot connect\n\nchecking\ndone\n";
+  CHECK(telling_line(output, output.find("checking")) == "cannot connect");  // the last on stderr
+  CHECK(telling_line("begin\nERROR: no disk\n1 file read, 0 errors, no error\nend\n") == "ERROR: no disk");
+  CHECK(telling_line("begin\nmiddle\nend\n") == "end");
+}
+
+TEST_CASE("a failed start on one line has the last words of its program", "[engine]") {
+  ServiceBlock block;
+  block.start = Command{.arguments = {"/bin/sh", "-c", "echo 'a': b"}};
+  const auto told = [&](Outcome outcome, std::string_view output) {
+    return brief_failure(describe_not_done("start", *block.start, outcome, 3, output), block);
+  };
+  CHECK(told(Outcome::Exited, "starting\nport 80 is in use\n") == "failed to start (exit status 3): port 80 is in use");
+  CHECK(told(Outcome::Exited, "") == "failed to start (exit status 3) -- no output");
+  CHECK(told(Outcome::TimedOut, "a\nb") == "failed to start (exit status -1): timed out, b");
+  CHECK(brief_failure("cancelled by root", block) == "cancelled by root");
+}

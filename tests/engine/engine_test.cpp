@@ -142,7 +142,7 @@ TEST_CASE("validate answers when the last run has been judged", "[engine]") {
   world.observe(world.id("s"), 1);
   REQUIRE(world.replies.size() == 1);
   CHECK_FALSE(world.replies.front().ok);
-  CHECK(world.replies.front().text == "1 of 1 service failed: s");
+  CHECK(world.replies.front().text == "s failed");
 }
 
 TEST_CASE("validate answers by the runs just made, not by what stands failed", "[engine]") {
@@ -166,7 +166,7 @@ TEST_CASE("validate answers by the runs just made, not by what stands failed", "
   REQUIRE(world.replies.size() == 1);
   CHECK(condition_of(world.engine, world.id("stands")) == Condition::Failed);
   CHECK(world.replies.back().ok);
-  CHECK(world.replies.back().text == "all services are in order");
+  CHECK(world.replies.back().text == "all 4 services are in order");
   world.handle(all);
   judge(0, 1);
   REQUIRE(world.replies.size() == 2);
@@ -193,10 +193,10 @@ TEST_CASE("validate says which services are not monitored, and that it has looke
   CHECK(none.text == "nothing was looked at; not monitored: web");
   const effect::Reply one = answer(Kind::Validate, {"web", "db"});
   CHECK(one.ok);
-  CHECK(one.text == "all services are in order; not monitored: web");
+  CHECK(one.text == "db is in order; not monitored: web");
   const effect::Reply failed = answer(Kind::Validate, {"app", "web"});
   CHECK_FALSE(failed.ok);
-  CHECK(failed.text == "1 of 1 service failed: app; not monitored: web");
+  CHECK(failed.text == "app failed; not monitored: web");
 }
 
 TEST_CASE("validate names ten of the services that failed", "[engine]") {
@@ -574,7 +574,7 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
   world.handle(event::Swap{plan_swap(*world.engine.graph(), more)});
   CHECK(told().empty());  // nothing has changed
   world.handle(event::ReloadFailed{"line 3"});
-  CHECK(told().starts_with("healer@x Monit instance changed healer, alert: the rules files have errors"));
+  CHECK(told().starts_with("healer@x Rules not loaded healer, alert: the rules files have errors"));
   world.handle(event::Stopping{});
   CHECK(told() == "healer@x Monit instance changed healer, stop: healer stopped\n");
 }

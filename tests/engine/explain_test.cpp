@@ -319,7 +319,7 @@ TEST_CASE("what no look tells of is not said to run, and not to be in order", "[
   CHECK(account(world).starts_with("\nrunning\n"));
   world.command(event::Command::Kind::Validate, {"web"});
   world.run(seconds{1});
-  CHECK(world.replies.back().text == "all services are in order");
+  CHECK(world.replies.back().text == "web is in order");
 }
 
 TEST_CASE("what stands failed does so while no look tells of it", "[engine]") {

@@ -370,7 +370,7 @@ TEST_CASE("validate: what has just died or is being started is not in order, wha
   world.command(Kind::Validate, {"web"});  // settling
   REQUIRE(world.replies.size() == 1);
   CHECK_FALSE(world.replies.back().ok);
-  CHECK(world.replies.back().text == "1 of 1 service failed: web");
+  CHECK(world.replies.back().text == "web failed");
   world.run(seconds{2});
   REQUIRE(world.engine.jobs().size() == 1);
   world.command(Kind::Validate, {"web"});
@@ -545,7 +545,7 @@ TEST_CASE("validate: what dies or is stopped before it was looked at is not in o
   }
   SECTION("it is stopped") { world.command(Kind::Stop, {"web"}); }
   REQUIRE(world.replies.size() >= 1);
-  CHECK(world.replies[0].text == "1 of 1 service failed: web");
+  CHECK(world.replies[0].text == "web failed");
 }
 
 TEST_CASE("a person who starts what a rule is starting, but was unmonitored meanwhile, has it monitored") {

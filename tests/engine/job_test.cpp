@@ -211,7 +211,7 @@ TEST_CASE("the order of Monit: what depends is stopped first and started last") 
     world.command(Kind::Start, {"a", "b", "c", "d"});
     world.run(seconds{4});
     CHECK(world.programs == Programs{"start d", "start c", "start b", "start a"});
-    CHECK(world.replies.back().text == "4 services started");
+    CHECK(world.replies.back().text == "a, b, c, d started");
   }
 }
 

@@ -137,6 +137,6 @@ TEST_CASE("a process without a start program is started by its restart program")
   world.command(Kind::Start, {"a"});
   world.run(seconds{1});
   CHECK(world.programs == Programs{"stop a", "restart a"});
-  CHECK(world.replies.back().text == "1 service started");
+  CHECK(world.replies.back().text == "a started");
   CHECK(world.is_up("a"));
 }

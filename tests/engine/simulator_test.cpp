@@ -459,7 +459,7 @@ TEST_CASE("people start, stop, restart and pause", "[engine][simulator]") {
         "00:00:10.000 web job-step stopped\n"
         "00:00:10.000 web job-ended stop done after 0 ms\n"
         "00:00:10.000 web unmonitored unmonitored by the script\n"
-        "00:00:10.000 reply 1 service stopped\n"
+        "00:00:10.000 reply web stopped\n"
         "00:00:20.000 web monitored monitored by the script\n"
         "00:00:20.000 web job-started start by the script: start web\n"
         "00:00:20.000 web exec /start web\n"
@@ -468,7 +468,7 @@ TEST_CASE("people start, stop, restart and pause", "[engine][simulator]") {
         "00:00:20.000 web action-ended program /start exited with status 0 after 0 ms\n"
         "00:00:20.000 web job-step started with pid 101\n"
         "00:00:20.000 web job-ended start done after 0 ms\n"
-        "00:00:20.000 reply 1 service started\n");
+        "00:00:20.000 reply web started\n");
   auto own = process("web");
   own->restart = Command{.arguments = {"/again"}, .timeout = seconds{30}};
   const Timeline again = play(rule_set({own}, seconds{30}), "at 10 s restart web");

@@ -383,3 +383,48 @@ TEST_CASE("Very many alerts of a cycle make one mail of a sane size") {
   CHECK(sink.mails()[0].size() < 100'000);
   CHECK(contains(sink.mails()[0], "  and 400 more that are not listed here\r\n"));
 }
+
+TEST_CASE("What needs a person goes at once: before what waits, in no digest, and beyond the limit") {
+  SmtpSink sink;
+  sink.stop();
+  ManyWorld world({server(sink)});
+  world.settings.limit = engine::MailLimit{1, hours{1}};
+  auto mailer = world.start();
+  const auto gives_up = [](std::uint64_t number) {
+    engine::effect::Alert result = digest(number);
+    auto& cause = const_cast<engine::effect::Cause&>(*result.cause);
+    cause.action_text = "unmonitor";
+    cause.rule = "if 5 restarts within 10 cycles then unmonitor";
+    return result;
+  };
+  mailer->submit(alert(1, {"night@x.org"}));
+  mailer->submit(alert(2, {"night@x.org"}));
+  mailer->submit(gives_up(3));
+  CHECK(eventually([&] { return world.heard.taken().size() == 3; }));
+  SECTION("of the mailer that was told") {}
+  SECTION("of the next one") {
+    mailer->stop();
+    mailer = world.start();
+  }
+  sink.restart();
+  CHECK(eventually([&] { return sink.count() == 2; }));
+  CHECK(received(sink) == std::vector<int>{3, 1});
+  mailer->submit(gives_up(4));  // the limit is reached
+  CHECK(eventually([&] { return sink.count() == 3; }));
+  CHECK(received(sink).back() == 4);
+  CHECK(eventually([&] { return mailer->figures().held == 1; }));
+  const MailFigures figures = mailer->figures();
+  CHECK(figures.waiting == 1);
+  CHECK(figures.limit == "1 mail within 1 h");
+  CHECK(figures.held_until == kStart + hours{1});
+}
+
+TEST_CASE("The figures say how many mails wait for a digest, and until when") {
+  SmtpSink sink;
+  ManyWorld world({server(sink)});
+  const auto mailer = world.start();
+  mailer->submit(digest(1));
+  CHECK(eventually([&] { return mailer->figures().gathered == 1; }));
+  CHECK(mailer->figures().digest_until == kStart + seconds{30});
+  CHECK(mailer->figures().held == 0);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "control/changes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+using engine::ServiceBlock;
+using engine::SlotChange;
+
+constexpr std::size_t kMostTold = 100;  // services in the text; the view has all of them
+
+std::string place_of(const engine::Graph& graph, const engine::SourcePlace& place) {
+  if (place.line == 0 || place.file >= graph.files.size()) return {};
+  return fmt::format("{}:{}", graph.files[place.file], place.line);
+}
+
+ChangeView changed(const ServiceBlock& before, const ServiceBlock& after, const SlotChange& change) {
+  ChangeView view{.service = after.name, .change = "changed", .place = {}};
+  std::vector<bool> stays(before.rules.size());
+  for (std::size_t i = 0; i < after.rules.size(); ++i) {
+    const std::int32_t from = change.rules_from[i];
+    (from < 0 ? view.begun : view.kept).push_back(after.rules[i].text);
+    if (from >= 0) stays[static_cast<std::size_t>(from)] = true;
+  }
+  for (std::size_t i = 0; i < before.rules.size(); ++i)
+    if (!stays[i]) view.gone.push_back(before.rules[i].text);
+  return view;
+}
+
+std::string text_of(const ChangeView& change) {
+  std::string text = fmt::format("{:<8} {}", change.change, printable(change.service));
+  if (!change.place.empty()) text += fmt::format(" ({})", printable(change.place));
+  if (change.change == "changed" && change.begun.empty() && change.gone.empty() && !change.kept.empty())
+    text += ": its rules keep what they have counted";
+  text += '\n';
+  const bool all_kept = change.begun.empty() && change.gone.empty();
+  const auto rules = [&](std::string_view word, const std::vector<std::string>& told) {
+    for (const std::string& rule : told) text += fmt::format("           {:<12} {}\n", word, printable(rule));
+  };
+  if (!all_kept) rules("keeps", change.kept);
+  rules("begins anew", change.begun);
+  rules("is gone", change.gone);
+  return text;
+}
+
+}  // namespace
+
+ChangesView view_changes(const engine::Graph& before, const engine::SwapPlan& plan) {
+  const engine::Graph& after = *plan.graph;
+  ChangesView view;
+  view.settings = plan.settings_changed;
+  std::uint64_t touched = 0;
+  for (const SlotChange& change : plan.changes) {
+    const std::size_t slot = change.service.index();
+    switch (change.kind) {
+      case SlotChange::Kind::Moved: continue;
+      case SlotChange::Kind::Added:
+        view.services.push_back({.service = after.slots[slot]->name,
+                                 .change = "added",
+                                 .place = place_of(after, after.slots[slot]->place)});
+        break;
+      case SlotChange::Kind::Removed:
+        view.services.push_back({.service = before.slots[slot]->name,
+                                 .change = "removed",
+                                 .place = place_of(before, before.slots[slot]->place)});
+        continue;
+      case SlotChange::Kind::Replaced:
+        view.services.push_back(changed(*before.slots[slot], *after.slots[slot], change));
+        view.services.back().place = place_of(after, after.slots[slot]->place);
+        break;
+    }
+    ++touched;
+  }
+  view.kept = after.order.size() - touched;
+  std::ranges::stable_sort(view.services, {}, [](const ChangeView& one) { return to_lower(one.service); });
+  return view;
+}
+
+std::string changes_text(const ChangesView& changes) {
+  if (changes.services.empty() && !changes.settings) return "nothing has changed";
+  std::string text;
+  std::size_t told = 0;
+  for (const ChangeView& change : changes.services) {
+    if (told++ == kMostTold) {
+      text += fmt::format("and {} more services\n", changes.services.size() - kMostTold);
+      break;
+    }
+    text += text_of(change);
+  }
+  if (changes.settings) text += "the settings (set ...) have changed\n";
+  const auto count = [&](std::string_view word) {
+    return std::ranges::count(changes.services, word, &ChangeView::change);
+  };
+  return text + fmt::format("{} added, {} removed, {} changed, {} kept", count("added"), count("removed"),
+                            count("changed"), changes.kept);
+}
+
+}  // namespace healer::control

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "control/service_words.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/cause.hpp"
+#include "engine/evaluate.hpp"
+#include "engine/explain.hpp"
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+using engine::Outcome;
+using engine::ServiceBlock;
+using engine::ServiceState;
+
+constexpr std::size_t kLongestLine = 200;  // of a program's output
+
+std::string_view cut_line(std::string_view line) { return line.substr(0, std::min(line.find('\n'), kLongestLine)); }
+
+/// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
+std::string describe_look(const engine::Facts& facts) {
+  using engine::Metric;
+  static constexpr Metric kOfProcess[] = {Metric::Uptime, Metric::Cpu, Metric::MemoryBytes};
+  static constexpr Metric kOfSystem[] = {Metric::Load1, Metric::SystemCpu, Metric::SystemMemory};
+  std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
+  for (const Metric metric : facts.process ? kOfProcess : kOfSystem) {
+    const auto value = facts.metrics.get(metric);
+    if (!value) continue;
+    const std::string_view words = metric == Metric::Uptime ? "up" : to_string(metric);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words, format_value(engine::unit_of(metric), *value));
+  }
+  if (facts.process && facts.process->zombie) text += ", a zombie";
+  return text;
+}
+
+/// "process is not running; failed to start (exit status 3): no such port".
+std::string describe_missing(std::string_view seen, const ServiceBlock& block, const ServiceState& state) {
+  std::string text(cut_line(trim(seen)));
+  // A foreground process is said to be gone by how it has ended, and so is a start of it that has failed so.
+  const bool said = !state.child_end.empty() && state.start_failure.ends_with(state.child_end);
+  if (state.start_failure.empty() || said) return text;
+  return text + "; " + std::string(cut_line(engine::brief_failure(state.start_failure, block)));
+}
+
+/// Whether a rule asks for nothing but that the process is there.
+bool wants_existence(const engine::Rule& rule) {
+  const auto* exist = std::get_if<engine::ExistTest>(&rule.condition.front().test);
+  return rule.condition.size() == 1 && exist != nullptr && !exist->exists;
+}
+
+/// The values that the rule compares: "cpu 95.0%, memory 12.3 MB". Empty: it compares none.
+std::string compared_values(const engine::Rule& rule, const engine::Observation& last) {
+  std::vector<engine::Metric> told;
+  std::string text;
+  for (const engine::Term& term : rule.condition) {
+    const auto* test = std::get_if<engine::ResourceTest>(&term.test);
+    if (test == nullptr || std::ranges::find(told, test->metric) != told.end()) continue;
+    const auto value = engine::value_of(last, test->metric);
+    if (!value) continue;
+    told.push_back(test->metric);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_string(test->metric),
+                        format_value(engine::unit_of(test->metric), *value));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string format_value(engine::Unit unit, double value) {
+  if (unit != engine::Unit::Seconds) return engine::format_metric(unit, value);
+  return value < 1 ? "0 s" : format_duration(seconds{static_cast<std::int64_t>(value)});
+}
+
+std::string describe_last(const ServiceBlock& block, const ServiceState& state) {
+  // What was measured of a process that has died since is no news of it.
+  if (state.died) return describe_missing(state.gone, block, state);
+  if (!state.last) return {};
+  const engine::Observation& last = *state.last;
+  if (block.kind != engine::ServiceKind::Program) {
+    const bool there = last.facts && (block.kind == engine::ServiceKind::System || last.facts->process);
+    if (there) return describe_look(*last.facts);
+    return describe_missing(last.output && !last.output->empty() ? *last.output : "not there", block, state);
+  }
+  const std::string elapsed = format_duration(last.elapsed);
+  std::string text;
+  switch (last.outcome) {
+    case Outcome::Exited: text = fmt::format("exit status {} in {}", last.status, elapsed); break;
+    case Outcome::Signalled: text = fmt::format("killed by signal {} after {}", last.status, elapsed); break;
+    case Outcome::TimedOut: text = fmt::format("timed out after {}", elapsed); break;
+    case Outcome::NotStarted: text = "could not be started"; break;
+    case Outcome::Unmatched: text = fmt::format("ended after {}", elapsed); break;
+  }
+  const std::string_view line =
+      last.output ? cut_line(engine::telling_line(*last.output, last.errors)) : std::string_view{};
+  return line.empty() ? text : fmt::format("{}: {}", text, line);
+}
+
+std::string_view condition_of_text(std::string_view rule) {
+  if (rule.starts_with("if ")) rule.remove_prefix(3);
+  bool quoted = false;
+  std::size_t end = rule.size();
+  std::size_t tolerance = std::string_view::npos;
+  for (std::size_t i = 0; i < rule.size(); ++i) {
+    if (rule[i] == '\\' && quoted) {
+      ++i;
+    } else if (rule[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && rule.substr(i).starts_with(" then ")) {
+      end = i;
+      break;
+    } else if (!quoted && rule.substr(i).starts_with(" for ")) {
+      tolerance = i;
+    }
+  }
+  return rule.substr(0, std::min(end, tolerance));
+}
+
+std::string describe_failing(const engine::Engine& engine, engine::ServiceId service, std::size_t index, Instant now) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  const ServiceState& state = engine.service(service);
+  const engine::Rule& rule = block.rules[index];
+  const std::string last = describe_last(block, state);
+  const auto named = [&](std::string_view words) {
+    return fmt::format("{}{}{}", condition_of_text(rule.text), words.empty() ? "" : ": ", words);
+  };
+  if (state.unknown && !state.died) return named(fmt::format("not known: {}", state.unknown->why));
+  const bool missing = block.kind == engine::ServiceKind::Process &&
+                       (state.died || (state.last && engine::process_of(*state.last) == nullptr && !last.empty()));
+  // What is not there is told in its own words, which say the same as the rule.
+  if (missing) return wants_existence(rule) ? last : named(last);
+  if (!state.last) return named("not looked at since healer was started");
+  const engine::Seen seen{*state.last, state.memory, state.starts.restarted};
+  const std::optional<bool> held = engine::holds(rule.condition, seen);
+  if (!rule.counts_restarts() && held == false) {
+    const std::string needed = engine::recovery_text(rule, engine.rules(service)[index], now.mono);
+    return named(fmt::format("{}; {}", last, needed.empty() ? "the last run passed" : needed));
+  }
+  if (block.kind == engine::ServiceKind::Program || rule.counts_restarts()) return named(last);
+  if (const std::string values = compared_values(rule, *state.last); !values.empty()) return named(values);
+  return named(engine::describe(block, rule, seen, true));
+}
+
+}  // namespace healer::control

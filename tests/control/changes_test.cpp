@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What a reload does, in words.
+#include <catch2/catch.hpp>
+
+#include "control/changes.hpp"
+#include "control/daemon_world.hpp"
+
+using namespace healer;
+using namespace healer::control;
+using namespace healer::test;
+
+namespace {
+
+std::shared_ptr<ServiceBlock> placed(std::shared_ptr<ServiceBlock> block, std::uint32_t line) {
+  block->place = {.file = 0, .column = 1, .line = line};
+  return block;
+}
+
+Rule alerting(std::int64_t status) {
+  Rule rule = status_rule(Comparison::NotEqual, status);
+  rule.text = "if status != " + std::to_string(status) + " then alert";
+  return rule;
+}
+
+ChangesView changes(RuleSet before, RuleSet after) {
+  const auto graph = make_graph(std::move(before));
+  return view_changes(*graph, *plan_swap(*graph, std::move(after)));
+}
+
+}  // namespace
+
+TEST_CASE("a reload tells which services come, go, change and stay, and which rules keep what they counted",
+          "[control]") {
+  const ChangesView view =
+      changes(rule_set({placed(service("web", {alerting(0), alerting(1)}), 1), placed(service("old", {}), 5),
+                        placed(service("same", {alerting(0)}), 9)}),
+              rule_set({placed(service("web", {alerting(0), alerting(2)}), 2), placed(service("new", {}), 6),
+                        placed(service("same", {alerting(0)}), 10)}));
+  CHECK(view.kept == 1);  // it has only moved
+  CHECK(changes_text(view) ==
+        "added    new (test.rules:6)\n"
+        "removed  old (test.rules:5)\n"
+        "changed  web (test.rules:2)\n"
+        "           keeps        if status != 0 then alert\n"
+        "           begins anew  if status != 2 then alert\n"
+        "           is gone      if status != 1 then alert\n"
+        "1 added, 1 removed, 1 changed, 1 kept");
+}
+
+TEST_CASE("where only the program or the settings change, that is said", "[control]") {
+  auto before = placed(service("web", {alerting(0)}), 1);
+  auto after = placed(service("web", {alerting(0)}), 1);
+  after->program.command.arguments = {"/bin/other"};
+  after->key = hash128("another");
+  RuleSet next = rule_set({after}, seconds{5});
+  CHECK(changes_text(changes(rule_set({before}), std::move(next))) ==
+        "changed  web (test.rules:1): its rules keep what they have counted\n"
+        "the settings (set ...) have changed\n"
+        "0 added, 0 removed, 1 changed, 0 kept");
+  CHECK(changes_text(changes(rule_set({before}), rule_set({before}))) == "nothing has changed");
+}
