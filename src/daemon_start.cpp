@@ -337,38 +337,38 @@ runtime::LogOptions Daemon::log_options(const Settings& settings) const {
 void Daemon::configure_log(const Settings& settings) { log_.configure(log_options(settings)); }
 
 Result<void> Daemon::open_control() {
-  commands_ = std::make_unique<control::Commands>(control::DaemonHooks{
-      .engine = *engine_,
-      .store = *store_,
-      .now = runtime::now,
-      .submit = [this](event::Command command) { handle(std::move(command)); },
-      .reload = [this](bool confirmed, Answer answer) { reload(confirmed, std::move(answer)); },
-      .quit = [this] { stop(); },
-      .output_path = [files = runtime::ActionFiles(paths_.action_dir, paths_.spare_action_dir)](
-                         ActionId action) { return files.output_path(action); },
-      .counts =
-          [this] {
-            control::CountsView counts = counter_.counts();
-            counts.mails_waiting = mailer_->waiting();
-            return counts;
-          },
-      .mail =
-          [this] {
-            const runtime::MailFigures figures = mailer_->figures();
-            return control::MailView{.waiting = figures.waiting,
-                                     .since = figures.since,
-                                     .error = figures.error,
-                                     .error_since = figures.error_since,
-                                     .held = figures.held,
-                                     .held_until = figures.held_until,
-                                     .limit = figures.limit,
-                                     .gathered = figures.gathered,
-                                     .digest_until = figures.digest_until};
-          },
-      .troubles = [this] { return troubles(); },
-      .version = HEALER_VERSION,
-      .diff = [this](Answer answer) { diff(std::move(answer)); },
-      .stale = [this] { return stale_; }});
+  commands_ = std::make_unique<control::Commands>(
+      control::DaemonHooks{.engine = *engine_,
+                           .store = *store_,
+                           .now = runtime::now,
+                           .submit = [this](event::Command command) { handle(std::move(command)); },
+                           .reload = [this](bool confirmed, Answer answer) { reload(confirmed, std::move(answer)); },
+                           .quit = [this] { stop(); },
+                           .output_path = [files = runtime::ActionFiles(paths_.action_dir, paths_.spare_action_dir)](
+                                              ActionId action) { return files.output_path(action); },
+                           .counts =
+                               [this] {
+                                 control::CountsView counts = counter_.counts();
+                                 counts.mails_waiting = mailer_->waiting();
+                                 return counts;
+                               },
+                           .mail =
+                               [this] {
+                                 const runtime::MailFigures figures = mailer_->figures();
+                                 return control::MailView{.waiting = figures.waiting,
+                                                          .since = figures.since,
+                                                          .error = figures.error,
+                                                          .error_since = figures.error_since,
+                                                          .held = figures.held,
+                                                          .held_until = figures.held_until,
+                                                          .limit = figures.limit,
+                                                          .gathered = figures.gathered,
+                                                          .digest_until = figures.digest_until};
+                               },
+                           .troubles = [this] { return troubles(); },
+                           .version = HEALER_VERSION,
+                           .diff = [this](Answer answer) { diff(std::move(answer)); },
+                           .stale = [this] { return stale_; }});
   if (paths_.socket.empty()) return {};
   auto server = control::Server::open(
       loop_.uv(), *commands_, {.path = paths_.socket, .group = control::group_id(std::string(control::kControlGroup))});

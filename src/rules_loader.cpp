@@ -40,7 +40,9 @@ std::string on_one_line(const config::Diagnostic& diagnostic, const config::Sour
 /// For want of memory nothing may end but this load.
 RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current) {
   try {
-    RulesCompiler::Outcome outcome{.loaded = load_rules(options), };
+    RulesCompiler::Outcome outcome{
+        .loaded = load_rules(options),
+    };
     if (outcome.loaded.result.ok()) {
       outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
       outcome.changes = control::view_changes(current, *outcome.plan);

@@ -88,10 +88,10 @@ struct ServiceState {
   std::string flight_waits;     ///< why its program is not started yet; or empty
   std::optional<Duration> due;  ///< mono time of the next run; none: not scheduled
   Duration flight_started{0};
-  Duration first{0};             ///< mono time of its first run: the others follow by whole periods; 0: not begun
-  std::uint32_t overruns = 0;    ///< in a row
+  Duration first{0};           ///< mono time of its first run: the others follow by whole periods; 0: not begun
+  std::uint32_t overruns = 0;  ///< in a row
   std::optional<std::uint32_t> left_out;  ///< runs in this minute; none: its runs are done in time
-  std::uint32_t first_rule = 0;  ///< into the engine's flat array of RuleState
+  std::uint32_t first_rule = 0;           ///< into the engine's flat array of RuleState
   std::uint32_t rule_count = 0;
   std::uint64_t runs = 0;  ///< judged since the daemon started
   Memory memory;

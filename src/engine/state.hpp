@@ -79,9 +79,9 @@ using Memory = std::variant<std::monostate, ProgramMemory, ProcessMemory>;
 
 /// How a run of a check program ended.
 enum class Outcome : std::uint8_t {
-  Exited,     ///< status is its exit value
-  Signalled,  ///< status is the number of the signal, as in Monit
-  TimedOut,   ///< status is 9, as in Monit
+  Exited,      ///< status is its exit value
+  Signalled,   ///< status is the number of the signal, as in Monit
+  TimedOut,    ///< status is 9, as in Monit
   NotStarted,  ///< the program could not be started: `output` says why; status is 127
   Unmatched    ///< it has ended, but its output could not be matched: `output` begins with why; status is 9
 };

@@ -167,9 +167,9 @@ bool ProcessRunner::begin(Run& run) {
       read(run.output, kMostAtExit);
       end(run);
       run.timed_out = true;
-      auto output = std::make_shared<const std::string>(output_of(run));
-      run.told_output = output->size();
-      deliver(run, {Outcome::TimedOut, kTimeoutStatus, 0, mono_now() - run.started, std::move(output)});
+      auto written = std::make_shared<const std::string>(output_of(run));
+      run.told_output = written->size();
+      deliver(run, {Outcome::TimedOut, kTimeoutStatus, 0, mono_now() - run.started, std::move(written)});
     });
     run.timeout.set_deadline(run.started + command.timeout);
   }

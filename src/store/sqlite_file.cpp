@@ -189,15 +189,16 @@ std::string corrupt_name(const std::string& path) {
 bool is_sound(WallTime when) { return when.time_since_epoch() >= -kLastTime && when.time_since_epoch() <= kLastTime; }
 bool is_sound(const std::optional<WallTime>& when) { return !when || is_sound(*when); }
 bool is_sound(const engine::SavedService& service) {
-  const auto is_sound_rule = [](const auto& keyed) {
-    const engine::RuleState& rule = keyed.second;
+  const auto is_sound_rule = [](const engine::SavedRule& saved) {
+    const engine::RuleState& rule = saved.state;
     const auto within = [](const std::optional<Duration>& since) {
       return !since || (*since >= -kLastTime && *since <= kLastTime);
     };
     return within(rule.failing_since) && within(rule.clear_since) && is_sound(rule.changed);
   };
   return is_sound(service.saved) && is_sound(service.starts.last) && is_sound(service.starts.not_before) &&
-         (!service.pause || is_sound(service.pause->until)) && std::ranges::all_of(service.rules, is_sound_rule);
+         (!service.pause || is_sound(service.pause->until)) && std::ranges::all_of(service.rules, is_sound_rule) &&
+         (!service.action_failure || is_sound(service.action_failure->when));
 }
 
 /// What can be read of a damaged file, table by table, as a batch for the new one.

@@ -49,7 +49,7 @@ engine::Rule rule(const std::string& header, const std::string& text) {
 TEST_CASE("a rule is known by its condition, however the rest of it is written", "[services]") {
   const auto of = [](const std::string& text) { return rule(kProcess, "if " + text).identity; };
   const auto plain = of("cpu > 50% then alert");
-  for (const std::string& edit :
+  for (const std::string edit :
        {"cpu > 50% for 3 cycles then alert", "cpu > 50% then exec \"/bin/true\"",
         "cpu is greater than 50% then restart",
         "cpu > 50% for 2 minutes then alert else if succeeded for 2 cycles then exec \"/bin/true\""}) {
