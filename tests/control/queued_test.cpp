@@ -16,7 +16,8 @@ std::vector<Json> ask(DaemonWorld& world, const Request& request) {
   auto client = Client::connect(world.path(), kPatience);
   if (auto* failure = std::get_if<Failure>(&client)) throw std::runtime_error(failure->message);
   std::vector<Json> items;
-  std::get<Client>(client).call(request, [&](const Json& item) { items.push_back(item); });
+  const Reply reply = std::get<Client>(client).call(request, [&](const Json& item) { items.push_back(item); });
+  if (!reply.ok()) throw std::runtime_error(reply.failure->message);
   return items;
 }
 

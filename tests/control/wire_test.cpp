@@ -85,6 +85,7 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
                  CountsView{7, 6, 5, 4, 3, 2},
                  MailView{12, WallTime{milliseconds{1}}, "mx:25: 421 not now", WallTime{milliseconds{2}}, 3,
                           WallTime{milliseconds{3}}, "20 mails within 1 h", 4, WallTime{milliseconds{4}}},
+                 {"the disk is full"},
                  StaleView{WallTime{milliseconds{5}}, "web.rules:1:2: error: no"}});
   check_round_trip(full_status());
   check_round_trip(ServiceStatus{});
