@@ -174,7 +174,7 @@ def run_suite(tests: list[Test]) -> list[Result]:
                         cases[last] = element
     results, seconds = [], time.monotonic() - began
     for test in tests:
-        name = test.name.split(": ", 1)[1]
+        name = test.name.split(":", 1)[1].strip()
         case = cases.get(name)
         overall = case.find("OverallResult") if case is not None else None
         if overall is not None:
