@@ -13,6 +13,7 @@ import shutil
 import sys
 import threading
 import time
+import traceback
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -84,8 +85,12 @@ class Gate:
         began = time.monotonic()
 
         def run_piece(piece: list[Test]) -> None:
-            for result in tests.run_piece(piece):
-                self.take(result)
+            try:
+                for result in tests.run_piece(piece):
+                    self.take(result)
+            except Exception:  # the gate's own fault is told, and loses no result
+                tally.check(f"{tally.stage}: the gate could not run {piece[0].name} and what goes with it", False,
+                            traceback.format_exc())
             with self.lock:
                 tally.test_seconds = time.monotonic() - began
                 self.running[tally.stage] -= 1
@@ -99,8 +104,6 @@ class Gate:
     def finish(self, pieces: list[Future]) -> None:
         """Waits for the tests; then runs those that want to be alone, and again those that failed."""
         wait(pieces)
-        for piece in pieces:
-            piece.result()  # what went wrong in the runner itself is not lost
         self.run_alone()
         self.repeat_failures()
 
