@@ -87,6 +87,7 @@ std::vector<control::DiagnosticView> LoadedRules::views() const {
   std::vector<control::DiagnosticView> views;
   views.reserve(result.diagnostics.size());
   for (const config::Diagnostic& diagnostic : result.diagnostics) {
+    if (diagnostic.on_request) continue;
     const bool error = diagnostic.severity == config::DiagnosticSeverity::Error;
     const std::string_view severity = error                                                        ? "error"
                                       : diagnostic.severity == config::DiagnosticSeverity::Warning ? "warning"

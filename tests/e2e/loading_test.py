@@ -41,7 +41,7 @@ class Loading(support.Case):
         logged = len(daemon.log_text())
         daemon.launch()  # it answers on its socket
         self.assertIn("the rules files have errors", daemon.log_text()[logged:])
-        self.assertEqual(daemon.ask("status")["daemon"]["mail"]["waiting"], 1)
+        self.wait_for(lambda: daemon.ask("status")["daemon"]["mail"]["waiting"] == 1, "the mail that waited")
         self.assertTrue((daemon.folder / "healer.pid").exists())
         self.assertFalse(state.with_name(state.name + ".mail").exists())
         self.assertTrue(self.path("queue.healer").is_dir())

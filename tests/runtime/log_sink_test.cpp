@@ -99,8 +99,8 @@ TEST_CASE("A log that cannot be opened anew goes on in its file, and says so") {
   log.reopen();
   log.write(Severity::Info, kWhen, "", "two");
   CHECK(test::eventually([&] { return contains(test::read_file(path + ".1"), "two\n"); }));
-  CHECK(contains(test::read_file(path + ".1"),
-                 "cannot be opened anew, it goes on in the file that was open: " + path + ": Is a directory\n"));
+  CHECK(contains(test::read_file(path + ".1"), "cannot be opened anew, it goes on in the file that was open: the log " +
+                                                   path + " cannot be written: Is a directory\n"));
   CHECK(log.lost() == 0);
 }
 
