@@ -198,6 +198,7 @@ void Server::Impl::rest() {
 }
 
 void Server::Impl::accept() {
+  if (clients_.size() >= options_.max_clients && idlest() == nullptr) return watch();  // they are busy again
   // By the bare call, as libuv closes it: the thread sanitizer must hear of both, or of neither.
   const auto descriptor =
       static_cast<int>(::syscall(SYS_accept4, socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

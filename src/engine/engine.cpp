@@ -295,6 +295,19 @@ void Engine::on(const event::Started& event, Turn& turn) {
 /// Acts that an earlier daemon committed and may not have done. Shadow mode does nothing of them.
 void Engine::restore_acts(Turn& turn) {
   const bool silent = graph_->settings.shadow;
+  // A damaged state may hold what no healer has written. What such an act is to do nobody knows: nothing is done.
+  std::erase_if(found_.execs, [&turn](const PendingExec& pending) {
+    if (pending.exec.cause != nullptr && !pending.exec.command.arguments.empty()) return false;
+    turn.commit.ended.push_back(pending.exec.action);
+    turn.record(RecordKind::ActionHeld, Severity::Warning, {},
+                fmt::format("program {} is not taken up again: its command or its cause was damaged in the state",
+                            pending.exec.action.number()));
+    return true;
+  });
+  std::erase_if(found_.alerts, [&turn](const effect::Alert& alert) {
+    if (alert.cause == nullptr) turn.commit.handed_over.push_back(alert.alert);
+    return alert.cause == nullptr;
+  });
   std::ranges::sort(found_.execs, {}, [](const PendingExec& pending) { return pending.exec.action; });
   for (PendingExec& pending : found_.execs) {
     effect::Exec& exec = pending.exec;

@@ -171,7 +171,7 @@ void Engine::sum_up_overruns(Turn& turn) {
   if (!late_at_ || turn.now.mono < *late_at_) return;
   std::uint64_t runs = 0, services = 0;
   for (auto late = late_.begin(); late != late_.end();) {
-    auto& left_out = services_[late->index()].left_out;
+    auto& left_out = services_[late->index()].left_out;  // none: it has gone
     if (!left_out || *left_out == 0) {
       left_out.reset();
       late = late_.erase(late);

@@ -121,10 +121,6 @@ bool is_found_damaged(const Error& error) { return error.code == kFoundDamaged |
 std::string unsound_row(Database& database) {
   // Times lie before the year 9999 (kLastTime).
   static constexpr std::pair<const char*, const char*> kFaults[] = {
-      {"a program under way has no command or no cause",
-       "SELECT count(*) FROM execs WHERE cause_service IS NULL OR timeout_ms < 0 OR action <= 0 OR "
-       "NOT EXISTS(SELECT 1 FROM exec_arguments WHERE exec_arguments.action = execs.action)"},
-      {"an alert has no cause", "SELECT count(*) FROM alerts WHERE cause_service IS NULL OR alert <= 0"},
       {"a time is none",
        "SELECT count(*) FROM services WHERE saved_ms NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(last_start_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "

@@ -195,7 +195,9 @@ TEST_CASE("verbs have names, and those that act are known", "[control]") {
 }
 
 TEST_CASE("what a terminal would obey is escaped in JSON, and comes back as it was", "[wire]") {
-  const std::string text = "a\x1b[2J\u0085\u009b2J\x7f\u202Etxt.exe\u2066\u200f gr\u00fc\u00df \U0001F642";
+  const std::string text =
+      "a\x1b[2J\xc2\x85\xc2\x9b"
+      "2J\x7f\u202Etxt.exe\u2066\u200f gr\u00fc\u00df \U0001F642";
   const std::string line = to_line(Json{{"text", text}});
   CHECK(line ==
         "{\"text\":\"a\\u001b[2J\\u0085\\u009b2J\\u007f\\u202etxt.exe\\u2066\\u200f gr\u00fc\u00df \U0001F642\"}");

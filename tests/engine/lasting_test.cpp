@@ -244,6 +244,29 @@ TEST_CASE("what shadow mode does not send is not kept for ever", "[engine]") {
   CHECK(next.saved.execs.empty());
 }
 
+TEST_CASE("acts that a damaged state holds without a command or a cause are dropped, and nothing else is", "[engine]") {
+  const RuleSet rules = rule_set({service("s", {kOne})});
+  World before(rules);
+  before.start();
+  before.advance(Duration{0});
+  before.observe(before.id("s"), 1);
+  REQUIRE(before.saved.execs.size() == 1);
+  PendingExec bare = before.saved.execs.front(), lonely = bare;
+  bare.exec.action = ActionId{before.saved.last_id + 1};
+  bare.exec.command.arguments.clear();
+  lonely.exec.action = ActionId{before.saved.last_id + 2};
+  lonely.exec.cause = nullptr;
+  lonely.exec.foreground = true;
+  before.saved.execs.insert(before.saved.execs.end(), {bare, lonely});
+  before.saved.alerts.push_back({AlertId{before.saved.last_id + 3}, {}, nullptr});
+  before.saved.last_id += 3;
+  World after = restart(before, rules);
+  after.start();
+  CHECK(after.saved.execs.size() == 1);
+  CHECK(after.saved.alerts.empty());
+  CHECK(after.count(RecordKind::ActionHeld) == 2);
+}
+
 TEST_CASE("a service that is written in another case now is the same to the next daemon", "[engine]") {
   World first(rule_set({service("web", {})}));
   first.start();

@@ -58,6 +58,6 @@ TEST_CASE("services that are late at every cycle are told of once, and summed up
   const std::size_t before = world.count(RecordKind::RunOverrun);
   CHECK(before <= 50 + 4);
   world.answer = nullptr;
-  run(1);
+  run(2);
   CHECK(world.count(RecordKind::RunOverrun) == before + 50);
 }

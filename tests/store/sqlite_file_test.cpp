@@ -399,9 +399,6 @@ TEST_CASE("a row that makes no sense has the file set aside, as other damage has
   std::size_t left = 2;
   {
     Raw raw(path);
-    SECTION("a program without a command") { raw("DELETE FROM exec_arguments"); }
-    SECTION("a program without a cause") { raw("UPDATE execs SET cause_service = NULL"); }
-    SECTION("an alert without a cause") { raw("UPDATE alerts SET cause_service = NULL"); }
     SECTION("a time far off") {
       raw("UPDATE services SET saved_ms = 9223372036854775807 WHERE name = 'web'");
       left = 1;
