@@ -285,7 +285,8 @@ class Parser {
 
   /// A statement that begins with a word of healer's own.
   [[nodiscard]] bool is_own_statement(std::size_t token) const {
-    return stream_.tokens[token].kind == Kind::String && iequals(stream_.text_of(token), "ready");
+    if (stream_.tokens[token].kind != Kind::String) return false;
+    return iequals(stream_.text_of(token), "ready") || iequals(stream_.text_of(token), "leftovers");
   }
 
   void add(ServiceStatement&& syntax) {
@@ -364,7 +365,10 @@ class Parser {
       if (begins_statement(one) || (service_ == Service::Open && begins_service_statement(one)))
         expectation.near.set(k);
     }
-    if (service_ == Service::Open) expectation.add_near_text("ready");
+    if (service_ == Service::Open) {
+      expectation.add_near_text("ready");
+      expectation.add_near_text("leftovers");
+    }
     failed();
   }
 

@@ -358,7 +358,7 @@ TEST_CASE("a pid file by which others can say whom healer signals is warned of",
           "                               ^~~~~~~~~~~~\n"
           "  note: no process is signalled but one of the file's own user; for any other write a stop program\n");
     CHECK(warned(start + " stop program \"/bin/start\"").empty());
-    CHECK(warned("if cpu > 90% then alert").empty());
+    CHECK(warned("if does not exist then alert").empty());
     CHECK(warned("if cpu > 90% then stop").find("uid 33 can write") != std::string::npos);
   }
   SECTION("the owner of its directory") {

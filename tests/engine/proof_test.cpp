@@ -235,15 +235,10 @@ TEST_CASE("what was in order when it was seen first is signalled, though the clo
 
 TEST_CASE("whom another user may have named is believed, but not signalled") {
   ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
-  std::string why;
-  SECTION("the owner of the pid file") {
-    world.named_by["web"] = 1000;
-    why = "process 50 belongs to user 0, and its pid file to user 1000";
-  }
-  SECTION("anybody") {
-    world.named_by["web"] = ProcessFacts::kAnybody;
-    why = "process 50 may be another's, for others can write its pid file";
-  }
+  world.named_by["web"] = GENERATE(std::int64_t{1000}, ProcessFacts::kAnybody);
+  const std::string why = world.named_by["web"] == 1000
+                              ? "process 50 belongs to user 0, and its pid file to user 1000"
+                              : "process 50 may be another's, for others can write its pid file";
   see_web(world);
   world.run(seconds{20});
   const auto told = std::ranges::count(world.records, why + ": healer will not signal it", &Record::text);
