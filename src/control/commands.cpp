@@ -384,7 +384,10 @@ std::unique_ptr<Answer> Commands::Impl::output_of(const Request& request, Wake w
 std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
   if (daemon.engine.jobs().contains(id)) return std::nullopt;
   const auto found = daemon.engine.actions().find(id);
-  if (found == daemon.engine.actions().end()) return nothing_under_way(id);
+  if (found == daemon.engine.actions().end()) {
+    if (view_job(daemon.engine, id, daemon.now())) return std::nullopt;  // a firing that waits for its turn
+    return nothing_under_way(id);
+  }
   const engine::effect::Exec& exec = found->second.exec;
   const std::string_view service = exec.cause->service;
   if (const std::uint64_t job = exec.job.number(); daemon.engine.jobs().contains(job))

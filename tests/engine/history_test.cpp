@@ -85,6 +85,7 @@ class History final : public EffectSink {
     if (kind == 1) rule.action.overlapping = true;
     if (kind == 5) {
       rule.condition = {{StatusChanged{}, false}};
+      rule.identity.condition = hash128("changed status");
       rule.mode = Mode::EachChange;
     }
     rule.text = "rule " + std::to_string(kind) + " " + std::to_string(number);
@@ -127,6 +128,10 @@ class History final : public EffectSink {
   void tell(const Event& event) {
     lives_.back().events.emplace_back(event, now_);
     engine_->handle(event, now_, *this);
+    const Graph& graph = *engine_->graph();
+    for (const ServiceId id : graph.order)
+      for (const Rule& rule : graph.at(id).rules)
+        if (rule.action.overlapping) overlapping_.insert({graph.at(id).name, rule.key});
     while (!inbox_.empty()) {
       const Effect effect = std::move(inbox_.front());
       inbox_.pop_front();
@@ -153,10 +158,14 @@ class History final : public EffectSink {
     const std::string act = EffectText{}(*exec.cause) + to_string(exec.rule) + (exec.recovery ? "c" : "r");
     REQUIRE(emitted_.try_emplace(exec.action.number(), act).first->second == act);
     const Branch branch{exec.cause->service, exec.rule, exec.recovery};
-    const bool overlaps = exec.cause->rule.starts_with("rule 1");
+    const bool overlaps = exec.cause->rule.starts_with("rule 1") || may_overlap(exec);
     for (const auto& [id, other] : active_)
       if (id != exec.action.number() && !overlaps) REQUIRE(other != branch);
     active_[exec.action.number()] = branch;
+  }
+  /// Whether the rule of the exec has let it overlap at any time: rules are edited between decision and start.
+  [[nodiscard]] bool may_overlap(const effect::Exec& exec) const {
+    return !exec.recovery && overlapping_.contains({exec.cause->service, exec.rule});
   }
   void take(const effect::Adopt& adopt) {
     REQUIRE(adopted_.insert(adopt.action.number()).second);
@@ -164,6 +173,9 @@ class History final : public EffectSink {
   }
   void take(const effect::Alert& alert) { REQUIRE((alerts_.insert(alert.alert.number()).second || lives_.size() > 1)); }
   void take(const effect::Commit& commit) {
+    // A daemon that only watches gives up what is not known to be started, and does not follow it.
+    if (engine_->graph()->settings.shadow)
+      for (const ActionId id : commit.ended) active_.erase(id.number());
     for (const Record& record : commit.records) held_ += record.kind == RecordKind::ActionHeld ? 1U : 0U;
     submitted_.push_back(commit);
   }
@@ -294,6 +306,7 @@ class History final : public EffectSink {
   std::set<std::uint64_t> adopted_;
   std::set<std::uint64_t> alerts_;
   std::map<std::uint64_t, Branch> active_;
+  std::set<std::pair<std::string, Hash128>> overlapping_;      // rules that were, at any time
   std::set<std::pair<std::size_t, std::uint64_t>> cancelled_;  // in which life, which
   std::vector<ActionId> ended_;
   std::uint64_t commands_ = 0;

@@ -218,7 +218,7 @@ TEST_CASE("a firing that was held back and is not run after all is told of", "[e
   world.answer = nullptr;
   RuleSet next = rules;
   SECTION("dry run") { next.settings.dry_run = true; }
-  SECTION("the rule is gone") { next = rule_set({service("s", {kThree})}); }
+  SECTION("the rule is gone") { next = rule_set({service("s", {status_rule(Comparison::Greater, 5)})}); }
   swap(world, next);
   world.handle(event::ActionEnded{.action = world.execs[0].action});
   CHECK(world.execs.size() == 1);
