@@ -156,7 +156,13 @@ Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, const S
   if (::access(output_path(action).c_str(), F_OK) == 0)
     return system_error(EEXIST, "cannot make " + output_path(action));
   auto made = create_in(directory_, action, start, uid, durable);
-  if (made || spare_.empty() || !is_sick_disk(made.error())) return made;
+  if (made || spare_.empty()) return made;
+  if (made.error().code == ENOENT) {  // the directory could not be made when healer started
+    const auto prepared = prepare(directory_);
+    if (prepared) return create_in(directory_, action, start, uid, durable);
+    made = prepared.error();
+  }
+  if (!is_sick_disk(made.error())) return made;
   if (const auto prepared = prepare_spare(); !prepared) return made;
   auto spare = create_in(spare_, action, start, uid, durable);
   return spare ? std::move(spare) : std::move(made);
