@@ -22,6 +22,11 @@ namespace healer::config::parsing {
 
 namespace pegtl = tao::pegtl;
 
+/// Whether a word of healer's own begins a statement of a service.
+[[nodiscard]] inline bool is_own_word(std::string_view text) {
+  return iequals(text, "ready") || iequals(text, "leftovers");
+}
+
 /// Tokens [begin, end).
 struct TokenRange {
   std::size_t begin = 0;

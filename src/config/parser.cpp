@@ -285,8 +285,7 @@ class Parser {
 
   /// A statement that begins with a word of healer's own.
   [[nodiscard]] bool is_own_statement(std::size_t token) const {
-    if (stream_.tokens[token].kind != Kind::String) return false;
-    return iequals(stream_.text_of(token), "ready") || iequals(stream_.text_of(token), "leftovers");
+    return stream_.tokens[token].kind == Kind::String && parsing::is_own_word(stream_.text_of(token));
   }
 
   void add(ServiceStatement&& syntax) {
@@ -353,22 +352,19 @@ class Parser {
     }
     const bool after_another = expectation.furthest == at_ && at_ > 0;
     expectation.reach(at_);
-    if (after_another) {
+    const bool open = service_ == Service::Open;
+    if (after_another)
       expectation.add_phrase("another statement");
-    } else if (service_ == Service::Open) {
+    else if (open)
       expectation.add_phrase("a statement such as 'if', 'every' or 'check'");
-    } else {
+    else
       for (const auto word : {"set", "check", "include"}) expectation.add_text(word);
-    }
     for (std::size_t k = 0; k < expectation.near.size(); ++k) {
       const auto one = static_cast<Kind>(k);
-      if (begins_statement(one) || (service_ == Service::Open && begins_service_statement(one)))
-        expectation.near.set(k);
+      if (begins_statement(one) || (open && begins_service_statement(one))) expectation.near.set(k);
     }
-    if (service_ == Service::Open) {
-      expectation.add_near_text("ready");
-      expectation.add_near_text("leftovers");
-    }
+    for (const auto* word : {"ready", "leftovers"})
+      if (open) expectation.add_near_text(word);
     failed();
   }
 

@@ -316,13 +316,18 @@ TEST_CASE("a state of version 1 is brought up to date, and nothing in it is lost
 TEST_CASE("a job of version 2 is for the service that it bears the name of, in version 3, too", "[store]") {
   using Kind = effect::SavedStep::Kind;
   healer::test::TemporaryDirectory directory;
-  leave(in(directory, "state"), GENERATE(2, 3));
+  const int version = GENERATE(2, 3);
+  leave(in(directory, "state"), version);
   engine::SavedState expected = left();
   SavedService& shop = expected.services["shop"];
   shop.memory = ProcessMemory{4711, 1};
   shop.boot = 7;
   shop.saved = wall(6);
   shop.starts = {.quick = 2, .last = wall(1'795'000'111'001), .restarted = true};
+  if (version == 3) {
+    shop.starts.left_by = ActionId(9);
+    shop.known = KnownProcess{.pid = 4711, .start_ticks = 5, .file = 6, .doubt = Doubt::Younger, .path = {}};
+  }
   effect::SavedJob job{
       .job = JobId(14),
       .service = "shop",
