@@ -35,7 +35,7 @@ TEST_CASE("a firing that waits is among the jobs, and in the summary", "[control
   CHECK(jobs[1].at("doing") == "exec /bin/heal");
   CHECK(jobs[1].at("waits_for") == "its earlier run to end");
   CHECK(jobs[1].at("action") == 0);
-  CHECK(text_of(world) == "exit status 1 in 5 ms (exec /bin/heal waits for its earlier run to end)");
+  CHECK(text_of(world) == "status 1 0 1/1: exit status 1 in 5 ms (exec /bin/heal waits for its earlier run to end)");
   CHECK(ask(world, {.verb = Verb::Status, .names = {"db"}}).at(0).at("actions").at(0).at("again") == true);
   CHECK(ask(world, {.verb = Verb::Explain, .names = {"db"}})
             .at(0)
@@ -53,7 +53,7 @@ TEST_CASE("how the last action failed is in summary, status and explain", "[cont
   world.act(
       [&](World& engine) { engine.handle(event::ActionEnded{.action = action, .status = 2, .elapsed = seconds{5}}); });
   const std::string failure = "exec /bin/heal exited with status 2 after 5 s";
-  CHECK(text_of(world) == "exit status 1 in 5 ms (last action: " + failure + ")");
+  CHECK(text_of(world) == "status 1 0 1/1: exit status 1 in 5 ms (last action: " + failure + ")");
   const Json status = ask(world, {.verb = Verb::Status, .names = {"db"}}).at(0);
   CHECK(status.at("action_failure") == failure);
   CHECK_FALSE(status.at("action_failed_at").is_null());
