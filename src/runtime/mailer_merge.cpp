@@ -3,6 +3,7 @@
 // what is told of all that wait.
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include <spdlog/fmt/fmt.h>
 
