@@ -10,7 +10,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "actions/mail_digest.hpp"
 #include "actions/mail_text.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/mailer_impl.hpp"
@@ -158,6 +157,7 @@ bool Mailer::Impl::turn() {
   Clock::time_point wake = now + hours{1};
   if (tell_at) wake = std::min(wake, now + std::max(*tell_at - options.wall(), Duration{1}));
   const std::optional<MailKey> mail = next_mail(now, wall, wake);
+  if (!mail) tell_figures();  // what a limit holds back is known by now
   {
     const std::lock_guard lock(mutex);
     if (stopping && inbox.empty() && (!mail || now >= *stop_at)) return false;
@@ -583,29 +583,6 @@ void Mailer::Impl::sync_queue() {
 void Mailer::Impl::tell_taken(engine::AlertId alert) {
   tell_figures();
   report(engine::event::AlertTaken{alert});
-}
-
-void Mailer::Impl::tell_figures() {
-  MailFigures figures{.waiting = mails.size(), .since = {}, .error = {}, .error_since = {}};
-  if (!mails.empty()) figures.since = WallTime{milliseconds{mails.begin()->first.when}};
-  if (last_error) std::tie(figures.error, figures.error_since) = *last_error;
-  const auto earlier = [](std::optional<WallTime>& first, WallTime when) {
-    first = first ? std::min(*first, when) : when;
-  };
-  const WallTime now = options.wall();
-  for (const auto& [key, mail] : mails) {
-    if (mail.covered) continue;
-    if (const auto until = held_for_digest(mail, now)) {
-      ++figures.gathered;
-      earlier(figures.digest_until, *until);
-    } else if (ledger.held(key)) {
-      ++figures.held;
-      if (const auto room = ledger.full_until(mail.to, now)) earlier(figures.held_until, *room);
-    }
-  }
-  if (figures.held > 0 && last_limit) figures.limit = actions::describe(*last_limit);
-  const std::lock_guard lock(told_mutex);
-  told = std::move(figures);
 }
 
 }  // namespace healer::runtime

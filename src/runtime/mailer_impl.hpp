@@ -122,7 +122,6 @@ struct Mailer::Impl {
                                    const MailKey* after = nullptr);
   [[nodiscard]] bool stopping_now();
   void tell_taken(engine::AlertId alert);
-  void tell_figures();
   void report(engine::Event event);
   void log(engine::Severity severity, std::string text);
   [[nodiscard]] Duration rest(std::uint32_t failures) const;
@@ -134,6 +133,7 @@ struct Mailer::Impl {
   void cover(const MailKey& key);
   [[nodiscard]] std::optional<WallTime> held_for_digest(const Waiting& mail, WallTime now) const;
   void hold_back(const MailKey& key, const Waiting& mail, WallTime until);
+  void tell_figures();
   void tell_dropped();
   void tell_dropped_to(const std::string& to);
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Several mails to one person that become one: digests, what a limit held back, and the word of what was dropped.
+// Several mails to one person that become one: digests, what a limit held back, and the word of what was dropped; and
+// what is told of all that wait.
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -141,6 +143,30 @@ void Mailer::Impl::tell_dropped_to(const std::string& to) {
   mail.subject = message.subject;
   if (!safe) mail.memory = std::move(message);
   ledger.told(to);
+}
+
+/// What is told of the queue from now on.
+void Mailer::Impl::tell_figures() {
+  MailFigures figures{.waiting = mails.size(), .since = {}, .error = {}, .error_since = {}};
+  if (!mails.empty()) figures.since = WallTime{milliseconds{mails.begin()->first.when}};
+  if (last_error) std::tie(figures.error, figures.error_since) = *last_error;
+  const auto earlier = [](std::optional<WallTime>& first, WallTime when) {
+    first = first ? std::min(*first, when) : when;
+  };
+  const WallTime now = options.wall();
+  for (const auto& [key, mail] : mails) {
+    if (mail.covered) continue;
+    if (const auto until = held_for_digest(mail, now)) {
+      ++figures.gathered;
+      earlier(figures.digest_until, *until);
+    } else if (ledger.held(key)) {
+      ++figures.held;
+      if (const auto room = ledger.full_until(mail.to, now)) earlier(figures.held_until, *room);
+    }
+  }
+  if (figures.held > 0 && last_limit) figures.limit = actions::describe(*last_limit);
+  const std::lock_guard lock(told_mutex);
+  told = std::move(figures);
 }
 
 }  // namespace healer::runtime

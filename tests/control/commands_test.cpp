@@ -94,7 +94,8 @@ TEST_CASE("every answer says what mails wait, where that is known", "[control]")
   for (const Verb verb : {Verb::Status, Verb::Jobs, Verb::History, Verb::Explain, Verb::Summary})
     CHECK(to_line(ask(world, {.verb = verb}).reply.header.at("daemon").at("mail")) ==
           R"({"waiting":3,"since":"2026-11-21T04:24:00.000Z","error":"mx:25: 421 not now",)"
-          R"("error_since":"2026-11-21T04:24:01.000Z"})");
+          R"("error_since":"2026-11-21T04:24:01.000Z","held":0,"held_until":null,"limit":"","gathered":0,)"
+          R"("digest_until":null})");
 }
 
 TEST_CASE("services are chosen by name, group or state", "[control]") {
@@ -157,6 +158,7 @@ TEST_CASE("a status tells everything about a service", "[control]") {
  "measured": [],
  "job": null,
  "waits": "",
+ "left": "",
  "pause": null,
  "starts": null,
  "rules": [
@@ -198,7 +200,7 @@ TEST_CASE("a command is answered when it has happened, with the name of who gave
   CHECK(to_line(heard.reply.end) == R"({"ok":true,"text":"db unmonitored"})");
   CHECK(ask(world, {.verb = Verb::Summary}).states() == "web running: exit status 0 in 5 ms\ndb unmonitored: \n");
   heard = ask(world, {.verb = Verb::Monitor, .all = true});
-  CHECK(heard.reply.end.at("text") == "2 services monitored");
+  CHECK(heard.reply.end.at("text") == "web, db monitored");
   CHECK(ask(world, {.verb = Verb::Summary, .names = {"db"}}).states() == "db initialising: exit status 0 in 5 ms\n");
   const Heard history = ask(world, {.verb = Verb::History, .names = {"db"}});
   REQUIRE(history.items.size() == 2);

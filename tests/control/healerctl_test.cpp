@@ -303,7 +303,7 @@ TEST_CASE("healerctl commands and says what happened", "[control][healerctl]") {
   DaemonWorld world(two_services());
   world.cycle(0);
   CHECK(healerctl(world, "unmonitor WEB").all() == "0|web unmonitored\n|");
-  CHECK(healerctl(world, "monitor all").all() == "0|2 services monitored\n|");
+  CHECK(healerctl(world, "monitor all").all() == "0|web, db monitored\n|");
   CHECK(healerctl(world, "accept -g databases").all() == "0|nothing to accept: no rule of 1 service is dormant\n|");
   CHECK(healerctl(world, "monitor wbe").all() ==
         "1||healerctl: there is no service \"wbe\"\n  did you mean \"web\"?\n");

@@ -440,25 +440,28 @@ TEST_CASE("a record hangs from its time", "[control]") {
   CHECK(record(style(40)) == R"(
 2026-11-21 04:24:24.123
   ping_db1: status failed (1) -- no
-  route\nto host, which is said in more
-  words than fit
+  route
+  to host, which is said in more words
+  than fit
 2026-11-21 04:24:24.123
   healer: healer 0.1.0 started
 )");
   CHECK(record(style(80)) == R"(
-2026-11-21 04:24:24.123  ping_db1: status failed (1) -- no route\nto host, which
-                         is said in more words than fit
+2026-11-21 04:24:24.123  ping_db1: status failed (1) -- no route
+                         to host, which is said in more words than fit
 2026-11-21 04:24:24.123  healer: healer 0.1.0 started
 )");
   CHECK(record(style(0)) == R"(
-2026-11-21 04:24:24.123  ping_db1: status failed (1) -- no route\nto host, which is said in more words than fit
+2026-11-21 04:24:24.123  ping_db1: status failed (1) -- no route
+                         to host, which is said in more words than fit
 2026-11-21 04:24:24.123  healer: healer 0.1.0 started
 )");
 }
 
 TEST_CASE("the end of line that a record ends with is not shown", "[control]") {
   CHECK(render_record({1, kNow, "rule-matched", "info", "web", "content match on program output:\nno route\n", ""},
-                      style(0)) == "2026-11-21 04:24:24.123  web: content match on program output:\\nno route\n");
+                      style(0)) ==
+        "2026-11-21 04:24:24.123  web: content match on program output:\n                         no route\n");
 }
 
 TEST_CASE("a failure comes with its remedy", "[control]") {
@@ -528,8 +531,8 @@ backup_of_the_whole_machi…  <36>initialising<0>           5 h
              exec "/usr/bin/restore --all"
 )");
   CHECK(visible(record(style(80, true))) == R"(
-2026-11-21 04:24:24.123  <1;31>ping_db1: status failed (1) -- no route\nto host, which<0>
-                         is said in more words than fit
+2026-11-21 04:24:24.123  <1;31>ping_db1: status failed (1) -- no route<0>
+                         to host, which is said in more words than fit
 2026-11-21 04:24:24.123  healer: healer 0.1.0 started
 )");
   CHECK(visible(failure(style(80, true))) == R"(
@@ -571,7 +574,7 @@ TEST_CASE("rules in force that are not those on disk are told before everything"
 
 TEST_CASE("history and explanations are broken where the output was", "[control][render]") {
   const Style style{.now = kNow};
-  const std::string when = format_civil(utc_civil(kNow), 0);
+  const std::string when = format_civil(utc_civil(kNow), 123);
   CHECK(render_record({.when = kNow, .service = "web", .text = "status failed (1) -- first\nsecond\x1b\n"}, style) ==
         when + "  web: status failed (1) -- first\n" + std::string(when.size() + 2, ' ') + "second\\x1b\n");
   ServiceExplanation explanation{.name = "web", .state = "failed", .notes = {"The last run: a\nb."}};

@@ -224,12 +224,12 @@ class Control(support.Case):
         self.assertEqual(unmet.returncode, 1)
         self.assertTrue(unmet.stdout.endswith("1 of 2 expectations are met\n"), unmet.stdout)
         self.assertIn(f"{script}:2:1: error: expected node to fire exec at run 3: it did so at run 4 (00:01:00)\n"
-                      "expect fired node exec at run 3\n", unmet.stderr)
+                      "  expect fired node exec at run 3\n", unmet.stderr)
         document = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True).stdout)
         self.assertEqual((document["expectations"], len(document["unmet"])), (2, 1))
 
     def test_a_command_waits_no_longer_than_it_is_told(self):
-        daemon = self.start('check program slow with path "/bin/true"\n  start program = "/bin/sleep 600"\n')
+        daemon = self.start('check program slow with path "/bin/true"\n  start program = "/bin/sleep 600"\n  if status != 0 then alert\n')
         done = daemon.ctl("--timeout", "1s", "start", "slow")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual(done.stderr, "healerctl: start has not come to its end in time\n"
@@ -238,7 +238,7 @@ class Control(support.Case):
         self.assertEqual(daemon.ctl("jobs", "cancel", str(daemon.ask("jobs")["jobs"][0]["id"])).returncode, 0)
 
     def test_a_program_that_writes_nothing_is_said_to(self):
-        daemon = self.start('check program quiet with path "/bin/true"\n  start program = "/bin/true"\n')
+        daemon = self.start('check program quiet with path "/bin/true"\n  start program = "/bin/true"\n  if status != 0 then alert\n')
         self.wait_for(lambda: self.state(daemon, "quiet") == "running", "a run")
         self.assertEqual(daemon.ctl("start", "quiet").returncode, 0)
         told = daemon.ctl("output", "quiet")

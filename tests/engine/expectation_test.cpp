@@ -99,18 +99,18 @@ TEST_CASE("starts, and that a service was given up, can be expected", "[engine][
 }
 
 TEST_CASE("what a line of expectation must say is told", "[engine][script]") {
-  CHECK(
-      complaint("expect\n") ==
-      "s:1:7: error: the name of a service is missing\nexpect\n      ^\n  note: write expect fired NAME exec at run 3, "
-      "or expect NAME failed at 5 minutes\n");
+  CHECK(complaint("expect\n") ==
+        "s:1:7: error: the name of a service is missing\n  expect\n        ^\n  note: write expect fired NAME exec at "
+        "run 3, "
+        "or expect NAME failed at 5 minutes\n");
   CHECK(complaint("expect web faild\n") ==
-        "s:1:12: error: the state of the service is missing\nexpect web faild\n           ^\n  note: did you mean "
+        "s:1:12: error: the state of the service is missing\n  expect web faild\n             ^\n  note: did you mean "
         "'failed'?\n");
-  CHECK(complaint("expect fired wbe exec\n") ==
-        "s:1:14: error: the rules have no service 'wbe'\nexpect fired wbe exec\n             ^\n  note: did you mean "
-        "'web'?\n");
+  CHECK(
+      complaint("expect fired wbe exec\n") ==
+      "s:1:14: error: the rules have no service 'wbe'\n  expect fired wbe exec\n               ^\n  note: did you mean "
+      "'web'?\n");
   CHECK(complaint("expect fired web exec at run 3 soon\n") ==
-        "s:1:32: error: 'soon' was not expected here\nexpect fired web exec at run 3 soon\n                            "
-        "   "
-        "^\n");
+        "s:1:32: error: 'soon' was not expected here\n  expect fired web exec at run 3 soon\n" + std::string(33, ' ') +
+            "^\n");
 }
