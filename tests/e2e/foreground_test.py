@@ -387,7 +387,8 @@ class Foreground(supervised.Case):
         told = f"the state file is {old} until healerd is restarted, then {other}, which knows nothing of the " \
                "foreground processes that run: stop them before that, or they are started a second time"
         queue = f"the mail queue is {old}.mail until healerd is restarted, then {other}.mail"
-        self.assertEqual((done.returncode, done.stdout), (0, f"warning: {told}\nwarning: {queue}\nrules reloaded\n"))
+        changes = "the settings (set ...) have changed\nrules reloaded: 0 added, 0 removed, 0 changed, 1 kept"
+        self.assertEqual((done.returncode, done.stdout), (0, f"warning: {told}\nwarning: {queue}\n{changes}\n"))
         self.wait_for(lambda: told in daemon.log_text(), "the word of it in the log")
         # As it says: they are stopped, and the next healerd starts them once.
         self.assertEqual(self.ctl(daemon, "stop", "web").returncode, 0)

@@ -62,13 +62,14 @@ class Mail(mails.Receiving, support.Case):
         self.mode("refuse")
         daemon = self.start(self.rules(port, [0] * 5 + [1, 1, 1, 1, 1, 0]))
         mail = lambda: daemon.ask("status")["daemon"]["mail"]  # noqa: E731
-        self.assertEqual(mail(), {"waiting": 0, "since": None, "error": "", "error_since": None})
+        nothing = {"waiting": 0, "since": None, "error": "", "error_since": None, "held": 0, "held_until": None,
+                   "limit": "", "gathered": 0, "digest_until": None}
+        self.assertEqual(mail(), nothing)
         self.wait_for(lambda: mail()["waiting"] == 2 and mail()["error"], "mails that wait", detail=lambda: str(mail()))
         self.assertIn("421", mail()["error"])
         self.assertRegex(daemon.ctl("status").stdout, rf"\n2 mails wait, for .*; the mail server: 127.0.0.1:{port}: .*421")
         self.mode("")
-        self.wait_for(lambda: mail() == {"waiting": 0, "since": None, "error": "", "error_since": None}, "them to be sent",
-                      detail=lambda: str(mail()))
+        self.wait_for(lambda: mail() == nothing, "them to be sent", detail=lambda: str(mail()))
         self.assertNotIn("mails wait", daemon.ctl("status").stdout)
         self.assertEqual(len(self.subjects()), 2)
 

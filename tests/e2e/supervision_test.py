@@ -282,7 +282,7 @@ class Supervision(mails.Receiving, supervised.Case):
 
     def test_programs_run_as_their_user_and_learn_the_cause(self):
         root = os.geteuid() == 0
-        self.folder.chmod(0o777)
+        self.folder.chmod(0o1777)  # as /tmp: what healer keeps below it stays its own
         node = self.process("node", owner="as uid 65534 and gid 65534" if root else "", rules="  alert a@localhost\n")
         daemon = self.start(self.rules(node))
         self.wait_up(daemon, node)
