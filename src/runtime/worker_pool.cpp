@@ -119,7 +119,7 @@ void WorkerPool::State::refuse(const std::shared_ptr<State>& self, std::deque<Jo
 }
 
 WorkerPool::WorkerPool(Loop& loop, Options options)
-    : loop_(loop), state_(std::make_shared<State>(std::move(options))), timer_(loop.timer([this] { supervise(); })) {
+    : state_(std::make_shared<State>(std::move(options))), timer_(loop.timer([this] { supervise(); })) {
   const std::lock_guard lock(state_->mutex);
   state_->loop = &loop;
   State::replenish(state_);

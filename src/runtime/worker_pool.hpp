@@ -46,7 +46,6 @@ class WorkerPool {
   struct State;
   void supervise();
 
-  Loop& loop_;
   std::shared_ptr<State> state_;
   Loop::Timer timer_;
   bool supervised_ = false;
