@@ -205,16 +205,17 @@ void Loop::Impl::dispatch(Clock::time_point until) {
 
 void Loop::Impl::handle(const epoll_event& event) {
   std::uint64_t count = 0;
-  if (event.data.u64 == kTimerId) {
+  const std::uint64_t id = event.data.u64;  // the kernel's structure is packed: no reference to its members
+  if (id == kTimerId) {
     [[maybe_unused]] const auto got = ::read(timer_fd.get(), &count, sizeof count);
     armed.reset();
     run_timers();
     arm_timer();
-  } else if (event.data.u64 == kStepId) {
+  } else if (id == kStepId) {
     const bool stepped = ::read(step_fd.get(), &count, sizeof count) < 0 && errno == ECANCELED;
     arm_step();
     if (stepped && clock_step) clock_step();
-  } else if (const auto found = watches.find(event.data.u64); found != watches.end()) {
+  } else if (const auto found = watches.find(id); found != watches.end()) {
     const std::shared_ptr<WatchNode> node = found->second;  // the callback may end its own watch
     node->callback(ready_of(event.events));
   }
