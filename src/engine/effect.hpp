@@ -72,7 +72,7 @@ struct Cause {
 /// the files of this action exist already, an earlier daemon started it, and it is adopted instead.
 struct Exec {
   ActionId action;
-  ServiceId service;
+  ServiceId service;  ///< kNoService, only in Commit::pending: it waits for its turn, and has not been set free
   Hash128 rule;
   bool recovery = false;  ///< of the `else` branch
   Command command;

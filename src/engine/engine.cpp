@@ -292,7 +292,8 @@ void Engine::on(const event::Started& event, Turn& turn) {
   instance_alert(text, "start", turn, died ? kHealerDied : std::string_view{});
 }
 
-/// Acts that an earlier daemon committed and may not have done. Shadow mode does nothing of them.
+/// Acts that an earlier daemon committed and may not have done. Shadow mode does nothing of them, but follows what may
+/// run: a later reload could start another beside it.
 void Engine::restore_acts(Turn& turn) {
   const bool silent = graph_->settings.shadow;
   // A damaged state may hold what no healer has written. What such an act is to do nobody knows: nothing is done.
@@ -309,8 +310,10 @@ void Engine::restore_acts(Turn& turn) {
     return alert.cause == nullptr;
   });
   std::ranges::sort(found_.execs, {}, [](const PendingExec& pending) { return pending.exec.action; });
+  std::vector<std::string> waited;
   for (PendingExec& pending : found_.execs) {
     effect::Exec& exec = pending.exec;
+    const bool waits = exec.service == kNoService && exec.job == JobId{} && !exec.foreground;
     exec.service = graph_->find(exec.cause->service).value_or(ServiceId{});
     const auto job = std::ranges::find(found_.jobs, exec.job, &effect::SavedJob::job);
     const bool dropped = exec.job != JobId{} && (job == found_.jobs.end() || !taken_up(*job));
@@ -318,23 +321,28 @@ void Engine::restore_acts(Turn& turn) {
       restore_child(pending, !silent && !dropped, turn);
       continue;
     }
-    if ((silent || dropped) && !pending.started) {
+    if (dropped ? !pending.started : silent && waits) {
       turn.commit.ended.push_back(exec.action);
       turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
                   dropped ? "a program of a job that is not taken up again is not started" : "exec held: shadow");
       continue;
     }
-    if (!pending.started && exec.job == JobId{} && in_the_way(exec) != nullptr) {
+    if (waits) {
       const Duration since = turn.now.mono - std::max(turn.now.wall - exec.cause->when, Duration{0});
+      waited.push_back(exec.cause->service);
       queue(std::move(exec), since, turn);
       continue;
     }
-    restore_action(pending, turn.now);
-    if (pending.started)
+    // Set free beside others of its rule while that was overlapping: it is not to be started beside them any more.
+    const RunningAction* const other = exec.job == JobId{} ? in_the_way(exec) : nullptr;
+    const bool watch = silent || (other != nullptr && other->exec.rule == exec.rule);
+    restore_action(pending, turn.now).only_watched = watch;
+    if (pending.started || watch)
       turn.sink.emit(effect::Adopt{exec.action, exec.service});
     else
       turn.sink.emit(std::move(exec));
   }
+  for (const std::string& service : waited) run_queued(service, turn);
   for (effect::Alert& pending : found_.alerts) {
     if (silent)
       turn.commit.handed_over.push_back(pending.alert);

@@ -126,12 +126,15 @@ struct RunningAction {
   bool started = false;
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
-  Duration since{0};         ///< mono time of its decision
-  std::string waits;         ///< why it cannot be started, or found again, now; or empty
-  std::string cancelled_by;  ///< the person who has ended it; or empty
+  Duration since{0};          ///< mono time of its decision
+  std::string waits;          ///< why it cannot be started, or found again, now; or empty
+  std::string cancelled_by;   ///< the person who has ended it; or empty
+  bool only_watched = false;  ///< not known to be started, and not to be: this daemon only looks whether it runs
 };
 
-/// A firing that waits for a program to end before it. It is saved, but not set free yet.
+/// A firing that waits for a program to end before it. It is saved, but not set free yet. What was set free may run
+/// even where nobody knows of it, and never waits again: a new daemon takes it up at once. Set free it is another
+/// action.
 struct QueuedExec {
   effect::Exec exec;
   Duration since{0};  ///< mono time of its decision
@@ -259,13 +262,14 @@ class Engine {
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   RunningAction& add_action(effect::Exec exec, Instant now);
-  void restore_action(const PendingExec& pending, Instant now);
+  RunningAction& restore_action(const PendingExec& pending, Instant now);
   struct RuleInForce {
     const Rule* rule = nullptr;
     const RuleState* state = nullptr;
   };
   [[nodiscard]] RuleInForce rule_of(const effect::Exec& exec) const;
   void queue(effect::Exec exec, Duration since, Turn& turn);
+  void supersede(const effect::Exec& exec, Turn& turn);
   void drop(const effect::Exec& exec, std::string_view reason, Turn& turn);
   [[nodiscard]] std::string_view outdated(const effect::Exec& exec, Instant now) const;
   void run_queued(const std::string& service, Turn& turn);

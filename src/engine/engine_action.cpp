@@ -54,9 +54,10 @@ void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr
                     .recovery = recovery,
                     .command = action.command,
                     .cause = std::move(cause)};
-  turn.commit.pending.emplace_back(exec);
   const RunningAction* const earlier = in_the_way(exec);
+  supersede(exec, turn);
   if (earlier == nullptr) {
+    turn.commit.pending.emplace_back(exec);
     add_action(exec, turn.now);
     turn.acts.emplace_back(std::move(exec));
     return;
@@ -68,6 +69,8 @@ void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr
                   : fmt::format("exec {} of the former rules still runs: exec {} is run when it has ended", runs,
                                 exec.command.arguments.front()))
       .rule = rule.key;
+  exec.service = kNoService;
+  turn.commit.pending.emplace_back(exec);
   queue(std::move(exec), turn.now.mono, turn);
 }
 
@@ -85,10 +88,11 @@ std::span<const ActionId> Engine::actions_of(std::string_view service) const {
 }
 
 /// One that an earlier daemon decided on. It is as old as its cause.
-void Engine::restore_action(const PendingExec& pending, Instant now) {
+RunningAction& Engine::restore_action(const PendingExec& pending, Instant now) {
   RunningAction& action = add_action(pending.exec, now);
   action.started = pending.started;
   action.since -= std::max(now.wall - pending.exec.cause->when, Duration{0});
+  return action;
 }
 
 std::span<const QueuedExec> Engine::queued_of(std::string_view service) const {
@@ -122,15 +126,21 @@ const RunningAction* Engine::in_the_way(const effect::Exec& exec) const {
   return nullptr;
 }
 
-/// Of each branch of a rule one firing waits, the last: its cause is told.
-void Engine::queue(effect::Exec exec, Duration since, Turn& turn) {
-  std::vector<QueuedExec>& waiting = queued_[to_lower(exec.cause->service)];
-  std::erase_if(waiting, [&](const QueuedExec& other) {
+/// Of each branch of a rule one firing waits, the last: its cause is told. It stands for those before it.
+void Engine::supersede(const effect::Exec& exec, Turn& turn) {
+  const auto waiting = queued_.find(to_lower(exec.cause->service));
+  if (waiting == queued_.end()) return;
+  std::erase_if(waiting->second, [&](const QueuedExec& other) {
     const bool same = other.exec.rule == exec.rule && other.exec.recovery == exec.recovery;
     if (same) turn.commit.ended.push_back(other.exec.action);
     return same;
   });
-  waiting.push_back({std::move(exec), since});
+  if (waiting->second.empty()) queued_.erase(waiting);
+}
+
+void Engine::queue(effect::Exec exec, Duration since, Turn& turn) {
+  supersede(exec, turn);
+  queued_[to_lower(exec.cause->service)].push_back({std::move(exec), since});
 }
 
 /// Why a firing that has waited is not done any more; empty: it is.
@@ -154,28 +164,26 @@ void Engine::drop(const effect::Exec& exec, std::string_view reason, Turn& turn)
 }
 
 /// A program of the service has ended: the firings that waited for it are set free, as far as they may still be done.
+/// Each is another action then, so that the state tells what may run from what cannot.
 void Engine::run_queued(const std::string& service, Turn& turn) {
   auto waiting = queued_.extract(to_lower(service));
   if (waiting.empty()) return;
   for (QueuedExec& queued : waiting.mapped()) {
     effect::Exec& exec = queued.exec;
-    if (const std::string_view reason = outdated(exec, turn.now); !reason.empty()) {
-      drop(exec, reason, turn);
-      continue;
-    }
     if (in_the_way(exec) != nullptr) {
       queue(std::move(exec), queued.since, turn);
       continue;
     }
-    const Rule& rule = *rule_of(exec).rule;
-    const Command& command = (exec.recovery ? rule.recovery.action : rule.action).command;
-    if (exec.command != command) {  // its rule was edited meanwhile
-      turn.commit.ended.push_back(exec.action);
-      exec.action = ActionId{next_id_++};
-      exec.command = command;
-      turn.commit.pending.emplace_back(exec);
+    if (const std::string_view reason = outdated(exec, turn.now); !reason.empty()) {
+      drop(exec, reason, turn);
+      continue;
     }
+    const Rule& rule = *rule_of(exec).rule;
+    turn.commit.ended.push_back(exec.action);
+    exec.action = ActionId{next_id_++};
+    exec.command = (exec.recovery ? rule.recovery.action : rule.action).command;  // as it is now
     exec.service = *graph_->find(exec.cause->service);
+    turn.commit.pending.emplace_back(exec);
     add_action(exec, turn.now);
     turn.acts.emplace_back(std::move(exec));
   }
@@ -219,6 +227,13 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   while (!long_at_.empty() && !actions_.contains(long_at_.front().second.number())) long_at_.pop_front();
   turn.commit.ended.push_back(exec.action);
   if (exec.foreground) return child_ended(exec, event, turn);
+  if (running.only_watched && !running.started && event.unseen) {
+    turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
+                fmt::format("{} does not run, and is not started: {}", named(exec),
+                            graph_->settings.shadow ? "shadow" : "an earlier one of its rule was taken up"))
+        .rule = exec.rule;
+    return run_queued(exec.cause->service, turn);
+  }
   const bool good =
       event.outcome == Outcome::Exited && event.status == 0 && !event.unseen && running.cancelled_by.empty();
   const std::string text = outcome_text(running, event);

@@ -24,6 +24,7 @@ class Id {
 };
 
 using ServiceId = Id<struct ServiceTag, std::uint32_t>;  ///< slot of a service in the graph, stable over reloads
+constexpr ServiceId kNoService{~std::uint32_t{0}};
 using RunId = Id<struct RunTag, std::uint64_t>;        ///< one run of a check program; never issued twice in a process
 using ActionId = Id<struct ActionTag, std::uint64_t>;  ///< one started action; never issued twice, over restarts too
 using AlertId = Id<struct AlertTag, std::uint64_t>;    ///< one alert; never issued twice, over restarts too

@@ -114,7 +114,11 @@ class History final : public EffectSink {
     late_.clear();  // what an earlier process started is told to no other
     inbox_.clear();
     may_emit_.clear();
-    if (pick(3) == 0) now_.boot += 1, active_.clear();
+    if (pick(3) == 0) {
+      now_.boot += 1;
+      for (const auto& [id, branch] : active_) over_.insert(id);
+      active_.clear();
+    }
     pass(milliseconds{pick(3) == 0 ? 20'000 : 10});
     if (pick(3) == 0) rules_ = random_rules();
     begin();
@@ -128,10 +132,6 @@ class History final : public EffectSink {
   void tell(const Event& event) {
     lives_.back().events.emplace_back(event, now_);
     engine_->handle(event, now_, *this);
-    const Graph& graph = *engine_->graph();
-    for (const ServiceId id : graph.order)
-      for (const Rule& rule : graph.at(id).rules)
-        if (rule.action.overlapping) overlapping_.insert({graph.at(id).name, rule.key});
     while (!inbox_.empty()) {
       const Effect effect = std::move(inbox_.front());
       inbox_.pop_front();
@@ -157,25 +157,34 @@ class History final : public EffectSink {
     // The next life may be asked for it again; it is the same act then.
     const std::string act = EffectText{}(*exec.cause) + to_string(exec.rule) + (exec.recovery ? "c" : "r");
     REQUIRE(emitted_.try_emplace(exec.action.number(), act).first->second == act);
+    // It is started at most once, ever: asked for again, it is looked for.
+    const std::uint64_t number = exec.action.number();
+    if (active_.contains(number)) return;
+    const bool starts = !over_.contains(number);
     const Branch branch{exec.cause->service, exec.rule, exec.recovery};
-    const bool overlaps = exec.cause->rule.starts_with("rule 1") || may_overlap(exec);
-    for (const auto& [id, other] : active_)
-      if (id != exec.action.number() && !overlaps) REQUIRE(other != branch);
-    active_[exec.action.number()] = branch;
-  }
-  /// Whether the rule of the exec has let it overlap at any time: rules are edited between decision and start.
-  [[nodiscard]] bool may_overlap(const effect::Exec& exec) const {
-    return !exec.recovery && overlapping_.contains({exec.cause->service, exec.rule});
+    if (starts && !overlapping_.contains(number))
+      for (const auto& [id, other] : active_) REQUIRE(other != branch);
+    active_[number] = starts ? branch : kNothing;
   }
   void take(const effect::Adopt& adopt) {
     REQUIRE(adopted_.insert(adopt.action.number()).second);
-    active_.try_emplace(adopt.action.number(), Branch{});
+    active_.try_emplace(adopt.action.number(), kNothing);
+  }
+  /// Whether the rule of an exec lets it overlap now.
+  [[nodiscard]] bool may_overlap(const effect::Exec& exec) const {
+    const Graph& graph = *engine_->graph();
+    const std::optional<ServiceId> id = graph.find(exec.cause->service);
+    if (!id || exec.recovery) return false;
+    const auto rule = std::ranges::find(graph.at(*id).rules, exec.rule, &Rule::key);
+    return rule != graph.at(*id).rules.end() && rule->action.overlapping;
   }
   void take(const effect::Alert& alert) { REQUIRE((alerts_.insert(alert.alert.number()).second || lives_.size() > 1)); }
   void take(const effect::Commit& commit) {
-    // A daemon that only watches gives up what is not known to be started, and does not follow it.
-    if (engine_->graph()->settings.shadow)
-      for (const ActionId id : commit.ended) active_.erase(id.number());
+    // What is forgotten does not run.
+    for (const ActionId id : commit.ended) REQUIRE(!active_.contains(id.number()));
+    for (const auto& act : commit.pending)
+      if (const auto* exec = std::get_if<effect::Exec>(&act); exec != nullptr && may_overlap(*exec))
+        overlapping_.insert(exec->action.number());
     for (const Record& record : commit.records) held_ += record.kind == RecordKind::ActionHeld ? 1U : 0U;
     submitted_.push_back(commit);
   }
@@ -239,10 +248,12 @@ class History final : public EffectSink {
         if (active_.empty()) break;
         const auto at = std::next(active_.begin(), pick(static_cast<std::uint32_t>(active_.size())));
         const ActionId id{at->first};
-        if (pick(2) == 0) return tell(event::ActionStarted{id, 5});
+        const bool ran = at->second != kNothing;
+        if (ran && pick(2) == 0) return tell(event::ActionStarted{id, 5});
         active_.erase(at);
+        over_.insert(id.number());
         ended_.push_back(id);
-        tell(event::ActionEnded{.action = id, .status = pick(2)});
+        tell(event::ActionEnded{.action = id, .status = ran ? pick(2) : 0, .unseen = !ran});
         break;
       }
       case 14: {
@@ -288,6 +299,7 @@ class History final : public EffectSink {
   }
 
   using Branch = std::tuple<std::string, Hash128, bool>;
+  inline static const Branch kNothing{};  // of one that is looked for, and does not run
   std::mt19937 random_;
   Instant now_;
   RuleSet rules_;
@@ -306,7 +318,8 @@ class History final : public EffectSink {
   std::set<std::uint64_t> adopted_;
   std::set<std::uint64_t> alerts_;
   std::map<std::uint64_t, Branch> active_;
-  std::set<std::pair<std::string, Hash128>> overlapping_;      // rules that were, at any time
+  std::set<std::uint64_t> over_;                               // those of them that have run
+  std::set<std::uint64_t> overlapping_;                        // that may run beside others of their rule
   std::set<std::pair<std::size_t, std::uint64_t>> cancelled_;  // in which life, which
   std::vector<ActionId> ended_;
   std::uint64_t commands_ = 0;
