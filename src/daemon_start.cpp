@@ -239,7 +239,9 @@ Result<void> Daemon::start(LoadedRules loaded) {
     loaded = std::move(*last_good);
   }
   Settings& settings = loaded.result.rules->settings;
-  if (auto writable = runtime::LogSink::check(log_options(settings)); !writable) return writable.error();
+  // A disk that is full or read-only keeps nobody from supervising; the log tries it again.
+  const auto writable = runtime::LogSink::check(log_options(settings));
+  if (!writable && !runtime::is_sick_disk(writable.error())) return writable.error();
   configure_log(settings);
   if (auto safe = check_places(); !safe) return safe.error();
   if (auto locked = lock(); !locked) return locked.error();

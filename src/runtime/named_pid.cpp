@@ -32,7 +32,8 @@ class Namers {
  public:
   [[nodiscard]] std::int64_t all() const { return all_; }
   void add(const struct ::stat& facts) {
-    if ((facts.st_mode & S_IWOTH) != 0 && S_ISREG(facts.st_mode))
+    const bool by_group = facts.st_uid == 0 && facts.st_gid != 0 && (facts.st_mode & S_IWGRP) != 0;
+    if (S_ISREG(facts.st_mode) && (by_group || (facts.st_mode & S_IWOTH) != 0))
       all_ = engine::ProcessFacts::kAnybody;
     else if (facts.st_uid != 0 && all_ != facts.st_uid)
       all_ = all_ == 0 ? facts.st_uid : engine::ProcessFacts::kAnybody;

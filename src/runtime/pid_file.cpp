@@ -136,11 +136,10 @@ Result<InstanceLocks> InstanceLocks::take(const std::string& pid_file, const std
   if (!state_file.empty()) {
     const std::string subject = "the state file " + state_file;
     if (auto added = add(&InstanceLocks::state_file, state_file + ".lock", 0600, subject); !added) return added.error();
-    if (!locks.state_file) {
-      auto itself = LockFile::take_unwritten(state_file, subject);
-      if (!itself && itself.error().code == EWOULDBLOCK) return itself.error();
-      if (itself) locks.state_itself = std::move(*itself);
-    }
+    // The file itself, too: its holder may be one that could not write the lock beside it, or knows it by another name.
+    auto itself = LockFile::take_unwritten(state_file, subject);
+    if (!itself && itself.error().code == EWOULDBLOCK) return itself.error();
+    if (itself) locks.state_itself = std::move(*itself);
   }
   return locks;
 }

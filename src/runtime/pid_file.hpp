@@ -65,7 +65,7 @@ struct InstanceLocks {
     std::string why;
   };
   std::vector<Lack> lacks;
-  LockFile state_itself;  ///< held where the lock beside it is lacking
+  LockFile state_itself;  ///< where there is one
 
   /// What is lacking, a sentence each; empty: all is well.
   [[nodiscard]] std::vector<std::string> complaints() const;

@@ -13,7 +13,7 @@
 namespace healer {
 namespace {
 
-constexpr std::uint64_t kMostWritten = 1000;  // the memory grows with its square: about 10 MB here
+constexpr std::uint64_t kMostWritten = 3000;  // the memory grows with its square: about 90 MB here
 constexpr std::uint64_t kMuch = std::uint64_t{1} << 40;
 constexpr std::size_t kDeepest = 100;  // each level is a call of the C library's within another
 

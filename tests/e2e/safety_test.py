@@ -135,6 +135,20 @@ class Safety(support.Case):
         ballast.unlink()
         self.is_well_again(daemon, disk)
 
+    def test_a_log_that_a_read_only_disk_refuses_keeps_no_daemon_from_its_work(self):
+        disk = self.disk()
+        acted = self.path("acted")
+        daemon = self.configure("")
+        settings = self.settings(daemon).replace(f"{daemon.folder}/healer.log", f"{disk}/healer.log")
+        act = self.script("act", f"echo x >> {acted}")
+        daemon.write_rules(f'{settings}check program node with path "{self.statuses("check", [1])}"\n'
+                           f'  if status != 0 then exec "{act}"\n')
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        daemon.launch()
+        self.wait_for(acted.exists, "the action", detail=daemon.told)
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+        self.wait_for((disk / "healer.log").exists, "the log, once the disk is well")
+
 
 if __name__ == "__main__":
     support.main()

@@ -233,6 +233,11 @@ TEST_CASE("who can have written a pid file is known by its owner, and by those o
   CHECK(named_by(file) == 33);
   CHECK(named_by(bench.path("far")) == ProcessFacts::kAnybody);
   own(file, 0);
+  REQUIRE(::chown(file.c_str(), 0, 33) == 0);
+  std::filesystem::permissions(file, std::filesystem::perms(0664));  // its group can write another's number
+  CHECK(named_by(file) == ProcessFacts::kAnybody);
+  std::filesystem::permissions(file, std::filesystem::perms(0644));
+  CHECK(named_by(file) == 0);
   std::filesystem::permissions(file, std::filesystem::perms(0666));
   CHECK(named_by(file) == ProcessFacts::kAnybody);
 }

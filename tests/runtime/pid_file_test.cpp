@@ -96,6 +96,18 @@ TEST_CASE("a second daemon is told which file is held, and by whom", "[pid-file]
   CHECK(message(base + "/pid", base + "/socket", base + "/state").empty());  // stale: taken over
 }
 
+TEST_CASE("a state file that is held is held by all its names", "[pid-file]") {
+  test::TemporaryDirectory directory;
+  const std::string base = directory.path().string();
+  { const std::ofstream made(base + "/state"); }
+  std::filesystem::create_hard_link(base + "/state", base + "/other");
+  const auto held = InstanceLocks::take("", "", base + "/state");
+  REQUIRE(held);
+  const auto second = InstanceLocks::take("", "", base + "/other");
+  REQUIRE_FALSE(second);
+  CHECK(second.error().what == "the state file " + base + "/other is held by another healerd");
+}
+
 TEST_CASE("a lock file is never followed through a link, and never another kind of file", "[pid-file]") {
   test::TemporaryDirectory directory;
   const std::string target = write_with_mode(directory.path() / "precious", "keep me", 0600);
