@@ -10,6 +10,7 @@
 
 #include "support/effect_text.hpp"
 #include "support/engine_world.hpp"
+#include "support/rounds.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -342,7 +343,7 @@ TEST_CASE(
   std::size_t execs = 0;
   std::size_t held = 0;
   std::size_t lives = 0;
-  for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
+  for (std::uint32_t seed = 1; seed <= static_cast<std::uint32_t>(rounds(2000)); ++seed) {
     INFO("seed " << seed);
     History history(seed);
     history.play(200);
@@ -357,7 +358,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the same events at the same instants have the same effects, byte for byte", "[engine][property]") {
-  for (std::uint32_t seed = 5001; seed <= 5500; ++seed) {
+  for (std::uint32_t seed = 5001; seed <= 5000 + static_cast<std::uint32_t>(rounds(500)); ++seed) {
     INFO("seed " << seed);
     History history(seed);
     history.play(200);
