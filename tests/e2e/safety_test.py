@@ -147,7 +147,7 @@ class Safety(support.Case):
         daemon.launch()
         self.wait_for(acted.exists, "the action", detail=daemon.told)
         subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
-        self.wait_for((disk / "healer.log").exists, "the log, once the disk is well")
+        self.wait_for(lambda: daemon.reload() and (disk / "healer.log").exists(), "the log, once the disk is well")
 
 
 if __name__ == "__main__":
