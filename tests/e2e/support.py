@@ -34,6 +34,7 @@ import control_groups  # noqa: E402
 import processes  # noqa: E402
 
 BUILD = Path(os.environ.get("HEALER_BUILD") or TOP / "build")
+SANITIZED = bool(os.environ.get("HEALER_SANITIZE"))  # a build that is slow and takes much memory
 LIMIT = 60.0  # seconds: what a wait may take on a slow machine, under a sanitizer; nothing is proven by it
 SANITIZER_WORDS = ("Sanitizer", "runtime error:")
 

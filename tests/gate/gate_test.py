@@ -2,9 +2,11 @@
 """The gate itself: what fails once does not fail it and is listed; what fails always does; what a sanitizer reports does."""
 import contextlib
 import io
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -81,9 +83,33 @@ class GateTest(unittest.TestCase):
                                                               f"{self.folder}/pid; wait"), limit=0.5))
         self.assertEqual(status, 1, told)
         self.assertIn("killed: it took longer than", told)
-        pid = int((self.folder / "pid").read_text())
+        self.assertTrue(self.gone(int((self.folder / "pid").read_text())))
+
+    def test_a_gate_that_is_stopped_leaves_nothing_running(self):
+        pid = self.folder / "pid"
+        script = (f"import sys; sys.path[:0] = {sys.path[:2]!r}\n"
+                  "import run_all, signal, tests\n"
+                  "run_all.stop_when_told()\n"
+                  f"tests.execute(['/bin/sh', '-c', 'sleep 1000 & echo $! > {pid}; wait'], {{}}, 900)\n")
+        gate = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL)
+        while not pid.exists() or not pid.read_text().endswith("\n"):
+            self.assertIsNone(gate.poll())
+            time.sleep(0.02)
+        gate.terminate()
+        self.assertEqual(gate.wait(60), 128 + signal.SIGTERM)
+        self.assertTrue(self.gone(int(pid.read_text())))
+
+    def gone(self, pid: int) -> bool:
+        """Whether a process that has been killed is gone, or will be when its parent looks."""
         state = Path(f"/proc/{pid}/stat")
-        self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z")
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if state.read_text().split()[2] != "Z":
+                    time.sleep(0.02)
+                    continue
+            return True
+        return False
 
     def test_one_that_says_so_is_skipped(self):
         status, told = self.run_gate(Test("release", "outside", ("/bin/sh", "-c", "exit 77"), skip_status=77),

@@ -37,7 +37,7 @@ BUILDS = {one.name: one for one in (
           compiler="clang++-16"),
     Build("tsan", "What has threads, under the thread sanitizer",
           ("test_runtime", "test_store", "test_control", "test_torture", "healerd", "healerctl"),
-          frozenset({"runtime", "store", "control", "torture", "e2e"})),
+          frozenset({"runtime", "store", "control", "torture", "e2e"}), "clang++-16"),
 )}
 
 

@@ -53,14 +53,17 @@ class Result:
     reported: bool = False
 
 
-def discover(stage: str, folder: Path) -> list[Test]:
-    """All tests of a build folder; raises RuntimeError with what ctest says where it cannot tell."""
+def discover(stage: str, folder: Path, labels: frozenset[str] = frozenset()) -> list[Test]:
+    """The tests of a build folder that have one of `labels` (none: all tests); raises RuntimeError with what ctest says
+    where it cannot tell."""
     done = subprocess.run(["ctest", "--test-dir", str(folder), "--show-only=json-v1"], capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(done.stdout + done.stderr)
     found = []
     for entry in json.loads(done.stdout)["tests"]:
         properties = {one["name"]: one["value"] for one in entry.get("properties", [])}
+        if labels and not labels.intersection(properties.get("LABELS", [])):
+            continue
         if "command" not in entry or properties.get("DISABLED"):
             raise RuntimeError(f"{entry['name']}: its program has not been built")
         found.append(Test(
@@ -98,12 +101,23 @@ def reports_in(folder: str) -> str:
     return "\n".join(path.read_text(errors="replace") for path in sorted(Path(folder).iterdir()))
 
 
+RUNNING: set[int] = set()  # sessions of commands that have not ended
+
+
+def end_all() -> None:
+    """Kills every command that `execute` runs, whole: for a gate that is stopped."""
+    for session in list(RUNNING):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(session, signal.SIGKILL)
+
+
 def execute(command: list[str], environment: dict[str, str], limit: float) -> tuple[int, str]:
     """Runs a command in a session of its own; its status (negative: the signal) and output. What outlives `limit` is
     killed, whole."""
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen(command, cwd=TOP, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
                                    stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        RUNNING.add(process.pid)
         try:
             status = process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -111,6 +125,8 @@ def execute(command: list[str], environment: dict[str, str], limit: float) -> tu
                 os.killpg(process.pid, signal.SIGKILL)
             status = process.wait()
             output.write(f"\nkilled: it took longer than {limit:.0f} s\n")
+        finally:
+            RUNNING.discard(process.pid)
         output.flush()
         output.seek(0)
         return status, output.read()
