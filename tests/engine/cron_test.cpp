@@ -5,6 +5,7 @@
 #include <random>
 
 #include "support/engine_world.hpp"
+#include "support/rounds.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -92,7 +93,7 @@ TEST_CASE("the next match is that of a search minute by minute, over changes of 
   };
   int calls = 0;
   int most = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < healer::test::rounds(2000); ++round) {
     CronSpec spec = kAlways;
     if (pick(4) != 0) spec.minutes = sparse(60, 1 + pick(3));
     if (pick(3) != 0) spec.hours = static_cast<std::uint32_t>(sparse(24, 1 + pick(3)));

@@ -6,6 +6,7 @@
 
 #include "engine/script.hpp"
 #include "support/process_world.hpp"
+#include "support/rounds.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -331,7 +332,7 @@ TEST_CASE("no text whatever upsets the reader of scripts", "[engine][script][pro
                                        "web",         "cpu",   "memory",  "%",     "MB",
                                        "unknown",     "down",  "dies",    "comes", "up",
                                        "pause",       "never", "1e999",   "ready", "after"};
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < healer::test::rounds(20000); ++i) {
     std::string text;
     for (std::size_t n = random() % 14; n > 0; --n)
       text += parts[random() % parts.size()] + (random() % 3 == 0 ? " " : "");

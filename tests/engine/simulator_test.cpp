@@ -8,6 +8,7 @@
 
 #include "engine/simulator.hpp"
 #include "support/process_world.hpp"
+#include "support/rounds.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -489,7 +490,7 @@ TEST_CASE("whatever happens, nothing is started that is up, nor stopped that is 
   const std::vector<std::string> gentle{"NAME dies",  "NAME comes up", "restart NAME",
                                         "start NAME", "crash for 3 s", "reboot for 9 s"};
   const std::vector<std::string> harsh{"stop NAME", "pause NAME for 20 s", "unmonitor NAME", "monitor NAME"};
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < healer::test::rounds(400); ++i) {
     RuleSet rules = rule_set(
         {process("a", {missing_rule()}, {"b"}), process("b"), process("c", {missing_rule()}, {"b"})}, seconds{10});
     if (i % 5 == 0) rules.settings.settle = Duration{0};
