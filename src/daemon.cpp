@@ -185,15 +185,24 @@ void Daemon::reload(bool confirmed, Answer answer) {
   }
   confirmed_ = confirmed;
   notify_.reloading();
-  compiler_->compile(options(), engine_->graph(), [this](RulesCompiler::Outcome outcome) {
+  using Purpose = RulesCompiler::Purpose;
+  compiler_->compile(options(), engine_->graph(), Purpose::Reload, [this](RulesCompiler::Outcome outcome) {
     auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
     loop_.post([this, shared] { reloaded(std::move(*shared)); });
   });
 }
 
-/// Loads the rules files and tells what a reload would change. Nothing of it is kept.
+/// Loads the rules files and tells what a reload would change. Nothing of it is kept. All who ask while it is found out
+/// for another are answered together, by the next look.
 void Daemon::diff(Answer answer) {
-  compiler_->compile(options(), engine_->graph(), [this, answer = std::move(answer)](RulesCompiler::Outcome outcome) {
+  diffs_.push_back(std::move(answer));
+  if (!std::exchange(comparing_, true)) compare();
+}
+
+void Daemon::compare() {
+  using Purpose = RulesCompiler::Purpose;
+  auto answers = std::make_shared<const std::vector<Answer>>(std::exchange(diffs_, {}));
+  compiler_->compile(options(), engine_->graph(), Purpose::Compare, [this, answers](RulesCompiler::Outcome outcome) {
     outcome.plan.reset();  // here, where it takes no time from the loop
     control::ReloadOutcome told{.ok = outcome.loaded.result.ok(),
                                 .text = outcome.loaded.messages(),
@@ -203,7 +212,11 @@ void Daemon::diff(Answer answer) {
       told.text += told.changes->services.empty() && !told.changes->settings
                        ? "a reload would change nothing"
                        : changes_line("a reload would give: ", *told.changes);
-    loop_.post([answer, told = std::move(told)] { answer(told); });
+    loop_.post([this, answers, told = std::move(told)] {
+      for (const Answer& answer : *answers) answer(told);
+      comparing_ = !diffs_.empty();
+      if (comparing_) compare();
+    });
   });
 }
 

@@ -98,6 +98,7 @@ class Daemon : public engine::EffectSink {
   std::string warn_of_restart(const engine::Settings& settings);
   void reload(bool confirmed, Answer answer);
   void diff(Answer answer);
+  void compare();
   void note_stale(const std::string& error);
   [[nodiscard]] std::string unit_status() const;
   void reloaded(RulesCompiler::Outcome outcome);
@@ -143,6 +144,8 @@ class Daemon : public engine::EffectSink {
   std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
   bool reloading_ = false;
   bool reload_again_ = false;
+  std::vector<Answer> diffs_;  ///< who asked for a comparison that has not begun
+  bool comparing_ = false;
   bool confirmed_ = false;       ///< of the reload under way
   bool next_confirmed_ = false;  ///< of the one that follows
   /// A reload that was held back, and when: the same once more is meant.

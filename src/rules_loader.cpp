@@ -37,27 +37,26 @@ std::string on_one_line(const config::Diagnostic& diagnostic, const config::Sour
   return line;
 }
 
-/// For want of memory nothing may end but this load.
-RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current) {
-  try {
-    RulesCompiler::Outcome outcome{
-        .loaded = load_rules(options),
-    };
-    if (outcome.loaded.result.ok()) {
-      outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
-      outcome.changes = control::view_changes(current, *outcome.plan);
-      const engine::Settings& settings = outcome.plan->graph->settings;
-      const auto log = runtime::LogOptions::of(settings.log, settings.foreground, {});
-      if (auto writable = runtime::LogSink::check(log); !writable) outcome.log_trouble = writable.error().what;
-    }
-    return outcome;
-  } catch (const std::exception& error) {
-    RulesCompiler::Outcome outcome;
-    outcome.loaded.summary = fmt::format("{}: the rules cannot be loaded: {}", options.config, error.what());
-    config::report(outcome.loaded.result.diagnostics, config::DiagnosticSeverity::Error, options.config,
-                   fmt::format("the rules cannot be loaded: {}", error.what()));
-    return outcome;
-  }
+RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current, RulesCompiler::Purpose purpose) {
+  RulesCompiler::Outcome outcome{
+      .loaded = load_rules(options),
+  };
+  if (!outcome.loaded.result.ok()) return outcome;
+  outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
+  outcome.changes = control::view_changes(current, *outcome.plan);
+  if (purpose == RulesCompiler::Purpose::Compare) return outcome;
+  const engine::Settings& settings = outcome.plan->graph->settings;
+  const auto log = runtime::LogOptions::of(settings.log, settings.foreground, {});
+  if (auto writable = runtime::LogSink::check(log); !writable) outcome.log_trouble = writable.error().what;
+  return outcome;
+}
+
+RulesCompiler::Outcome not_loaded(const Options& options, const std::exception& error) {
+  RulesCompiler::Outcome outcome;
+  outcome.loaded.summary = fmt::format("{}: the rules cannot be loaded: {}", options.config, error.what());
+  config::report(outcome.loaded.result.diagnostics, config::DiagnosticSeverity::Error, options.config,
+                 fmt::format("the rules cannot be loaded: {}", error.what()));
+  return outcome;
 }
 
 }  // namespace
@@ -132,9 +131,13 @@ RulesCompiler::~RulesCompiler() {
   thread_.join();
 }
 
-void RulesCompiler::compile(Options options, std::shared_ptr<const engine::Graph> current, Done done) {
-  add([options = std::move(options), current = std::move(current), done = std::move(done)] {
-    done(compiled(options, *current));
+void RulesCompiler::compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Done done) {
+  add([options = std::move(options), current = std::move(current), purpose, done = std::move(done)] {
+    try {
+      done(compiled(options, *current, purpose));
+    } catch (const std::exception& error) {  // for want of memory nothing may end but this load
+      done(not_loaded(options, error));
+    }
   });
 }
 

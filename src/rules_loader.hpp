@@ -62,8 +62,13 @@ class RulesCompiler {
   RulesCompiler(const RulesCompiler&) = delete;
   RulesCompiler& operator=(const RulesCompiler&) = delete;
 
+  enum class Purpose {
+    Reload,   ///< the rules are to be taken over: whether their log can be written is tried, and makes it
+    Compare,  ///< nothing is changed by it
+  };
+
   /// Loads anew and compares with `current`.
-  void compile(Options options, std::shared_ptr<const engine::Graph> current, Done done);
+  void compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Done done);
   /// Frees a graph here, where it takes no time from the loop.
   void release(std::shared_ptr<const engine::Graph> graph);
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import support
@@ -78,6 +79,19 @@ class Lasting(support.Case):
             self.assertTrue(told.endswith(last + "\n"), told)
         self.assertEqual(daemon.ctl("diff").stdout, "a reload would change nothing\n")
         self.tells_of_the_files(daemon, False)
+
+    def test_a_comparison_changes_nothing_and_answers_all_who_ask_at_once(self):
+        rules = self.acting("for 2 cycles")
+        daemon = self.start(rules)
+        another = self.path("another.log")
+        daemon.write_rules(self.settings(daemon) + f"set log {another}\n" + rules + "  if status = 77 then alert\n")
+        with ThreadPoolExecutor(20) as many:
+            told = list(many.map(lambda _: daemon.ctl("diff").stdout, range(20)))
+        self.assertEqual(len(set(told)), 1, told)
+        self.assertTrue(told[0].endswith("a reload would give: 0 added, 0 removed, 1 changed, 0 kept\n"), told[0])
+        self.assertFalse(another.exists())
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.assertTrue(another.exists())
 
     def tells_of_the_files(self, daemon, stale: bool) -> None:
         """Whether whoever asks the daemon hears that the rules on disk are not in force."""
