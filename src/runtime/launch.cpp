@@ -22,7 +22,12 @@
 #include "runtime/proc_stat.hpp"
 #include "util/text.hpp"
 
-#ifdef __SANITIZE_THREAD__
+#ifdef __has_feature
+#define HEALER_HAS_FEATURE(name) __has_feature(name)
+#else
+#define HEALER_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || HEALER_HAS_FEATURE(thread_sanitizer)  // g++, clang
 // The thread sanitizer takes every clone() for a fork and resets its books in the child, here those of the parent.
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
 #define HEALER_CLONE ::__clone

@@ -75,11 +75,13 @@ def discover(stage: str, folder: Path, labels: frozenset[str] = frozenset()) -> 
 
 
 def sanitizer_options(folder: str) -> dict[str, str]:
-    """The sanitizers' environment; their reports go into files of `folder`."""
+    """The sanitizers' environment; their reports go into files of `folder`, with names of functions where they can."""
+    symbolizer = shutil.which("llvm-symbolizer-16") or shutil.which("llvm-symbolizer")
+    common = f"log_path={folder}/report" + (f":external_symbolizer_path={symbolizer}" if symbolizer else "")
     return {
-        "ASAN_OPTIONS": f"detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1:log_path={folder}/report",
-        "UBSAN_OPTIONS": f"print_stacktrace=1:halt_on_error=1:log_path={folder}/report",
-        "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:log_path={folder}/report:"
+        "ASAN_OPTIONS": f"detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1:{common}",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:halt_on_error=1:{common}",
+        "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:{common}:"
                         f"suppressions={TOP}/tests/support/tsan.supp",
     }
 
