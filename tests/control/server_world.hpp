@@ -45,9 +45,7 @@ class TemporaryFolder {
     path_ = form;
     if (chmod(path_.c_str(), 0755) != 0) throw std::runtime_error("chmod");
   }
-  ~TemporaryFolder() {
-    if (std::system(("rm -rf " + path_).c_str()) != 0) std::abort();
-  }
+  ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -65,38 +63,16 @@ class LoopThread {
     async_.data = this;
     thread_ = std::thread([this] { uv_run(&loop_, UV_RUN_DEFAULT); });
   }
-  ~LoopThread() {
-    run([this] { uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr); });
-    thread_.join();
-    if (uv_loop_close(&loop_) != 0) std::abort();  // a handle was leaked
-  }
+  ~LoopThread();
   LoopThread(const LoopThread&) = delete;
 
   [[nodiscard]] uv_loop_t* loop() { return &loop_; }
 
   /// Runs `work` on the loop thread and waits for it.
-  void run(std::function<void()> work) {
-    std::promise<void> done;
-    {
-      const std::lock_guard lock(mutex_);
-      work_.emplace_back([&] {
-        work();
-        done.set_value();
-      });
-      uv_async_send(&async_);
-    }
-    done.get_future().get();
-  }
+  void run(std::function<void()> work);
 
  private:
-  void drain() {
-    std::vector<std::function<void()>> work;
-    {
-      const std::lock_guard lock(mutex_);
-      work.swap(work_);
-    }
-    for (const auto& one : work) one();
-  }
+  void drain();
 
   uv_loop_t loop_{};
   uv_async_t async_{};
@@ -121,27 +97,14 @@ class ServerWorld {
   }
   ~ServerWorld() { stop(); }
 
-  void stop() {
-    thread_.run([this] { server_.reset(); });
-  }
+  void stop();
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] LoopThread& thread() { return thread_; }
-  [[nodiscard]] std::size_t clients() {
-    std::size_t count = 0;
-    thread_.run([&] { count = clients_here(); });
-    return count;
-  }
+  [[nodiscard]] std::size_t clients();
   /// The same, asked on the loop thread.
   [[nodiscard]] std::size_t clients_here() const { return server_->clients(); }
   /// Waits until `count` clients are connected.
-  [[nodiscard]] bool wait_for_clients(std::size_t count) {
-    const auto until = std::chrono::steady_clock::now() + kPatience;
-    while (clients() != count) {
-      if (std::chrono::steady_clock::now() > until) return false;
-      std::this_thread::sleep_for(milliseconds{5});
-    }
-    return true;
-  }
+  [[nodiscard]] bool wait_for_clients(std::size_t count);
 
  private:
   TemporaryFolder folder_;
@@ -165,42 +128,21 @@ class RawClient {
       descriptor_ = -1;
     }
   }
-  ~RawClient() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
+  ~RawClient();
   RawClient(const RawClient&) = delete;
   RawClient(RawClient&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), error_(other.error_) {}
 
   [[nodiscard]] int error() const { return error_; }
-  void send(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t count = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL);
-      if (count <= 0) return;  // the server has closed
-      text.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
+  void send(std::string_view text) const;
   void half_close() const { shutdown(descriptor_, SHUT_WR); }
 
   /// The next `count` lines (fewer where the connection ends); "TIMEOUT" where nothing comes.
-  [[nodiscard]] std::string lines(std::size_t count) {
-    std::string text;
-    while (count > 0) {
-      char byte = 0;
-      if (!readable()) return text + "TIMEOUT";
-      if (recv(descriptor_, &byte, 1, 0) <= 0) return text;
-      text += byte;
-      if (byte == '\n') --count;
-    }
-    return text;
-  }
+  [[nodiscard]] std::string lines(std::size_t count);
   /// Everything up to the end of the connection.
   [[nodiscard]] std::string rest() { return lines(static_cast<std::size_t>(-1)); }
 
  private:
-  [[nodiscard]] bool readable() const {
-    pollfd entry{descriptor_, POLLIN, 0};
-    return poll(&entry, 1, static_cast<int>(milliseconds{kPatience}.count())) == 1;
-  }
+  [[nodiscard]] bool readable() const;
   int descriptor_ = -1;
   int error_ = 0;
 };

@@ -20,45 +20,10 @@ namespace healer::test {
 struct ActionBench {
   ActionBench() { open_to_all(directory); }
 
-  void new_daemon() {
-    runner.reset();
-    started.clear();
-    order.clear();
-    start_ticks.clear();
-    ready.clear();
-    ended.clear();
-    runner = std::make_unique<runtime::ActionRunner>(loop, spawner, options, [this](engine::Event event) {
-      if (const auto* start = std::get_if<engine::event::ActionStarted>(&event)) {
-        started[start->action.number()] = start->pid;
-        order.push_back(start->action.number());
-        start_ticks[start->action.number()] = start->start_ticks;
-      }
-      if (const auto* wait = std::get_if<engine::event::ActionWaits>(&event)) waits.push_back(wait->why);
-      if (const auto* word = std::get_if<engine::event::ActionReady>(&event)) ++ready[word->action.number()];
-      if (const auto* end = std::get_if<engine::event::ActionEnded>(&event)) ended.emplace(end->action.number(), *end);
-    });
-  }
-  void start(std::uint64_t id, std::vector<std::string> arguments, Duration timeout = Duration{0}) {
-    runtime::ActionRequest request;
-    request.action = engine::ActionId(id);
-    request.command.arguments = std::move(arguments);
-    request.command.timeout = timeout;
-    request.command.identity = identity;
-    request.environment = environment;
-    request.foreground = foreground;
-    request.grouped = grouped;
-    if (foreground) request.service = service;
-    request.line = line;
-    if (!runner) new_daemon();
-    runner->start(std::move(request));
-  }
-  void shell(std::uint64_t id, const std::string& script, Duration timeout = Duration{0}) {
-    start(id, {"/bin/sh", "-c", script}, timeout);
-  }
-  const engine::event::ActionEnded& end(std::uint64_t id) {
-    REQUIRE(run_until(loop, [&] { return ended.count(id) != 0; }));
-    return ended.at(id);
-  }
+  void new_daemon();
+  void start(std::uint64_t id, std::vector<std::string> arguments, Duration timeout = Duration{0});
+  void shell(std::uint64_t id, const std::string& script, Duration timeout = Duration{0});
+  const engine::event::ActionEnded& end(std::uint64_t id);
   std::string file(const std::string& name) const { return (directory.path() / "actions" / name).string(); }
 
   TemporaryDirectory directory;
@@ -82,12 +47,6 @@ struct ActionBench {
 };
 
 /// Reaps what a runner that has gone let go of; the system's first process does it in life.
-inline bool reap_all() {
-  return eventually([] {
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
-    return !has_children();
-  });
-}
+bool reap_all();
 
 }  // namespace healer::test

@@ -35,53 +35,21 @@ struct InspectorBench {
     made->kind = kind;
     return made;
   }
-  static std::shared_ptr<engine::ServiceBlock> by_file(const std::string& path) {
-    auto made = block(engine::ServiceKind::Process);
-    made->process.pid_file = path;
-    return made;
-  }
-  static std::shared_ptr<engine::ServiceBlock> by_pattern(const std::string& pattern) {
-    auto made = block(engine::ServiceKind::Process);
-    made->process.pattern = pattern;
-    return made;
-  }
-  static std::shared_ptr<engine::ServiceBlock> foreground() {
-    auto made = block(engine::ServiceKind::Process);
-    made->process.foreground.emplace();
-    return made;
-  }
-  static std::shared_ptr<engine::ServiceBlock> asking(std::shared_ptr<engine::ServiceBlock> block, engine::Test test) {
-    block->rules.emplace_back().condition = {{std::move(test), false}};
-    return block;
-  }
+  static std::shared_ptr<engine::ServiceBlock> by_file(const std::string& path);
+  static std::shared_ptr<engine::ServiceBlock> by_pattern(const std::string& pattern);
+  static std::shared_ptr<engine::ServiceBlock> foreground();
+  static std::shared_ptr<engine::ServiceBlock> asking(std::shared_ptr<engine::ServiceBlock> block, engine::Test test);
 
   std::string path(const std::string& name) const { return (directory.path() / name).string(); }
   /// A pid file that holds that text.
-  std::string pid_file(const std::string& name, const std::string& text) const {
-    write_file(path(name), text);
-    return path(name);
-  }
+  std::string pid_file(const std::string& name, const std::string& text) const;
 
   /// Begins a look and returns its number.
   std::uint64_t look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1,
-                     runtime::ProcessIdentity own = {}) {
-    inspector.look({.service = engine::ServiceId(service),
-                    .run = engine::RunId(++last),
-                    .pid = own.pid,
-                    .start_ticks = own.start_ticks,
-                    .left_by = left_by,
-                    .came_by = came_by},
-                   std::move(block));
-    return last;
-  }
-  const engine::Observation& result(std::uint64_t run) {
-    REQUIRE(run_until(loop, [&] { return seen.count(run) != 0; }));
-    return seen.at(run).observation;
-  }
+                     runtime::ProcessIdentity own = {});
+  const engine::Observation& result(std::uint64_t run);
   /// Looks and waits for what is found.
-  const engine::Observation& see(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1) {
-    return result(look(std::move(block), service));
-  }
+  const engine::Observation& see(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1);
 
   TemporaryDirectory directory;
   runtime::Loop loop;

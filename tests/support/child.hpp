@@ -31,17 +31,9 @@ bool eventually(Condition condition, std::chrono::milliseconds limit = std::chro
   return true;
 }
 
-inline std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string read_file(const std::filesystem::path& path);
 
-inline void write_file(const std::filesystem::path& path, const std::string& text) {
-  // In one step: a reader sees the old text or the new one.
-  const std::filesystem::path fresh = path.string() + ".new";
-  std::ofstream(fresh, std::ios::binary) << text;
-  std::filesystem::rename(fresh, path);
-}
+void write_file(const std::filesystem::path& path, const std::string& text);
 
 /// A directory under /tmp that is removed with its owner.
 class TemporaryDirectory {
@@ -53,10 +45,7 @@ class TemporaryDirectory {
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  ~TemporaryDirectory();
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -93,22 +82,11 @@ class Child {
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
-  ~Child() {
-    close(input_);
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-  }
+  ~Child();
   [[nodiscard]] pid_t pid() const { return pid_; }
   void send(int signal) const { kill(pid_, signal); }
   /// Waits for its end; its wait status.
-  int wait() {
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return status;
-  }
+  int wait();
 
  private:
   pid_t pid_ = -1;

@@ -40,44 +40,11 @@ class HungMount {
   [[nodiscard]] int waiting() const { return taken_; }
 
   /// All who wait get an error.
-  void end() {
-    if (reader_.joinable()) {
-      stopping_ = true;
-      reader_.join();
-    }
-    if (device_ >= 0) ::close(device_);
-    device_ = -1;
-    if (mounted_) ::umount2(path().c_str(), MNT_DETACH);
-    mounted_ = false;
-  }
+  void end();
 
  private:
-  void take_requests() {
-    alignas(8) std::array<char, 256 * 1024> request;
-    while (!stopping_) {
-      pollfd waiting{device_, POLLIN, 0};
-      if (::poll(&waiting, 1, 10) <= 0) continue;
-      if (::read(device_, request.data(), request.size()) < static_cast<ssize_t>(sizeof(fuse_in_header))) continue;
-      const auto* head = reinterpret_cast<const fuse_in_header*>(request.data());
-      if (head->opcode == FUSE_INIT) {
-        greet(head->unique);
-      } else if (head->opcode == FUSE_LOOKUP) {
-        ++taken_;
-      }
-    }
-  }
-  void greet(std::uint64_t unique) const {
-    struct {
-      fuse_out_header head;
-      fuse_init_out body;
-    } answer{};
-    answer.head.len = sizeof answer;
-    answer.head.unique = unique;
-    answer.body.major = FUSE_KERNEL_VERSION;
-    answer.body.minor = FUSE_KERNEL_MINOR_VERSION;
-    answer.body.max_write = 4096;
-    [[maybe_unused]] const auto written = ::write(device_, &answer, sizeof answer);
-  }
+  void take_requests();
+  void greet(std::uint64_t unique) const;
 
   TemporaryDirectory directory_;
   int device_ = -1;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/inspector_bench.hpp"
+
+namespace healer::test {
+
+std::shared_ptr<engine::ServiceBlock> InspectorBench::by_file(const std::string& path) {
+  auto made = block(engine::ServiceKind::Process);
+  made->process.pid_file = path;
+  return made;
+}
+
+std::shared_ptr<engine::ServiceBlock> InspectorBench::by_pattern(const std::string& pattern) {
+  auto made = block(engine::ServiceKind::Process);
+  made->process.pattern = pattern;
+  return made;
+}
+
+std::shared_ptr<engine::ServiceBlock> InspectorBench::foreground() {
+  auto made = block(engine::ServiceKind::Process);
+  made->process.foreground.emplace();
+  return made;
+}
+
+std::shared_ptr<engine::ServiceBlock> InspectorBench::asking(std::shared_ptr<engine::ServiceBlock> block,
+                                                             engine::Test test) {
+  block->rules.emplace_back().condition = {{std::move(test), false}};
+  return block;
+}
+
+std::string InspectorBench::pid_file(const std::string& name, const std::string& text) const {
+  write_file(path(name), text);
+  return path(name);
+}
+
+std::uint64_t InspectorBench::look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service,
+                                   runtime::ProcessIdentity own) {
+  inspector.look({.service = engine::ServiceId(service),
+                  .run = engine::RunId(++last),
+                  .pid = own.pid,
+                  .start_ticks = own.start_ticks,
+                  .left_by = left_by,
+                  .came_by = came_by},
+                 std::move(block));
+  return last;
+}
+
+const engine::Observation& InspectorBench::result(std::uint64_t run) {
+  REQUIRE(run_until(loop, [&] { return seen.count(run) != 0; }));
+  return seen.at(run).observation;
+}
+
+const engine::Observation& InspectorBench::see(std::shared_ptr<const engine::ServiceBlock> block,
+                                               std::uint32_t service) {
+  return result(look(std::move(block), service));
+}
+
+}  // namespace healer::test
