@@ -13,6 +13,7 @@
 #include "actions/mail.hpp"
 #include "control/changes.hpp"
 #include "daemon_house.hpp"
+#include "engine/service.hpp"
 #include "identity.hpp"
 #include "runtime/host.hpp"
 #include "util/text.hpp"

@@ -18,6 +18,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "daemon_house.hpp"
+#include "engine/service.hpp"
 #include "identity.hpp"
 #include "runtime/action_files.hpp"
 #include "runtime/host.hpp"

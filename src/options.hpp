@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "engine/graph.hpp"
+#include "engine/settings.hpp"
 #include "util/time.hpp"
 
 namespace healer {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/graph.hpp"
+#include "engine/settings.hpp"
 
 namespace healer {
 

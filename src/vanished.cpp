@@ -8,6 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer {

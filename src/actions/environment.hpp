@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/effect.hpp"
-#include "engine/graph.hpp"
+#include "engine/act.hpp"
+#include "engine/command.hpp"
+#include "engine/ids.hpp"
 #include "util/time.hpp"
 
 namespace healer::actions {

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/effect.hpp"
-#include "engine/graph.hpp"
+#include "engine/act.hpp"
 #include "engine/ids.hpp"
+#include "engine/settings.hpp"
 #include "util/time.hpp"
 
 namespace healer::actions {

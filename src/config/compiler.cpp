@@ -13,6 +13,7 @@
 #include "config/rule_text.hpp"
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/graph.hpp"
+#include "engine/schedule.hpp"
 
 namespace healer::config {
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {

@@ -2,8 +2,13 @@
 // What a service says, as a hash: two blocks with the same fingerprint behave the same.
 #pragma once
 
-#include "engine/graph.hpp"
+#include "engine/rule_identity.hpp"
 #include "util/hash.hpp"
+
+namespace healer::engine {
+struct Rule;
+struct ServiceBlock;
+}  // namespace healer::engine
 
 namespace healer::config {
 

@@ -331,8 +331,9 @@ class Linter {
   /// Whether a quantity is a percentage of something that it is never more than.
   static bool is_part(engine::Metric metric) {
     using enum engine::Metric;
-    static constexpr std::array kParts{Cpu,        Memory,     SystemCpu, CpuUser,  CpuSystem,    CpuNice,      CpuWait,
-                                       CpuHardIrq, CpuSoftIrq, CpuSteal,  CpuGuest, CpuGuestNice, SystemMemory, Swap};
+    static constexpr std::array kParts{Cpu,      MemoryPercent, SystemCpu,    CpuUser,    CpuSystem,
+                                       CpuNice,  CpuWait,       CpuHardIrq,   CpuSoftIrq, CpuSteal,
+                                       CpuGuest, CpuGuestNice,  SystemMemory, Swap};
     return std::ranges::find(kParts, metric) != kParts.end();
   }
 

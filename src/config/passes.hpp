@@ -13,6 +13,7 @@
 #include "config/load.hpp"
 #include "config/source.hpp"
 #include "config/syntax.hpp"
+#include "engine/command.hpp"
 #include "engine/graph.hpp"
 
 namespace healer::config {

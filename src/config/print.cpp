@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/vocabulary.hpp"
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {

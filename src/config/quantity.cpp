@@ -31,7 +31,7 @@ struct Quantity {
 constexpr Quantity kQuantities[] = {
     {"cpu", Kind::Process, Measure::Percent, Metric::Cpu},
     {"total cpu", Kind::Process, Measure::Percent, Metric::TotalCpu},
-    {"memory", Kind::Process, Measure::Percent, Metric::Memory},
+    {"memory", Kind::Process, Measure::Percent, Metric::MemoryPercent},
     {"memory", Kind::Process, Measure::Size, Metric::MemoryBytes},
     {"total memory", Kind::Process, Measure::Percent, Metric::TotalMemory},
     {"total memory", Kind::Process, Measure::Size, Metric::TotalMemoryBytes},

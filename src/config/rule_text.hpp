@@ -6,7 +6,7 @@
 #include <string>
 
 #include "config/syntax.hpp"
-#include "engine/graph.hpp"
+#include "engine/comparison.hpp"
 
 namespace healer::config {
 

@@ -17,6 +17,7 @@
 #include "config/rule_text.hpp"
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
+#include "engine/service.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
 

@@ -11,7 +11,9 @@
 #include <string_view>
 
 #include "config/syntax.hpp"
-#include "engine/graph.hpp"
+#include "engine/comparison.hpp"
+#include "engine/event_kind.hpp"
+#include "engine/settings.hpp"
 
 namespace healer::config {
 

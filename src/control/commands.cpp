@@ -20,6 +20,7 @@
 #include "control/output_reader.hpp"
 #include "control/views.hpp"
 #include "engine/explain.hpp"
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {

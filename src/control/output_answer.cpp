@@ -9,6 +9,7 @@
 
 #include "control/job_answers.hpp"
 #include "control/views.hpp"
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {

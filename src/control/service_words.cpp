@@ -11,8 +11,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cause.hpp"
+#include "engine/engine.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/explain.hpp"
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {

@@ -7,7 +7,15 @@
 #include <string>
 #include <string_view>
 
-#include "engine/engine.hpp"
+#include "engine/ids.hpp"
+#include "engine/metric.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+class Engine;
+struct ServiceBlock;
+struct ServiceState;
+}  // namespace healer::engine
 
 namespace healer::control {
 

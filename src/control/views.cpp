@@ -10,7 +10,9 @@
 
 #include "control/service_words.hpp"
 #include "engine/cause.hpp"
+#include "engine/engine.hpp"
 #include "engine/explain.hpp"
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {

@@ -10,7 +10,13 @@
 #include <vector>
 
 #include "control/wire.hpp"
-#include "engine/engine.hpp"
+#include "engine/ids.hpp"
+
+namespace healer::engine {
+class Engine;
+struct Record;
+struct RunningAction;
+}  // namespace healer::engine
 
 namespace healer::control {
 

@@ -7,6 +7,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/event.hpp"
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

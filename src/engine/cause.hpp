@@ -9,13 +9,19 @@
 #include <string>
 #include <string_view>
 
-#include "engine/effect.hpp"
+#include "engine/act.hpp"
 #include "engine/evaluate.hpp"
-#include "engine/event.hpp"
-#include "engine/graph.hpp"
+#include "engine/evidence.hpp"
+#include "engine/outcome.hpp"
 #include "engine/state.hpp"
 
 namespace healer::engine {
+
+struct Rule;
+struct ServiceBlock;
+namespace event {
+struct ActionEnded;
+};
 
 /// $EVENT of mails and MONIT_EVENT: "Status failed", "Status succeeded", "Status changed", "Content match",
 /// "Content doesn't match", "Monit instance changed", "Action done", ...

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/rule.hpp"
+
 namespace healer::engine {
 
 Verdict count_latched(const Rule& rule, RuleState& state, bool bad, Duration now) {

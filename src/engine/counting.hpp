@@ -5,11 +5,12 @@
 
 #include <cstdint>
 
-#include "engine/graph.hpp"
 #include "engine/state.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
+
+struct Rule;
 
 /// What a run means for a latched rule. Failing: it stands failed, and stays so.
 enum class Verdict : std::uint8_t { Nothing, Fire, Recover, Failing };

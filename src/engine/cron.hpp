@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/graph.hpp"
+#include "engine/schedule.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {

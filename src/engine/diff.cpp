@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

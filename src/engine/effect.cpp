@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/service.hpp"
+
 namespace healer::engine {
 
 void keep(SavedState& state, const effect::Commit& commit) {

@@ -10,6 +10,7 @@
 #include "engine/cause.hpp"
 #include "engine/cron.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/service.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {

@@ -36,15 +36,22 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/command.hpp"
+#include "engine/comparison.hpp"
 #include "engine/diff.hpp"
 #include "engine/effect.hpp"
 #include "engine/event.hpp"
+#include "engine/evidence.hpp"
 #include "engine/graph.hpp"
 #include "engine/job.hpp"
+#include "engine/schedule.hpp"
 #include "engine/state.hpp"
 #include "engine/wheel.hpp"
 
 namespace healer::engine {
+
+struct Rule;
+struct SlotChange;
 
 /// Why a service runs.
 enum class Reason : std::uint8_t {

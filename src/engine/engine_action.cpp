@@ -7,6 +7,7 @@
 
 #include "engine/cause.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/service.hpp"
 #include "engine/turn.hpp"
 #include "util/text.hpp"
 

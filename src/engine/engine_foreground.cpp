@@ -16,6 +16,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cause.hpp"
+#include "engine/service.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {

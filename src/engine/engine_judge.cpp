@@ -8,6 +8,7 @@
 #include "engine/cause.hpp"
 #include "engine/counting.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/service.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {

@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/service.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {

@@ -11,6 +11,7 @@
 
 #include "engine/cause.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/service.hpp"
 #include "engine/turn.hpp"
 #include "util/hash.hpp"
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/service.hpp"
+
 namespace healer::engine {
 namespace {
 

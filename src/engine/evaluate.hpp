@@ -5,10 +5,14 @@
 #include <optional>
 #include <vector>
 
-#include "engine/graph.hpp"
+#include "engine/comparison.hpp"
+#include "engine/evidence.hpp"
 #include "engine/state.hpp"
+#include "engine/test.hpp"
 
 namespace healer::engine {
+
+struct ServiceBlock;
 
 /// One run as its tests see it.
 struct Seen {
@@ -16,19 +20,6 @@ struct Seen {
   const Memory& memory;    ///< of the service, as it was before the run
   bool restarted = false;  ///< StartHistory::restarted
 };
-
-template <typename Value>
-[[nodiscard]] constexpr bool compare(Comparison comparison, Value left, Value right) {
-  switch (comparison) {
-    case Comparison::Equal: return left == right;
-    case Comparison::NotEqual: return left != right;
-    case Comparison::Less: return left < right;
-    case Comparison::LessEqual: return left <= right;
-    case Comparison::Greater: return left > right;
-    case Comparison::GreaterEqual: return left >= right;
-  }
-  return false;
-}
 
 /// The process that a look has found; null where there is none. A zombie is none.
 [[nodiscard]] const ProcessFacts* process_of(const Observation& run);

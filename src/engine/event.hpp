@@ -6,24 +6,17 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "engine/graph.hpp"
+#include "engine/event_names.hpp"
+#include "engine/evidence.hpp"
 #include "engine/ids.hpp"
-#include "engine/state.hpp"
+#include "engine/outcome.hpp"
+#include "util/time.hpp"
 
 namespace healer::engine {
 
 struct SwapPlan;
-
-/// How a process has ended.
-struct ProcessEnd {
-  Outcome outcome = Outcome::Exited;  ///< Exited or Signalled
-  std::int64_t status = 0;
-
-  bool operator==(const ProcessEnd&) const = default;
-};
 
 namespace event {
 
@@ -160,10 +153,5 @@ struct Command {
 struct Stopping {};
 
 }  // namespace event
-
-using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::NotSignalled,
-                           event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
-                           event::ActionReady, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
-                           event::ReloadFailed, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

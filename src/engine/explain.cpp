@@ -8,6 +8,7 @@
 #include "engine/cause.hpp"
 #include "engine/counting.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/service.hpp"
 
 namespace healer::engine {
 namespace {

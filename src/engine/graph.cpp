@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/graph.hpp"
 
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

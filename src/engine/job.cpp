@@ -8,6 +8,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/graph.hpp"
+#include "engine/service.hpp"
+
 namespace healer::engine {
 namespace {
 

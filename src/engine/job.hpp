@@ -22,10 +22,14 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/effect.hpp"
-#include "engine/graph.hpp"
+#include "engine/commit.hpp"
+#include "engine/ids.hpp"
 
 namespace healer::engine {
+
+struct Graph;
+struct Limits;
+struct ServiceBlock;
 
 /// Job::by and effect::SavedJob::by, where no person asked for it.
 inline constexpr std::string_view kByRule = "rule";

@@ -15,10 +15,10 @@ namespace healer::engine {
 /// process with all its descendants.
 enum class Metric : std::uint8_t {
   // check process
-  Cpu,          ///< percent of the cores that its threads can use: one thread, one core; at most all cores
-  TotalCpu,     ///< the same, and the same of its descendants taken together
-  Memory,       ///< percent of the machine's
-  MemoryBytes,  ///< resident
+  Cpu,            ///< percent of the cores that its threads can use: one thread, one core; at most all cores
+  TotalCpu,       ///< the same, and the same of its descendants taken together
+  MemoryPercent,  ///< of the machine's
+  MemoryBytes,    ///< resident
   TotalMemory,
   TotalMemoryBytes,
   Children,  ///< all descendants

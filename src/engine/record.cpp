@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/event_kind.hpp"
 #include "engine/state.hpp"
 
 namespace healer::engine {

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "engine/graph.hpp"
 #include "engine/ids.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"
@@ -74,7 +73,5 @@ struct Record {
 [[nodiscard]] std::string_view to_string(Severity severity);
 /// Kind by its name; Count_ where there is none.
 [[nodiscard]] RecordKind record_kind(std::string_view name);
-/// Monit's name of an event kind, as alert filters write it ("nonexist").
-[[nodiscard]] std::string_view to_string(EventKind kind);
 
 }  // namespace healer::engine

@@ -13,6 +13,7 @@
 
 #include "engine/script_line.hpp"
 #include "engine/script_value.hpp"
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

@@ -64,7 +64,8 @@
 #include <vector>
 
 #include "engine/graph.hpp"
-#include "engine/state.hpp"
+#include "engine/metric.hpp"
+#include "engine/outcome.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {

@@ -9,6 +9,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/service.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 

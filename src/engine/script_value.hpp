@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/graph.hpp"
 #include "engine/metric.hpp"
 
 namespace healer::engine {
+
+struct ServiceBlock;
 
 /// The quantities that the rules of a service compare with a number and that the language calls `words` (in lower
 /// case), each once: several where they differ in their unit.

@@ -7,6 +7,7 @@
 #include <list>
 #include <string>
 
+#include "engine/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

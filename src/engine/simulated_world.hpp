@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "engine/evidence.hpp"
 #include "engine/graph.hpp"
 #include "engine/script.hpp"
-#include "engine/state.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {

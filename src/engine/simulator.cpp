@@ -16,6 +16,7 @@
 #include "engine/engine.hpp"
 #include "engine/expectation.hpp"
 #include "engine/explain.hpp"
+#include "engine/service.hpp"
 #include "engine/simulated_world.hpp"
 #include "util/text.hpp"
 

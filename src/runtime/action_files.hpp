@@ -41,7 +41,7 @@
 #include <vector>
 
 #include "engine/ids.hpp"
-#include "engine/state.hpp"
+#include "engine/outcome.hpp"
 #include "runtime/descriptor.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"

@@ -28,8 +28,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/command.hpp"
 #include "engine/event.hpp"
-#include "engine/graph.hpp"
+#include "engine/ids.hpp"
 #include "runtime/action_files.hpp"
 #include "runtime/child.hpp"
 #include "runtime/control_groups.hpp"

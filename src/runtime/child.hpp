@@ -11,7 +11,7 @@
 #include <functional>
 #include <memory>
 
-#include "engine/state.hpp"
+#include "engine/outcome.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/session.hpp"

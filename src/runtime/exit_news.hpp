@@ -28,7 +28,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/event.hpp"
+#include "engine/outcome.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/loop.hpp"
 

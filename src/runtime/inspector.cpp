@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/event.hpp"
+#include "engine/service.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/leftovers.hpp"
 #include "runtime/named_pid.hpp"

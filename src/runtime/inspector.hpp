@@ -34,9 +34,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/effect.hpp"
-#include "engine/event.hpp"
-#include "engine/graph.hpp"
+#include "engine/act.hpp"
+#include "engine/event_names.hpp"
+#include "engine/evidence.hpp"
+#include "engine/measure.hpp"
 #include "runtime/control_groups.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mount_guard.hpp"
@@ -44,6 +45,10 @@
 #include "runtime/process_watch.hpp"
 #include "runtime/system_table.hpp"
 #include "runtime/worker_pool.hpp"
+
+namespace healer::engine {
+struct ServiceBlock;
+}  // namespace healer::engine
 
 namespace healer::runtime {
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "actions/environment.hpp"
+#include "engine/service.hpp"
 #include "runtime/proc_stat.hpp"
 #include "runtime/proc_table.hpp"
 #include "util/text.hpp"

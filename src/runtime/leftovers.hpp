@@ -8,10 +8,13 @@
 
 #include <vector>
 
-#include "engine/graph.hpp"
+#include "engine/evidence.hpp"
 #include "engine/ids.hpp"
-#include "engine/state.hpp"
 #include "runtime/control_groups.hpp"
+
+namespace healer::engine {
+struct ServiceBlock;
+}  // namespace healer::engine
 
 namespace healer::runtime {
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/graph.hpp"
 #include "engine/record.hpp"
+#include "engine/settings.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"
 

@@ -23,7 +23,8 @@
 #include <string_view>
 
 #include "actions/mail.hpp"
-#include "engine/graph.hpp"
+#include "engine/ids.hpp"
+#include "engine/settings.hpp"
 #include "runtime/descriptor.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"

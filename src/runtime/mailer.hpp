@@ -25,10 +25,10 @@
 #include <optional>
 #include <string>
 
-#include "engine/effect.hpp"
-#include "engine/event.hpp"
-#include "engine/graph.hpp"
+#include "engine/act.hpp"
+#include "engine/event_names.hpp"
 #include "engine/record.hpp"
+#include "engine/settings.hpp"
 #include "runtime/mail_queue.hpp"
 #include "util/time.hpp"
 

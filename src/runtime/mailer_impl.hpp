@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "actions/mail.hpp"
+#include "engine/event.hpp"
 #include "runtime/mail_ledger.hpp"
 #include "runtime/mailer.hpp"
 #include "runtime/smtp.hpp"

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/state.hpp"
+#include "engine/evidence.hpp"
 #include "runtime/descriptor.hpp"
 #include "util/text.hpp"
 

@@ -294,7 +294,7 @@ Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
   look.sample.io = read_io(pid);
   const double resident = static_cast<double>(stat->resident_pages) * page_size();
   look.metrics.set(Metric::MemoryBytes, resident);
-  look.metrics.set(Metric::Memory, 100 * resident / all_memory());
+  look.metrics.set(Metric::MemoryPercent, 100 * resident / all_memory());
   look.metrics.set(Metric::Threads, stat->threads);
   const Duration uptime = look.sample.taken - start_time(stat->start_ticks);
   look.metrics.set(Metric::Uptime, static_cast<double>(std::max<std::int64_t>(0, uptime.count() / 1000)));

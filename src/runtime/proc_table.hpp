@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/state.hpp"
+#include "engine/evidence.hpp"
 #include "runtime/proc_stat.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/service.hpp"
 #include "runtime/clock.hpp"
 
 namespace healer::runtime {

@@ -32,12 +32,15 @@
 #include <vector>
 
 #include "engine/event.hpp"
-#include "engine/graph.hpp"
 #include "runtime/child.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/matcher.hpp"
 #include "runtime/spawner.hpp"
 #include "runtime/strays.hpp"
+
+namespace healer::engine {
+struct ServiceBlock;
+}  // namespace healer::engine
 
 namespace healer::runtime {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "actions/mail.hpp"
-#include "engine/graph.hpp"
+#include "engine/settings.hpp"
 #include "util/time.hpp"
 
 namespace healer::runtime {

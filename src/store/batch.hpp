@@ -17,7 +17,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "engine/effect.hpp"
+#include "engine/commit.hpp"
 #include "store/store.hpp"
 
 namespace healer::store {

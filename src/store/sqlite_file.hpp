@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/effect.hpp"
+#include "engine/commit.hpp"
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/store.hpp"

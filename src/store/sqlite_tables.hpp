@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/effect.hpp"
+#include "engine/commit.hpp"
 #include "engine/record.hpp"
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"

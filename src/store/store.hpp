@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/effect.hpp"
+#include "engine/commit.hpp"
 #include "engine/record.hpp"
 #include "util/result.hpp"
 

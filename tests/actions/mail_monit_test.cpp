@@ -11,6 +11,7 @@
 #include "actions/environment.hpp"
 #include "actions/mail.hpp"
 #include "engine/cause.hpp"
+#include "engine/service.hpp"
 #include "support/smtp_sink.hpp"
 
 using namespace healer;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/service.hpp"
 #include "support/engine_world.hpp"
 
 namespace {

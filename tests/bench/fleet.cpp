@@ -22,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/service.hpp"
+
 namespace {
 
 int start(const char* pid_file, const char* report, const char* number) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 
+#include "engine/service.hpp"
 #include "runtime/process_runner.hpp"
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "config/check.hpp"
 #include "config/load.hpp"
+#include "engine/service.hpp"
 #include "support/fake_environment.hpp"
 
 using namespace healer;
@@ -77,7 +78,7 @@ TEST_CASE("each quantity is measured in the metric's own unit", "[services]") {
   const std::vector<Row> rows{
       {kProcess, "cpu > 50.5%", Metric::Cpu, 50.5},
       {kProcess, "total cpu > 50 percent", Metric::TotalCpu, 50},
-      {kProcess, "memory > 10%", Metric::Memory, 10},
+      {kProcess, "memory > 10%", Metric::MemoryPercent, 10},
       {kProcess, "memory > 10.5 MB", Metric::MemoryBytes, 10.5 * kMega},
       {kProcess, "memory > 10", Metric::MemoryBytes, 10},
       {kProcess, "memory > 2 kilobytes", Metric::MemoryBytes, 2048},

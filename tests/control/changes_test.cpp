@@ -4,6 +4,7 @@
 
 #include "control/changes.hpp"
 #include "control/daemon_world.hpp"
+#include "engine/service.hpp"
 
 using namespace healer;
 using namespace healer::control;

@@ -10,6 +10,7 @@
 
 #include "control/client.hpp"
 #include "control/daemon_world.hpp"
+#include "engine/service.hpp"
 
 using namespace healer;
 using namespace healer::control;

@@ -11,6 +11,7 @@
 
 #include "control/commands.hpp"
 #include "control/server_world.hpp"
+#include "engine/service.hpp"
 #include "store/memory_store.hpp"
 #include "support/engine_world.hpp"
 

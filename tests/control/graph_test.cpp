@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "control/render.hpp"
+#include "engine/service.hpp"
 
 using namespace healer;
 using namespace healer::control;

@@ -6,6 +6,7 @@
 #include "control/counter.hpp"
 #include "control/render_text.hpp"
 #include "control/top.hpp"
+#include "engine/service.hpp"
 
 using namespace healer;
 using namespace healer::control;

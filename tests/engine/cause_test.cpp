@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/metric.hpp"
+#include "engine/service.hpp"
 
 using namespace healer;
 using namespace healer::engine;
@@ -146,8 +147,8 @@ TEST_CASE("Quantities of a process are described as Monit describes them") {
   CHECK(succeeded(Metric::Cpu, 18.6) == "cpu usage check succeeded [current cpu usage = 18.6%]");
   CHECK(matched(Metric::TotalCpu, 46.8, 20) == "total cpu usage of 46.8% matches resource limit [cpu usage > 20.0%]");
   CHECK(succeeded(Metric::TotalCpu, 18.6) == "total cpu usage check succeeded [current cpu usage = 18.6%]");
-  CHECK(matched(Metric::Memory, 7.8, 1) == "mem usage of 7.8% matches resource limit [mem usage > 1.0%]");
-  CHECK(succeeded(Metric::Memory, 0) == "mem usage check succeeded [current mem usage = 0.0%]");
+  CHECK(matched(Metric::MemoryPercent, 7.8, 1) == "mem usage of 7.8% matches resource limit [mem usage > 1.0%]");
+  CHECK(succeeded(Metric::MemoryPercent, 0) == "mem usage check succeeded [current mem usage = 0.0%]");
   CHECK(matched(Metric::MemoryBytes, 3084 * kKilobyte, 10 * kKilobyte) ==
         "mem amount of 3.0 MB matches resource limit [mem amount > 10 kB]");
   CHECK(succeeded(Metric::MemoryBytes, 1568 * kKilobyte) == "mem amount check succeeded [current mem amount = 1.5 MB]");
@@ -298,12 +299,12 @@ TEST_CASE("Too many restarts are described as Monit describes them") {
 
 TEST_CASE("Of several tests the one that decides has the word") {
   const Test cpu = ResourceTest{Metric::Cpu, Comparison::Greater, 50};
-  const Test memory = ResourceTest{Metric::Memory, Comparison::Greater, 50};
+  const Test memory = ResourceTest{Metric::MemoryPercent, Comparison::Greater, 50};
   const Test threads = ResourceTest{Metric::Threads, Comparison::Greater, 50};
   const auto word = [](std::vector<Term> condition, double cpu_value, double memory_value, double threads_value) {
     return Word(std::move(condition))
         .value(Metric::Cpu, cpu_value)
-        .value(Metric::Memory, memory_value)
+        .value(Metric::MemoryPercent, memory_value)
         .value(Metric::Threads, threads_value);
   };
   const auto begins = [](const std::string& text) { return text.substr(0, text.find(' ')); };

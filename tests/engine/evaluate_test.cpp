@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "engine/evaluate.hpp"
+#include "engine/service.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "engine/evaluate.hpp"
+#include "engine/service.hpp"
 #include "support/process_world.hpp"
 
 using namespace healer;

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/service.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 #include "support/rounds.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/service.hpp"
 #include "support/engine_world.hpp"
 
 using namespace healer;

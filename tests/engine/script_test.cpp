@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/script.hpp"
+#include "engine/service.hpp"
 #include "support/process_world.hpp"
 #include "support/rounds.hpp"
 
@@ -21,7 +22,7 @@ Rule compares(Metric metric) {
 }
 
 RuleSet rules() {
-  auto web = process("web", {compares(Metric::Cpu), compares(Metric::Memory), compares(Metric::MemoryBytes),
+  auto web = process("web", {compares(Metric::Cpu), compares(Metric::MemoryPercent), compares(Metric::MemoryBytes),
                              compares(Metric::ReadRate), compares(Metric::ReadOperations), compares(Metric::Uptime)});
   web->start->arguments = {"/bin/run", "web"};
   auto here = service("here", {compares(Metric::Load1PerCore)});
@@ -130,7 +131,7 @@ TEST_CASE("processes, measured values and the commands for them are read", "[eng
   CHECK(web.takes == seconds{2});
   CHECK(web.measured.at(Metric::Cpu).values == Values{10, 95.5, 95.5, std::nullopt, 20});
   CHECK(web.measured.at(Metric::Cpu).repeated);
-  CHECK(web.measured.at(Metric::Memory).values == Values{50, 60});
+  CHECK(web.measured.at(Metric::MemoryPercent).values == Values{50, 60});
   CHECK(web.measured.at(Metric::MemoryBytes).values == Values{2048, 1'073'741'824});
   CHECK(web.measured.at(Metric::ReadOperations).values == Values{7, 7, 7});
   CHECK(web.measured.at(Metric::ReadRate).values == Values{2'097'152, 1'048'576});

@@ -11,6 +11,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/service.hpp"
 #include "runtime/inspector.hpp"
 #include "support/processes.hpp"
 

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/service.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/inspector_bench.hpp"
 #include "runtime/proc_stat.hpp"

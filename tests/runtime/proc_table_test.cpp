@@ -150,7 +150,7 @@ TEST_CASE("one process is seen with all its figures", "[proc-table]") {
   const double resident = 1024 * std::stod(output_of("ps -o rss= -p " + std::to_string(::getpid())));
   CHECK(value(Metric::MemoryBytes) == Approx(resident).margin(4e6));
   const double all = 1024 * std::stod(output_of("awk '/MemTotal/{print $2}' /proc/meminfo"));
-  CHECK(value(Metric::Memory) == Approx(100 * value(Metric::MemoryBytes) / all).epsilon(0.001));
+  CHECK(value(Metric::MemoryPercent) == Approx(100 * value(Metric::MemoryBytes) / all).epsilon(0.001));
   CHECK(value(Metric::Threads) >= 1);
   CHECK(value(Metric::Uptime) >= 0);
   CHECK(value(Metric::Uptime) >= before - 1);

@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/service.hpp"
 #include "runtime/process_runner.hpp"
 #include "support/processes.hpp"
 

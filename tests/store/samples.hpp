@@ -13,6 +13,7 @@
 
 #include "engine/effect.hpp"
 #include "engine/record.hpp"
+#include "engine/service.hpp"
 #include "store/store.hpp"
 #include "tests/support/child.hpp"
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "engine/service.hpp"
 #include "util/hash.hpp"
 
 namespace healer::test {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// What the engine does to the world, and what programs and mails are told of its cause.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/command.hpp"
+#include "engine/event_kind.hpp"
+#include "engine/ids.hpp"
+#include "engine/recipient.hpp"
+#include "util/hash.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+namespace effect {
+
+/// What programs and mails are told about a cause. Shared by all acts of one transition.
+struct Cause {
+  std::string service;
+  EventKind event = EventKind::Status;
+  enum class State : std::uint8_t { Succeeded, Failed, Changed } state = State::Failed;
+  std::string event_text;   ///< Monit's: "Status failed", "Status succeeded", "Content match", ...
+  std::string action_text;  ///< "alert", "exec", "unmonitor"
+  std::string description;  ///< with the program's output in it
+  std::string rule;         ///< its canonical text; empty where no rule is concerned
+  WallTime when{};
+  std::optional<std::int64_t> program_status{};  ///< of a check program: of its last run, 0 before its first
+  /// Of a process service: what MONIT_PROCESS_* say.
+  struct Process {
+    std::int64_t pid = -1;
+    std::int64_t memory_kb = 0;
+    std::int64_t children = -1;
+    double cpu_percent = -1;
+
+    bool operator==(const Process&) const = default;
+  };
+  std::optional<Process> process{};
+};
+
+/// Start the program of an action; answer with ActionStarted and ActionEnded. It is started at most once, ever: where
+/// the files of this action exist already, an earlier daemon started it, and it is adopted instead.
+struct Exec {
+  ActionId action;
+  ServiceId service;  ///< kNoService, only in Commit::pending: it waits for its turn, and has not been set free
+  Hash128 rule;
+  bool recovery = false;  ///< of the `else` branch
+  Command command;
+  std::shared_ptr<const Cause> cause;
+  JobId job{};  ///< whose step it is; 0: a rule's own action
+  /// It is a foreground process: the service itself, which runs until it dies or is ended. It gets NOTIFY_SOCKET;
+  /// event::ActionReady says when it has told that it is ready. When its main process has gone, what is left of its
+  /// session gets SIGKILL, and what has left that is ended too; only then ActionEnded tells of it.
+  bool foreground = false;
+};
+
+/// End the program of an action: SIGTERM to its session, SIGKILL 2 s later; of a foreground process these signals to
+/// its main process, one after the other, then SIGKILL to its session. ActionEnded still comes.
+struct EndAction {
+  ActionId action;
+  std::vector<StopSignal> signals{};  ///< of a foreground process
+};
+
+/// Signal a process of a service, if it is still the same one. event::NotSignalled tells where it lives and that could
+/// not be done.
+struct Signal {
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  int number = 15;
+};
+
+/// An action that an earlier daemon started: watch it if it still runs, which ActionStarted tells; answer with
+/// ActionEnded, `unseen` where its status is not known.
+struct Adopt {
+  ActionId action;
+  ServiceId service;
+  bool foreground = false;               ///< as Exec::foreground
+  std::optional<std::uint32_t> owner{};  ///< as whom it was started; none: as healer
+};
+
+/// Mail these people. The mailer answers with AlertTaken once it has the mail on its own disk (the same AlertId again
+/// is the same mail), and later with MailOutcome.
+struct Alert {
+  AlertId alert;
+  std::vector<Recipient> recipients;
+  std::shared_ptr<const Cause> cause;
+};
+
+}  // namespace effect
+
+}  // namespace healer::engine

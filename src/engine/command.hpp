@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Programs: what is run, as whom, and how one that runs in the foreground is ended.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+/// The user and group a program runs as; where absent, those of the daemon. `home` is the user's HOME.
+struct Identity {
+  std::optional<std::uint32_t> uid;
+  std::optional<std::uint32_t> gid;
+  std::string user;
+  std::string home;
+
+  bool operator==(const Identity&) const = default;
+};
+
+/// A program and its arguments. No shell is involved unless it is the program.
+struct Command {
+  std::vector<std::string> arguments;  ///< the program's path first
+  Identity identity;
+  Duration timeout{0};  ///< 0: none
+
+  bool operator==(const Command&) const = default;
+};
+
+/// One step in ending a foreground process: the signal for its main process, and how long it may take.
+struct StopSignal {
+  int number = 15;
+  Duration within{30'000};
+
+  bool operator==(const StopSignal&) const = default;
+};
+
+/// `check process NAME with program "..."`: a program that healer runs as its own child, in the foreground.
+struct ForegroundSpec {
+  Command command;  ///< without timeout
+  /// `stop signal TERM within 20 seconds`, in the order of writing; never empty (the default is SIGTERM within the stop
+  /// timeout). What is left of its session after the last, or after its main process has gone, gets SIGKILL.
+  std::vector<StopSignal> stop;
+  /// `ready after 5 seconds`: it counts as ready when it says so (READY=1 on NOTIFY_SOCKET), or when it has lived so
+  /// long. With `by_notice` (`ready on notify within 30 seconds`) its word alone counts, and without it the start has
+  /// failed by then.
+  Duration ready_after{1000};
+  bool by_notice = false;
+
+  bool operator==(const ForegroundSpec&) const = default;
+};
+
+}  // namespace healer::engine

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// What is made durable in one transaction, and what a store gives back at start.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/act.hpp"
+#include "engine/ids.hpp"
+#include "engine/record.hpp"
+#include "engine/rule_identity.hpp"
+#include "engine/state.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+namespace effect {
+
+/// One step of a job.
+struct SavedStep {
+  std::string service;
+  enum class Kind : std::uint8_t { Stop, Start, Restart } kind = Kind::Start;  ///< Restart: by its restart program
+  bool named = false;  ///< the rule or person named this service; others take part for their sake
+
+  bool operator==(const SavedStep&) const = default;
+};
+
+/// A start, stop or restart under way, with what depends on it; survives the daemon.
+struct SavedJob {
+  JobId job;
+  ActionKind kind = ActionKind::Restart;
+  std::string service;                 ///< whom it is for
+  std::vector<SavedStep> steps;        ///< all of them, in order
+  std::uint32_t position = 0;          ///< of the step under way
+  ActionId action;                     ///< its program; 0: none (yet)
+  bool unmonitor = false;              ///< the stopped services are not monitored afterwards
+  std::string by;                      ///< "rule", or the person
+  std::shared_ptr<const Cause> cause;  ///< what its programs are told
+  WallTime begun{};
+};
+
+/// How far a job has come: all of it that changes from step to step, so that a job of many steps is written whole once,
+/// not at each of them.
+struct MovedJob {
+  JobId job;
+  std::uint32_t position = 0;
+  ActionId action;
+  WallTime begun{};  ///< by the clock of now
+};
+
+/// Make this durable as one transaction, in order of `sequence`; answer with event::Committed.
+struct Commit {
+  Sequence sequence = 0;
+  std::vector<Record> records;
+  std::vector<std::pair<std::string, SavedService>> services;  ///< changed ones, whole, by name
+  std::vector<std::string> forgotten;                          ///< services that are gone: drop what is saved
+  std::vector<std::variant<Exec, Alert>> pending;  ///< acts to be done: now, or when an earlier one of the rule ended
+  std::vector<ActionId> started;                   ///< pending execs whose program runs
+  std::vector<ActionId> ended;                     ///< execs that need no memory any more
+  std::vector<AlertId> handed_over;                ///< alerts that the mailer has on its own disk
+  std::vector<SavedJob> jobs;                      ///< new ones, and those whose steps have changed, whole
+  std::vector<MovedJob> moved_jobs;                ///< others that were saved before
+  std::vector<JobId> ended_jobs;
+};
+
+}  // namespace effect
+
+/// An act found in the store by a new daemon: committed, but not known to be over.
+struct PendingExec {
+  effect::Exec exec;
+  bool started = false;
+};
+
+/// Everything that a store gives back at start.
+struct SavedState {
+  Sequence last_sequence = 0;  ///< 0: there is no saved state
+  std::uint64_t last_id = 0;   ///< the highest ActionId, AlertId or JobId ever issued
+  std::unordered_map<std::string, SavedService> services;
+  std::vector<PendingExec> execs;
+  std::vector<effect::Alert> alerts;
+  std::vector<effect::SavedJob> jobs;  ///< by id
+  /// When the daemon before recorded something for the last time, where it did not record that it stopped: it was
+  /// killed, or the machine went down.
+  std::optional<WallTime> died;
+  std::uint64_t boot = 0;  ///< Instant::boot of the daemon before, when it started; 0: not known
+};
+
+/// What a store that holds `state` holds after `commit`, the records apart.
+void keep(SavedState& state, const effect::Commit& commit);
+/// The saved job, as far as it has come.
+void move(effect::SavedJob& job, const effect::MovedJob& moved);
+
+}  // namespace healer::engine

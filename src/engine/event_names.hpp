@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The sum of all events, without what they hold: for those that only hand them on.
+#pragma once
+
+#include <variant>
+
+namespace healer::engine {
+
+namespace event {
+struct Started;
+struct Wake;
+struct Observed;
+struct ProcessDied;
+struct NotSignalled;
+struct Committed;
+struct ActionStarted;
+struct ActionWaits;
+struct RunWaits;
+struct RunWrote;
+struct ActionReady;
+struct ActionEnded;
+struct AlertTaken;
+struct MailOutcome;
+struct Swap;
+struct ReloadFailed;
+struct Command;
+struct Stopping;
+}  // namespace event
+
+using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::NotSignalled,
+                           event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
+                           event::ActionReady, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
+                           event::ReloadFailed, event::Command, event::Stopping>;
+
+}  // namespace healer::engine

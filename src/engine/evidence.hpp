@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What one run of a check has seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/ids.hpp"
+#include "engine/metric.hpp"
+#include "engine/outcome.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+/// A process as one look has found it.
+struct ProcessFacts {
+  std::int64_t pid = 0;
+  std::int64_t parent = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t euid = 0;
+  std::uint32_t gid = 0;
+  std::uint64_t start_ticks = 0;  ///< with the pid, which process it is
+  bool zombie = false;
+  std::string attribute;  ///< its security attribute; looked up only where a rule asks for it
+  std::int64_t file = 0;  ///< when its pid file was written: nanoseconds since the epoch; 0: there is none
+  bool younger = false;   ///< it was started after that, by more than clocks may differ
+  /// Who, root apart, can have written its number there: a uid; 0: nobody.
+  std::int64_t named_by = 0;
+  static constexpr std::int64_t kAnybody = -1;  ///< of `named_by`
+  bool spared = false;                          ///< healer itself or the first process of the machine: never signalled
+
+  bool operator==(const ProcessFacts&) const = default;
+};
+
+/// A process that runs still of those that a start program has left.
+struct LeftProcess {
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  std::string command;  ///< its command line, or what could be seen of it; for people
+
+  bool operator==(const LeftProcess&) const = default;
+};
+
+/// What a look at a process or at the system has found.
+struct Facts {
+  std::optional<ProcessFacts> process;  ///< none: there is no such process, and Observation::output says why
+  Metrics metrics;
+  /// Where there is none: what runs still of what the program `left_by` has left, the eldest first; one of those that
+  /// StartRun names.
+  std::vector<LeftProcess> left;
+  ActionId left_by{};
+};
+
+/// What was seen. Output is shared, never copied.
+struct Observation {
+  Outcome outcome = Outcome::Exited;
+  std::int64_t status = 0;
+  std::uint64_t matches = 0;  ///< bit i: ProgramSpec::patterns[i] matched the output
+  Duration elapsed{0};
+  std::shared_ptr<const std::string> output;  ///< stderr first, then stdout; never null once observed
+  std::shared_ptr<const Facts> facts;         ///< of a process or the system; null for a program
+  std::size_t errors = 0;                     ///< bytes of `output` that came on stderr
+};
+
+}  // namespace healer::engine

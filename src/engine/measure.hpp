@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What the engine asks of those who look.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/ids.hpp"
+
+namespace healer::engine {
+
+namespace effect {
+
+/// Start a run: of a check program, or a look at a process or the system, by the kind of the service; answer with
+/// event::Observed. After a look at a process its death is told by event::ProcessDied, but for a foreground process,
+/// whose end is told by event::ActionEnded.
+struct StartRun {
+  ServiceId service;
+  RunId run;
+  /// Of a foreground process that runs: which one, and no other is looked at. Of one with a pid file: which one that
+  /// was found to name last; it is the service's as long as it lives and the file names no other that does. 0: none.
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  /// Where no process is found: also look for what this program has left (Facts::left), by control group and mark; else
+  /// for what that one has left, by control group alone.
+  ActionId left_by{};
+  ActionId came_by{};
+};
+
+/// End a run that is no longer wanted (its service is gone or unmonitored): SIGTERM, then SIGKILL to its group. No
+/// answer needed.
+struct CancelRun {
+  ServiceId service;
+  RunId run;
+};
+
+}  // namespace effect
+
+}  // namespace healer::engine

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// One `if`: what it asks, how often that must hold, and what is done then.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/command.hpp"
+#include "engine/event_kind.hpp"
+#include "engine/rule_identity.hpp"
+#include "engine/source_place.hpp"
+#include "engine/test.hpp"
+#include "util/hash.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+/// Fault tolerance. `count` of the last `window` runs (`for 3 cycles` is 3 of 3); or, where `held` is set, the
+/// condition has held over every run since at least that long (`for 90 seconds`).
+struct Tolerance {
+  std::uint8_t count = 1;   ///< 1..64, at most `window`
+  std::uint8_t window = 1;  ///< 1..64
+  Duration held{0};
+
+  bool operator==(const Tolerance&) const = default;
+  /// Whether a single run decides.
+  [[nodiscard]] bool immediate() const { return count == 1 && held == Duration{0}; }
+};
+
+/// The action of a branch. Every action but a plain recovery also raises an alert, as in Monit.
+struct Action {
+  ActionKind kind = ActionKind::Alert;
+  Command command;           ///< Exec only
+  std::uint16_t repeat = 0;  ///< `repeat every N cycles`; 0: never
+  bool overlapping = false;  ///< Exec may overlap its own earlier instance
+  bool implied = false;      ///< not written: the alert that Monit raises on recovery
+
+  /// Whether it starts or stops the service: such an action is tried again at each failing run that meets the
+  /// tolerance.
+  [[nodiscard]] bool is_job() const {
+    return kind == ActionKind::Start || kind == ActionKind::Stop || kind == ActionKind::Restart;
+  }
+};
+
+/// The `else` branch, or the implied one (recovers at the first clear run, alerts).
+struct Recovery {
+  Tolerance tolerance;
+  Action action{.kind = ActionKind::Alert, .command = {}, .repeat = 0, .overlapping = false, .implied = true};
+};
+
+/// How a rule behaves once its tolerance is met.
+enum class Mode : std::uint8_t {
+  Latched,    ///< acts on the transition, stands failed until it recovers (status tests)
+  EachMatch,  ///< acts on every run that meets it; nothing stands (content tests)
+  EachChange  ///< acts on every change; nothing stands (`changed` tests)
+};
+
+/// One `if`.
+struct Rule {
+  std::vector<Term> condition;
+  Tolerance tolerance;
+  Action action;
+  Recovery recovery;  ///< used by Mode::Latched only
+  Mode mode = Mode::Latched;
+  EventKind event = EventKind::Status;
+  /// Names the rule within its service, in the saved state and the history. A new rule's is that of its text; an edited
+  /// rule keeps the one it had.
+  Hash128 key;
+  RuleIdentity identity;
+  /// Comes alive only in healer where Monit silently drops it (language 1.4): judged and shown, not acted on until
+  /// accepted.
+  bool dormant = false;
+  std::string text;  ///< canonical, on one line: for people
+  SourcePlace place;
+
+  /// `if N restarts within M cycles`: below its tolerance it says nothing of how the service is.
+  [[nodiscard]] bool counts_restarts() const {
+    return !condition.empty() && std::holds_alternative<RestartsTest>(condition.front().test);
+  }
+};
+
+}  // namespace healer::engine

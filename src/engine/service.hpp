@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// One `check` block: what is looked at, what is asked, and what it is started and stopped by.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/command.hpp"
+#include "engine/recipient.hpp"
+#include "engine/rule.hpp"
+#include "engine/schedule.hpp"
+#include "engine/source_place.hpp"
+#include "util/hash.hpp"
+
+namespace healer::engine {
+
+enum class ServiceKind : std::uint8_t { Program, Process, System };
+/// Monit's word: "program", "process", "system".
+[[nodiscard]] std::string_view to_string(ServiceKind kind);
+
+/// What `check program` runs. `patterns` are the regular expressions (POSIX extended, as Monit) of its content tests,
+/// in the order of writing; the worker matches them against the output and reports one bit each.
+struct ProgramSpec {
+  Command command;
+  std::vector<std::string> patterns;  ///< at most kMaxPatterns
+  std::uint32_t output_limit = 512;   ///< bytes of output kept (set limits programOutput)
+
+  bool operator==(const ProgramSpec&) const = default;
+};
+
+inline constexpr std::size_t kMaxPatterns = 64;
+
+/// What `check process` looks for: the process that a pid file names, the one whose command line matches (of several
+/// the topmost parent with the longest uptime, as Monit), or healer's own child.
+struct ProcessSpec {
+  std::string pid_file;  ///< empty where one of the others is used
+  std::string pattern;   ///< POSIX extended regular expression
+  std::optional<ForegroundSpec> foreground{};
+
+  bool operator==(const ProcessSpec&) const = default;
+};
+
+/// One `check` block.
+struct ServiceBlock {
+  std::string name;
+  ServiceKind kind = ServiceKind::Program;
+  ProgramSpec program;  ///< ServiceKind::Program
+  ProcessSpec process;  ///< ServiceKind::Process
+  /// Programs of the service; timeouts are set. Absent: not written.
+  std::optional<Command> start;
+  std::optional<Command> stop;
+  std::optional<Command> restart;
+  std::vector<std::string> depends;  ///< names of the services that must be up before it
+  Schedule schedule;
+  std::vector<Rule> rules;
+  std::vector<std::string> groups;
+  std::vector<Recipient> recipients;  ///< local over global, `noalert` taken out
+  using OnReboot = engine::OnReboot;
+  OnReboot on_reboot = OnReboot::Start;
+  enum class Activity : std::uint8_t { Active, Passive } activity = Activity::Active;
+  bool end_leftovers = false;  ///< what its start program has left is ended before the next start
+  Hash128 key;                 ///< hash of all that the block says (places left out)
+  SourcePlace place;
+
+  /// Whether it is healer's own child.
+  [[nodiscard]] bool foreground() const { return process.foreground.has_value(); }
+  /// Whether something says how to start it; what is no process needs nothing.
+  [[nodiscard]] bool can_start() const { return kind != ServiceKind::Process || start || restart || foreground(); }
+};
+
+/// Whether a process that runs for `one` is that of `other`, too. Of a foreground process it is, whatever its program.
+[[nodiscard]] bool same_target(const ServiceBlock& one, const ServiceBlock& other);
+
+}  // namespace healer::engine

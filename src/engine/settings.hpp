@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// What the `set` statements say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/recipient.hpp"
+#include "engine/schedule.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+struct MailServer {
+  std::string host;
+  std::uint16_t port = 25;
+  std::string username;
+  std::string password;
+  enum class Security : std::uint8_t { None, StartTls, Tls } security = Security::None;
+  std::string tls_version;  ///< lower-case word as written ("tlsv12", "auto"); empty: the library's choice
+  bool verify = false;      ///< verify the certificate (Monit's default: no)
+  bool allow_self_signed = false;
+  std::string certificate_checksum;  ///< hex of MD5 (32), SHA-1 (40) or SHA-256 (64) of the certificate; empty: none
+  std::string ca_file;
+  std::string ca_path;
+  std::string client_certificate;  ///< PEM with certificate and key
+
+  bool operator==(const MailServer&) const = default;
+};
+
+/// `set mail limit 20 within 1 hour`: how many mails one recipient gets in how long. What is held back is told in one
+/// mail, when there is room again.
+struct MailLimit {
+  std::uint32_t mails = 0;
+  Duration within{0};
+
+  bool operator==(const MailLimit&) const = default;
+};
+
+struct MailSettings {
+  std::vector<MailServer> servers;  ///< tried in turn
+  Duration timeout{5000};
+  std::string hostname;               ///< for EHLO; empty: the machine's
+  MailFormat format;                  ///< set mail-format
+  std::vector<Recipient> recipients;  ///< set alert
+  std::string queue_directory;        ///< set eventqueue basedir; empty: beside the state file
+  std::uint32_t queue_slots = 0;      ///< set eventqueue ... slots: most that wait which no server took; 0: any
+  std::optional<MailLimit> limit;
+
+  bool operator==(const MailSettings&) const = default;
+};
+
+struct LogSettings {
+  enum class Target : std::uint8_t { None, File, Syslog } target = Target::None;
+  std::string path;
+  std::string facility;  ///< "log_daemon", "log_local0", ...; empty: user
+
+  bool operator==(const LogSettings&) const = default;
+};
+
+struct Limits {
+  std::uint32_t program_output = 512;
+  std::uint32_t send_expect_buffer = 256;
+  std::uint32_t file_content_buffer = 512;
+  std::uint32_t http_content_buffer = 1U << 20;
+  Duration network_timeout{5'000};
+  Duration program_timeout{300'000};
+  Duration stop_timeout{30'000};
+  Duration start_timeout{30'000};
+  Duration restart_timeout{30'000};
+
+  bool operator==(const Limits&) const = default;
+};
+
+/// All `set` statements. Paths that are empty were not set; the daemon knows the defaults.
+struct Settings {
+  std::optional<Duration> cycle;  ///< set daemon
+  Duration start_delay{0};
+  bool foreground = false;  ///< set init
+  bool terminal_batch = false;
+  LogSettings log;
+  std::string pid_file;
+  std::string id_file;
+  std::string state_file;
+  std::string control_socket;
+  Limits limits;
+  MailSettings mail;
+  Duration settle{1000};
+  bool count_polls = false;  ///< set cycles count polls
+  std::vector<std::pair<std::string, std::string>> environment;
+  bool shadow = false;
+  bool dry_run = false;
+  bool accept_dormant = false;
+  bool end_leftovers = false;  ///< `set leftovers end`: of all services
+  OnReboot on_reboot = OnReboot::Start;
+
+  bool operator==(const Settings&) const = default;
+
+  [[nodiscard]] Duration cycle_length() const { return cycle.value_or(seconds{30}); }
+};
+
+}  // namespace healer::engine
