@@ -19,63 +19,184 @@ namespace healer::config::syntax_text {
 inline std::string show(const Word& word) { return "'" + printable(word.value) + "'"; }
 inline std::string show(const Located<Duration>& duration) { return fmt::format("{}ms", duration.value.count()); }
 
-std::string show(const TlsSyntax& tls);
+inline std::string show(const TlsSyntax& tls) {
+  std::string out = show(*tls.version);
+  for (const auto& [name, value] : tls.options) out += " " + name.value + ":" + show(value);
+  return out;
+}
 
 template <typename T>
-std::string optional(const char* name, const std::optional<T>& value);
+inline std::string optional(const char* name, const std::optional<T>& value) {
+  if (!value) return "";
+  if constexpr (std::is_same_v<T, Number>) {
+    return fmt::format(" {}={}", name, value->value);
+  } else {
+    return fmt::format(" {}={}", name, show(*value));
+  }
+}
 
-std::string show(const CommandSyntax& command);
+inline std::string show(const CommandSyntax& command) {
+  std::string out;
+  for (const auto& argument : command.arguments) out += "[" + printable(argument) + "]";
+  out += optional("uid", command.uid) + optional("gid", command.gid) + optional("timeout", command.timeout);
+  return out + (command.single_quoted_with_arguments ? " single-quoted" : "");
+}
 
-std::string show(const ToleranceSyntax& tolerance);
+inline std::string show(const ToleranceSyntax& tolerance) {
+  return "for" + optional("count", tolerance.count) + optional("window", tolerance.window) +
+         optional("held", tolerance.held);
+}
 
-std::string show(const ActionSyntax& action);
+inline std::string show(const ActionSyntax& action) {
+  static constexpr const char* kKinds[] = {"alert", "exec", "unmonitor", "start", "stop", "restart"};
+  std::string out = kKinds[static_cast<std::size_t>(action.kind)];
+  if (action.kind == ActionSyntax::Kind::Exec) out += " " + show(action.command);
+  return out + optional("repeat", action.repeat) + (action.overlapping ? " overlapping" : "");
+}
 
-std::string show(const TermSyntax& term);
+inline std::string show(const TermSyntax& term) {
+  static constexpr const char* kSigns[] = {"=", "!=", "<", "<=", ">", ">="};
+  if (const auto* status = std::get_if<StatusSyntax>(&term.test))
+    return fmt::format("status {} {}", kSigns[static_cast<std::size_t>(status->comparison)], status->value.value);
+  if (const auto* content = std::get_if<ContentSyntax>(&term.test))
+    return std::string(content->negated ? "content != " : "content = ") + show(content->pattern);
+  if (std::holds_alternative<ChangedStatusSyntax>(term.test)) return "changed status";
+  if (const auto* resource = std::get_if<ResourceSyntax>(&term.test))
+    return fmt::format("{} {} {}{}", resource->name.value, kSigns[static_cast<std::size_t>(resource->comparison)],
+                       resource->number.value, resource->unit ? " " + show(*resource->unit) : "");
+  if (const auto* exist = std::get_if<ExistSyntax>(&term.test)) return exist->negated ? "not exist" : "exist";
+  static constexpr const char* kOwners[] = {"uid", "euid", "gid"};
+  if (const auto* owner = std::get_if<OwnerSyntax>(&term.test))
+    return fmt::format("failed {} {}", kOwners[static_cast<std::size_t>(owner->kind)], show(owner->owner));
+  if (const auto* pid = std::get_if<ChangedPidSyntax>(&term.test)) return pid->parent ? "changed ppid" : "changed pid";
+  if (const auto* attribute = std::get_if<AttributeSyntax>(&term.test))
+    return "attribute " + show(attribute->attribute);
+  return "restarts";
+}
 
-std::string show(const MailFormatSyntax& format);
+inline std::string show(const MailFormatSyntax& format) {
+  return optional("from", format.from) + optional("reply-to", format.reply_to) + optional("subject", format.subject) +
+         optional("message", format.message);
+}
 
-std::string show(const AlertSyntax& alert);
+inline std::string show(const AlertSyntax& alert) {
+  std::string out = show(alert.address);
+  for (const auto& event : alert.events) out += (alert.negated ? " not " : " ") + event.value;
+  return out + optional("reminder", alert.reminder) + (alert.digest ? " digest" : "") + show(alert.format);
+}
 
-std::string show(const IfSyntax& rule);
+inline std::string show(const IfSyntax& rule) {
+  std::string out = "if";
+  for (const auto& term : rule.condition) {
+    if (&term != &rule.condition.front()) out += term.or_before ? " or" : " and";
+    out += " " + show(term);
+  }
+  if (rule.tolerance) out += " " + show(*rule.tolerance);
+  out += " then " + show(rule.action);
+  if (!rule.recovery) return out;
+  out += " else ";
+  if (rule.recovery->tolerance) out += show(*rule.recovery->tolerance) + " ";
+  return out + show(rule.recovery->action);
+}
 
 struct ShowService {
   std::string operator()(const IfSyntax& rule) const { return show(rule); }
-  std::string operator()(const EverySyntax& every) const;
+  std::string operator()(const EverySyntax& every) const {
+    return (every.negated ? "not every" : "every") + optional("cycles", every.cycles) + optional("cron", every.cron) +
+           optional("interval", every.interval);
+  }
   std::string operator()(const AlertSyntax& alert) const { return "alert " + show(alert); }
   std::string operator()(const NoAlertSyntax& alert) const { return "noalert " + show(alert.address); }
   std::string operator()(const GroupSyntax& group) const { return "group " + show(group.name); }
   std::string operator()(const ModeSyntax& mode) const { return "mode " + show(mode.mode); }
   std::string operator()(const OnRebootSyntax& policy) const { return "onreboot " + show(policy.policy); }
-  std::string operator()(const ServiceProgramSyntax& program) const;
-  std::string operator()(const StopSignalSyntax& stop) const;
-  std::string operator()(const ReadySyntax& ready) const;
+  std::string operator()(const ServiceProgramSyntax& program) const {
+    static constexpr const char* kKinds[] = {"start ", "stop ", "restart "};
+    return kKinds[static_cast<std::size_t>(program.kind)] + show(program.command);
+  }
+  std::string operator()(const StopSignalSyntax& stop) const {
+    return "stop signal " + show(stop.signal) + optional("within", stop.within);
+  }
+  std::string operator()(const ReadySyntax& ready) const {
+    return std::string(ready.by_notice ? "ready on notify" : "ready after") + optional("time", ready.time);
+  }
   std::string operator()(const LeftoversSyntax&) const { return "leftovers ended"; }
-  std::string operator()(const DependsSyntax& depends) const;
+  std::string operator()(const DependsSyntax& depends) const {
+    std::string out = "depends";
+    for (const auto& name : depends.names) out += " " + show(name);
+    return out;
+  }
 };
 
 struct ShowSet {
-  std::string operator()(const SetDaemon& set) const;
-  std::string operator()(const SetLog& set) const;
-  std::string operator()(const SetPath& set) const;
-  std::string operator()(const SetLimits& set) const;
-  std::string operator()(const SetMailServer& set) const;
+  std::string operator()(const SetDaemon& set) const {
+    return "daemon " + show(set.cycle) + optional("delay", set.start_delay);
+  }
+  std::string operator()(const SetLog& set) const {
+    return "log " + (set.syslog ? "syslog" : show(set.path)) + optional("facility", set.facility);
+  }
+  std::string operator()(const SetPath& set) const {
+    static constexpr const char* kKinds[] = {"pidfile ", "idfile ", "statefile ", "control socket "};
+    return kKinds[static_cast<std::size_t>(set.kind)] + show(set.path);
+  }
+  std::string operator()(const SetLimits& set) const {
+    std::string out = "limits";
+    for (const auto& item : set.items) {
+      out += " " + item.name.value;
+      out += item.value.index() == 0 ? fmt::format("={}B", std::get<0>(item.value))
+                                     : fmt::format("={}ms", std::get<1>(item.value).count());
+    }
+    return out;
+  }
+  std::string operator()(const SetMailServer& set) const {
+    std::string out = "mailserver";
+    for (const auto& server : set.servers) {
+      out += " (" + show(server.host) + optional("port", server.port) + optional("user", server.username) +
+             optional("password", server.password) + optional("tls", server.tls) +
+             optional("type", server.checksum_type) + optional("checksum", server.checksum) + ")";
+    }
+    return out + optional("timeout", set.timeout) + optional("hostname", set.hostname);
+  }
   std::string operator()(const SetMailFormat& set) const { return "mail-format" + show(set.format); }
   std::string operator()(const SetAlert& set) const { return "alert " + show(set.alert); }
-  std::string operator()(const SetEventQueue& set) const;
-  std::string operator()(const SetMailLimit& set) const;
-  std::string operator()(const SetEnvironment& set) const;
+  std::string operator()(const SetEventQueue& set) const {
+    return "eventqueue" + optional("directory", set.directory) + optional("slots", set.slots);
+  }
+  std::string operator()(const SetMailLimit& set) const {
+    return fmt::format("mail limit {} within {}", set.mails.value, show(set.within));
+  }
+  std::string operator()(const SetEnvironment& set) const {
+    return "environment " + show(set.name) + "=" + show(set.value);
+  }
   std::string operator()(const SetSettle& set) const { return "settle " + show(set.settle); }
-  std::string operator()(const SetSwitch& set) const;
+  std::string operator()(const SetSwitch& set) const {
+    static constexpr const char* kKinds[] = {"init",          "shadow",         "dry run",       "accept dormant",
+                                             "leftovers end", "terminal batch", "cycles: polls", "cycles: runs"};
+    return kKinds[static_cast<std::size_t>(set.kind)];
+  }
   std::string operator()(const SetOnReboot& set) const { return "onreboot " + show(set.policy); }
 };
 
-std::string show(const std::vector<ServiceStatement>& statements);
+inline std::string show(const std::vector<ServiceStatement>& statements) {
+  std::string out;
+  for (const auto& statement : statements) out += "  " + std::visit(ShowService{}, statement) + "\n";
+  return out;
+}
 
 struct ShowStatement {
   std::string operator()(const SetSyntax& set) const { return "set " + std::visit(ShowSet{}, set.statement) + "\n"; }
   std::string operator()(const IncludeSyntax& include) const { return "include " + show(include.pattern) + "\n"; }
-  std::string operator()(const CheckSyntax& check) const;
-  std::string operator()(const UnknownCheckSyntax& check) const;
+  std::string operator()(const CheckSyntax& check) const {
+    static constexpr const char* kKinds[] = {"check ", "process ", "system "};
+    return kKinds[static_cast<std::size_t>(check.kind)] + show(check.name) + (check.broken ? " broken" : "") +
+           (check.foreground ? " runs" : "") + (check.command.arguments.empty() ? "" : " " + show(check.command)) +
+           optional("pidfile", check.pid_file) + optional("matching", check.pattern) + "\n" + show(check.statements);
+  }
+  std::string operator()(const UnknownCheckSyntax& check) const {
+    std::string out = "unknown";
+    for (const auto& name : check.names) out += " " + name;
+    return out + "\n";
+  }
   std::string operator()(const ContinuationSyntax& more) const { return "continued\n" + show(more.statements); }
 };
 
@@ -85,18 +206,44 @@ struct Parsed {
   std::vector<Diagnostic> diagnostics;
 };
 
-Parsed parsed(std::string text);
+inline Parsed parsed(std::string text) {
+  Parsed out;
+  const auto index = out.sources.add("f", std::move(text));
+  out.file = parse(index, out.sources.at(index).text, out.diagnostics);
+  return out;
+}
 
-std::string messages(const Parsed& parsed);
+inline std::string messages(const Parsed& parsed) {
+  std::string out;
+  for (const auto& one : parsed.diagnostics) {
+    const auto at = parsed.sources.position(one.range->file, one.range->begin);
+    out += fmt::format("{}:{}: {}{}", at.line, at.column,
+                       one.severity == DiagnosticSeverity::Warning ? "warning: " : "", one.message);
+    if (!one.remedy.empty()) out += " (" + one.remedy + ")";
+    out += "\n";
+  }
+  return out;
+}
 
 /// The tree of a text without errors.
-std::string tree(std::string text);
+inline std::string tree(std::string text) {
+  const auto result = parsed(std::move(text));
+  std::string out = messages(result);
+  for (const auto& statement : result.file.statements) out += std::visit(ShowStatement{}, statement);
+  return out;
+}
 
 /// The messages of a text.
 inline std::string errors(std::string text) { return messages(parsed(std::move(text))); }
 
 /// What only healer understands of a text, with the words it is written in.
-std::string extensions(std::string text);
+inline std::string extensions(std::string text) {
+  const auto result = parsed(std::move(text));
+  std::string out = messages(result);
+  for (const auto& one : result.file.extensions)
+    out += one.name + ": " + std::string(result.sources.text(one.range)) + "\n";
+  return out;
+}
 
 inline const std::string kCheck = "check program x path \"/bin/x\" ";
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/event.hpp"
 #include "runtime/mailer.hpp"
 #include "support/smtp_sink.hpp"
 

@@ -22,56 +22,318 @@ namespace healer::store::test {
 using namespace engine;
 
 /// The path of a file in a directory.
-std::string in(const healer::test::TemporaryDirectory& directory, const std::string& name);
+inline std::string in(const healer::test::TemporaryDirectory& directory, const std::string& name) {
+  return (directory.path() / name).string();
+}
 
 /// Files of the directory whose names begin with this; not those that SQLite keeps beside a database.
-std::vector<std::string> named(const std::string& beginning);
+inline std::vector<std::string> named(const std::string& beginning) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(beginning).parent_path()))
+    if (const auto name = entry.path().string();
+        name.starts_with(beginning) && !name.ends_with("-wal") && !name.ends_with("-shm"))
+      found.push_back(entry.path().string());
+  std::ranges::sort(found);
+  return found;
+}
 
 /// The head of a state file of Monit 5.33, of a machine called "vm", and zeros.
-std::string monit_state();
+inline std::string monit_state() {
+  return std::string("\0\0\0\0\4\0\0\0\xf8\xa8\1k\0\0\0\0vm", 18) + std::string(390, '\0');
+}
 
 inline WallTime wall(std::int64_t ms) { return WallTime{milliseconds{ms}}; }
 
-Record record(Sequence sequence, std::string service = "web", RecordKind kind = RecordKind::RuleFailed);
+inline Record record(Sequence sequence, std::string service = "web", RecordKind kind = RecordKind::RuleFailed) {
+  Record record;
+  record.sequence = sequence;
+  record.when = wall(1'795'000'000'000 + static_cast<std::int64_t>(sequence) * 1000);
+  record.kind = kind;
+  record.severity = Severity::Error;
+  record.service = std::move(service);
+  record.rule = hash128("rule");
+  record.subject = sequence + 7;
+  record.text = "record " + std::to_string(sequence);
+  record.output = "output\nof it";
+  return record;
+}
 
-effect::Commit commit(Sequence sequence, std::string service = "web", RecordKind kind = RecordKind::RuleFailed);
+inline effect::Commit commit(Sequence sequence, std::string service = "web", RecordKind kind = RecordKind::RuleFailed) {
+  effect::Commit commit;
+  commit.sequence = sequence;
+  commit.records.push_back(record(sequence, std::move(service), kind));
+  return commit;
+}
 
 /// A text that says every field but the time of saving, so that two states are equal where their texts are.
-std::string describe(const effect::Cause* cause);
+inline std::string describe(const effect::Cause* cause) {
+  if (cause == nullptr) return "no cause";
+  return cause->service + "|" + std::string(to_string(cause->event)) + "|" +
+         std::to_string(static_cast<int>(cause->state)) + "|" + cause->event_text + "|" + cause->action_text + "|" +
+         cause->description + "|" + cause->rule + "|" + format_iso(cause->when) + "|" +
+         (cause->program_status ? std::to_string(*cause->program_status) : "no status") +
+         (cause->process
+              ? " process " + std::to_string(cause->process->pid) + " " + std::to_string(cause->process->memory_kb) +
+                    " " + std::to_string(cause->process->children) + " " + std::to_string(cause->process->cpu_percent)
+              : "");
+}
 
-std::string describe(const effect::Exec& exec);
+inline std::string describe(const effect::Exec& exec) {
+  std::string text = std::to_string(exec.action.number()) + " slot " + std::to_string(exec.service.number()) +
+                     " rule " + to_string(exec.rule) + (exec.recovery ? " recovery" : "") + " [";
+  for (const auto& argument : exec.command.arguments) text += argument + ",";
+  const Identity& identity = exec.command.identity;
+  text += "] uid " + (identity.uid ? std::to_string(*identity.uid) : "-") + " gid " +
+          (identity.gid ? std::to_string(*identity.gid) : "-") + " user " + identity.user + " home " + identity.home;
+  return text + " timeout " + std::to_string(exec.command.timeout.count()) + " job " +
+         std::to_string(exec.job.number()) + (exec.foreground ? " foreground" : "") + " cause " +
+         describe(exec.cause.get());
+}
 
-std::string describe(const effect::Alert& alert);
+inline std::string describe(const effect::Alert& alert) {
+  std::string text = std::to_string(alert.alert.number()) + " to";
+  for (const auto& recipient : alert.recipients) {
+    const auto part = [](const std::optional<std::string>& value) { return value ? "'" + *value + "'" : "-"; };
+    const auto& format = recipient.format;
+    text += " " + recipient.address + " " + recipient.events.to_string() + (recipient.listed ? " listed " : " ") +
+            std::to_string(recipient.reminder) + (recipient.digest ? " digest " : " ") + part(format.from) +
+            part(format.reply_to) + part(format.subject) + part(format.message);
+  }
+  return text + " cause " + describe(alert.cause.get());
+}
 
-std::string describe(const effect::SavedJob& job);
+inline std::string describe(const effect::SavedJob& job) {
+  std::string text =
+      std::to_string(job.job.number()) + " " + std::string(to_string(job.kind)) + " " + job.service + " [";
+  for (const auto& step : job.steps)
+    text += std::to_string(static_cast<int>(step.kind)) + " " + step.service + (step.named ? "!," : ",");
+  return text + "] at " + std::to_string(job.position) + " action " + std::to_string(job.action.number()) +
+         (job.unmonitor ? " unmonitor" : "") + " by " + job.by + " begun " + format_iso(job.begun) + " cause " +
+         describe(job.cause.get());
+}
 
-std::string describe(const SavedService& service);
+inline std::string describe(const SavedService& service) {
+  const auto maybe = [](const auto& value) {
+    return value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string("-");
+  };
+  std::string text = std::string(service.monitored ? "monitored" : "unmonitored") + " memory " +
+                     std::to_string(service.memory.index()) + " cron " + maybe(service.cron_minute) + " boot " +
+                     std::to_string(service.boot) + " saved " +
+                     std::to_string(service.saved.time_since_epoch().count());
+  if (const auto* program = std::get_if<ProgramMemory>(&service.memory)) text += " last " + maybe(program->last_status);
+  if (const auto* process = std::get_if<ProcessMemory>(&service.memory))
+    text += " last " + maybe(process->pid) + " of " + maybe(process->parent);
+  const auto when = [](const auto& time) { return time ? format_iso(*time) : std::string("-"); };
+  const StartHistory& starts = service.starts;
+  text += " starts " + std::to_string(starts.quick) + " " + when(starts.last) + " " + when(starts.not_before) +
+          (starts.restarted ? " restarted" : "") + " left by " + std::to_string(starts.left_by.number()) + " came by " +
+          std::to_string(starts.came_by.number());
+  if (const auto& known = service.known)
+    text += " known " + std::to_string(known->pid) + " " + std::to_string(known->start_ticks) + " " +
+            std::to_string(known->file) + " " + std::string(to_string(known->doubt)) + " " + to_string(known->path);
+  if (service.pause)
+    text += " paused until " + when(service.pause->until) + " " + service.pause->reason + " by " + service.pause->by;
+  if (service.first) text += " first " + std::to_string(service.first->count());
+  if (const auto& failure = service.action_failure)
+    text += " failed " + to_string(failure->rule) + " " + format_iso(failure->when) + " " + failure->text;
+  for (const auto& [key, identity, rule] : service.rules) {
+    text += "\n  " + to_string(key) + " " + to_string(identity.text) + " " + to_string(identity.condition) + " " +
+            to_string(identity.actions) + " " + std::string(to_string(identity.kind)) + " " +
+            std::to_string(rule.window.bits) + " " + std::to_string(static_cast<int>(rule.status)) + " " +
+            std::to_string(rule.since_fired) + " " +
+            (rule.failing_since ? std::to_string(rule.failing_since->count()) : "-") + " " +
+            (rule.clear_since ? std::to_string(rule.clear_since->count()) : "-") + " " +
+            (rule.changed ? format_iso(*rule.changed) : "-") + " " + std::to_string(rule.again.bits) +
+            (rule.accepted ? " accepted" : "") + (rule.judged ? " judged" : "") + " " + std::to_string(rule.born);
+  }
+  return text;
+}
 
 /// Everything but last_id, which a store may raise.
-std::string describe(const SavedState& state);
+inline std::string describe(const SavedState& state) {
+  std::string text = "last " + std::to_string(state.last_sequence) + " boot " + std::to_string(state.boot) +
+                     (state.died ? " died " + format_iso(*state.died) : "") + "\n";
+  std::map<std::string, std::string> services;
+  for (const auto& [name, service] : state.services) services[name] = describe(service);
+  for (const auto& [name, service] : services) text += "service " + name + ": " + service + "\n";
+  for (const auto& pending : state.execs)
+    text += (pending.started ? "started " : "waiting ") + describe(pending.exec) + "\n";
+  for (const auto& alert : state.alerts) text += "alert " + describe(alert) + "\n";
+  for (const auto& job : state.jobs) text += "job " + describe(job) + "\n";
+  return text;
+}
 
-std::shared_ptr<const effect::Cause> full_cause();
+inline std::shared_ptr<const effect::Cause> full_cause() {
+  effect::Cause cause;
+  cause.service = "web \xc3\xbc";
+  cause.event = EventKind::Content;
+  cause.state = effect::Cause::State::Changed;
+  cause.event_text = "Content match";
+  cause.action_text = "exec";
+  cause.description = std::string("line one\nline two \xff and a nul \0 in it", 37);
+  cause.rule = "if content = 'x' then exec";
+  cause.when = wall(1'795'000'123'456);
+  cause.program_status = std::numeric_limits<std::int64_t>::min();
+  cause.process = {
+      .pid = std::numeric_limits<std::int64_t>::max(), .memory_kb = 7, .children = -1, .cpu_percent = 99.9};
+  return std::make_shared<const effect::Cause>(cause);
+}
 
-effect::Exec full_exec(std::uint64_t id);
+inline effect::Exec full_exec(std::uint64_t id) {
+  effect::Exec exec;
+  exec.action = ActionId(id);
+  exec.service = ServiceId(std::numeric_limits<std::uint32_t>::max());
+  exec.rule = {0xfedcba9876543210, 0x0123456789abcdef};
+  exec.recovery = true;
+  exec.command.arguments = {"/bin/echo", "", "two words", "it's", "\xff\xfe"};
+  exec.command.identity = {0, std::numeric_limits<std::uint32_t>::max(), "www-data", "/var/www"};
+  exec.command.timeout = minutes{10};
+  exec.cause = full_cause();
+  exec.job = JobId(std::numeric_limits<std::uint64_t>::max());
+  exec.foreground = true;
+  return exec;
+}
 
-effect::Alert full_alert(std::uint64_t id);
+inline effect::Alert full_alert(std::uint64_t id) {
+  effect::Alert alert;
+  alert.alert = AlertId(id);
+  Recipient plain{"root@localhost", EventMask{}.set(), false, 0, false, {}};
+  Recipient full{"ops@example.org", EventMask{}, true, 65535, true, {}};
+  full.events.set(static_cast<std::size_t>(EventKind::Action)).set(static_cast<std::size_t>(EventKind::Uptime));
+  full.format = {"from@x", "", "subject $SERVICE", "message\nlines"};
+  Recipient none{"", EventMask{}, false, 0, false, {}};
+  alert.recipients = {plain, full, none};
+  alert.cause = full_cause();
+  return alert;
+}
 
-effect::SavedJob full_job(std::uint64_t id);
+inline effect::SavedJob full_job(std::uint64_t id) {
+  using Kind = effect::SavedStep::Kind;
+  effect::SavedJob job;
+  job.job = JobId(id);
+  job.kind = ActionKind::Stop;
+  job.service = "web \xc3\xbc";
+  job.steps = {{"app", Kind::Stop}, {"web \xc3\xbc", Kind::Restart, true}, {"app", Kind::Start}};
+  job.position = 2;
+  job.action = ActionId(std::numeric_limits<std::uint64_t>::max());
+  job.unmonitor = true;
+  job.by = "uid 1000";
+  job.cause = full_cause();
+  job.begun = wall(1'795'000'777'001);
+  return job;
+}
 
-SavedService full_service();
+inline SavedService full_service() {
+  SavedService service;
+  service.monitored = false;
+  service.memory = ProgramMemory{-3};
+  service.cron_minute = 29'916'666;
+  service.boot = std::numeric_limits<std::uint64_t>::max() - 1;
+  service.saved = wall(1'795'000'999'001);
+  service.starts = {.quick = std::numeric_limits<std::uint32_t>::max(),
+                    .last = wall(1'795'000'111'001),
+                    .not_before = wall(1'795'000'222'001),
+                    .restarted = true,
+                    .left_by = ActionId(std::numeric_limits<std::uint64_t>::max()),
+                    .came_by = ActionId(std::numeric_limits<std::uint64_t>::max() - 1)};
+  service.known = KnownProcess{.pid = 4'194'304,
+                               .start_ticks = std::numeric_limits<std::uint64_t>::max(),
+                               .file = 1'795'000'444'001'002'003,
+                               .doubt = Doubt::Foreign,
+                               .path = hash128("/run/web.pid")};
+  service.pause = Pause{wall(1'795'000'333'001), "the disk's \xff", "root"};
+  RuleState failed;
+  failed.window.bits = 0x8000000000000001;
+  failed.status = RuleStatus::Failed;
+  failed.since_fired = std::numeric_limits<std::uint32_t>::max();
+  failed.failing_since = Duration{12};
+  failed.clear_since = Duration{0};
+  failed.changed = wall(-5);
+  failed.again.bits = 0xc000000000000003;
+  failed.accepted = true;
+  // In an order that is not that of the keys.
+  failed.judged = true;
+  failed.born = std::numeric_limits<std::uint64_t>::max();
+  const RuleIdentity identity{.text = {9, 2}, .condition = {9, 3}, .actions = {9, 4}, .kind = ActionKind::Restart};
+  service.rules = {{{9, 1}, identity, failed}, {{1, 9}, {}, RuleState{}}, {{5, 5}, {}, RuleState{}}};
+  service.first = Duration{3'600'001};
+  service.action_failure = ActionFailure{{9, 1}, wall(1'795'000'555'001), "exec /bin/heal\nexited with \xff"};
+  return service;
+}
 
 /// A stream of commits as a daemon may make them, the same for the same seed.
 class RandomCommits {
  public:
   explicit RandomCommits(std::uint32_t seed) : random_(seed), moves_(seed) {}
 
-  effect::Commit next();
+  effect::Commit next() {
+    effect::Commit commit;
+    commit.sequence = ++sequence_;
+    for (int i = pick(3); i > 0; --i) {
+      commit.records.push_back(
+          record(sequence_, name(), static_cast<RecordKind>(pick(static_cast<int>(RecordKind::Count_)))));
+      commit.records.back().severity = static_cast<Severity>(pick(4));
+    }
+    if (pick(8) == 0) commit.forgotten.push_back(name());
+    for (int i = pick(3); i > 0; --i) commit.services.emplace_back(name(), service());
+    for (int i = pick(3); i > 0; --i) {
+      if (pick(2) == 0) {
+        commit.pending.emplace_back(full_exec(++id_));
+        waiting_.push_back(id_);
+      } else {
+        commit.pending.emplace_back(full_alert(++id_));
+        alerts_.push_back(id_);
+      }
+    }
+    while (!waiting_.empty() && pick(2) == 0) {
+      running_.push_back(take(waiting_));
+      commit.started.emplace_back(running_.back());
+    }
+    while (!running_.empty() && pick(2) == 0) commit.ended.emplace_back(take(running_));
+    while (!alerts_.empty() && pick(2) == 0) commit.handed_over.emplace_back(take(alerts_));
+    if (pick(4) == 0) jobs_.push_back(++id_);
+    for (const std::uint64_t id : jobs_) {
+      if (pick(2) == 0) {
+        if (moves_() % 2 == 0)
+          commit.moved_jobs.push_back({.job = JobId(id),
+                                       .position = static_cast<std::uint32_t>(moves_() % 3),
+                                       .action = ActionId(moves_() % 9),
+                                       .begun = wall(static_cast<std::int64_t>(moves_() % 9))});
+        continue;
+      }
+      commit.jobs.push_back(full_job(id));
+      commit.jobs.back().steps.resize(static_cast<std::size_t>(1 + pick(3)));
+      commit.jobs.back().position = static_cast<std::uint32_t>(pick(3));
+    }
+    while (!jobs_.empty() && pick(3) == 0) commit.ended_jobs.emplace_back(take(jobs_));
+    return commit;
+  }
 
  private:
   int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
   std::string name() { return "service" + std::to_string(pick(6)); }
-  std::uint64_t take(std::vector<std::uint64_t>& from);
-  SavedService service();
+  std::uint64_t take(std::vector<std::uint64_t>& from) {
+    const auto place = from.begin() + pick(static_cast<int>(from.size()));
+    const auto id = *place;
+    from.erase(place);
+    return id;
+  }
+  SavedService service() {
+    SavedService service = full_service();
+    service.monitored = pick(2) == 0;
+    if (pick(2) == 0) service.memory = std::monostate{};
+    if (pick(3) == 0) service.memory = ProcessMemory{pick(9), pick(9)};
+    if (pick(2) == 0) service.pause.reset();
+    if (pick(2) == 0) service.known.reset();
+    if (service.known) service.known->doubt = static_cast<Doubt>(pick(3));
+    if (pick(2) == 0) service.starts.quick = static_cast<std::uint32_t>(pick(9));
+    if (pick(2) == 0) service.cron_minute.reset();
+    service.rules.resize(static_cast<std::size_t>(pick(4)));
+    if (pick(2) == 0) service.first.reset();
+    if (pick(2) == 0) service.action_failure.reset();
+    for (auto& [key, identity, rule] : service.rules) rule.window.push(pick(2) == 0, 64);
+    return service;
+  }
 
   std::mt19937 random_;
   std::mt19937 moves_;
