@@ -80,7 +80,7 @@ class GateTest(unittest.TestCase):
 
     def test_one_that_hangs_is_killed_with_all_that_it_has_started_and_fails(self):
         status, told = self.run_gate(Test("release", "hangs", ("/bin/sh", "-c", "sleep 1000 & echo $! > "
-                                                              f"{self.folder}/pid; wait"), limit=0.5))
+                                                              f"{self.folder}/pid; wait"), limit=3))
         self.assertEqual(status, 1, told)
         self.assertIn("killed: it took longer than", told)
         self.assertTrue(self.gone(int((self.folder / "pid").read_text())))
