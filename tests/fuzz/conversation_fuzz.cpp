@@ -60,21 +60,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   static const Protocol& protocol = *find_protocol(HEALER_FUZZED_PROTOCOL);
   const std::vector<Setting> settings = settings_of(protocol, data[0]);
-  const Order order{.host = "h",
-                    .port = 1,
-                    .settings = settings,
-                    .limits = {.send_expect = 16, .http_content = 64}};
+  const Order order{.host = "h", .port = 1, .settings = settings, .limits = {.send_expect = 16, .http_content = 64}};
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const Played whole = play(order, protocol, std::string::npos, text);
   require(whole.verdict.size() < 1000, "the verdict is short", whole.verdict);
-  for (const char c : whole.verdict) require(static_cast<unsigned char>(c) >= ' ', "the verdict is printable", whole.verdict);
+  for (const char c : whole.verdict)
+    require(static_cast<unsigned char>(c) >= ' ', "the verdict is printable", whole.verdict);
   const bool starttls = whole.sent.find("<TLS>") != std::string::npos;
   for (const std::size_t piece : {std::size_t{1}, std::size_t{data[0]} % 13 + 2}) {
     const Played cut = play(order, protocol, piece, text);
-    // What comes with or before an answer to STARTTLS, or before it was asked for, is a fault only where it can be seen.
+    // What comes with or before an answer to STARTTLS, or before it was asked for, is a fault only where it can be
+    // seen.
     const bool eager = whole.verdict.find("before it is asked") != std::string::npos ||
                        whole.verdict.find("agreed to begin TLS") != std::string::npos;
-    if (!starttls && !eager && cut.sent.find("<TLS>") == std::string::npos && cut.verdict.find("before it is asked") == std::string::npos)
+    if (!starttls && !eager && cut.sent.find("<TLS>") == std::string::npos &&
+        cut.verdict.find("before it is asked") == std::string::npos)
       require(cut.verdict == whole.verdict, "cuts change nothing", whole.verdict + " / " + cut.verdict);
   }
   return 0;
