@@ -61,11 +61,9 @@ std::vector<Word> split(std::string_view text, std::optional<ProbeTextFault>& fa
     } else if (std::string_view("<>=!").find(c) != std::string_view::npos) {
       while (end < text.size() && text[end] == '=') ++end;
     } else {
-      const std::string_view stops = brackets ? "],\n" : " \t\r\n{}[],;\"'";
-      while (end < text.size() && stops.find(text[end]) == std::string_view::npos &&
-             (brackets || text.substr(i).starts_with("http") ||
-              (text[end] != '=' && text[end] != '<' && text[end] != '>')))
-        ++end;
+      const bool url = text.substr(i, 7) == "http://" || text.substr(i, 8) == "https://";
+      const std::string_view stops = brackets ? "],\n" : url ? " \t\r\n\"'" : " \t\r\n{}[],;\"'=<>";
+      while (end < text.size() && stops.find(text[end]) == std::string_view::npos) ++end;
     }
     const std::string_view raw = text.substr(i, end - i);
     words.push_back({raw, quoted ? grammar::unquote(raw) : std::string(trim(raw)), quoted});
