@@ -9,6 +9,7 @@
   PROTOCOL(generic)                \
   PROTOCOL(http)                   \
   PROTOCOL(https)                  \
+  PROTOCOL(redis)                  \
   PROTOCOL(smtp)                   \
   PROTOCOL(smtps)                  \
   PROTOCOL(ssh)
