@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/pinger.hpp"
 
+#include <linux/filter.h>
 #include <netinet/icmp6.h>
 #include <netinet/ip.h>
 #include <netinet/ip_icmp.h>
@@ -39,6 +40,8 @@ constexpr std::size_t kOurs = 8;          // bytes of ours in the data
 constexpr std::size_t kHeader = 8;        // of an echo request
 constexpr std::size_t kKeptPacket = 512;  // of what comes: more than all that is looked at
 constexpr Duration kRetry{2};             // where the kernel has no room for a packet
+constexpr Duration kApart{1};             // of bursts to hosts that are not near
+constexpr int kMostBatches = 16;          // of answers in a turn
 
 nanoseconds real_time() {
   timespec time{};
@@ -63,6 +66,29 @@ std::uint64_t random64() {
   std::uint64_t number = 0;
   [[maybe_unused]] const auto got = ::getrandom(&number, sizeof number, GRND_NONBLOCK);
   return number ^ static_cast<std::uint64_t>(Steady::now().time_since_epoch().count());
+}
+
+/// Of a raw socket: no answers to others, who ping from this machine, too. They would fill its buffer.
+void take_only(int socket, bool v6, std::uint16_t id) {
+  const auto statement = [](int code, std::uint32_t value) {
+    return sock_filter{static_cast<std::uint16_t>(code), 0, 0, value};
+  };
+  const auto jump = [](std::uint32_t value, std::uint8_t yes, std::uint8_t no) {
+    return sock_filter{BPF_JMP | BPF_JEQ | BPF_K, yes, no, value};
+  };
+  const std::uint32_t reply = v6 ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY;
+  // The index register is the size of the IP header, which IPv6 sockets do not get.
+  std::array<sock_filter, 7> program{
+      v6 ? statement(BPF_LDX | BPF_IMM, 0) : statement(BPF_LDX | BPF_B | BPF_MSH, 0),
+      statement(BPF_LD | BPF_B | BPF_IND, 0),
+      jump(reply, 0, 2),
+      statement(BPF_LD | BPF_H | BPF_IND, 4),
+      jump(id, 0, 1),
+      statement(BPF_RET | BPF_K, 0xffffffff),
+      statement(BPF_RET | BPF_K, 0),
+  };
+  const sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
+  ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &whole, sizeof whole);  // without it all is looked at
 }
 
 std::string_view refusal(bool v6, std::uint8_t type, std::uint8_t code) {
@@ -146,6 +172,7 @@ Result<Pinger::Wire*> Pinger::wire(bool v6) {
   }
   made->echo_id = static_cast<std::uint16_t>(secret_ >> 32);
   made->next_sequence = static_cast<std::uint16_t>(secret_);
+  if (made->raw) take_only(fd, v6, made->echo_id);
   Wire* it = made.get();
   auto watch = loop_.watch(fd, Loop::kReadable, [this, it](unsigned) { receive(*it); });
   if (!watch) return watch.error();
@@ -198,22 +225,23 @@ void Pinger::submit(const std::shared_ptr<Ping>& ping) {
 
 void Pinger::send_queued(Wire& wire) {
   wire.sending = false;
+  const auto again = [&](Duration at) {
+    wire.sending = true;
+    wire.retry.set_deadline(at);
+  };
   const auto end = Steady::now() + Loop::kTurnBudget;
   while (!wire.queue.empty()) {
-    for (int sent = 0; sent < kBurst && !wire.queue.empty(); ++sent) {
+    int sent = 0;
+    for (; sent < kBurst && !wire.queue.empty(); ++sent) {
       const auto ping = wire.queue.front().lock();
-      if (ping && pings_.contains(ping->id) && !send(wire, ping)) {
-        wire.sending = true;
-        return wire.retry.set_deadline(mono_now() + kRetry);
-      }
+      if (ping && pings_.contains(ping->id) && !send(wire, ping)) return again(mono_now() + kRetry);
       wire.queue.pop_front();
     }
-    // Answers of the near are there already: the socket's buffer is not to run over.
-    receive(wire);
-    if (Steady::now() >= end && !wire.queue.empty()) {
-      wire.sending = true;
-      return wire.retry.set_deadline(mono_now());
-    }
+    // Hosts that are near have answered already. Where most have not, no queue on the way is to run over.
+    const int answers = receive(wire);
+    if (wire.queue.empty()) return;
+    if (answers < sent / 2) return again(mono_now() + kApart);
+    if (Steady::now() >= end) return again(mono_now());
   }
 }
 
@@ -292,7 +320,17 @@ void Pinger::finish(const std::shared_ptr<Ping>& ping, Result<PingAnswer> result
 
 // ---- answers ------------------------------------------------------------------------------------------------------
 
-void Pinger::receive(Wire& wire) {
+int Pinger::receive(Wire& wire) {
+  int all = 0;
+  for (int batch = 0; batch < kMostBatches; ++batch) {
+    const int got = receive_batch(wire);
+    all += std::max(got, 0);
+    if (got < kBurst) break;
+  }
+  return all;
+}
+
+int Pinger::receive_batch(Wire& wire) {
   struct Slot {
     std::array<char, kKeptPacket> data;
     alignas(cmsghdr) std::array<char, 64> control;
@@ -339,6 +377,7 @@ void Pinger::receive(Wire& wire) {
     }
     take(wire, from, packet, steady - std::chrono::duration_cast<Steady::duration>(waited));
   }
+  return got;
 }
 
 void Pinger::take(Wire& wire, const Address& from, std::string_view packet, Steady::time_point at) {

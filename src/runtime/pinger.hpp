@@ -62,7 +62,8 @@ class Pinger {
   void send_queued(Wire& wire);
   /// Whether the kernel took it; false: it has no room now.
   bool send(Wire& wire, const std::shared_ptr<Ping>& ping);
-  void receive(Wire& wire);
+  int receive(Wire& wire);  ///< how many packets came
+  int receive_batch(Wire& wire);
   void take(Wire& wire, const Address& from, std::string_view packet, std::chrono::steady_clock::time_point at);
   void take_refusal(Wire& wire, const Address& from, std::string_view packet);
   void timed_out(const std::shared_ptr<Ping>& ping);

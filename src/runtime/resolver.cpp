@@ -116,15 +116,16 @@ struct Resolver::Channel {
   ares_channel ares = nullptr;
   Loop::Timer timer;
   std::map<ares_socket_t, Loop::Watch> watches;
+  std::size_t questions = 0;  // under way
   Stamps stamps{};
   Duration looked_at{0};
 };
 
-/// A question that c-ares works on. It lives until its answer, or to the end of its channel.
+/// A question that c-ares works on. It lives until its answer, or to the end of the resolver.
 struct Resolver::Asked {
   Resolver* resolver = nullptr;  // null once that is gone
+  Channel* channel = nullptr;
   Key key;
-  std::shared_ptr<Channel> channel;
   std::vector<std::weak_ptr<Done>> waiting;
 };
 
@@ -133,27 +134,31 @@ Resolver::Resolver(Loop& loop, Options options) : loop_(loop), options_(std::mov
 Resolver::~Resolver() {
   for (auto& [key, asked] : asked_) asked->resolver = nullptr;
   // c-ares tells each question its end while the questions are still there.
-  std::vector<std::shared_ptr<Channel>> channels{std::exchange(channel_, nullptr)};
-  for (auto& [key, asked] : asked_) channels.push_back(std::move(asked->channel));
-  channels.clear();
+  channel_.reset();
+  retired_.clear();
 }
 
-Result<std::shared_ptr<Resolver::Channel>> Resolver::channel() {
+Result<Resolver::Channel*> Resolver::channel() {
+  // Never from within a callback of c-ares: answers are handed on by the loop.
+  std::erase_if(retired_, [](const auto& one) { return one->questions == 0; });
   const Duration now = mono_now();
-  if (channel_ && now - channel_->looked_at < kFilesStayFor) return channel_;
+  if (channel_ && now - channel_->looked_at < kFilesStayFor) return channel_.get();
   const Stamps stamps = file_stamps();
   if (channel_ && channel_->stamps == stamps) {
     channel_->looked_at = now;
-    return channel_;
+    return channel_.get();
   }
   if (!library_begun()) return Error{0, "c-ares cannot be used"};
-  auto fresh = std::make_shared<Channel>(loop_);
+  auto fresh = std::make_unique<Channel>(loop_);
   if (const int status = fresh->open(options_); status != ARES_SUCCESS) return Error{0, ares_strerror(status)};
   fresh->stamps = stamps;
   fresh->looked_at = now;
-  if (channel_) known_.clear();                                         // what other servers said
-  if (auto old = std::exchange(channel_, fresh)) loop_.post([old] {});  // not from within its own callback
-  return fresh;
+  if (channel_) {
+    known_.clear();  // what other servers said
+    retired_.push_back(std::move(channel_));
+  }
+  channel_ = std::move(fresh);
+  return channel_.get();
 }
 
 Resolver::Question Resolver::resolve(const std::string& host, Family family, Done done) {
@@ -186,7 +191,8 @@ Resolver::Question Resolver::resolve(const std::string& host, Family family, Don
     asked->waiting.push_back(question.done_);
     return question;
   }
-  asked = std::make_unique<Asked>(Asked{this, key, *open, {question.done_}});
+  ++(*open)->questions;
+  asked = std::make_unique<Asked>(Asked{this, *open, key, {question.done_}});
   ares_addrinfo_hints hints{};
   hints.ai_family = family == Family::V4 ? AF_INET : family == Family::V6 ? AF_INET6 : AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -197,6 +203,7 @@ Resolver::Question Resolver::resolve(const std::string& host, Family family, Don
         auto* self = static_cast<Asked*>(context);
         const std::unique_ptr<ares_addrinfo, decltype(&ares_freeaddrinfo)> owned(info, ares_freeaddrinfo);
         if (self->resolver == nullptr) return;
+        --self->channel->questions;
         Addresses addresses;
         int ttl = std::numeric_limits<int>::max();
         for (const auto* node = info != nullptr ? info->nodes : nullptr; node != nullptr; node = node->ai_next) {
@@ -227,15 +234,15 @@ Resolver::Question Resolver::resolve(const std::string& host, Family family, Don
 void Resolver::answered(const Key& key, Result<Addresses> result, Duration ttl) {
   const auto found = asked_.find(key);
   if (found == asked_.end()) return;
-  const std::shared_ptr<Asked> asked = std::move(found->second);
+  const std::unique_ptr<Asked> asked = std::move(found->second);
   asked_.erase(found);
   if (result && ttl > Duration{0}) {
     if (known_.size() >= kMostKnown)
       std::erase_if(known_, [now = mono_now()](const auto& one) { return one.second.until <= now; });
     if (known_.size() < kMostKnown) known_[asked->key] = {*result, mono_now() + ttl};
   }
-  loop_.post([asked, result = std::move(result)] {
-    for (const auto& one : asked->waiting)
+  loop_.post([waiting = std::move(asked->waiting), result = std::move(result)] {
+    for (const auto& one : waiting)
       if (const auto done = one.lock()) (*done)(result);
   });
 }

@@ -64,12 +64,13 @@ class Resolver {
   };
   using Key = std::pair<std::string, protocols::Family>;
 
-  Result<std::shared_ptr<Channel>> channel();
+  Result<Channel*> channel();
   void answered(const Key& key, Result<Addresses> result, Duration ttl);
 
   Loop& loop_;
   Options options_;
-  std::shared_ptr<Channel> channel_;
+  std::unique_ptr<Channel> channel_;
+  std::vector<std::unique_ptr<Channel>> retired_;  // whose questions are not all answered yet
   std::map<Key, std::unique_ptr<Asked>> asked_;
   std::map<Key, Known> known_;
 };
