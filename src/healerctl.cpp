@@ -23,6 +23,7 @@
 #include "healerctl_ask.hpp"
 #include "healerctl_doctor.hpp"
 #include "healerctl_output.hpp"
+#include "healerctl_probe.hpp"
 #include "healerctl_procmatch.hpp"
 #include "healerctl_simulate.hpp"
 #include "healerctl_top.hpp"
@@ -55,8 +56,10 @@ struct Arguments {
   SimulateOptions simulate;
   bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
-  bool dot = false;       ///< graph: said though it is the default
-  bool version = false;   ///< the version is asked for
+  std::string probe;      ///< the host; empty: another command
+  std::vector<std::string> probe_words;
+  bool dot = false;      ///< graph: said though it is the default
+  bool version = false;  ///< the version is asked for
   std::vector<std::string> help_of;
   TopOptions top;
   DoctorOptions doctor;
@@ -231,6 +234,19 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->required()
       ->check([](const std::string& text) { return text.empty() ? "REGEX must not be empty" : ""; });
 
+  CLI::App* probing =
+      app.add_subcommand("probe", "Try a connection test or a ping now, and time its phases (no daemon)");
+  probing->footer(
+      "healerctl probe shop.example 'port 443 protocol https request \"/health\" and certificate valid > 30 days'");
+  probing->fallthrough();
+  probing->add_option("host", arguments.probe, "A host, a URL, or the path of a unix socket")
+      ->type_name("HOST")
+      ->required()
+      ->check([](const std::string& text) { return text.empty() ? "HOST must not be empty" : ""; });
+  probing->add_option("words", arguments.probe_words, "As after `if failed`; a ping where there are none")
+      ->type_name("WORDS")
+      ->allow_extra_args();
+
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
   simulate->footer(
       "Where the script does not say `run for`, it ends when all outcomes that it tells are used up, its last command "
@@ -389,6 +405,7 @@ int run(int count, char** words) {
   Output output(arguments.output);
   if (arguments.version) return print_version(output);
   if (!arguments.procmatch.empty()) return procmatch(arguments.procmatch, output);
+  if (!arguments.probe.empty()) return probe(arguments.probe, arguments.probe_words, output);
   if (arguments.top.wanted) return top(arguments.socket, arguments.top, output);
   if (arguments.doctor.wanted) return examine(arguments.socket, arguments.doctor, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);

@@ -68,7 +68,7 @@ _healerctl() {
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor procmatch simulate help version)
+        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -114,7 +114,7 @@ _healerctl() {
       ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor procmatch simulate version)
+        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate version)
       ;;
     simulate) compopt -o default 2>/dev/null ;;
   esac

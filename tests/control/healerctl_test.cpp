@@ -175,6 +175,8 @@ TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]
   CHECK(complaint("output") == "healerctl: output needs NAME|ID");
   CHECK(complaint("simulate rules") == "healerctl: simulate needs --script SCRIPT");
   CHECK(complaint("procmatch ''") == "healerctl: REGEX must not be empty");
+  CHECK(complaint("probe") == "healerctl: probe needs HOST");
+  CHECK(complaint("probe ''") == "healerctl: HOST must not be empty");
   CHECK(complaint("restart") == "healerctl: restart which services? Name them or a group (-g), or say \"all\"");
   CHECK(complaint("pause web for ever") == "healerctl: for ever: not a duration (such as \"2 hours\" or 90m)");
   CHECK(complaint("pause for") == "healerctl: for : not a duration (such as \"2 hours\" or 90m)");

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "protocols/digest.hpp"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+
+#include <spdlog/fmt/fmt.h>
+
+namespace healer::protocols {
+namespace {
+
+const EVP_MD* algorithm_of(std::string_view checksum) {
+  switch (checksum.size()) {
+    case 32: return EVP_md5();
+    case 40: return EVP_sha1();
+    case 64: return EVP_sha256();
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+struct Digest::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Digest::Digest(std::string_view wanted) : state_(std::make_unique<State>()) {
+  EVP_DigestInit_ex(state_->context, algorithm_of(wanted), nullptr);
+}
+Digest::~Digest() = default;
+Digest::Digest(Digest&&) noexcept = default;
+Digest& Digest::operator=(Digest&&) noexcept = default;
+
+void Digest::add(std::string_view bytes) { EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()); }
+
+std::string Digest::finish() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned size = 0;
+  EVP_DigestFinal_ex(state_->context, bytes.data(), &size);
+  std::string text;
+  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", bytes[i]);
+  return text;
+}
+
+bool is_checksum(std::string_view text) {
+  return algorithm_of(text) != nullptr && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+         });
+}
+
+std::string_view checksum_name(std::string_view checksum) {
+  return checksum.size() == 32 ? "MD5" : checksum.size() == 40 ? "SHA1" : "SHA256";
+}
+
+std::string base64(std::string_view bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // it writes a zero byte, too
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+}  // namespace healer::protocols

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The one place that knows all protocols. A further one is a line here, a file beside this one and a line of CMake.
+#include "protocols/protocol.hpp"
+#include "util/text.hpp"
+
+// clang-format off
+#define HEALER_PROTOCOLS(PROTOCOL) \
+  PROTOCOL(default_protocol)       \
+  PROTOCOL(generic)                \
+  PROTOCOL(http)                   \
+  PROTOCOL(https)                  \
+  PROTOCOL(redis)                  \
+  PROTOCOL(smtp)                   \
+  PROTOCOL(smtps)                  \
+  PROTOCOL(ssh)
+// clang-format on
+
+namespace healer::protocols {
+
+#define HEALER_DECLARE(name) const Protocol& name();
+HEALER_PROTOCOLS(HEALER_DECLARE)
+#undef HEALER_DECLARE
+
+std::span<const Protocol* const> registry() {
+#define HEALER_ADDRESS(name) &name(),
+  static const Protocol* const all[] = {HEALER_PROTOCOLS(HEALER_ADDRESS)};
+#undef HEALER_ADDRESS
+  return all;
+}
+
+const Protocol* find_protocol(std::string_view name) {
+  for (const Protocol* protocol : registry())
+    if (iequals(protocol->name, name)) return protocol;
+  return nullptr;
+}
+
+}  // namespace healer::protocols

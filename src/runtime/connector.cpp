@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/connector.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "runtime/clock.hpp"
+#include "runtime/connection.hpp"
+
+namespace healer::runtime {
+namespace {
+
+using protocols::Family;
+using protocols::ProbePhase;
+using protocols::ProbeResult;
+using protocols::ProbeVerdict;
+using protocols::Transport;
+using Steady = std::chrono::steady_clock;
+
+std::size_t usual_max_open() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const auto all = static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 100'000));
+  return std::max<std::size_t>(all, Connector::kReserve + 64) - Connector::kReserve;
+}
+
+}  // namespace
+
+struct Connector::Probe {
+  std::uint64_t id = 0;
+  Plan plan;
+  Done done;
+  bool begun = false;     // counts as open
+  bool starting = false;  // within probe() or the queue's turn: nothing is told yet
+  Steady::time_point asked_at;
+  Loop::Timer timer;  // for the name
+  Resolver::Question question;
+  std::optional<Address> source;
+  Resolver::Addresses addresses;
+  std::size_t next = 0;  // of the addresses
+  unsigned attempt = 1;
+  unsigned pings_sent = 0;
+  unsigned pings_lost = 0;
+  std::unique_ptr<Connection> connection;
+  std::uint64_t ping = 0;
+  std::optional<std::chrono::microseconds> resolve;
+  ProbeResult result;
+};
+
+Connector::Connector(Loop& loop, const Options& options)
+    : loop_(loop),
+      max_open_(options.max_open != 0 ? options.max_open : usual_max_open()),
+      resolver_(loop, options.resolver),
+      contexts_(loop),
+      searcher_(loop),
+      pinger_(loop) {}
+
+Connector::~Connector() = default;
+
+std::uint64_t Connector::probe(Plan plan, Done done) {
+  auto made = std::make_unique<Probe>();
+  Probe& probe = *made;
+  probe.id = next_id_++;
+  probe.plan = std::move(plan);
+  probe.done = std::move(done);
+  probes_.emplace(probe.id, std::move(made));
+  const std::uint64_t id = probe.id;
+  if (open_ >= max_open_) {
+    queue_.push_back(id);
+  } else {
+    begin(probe);
+  }
+  return id;
+}
+
+void Connector::cancel(std::uint64_t id) {
+  const auto found = probes_.find(id);
+  if (found == probes_.end()) return;
+  if (found->second->ping != 0) pinger_.cancel(found->second->ping);
+  release(id);
+}
+
+void Connector::begin(Probe& probe) {
+  probe.begun = true;
+  ++open_;
+  probe.starting = true;
+  if (std::string wrong = protocols::fault(*probe.plan); !wrong.empty()) {
+    probe.result.text = std::move(wrong);
+    finish(probe);
+  } else if (probe.plan->transport == Transport::Unix) {
+    try_address(probe);
+  } else {
+    if (!probe.plan->source.empty() && !(probe.source = Address::parse(probe.plan->source))) {
+      probe.result.text = fmt::format("{} is no address to send from", probe.plan->source);
+      finish(probe);
+    } else {
+      probe.asked_at = Steady::now();
+      probe.question = resolver_.resolve(probe.plan->host, probe.plan->family,
+                                         [this, &probe](const auto& addresses) { resolved(probe, addresses); });
+      if (!probe.resolve) {  // no address was known at once
+        probe.timer = loop_.timer([this, &probe] {
+          probe.question = {};
+          resolved(probe, Error{0, fmt::format("cannot resolve {}: no answer within {}", probe.plan->host,
+                                               format_duration(probe.plan->timeout))});
+        });
+        probe.timer.set_deadline(mono_now() + probe.plan->timeout);
+      }
+    }
+  }
+  probe.starting = false;
+}
+
+void Connector::resolved(Probe& probe, const Result<Resolver::Addresses>& addresses) {
+  probe.timer.set_deadline(std::nullopt);
+  probe.resolve = std::chrono::duration_cast<std::chrono::microseconds>(Steady::now() - probe.asked_at);
+  if (!addresses) {
+    probe.result.verdict = ProbeVerdict::Failed;
+    probe.result.text = addresses.error().what;
+    return finish(probe);
+  }
+  probe.addresses = *addresses;
+  if (probe.source) {
+    std::erase_if(probe.addresses, [&](const Address& one) { return one.family() != probe.source->family(); });
+    if (probe.addresses.empty()) {
+      probe.result.verdict = ProbeVerdict::Failed;
+      probe.result.text =
+          fmt::format("{} has no address that {} could send to", probe.plan->host, probe.source->text());
+      return finish(probe);
+    }
+  }
+  try_address(probe);
+}
+
+void Connector::try_address(Probe& probe) {
+  if (probe.plan->transport == Transport::Ping) return ping(probe);
+  connect(probe);
+}
+
+void Connector::connect(Probe& probe) {
+  // The old one is done, and may be what calls: the loop keeps its watch to the end of the call.
+  probe.connection = std::make_unique<Connection>(
+      loop_, contexts_, searcher_, probe.plan, [this, &probe](ProbeResult result) { tried(probe, std::move(result)); });
+  if (probe.plan->transport == Transport::Unix) return probe.connection->start_unix();
+  Address address = probe.addresses[probe.next];
+  address.set_port(probe.plan->port);
+  probe.connection->start(address, probe.source);
+}
+
+void Connector::ping(Probe& probe) {
+  const Pinger::Request request{.host = probe.addresses[probe.next],
+                                .source = probe.source,
+                                .count = probe.plan->pings,
+                                .size = probe.plan->ping_size,
+                                .timeout = probe.plan->timeout};
+  probe.ping = pinger_.ping(request, [this, &probe](const auto& answer) { pinged(probe, answer); });
+}
+
+void Connector::pinged(Probe& probe, const Result<PingAnswer>& answer) {
+  probe.ping = 0;
+  ProbeResult result{.phase = ProbePhase::Connect, .address = probe.addresses[probe.next].text()};
+  if (!answer) {
+    result.text = answer.error().what;
+    result.address.clear();
+    return tried(probe, std::move(result));
+  }
+  probe.pings_sent += answer->sent;
+  probe.pings_lost += answer->sent - (answer->answered ? 1 : 0);
+  if (answer->answered) {
+    result.verdict = ProbeVerdict::Passed;
+    result.phase = ProbePhase::Done;
+    result.response = answer->round_trip;
+  } else {
+    result.verdict = ProbeVerdict::Failed;
+    result.text = fmt::format("does not answer ({} ping{}, {} each)", answer->sent, answer->sent == 1 ? "" : "s",
+                              format_duration(probe.plan->timeout));
+    if (!answer->unreachable.empty()) result.text = fmt::format("cannot be reached: {}", answer->unreachable);
+  }
+  tried(probe, std::move(result));
+}
+
+void Connector::tried(Probe& probe, ProbeResult result) {
+  probe.result = std::move(result);
+  ProbeResult& last = probe.result;
+  last.attempt = probe.attempt;
+  last.addresses = static_cast<unsigned>(probe.addresses.size());
+  if (probe.plan->transport != Transport::Unix) last.resolve = probe.resolve;
+  last.pings_sent = probe.pings_sent;
+  last.pings_lost = probe.pings_lost;
+  const auto& wanted = probe.plan->response_time;
+  if (last.verdict == ProbeVerdict::Passed && wanted && last.response &&
+      !protocols::holds(wanted->op, last.response->count(), wanted->limit.count())) {
+    last.verdict = ProbeVerdict::Failed;
+    last.text = fmt::format("the response time is {}, not {} {}", protocols::format_latency(*last.response),
+                            to_string(wanted->op), protocols::format_latency(wanted->limit));
+  }
+  if (last.verdict != ProbeVerdict::Failed) return finish(probe);
+  if (++probe.next >= probe.addresses.size()) {
+    if (probe.attempt >= probe.plan->attempts) return finish(probe);
+    ++probe.attempt;
+    probe.next = 0;
+  }
+  try_address(probe);
+}
+
+void Connector::finish(Probe& probe) {
+  if (probe.starting) {  // nothing is told from within probe()
+    return loop_.post([this, alive = std::weak_ptr<bool>(alive_), id = probe.id] {
+      if (alive.expired()) return;
+      if (const auto found = probes_.find(id); found != probes_.end()) finish(*found->second);
+    });
+  }
+  const Done done = std::move(probe.done);
+  if (!probe.result.resolve && probe.plan->transport != Transport::Unix) probe.result.resolve = probe.resolve;
+  const ProbeResult result = std::move(probe.result);
+  release(probe.id);
+  if (done) done(result);
+}
+
+void Connector::release(std::uint64_t id) {
+  const auto found = probes_.find(id);
+  if (found == probes_.end()) return;
+  if (found->second->begun) --open_;
+  probes_.erase(found);
+  while (open_ < max_open_ && !queue_.empty()) {
+    const auto next = probes_.find(queue_.front());
+    queue_.pop_front();
+    if (next != probes_.end()) begin(*next->second);
+  }
+}
+
+}  // namespace healer::runtime

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Does what a ProbePlan says: learns the addresses, tries them in their order until one passes (an address fails also
+// where its protocol does, as in Monit), all of that again as often as the plan allows, or pings them. All probes run
+// side by side on the loop; when there are more than descriptors, the rest waits in a queue.
+//
+// Owned and called by the loop thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "protocols/probe.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/pinger.hpp"
+#include "runtime/resolver.hpp"
+#include "runtime/searcher.hpp"
+#include "runtime/tls.hpp"
+
+namespace healer::runtime {
+
+class Connector {
+ public:
+  struct Options {
+    std::size_t max_open = 0;  ///< connections at a time; 0: what the limit of descriptors leaves after kReserve
+    Resolver::Options resolver;
+  };
+  static constexpr std::size_t kReserve = 512;  ///< descriptors for everything else
+  using Plan = std::shared_ptr<const protocols::ProbePlan>;
+  using Done = std::function<void(const protocols::ProbeResult&)>;
+
+  explicit Connector(Loop& loop) : Connector(loop, Options{}) {}
+  Connector(Loop& loop, const Options& options);
+  ~Connector();
+  Connector(const Connector&) = delete;
+  Connector& operator=(const Connector&) = delete;
+
+  /// `done` is called on the loop, once, never from within probe(). Returns a number for cancel().
+  std::uint64_t probe(Plan plan, Done done);
+  /// Ends a probe whose result nobody wants any more; `done` will not be called.
+  void cancel(std::uint64_t id);
+
+  /// Probes that are under way, those included that wait.
+  [[nodiscard]] std::size_t in_flight() const { return probes_.size(); }
+  [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
+
+ private:
+  struct Probe;
+
+  void begin(Probe& probe);
+  void resolved(Probe& probe, const Result<Resolver::Addresses>& addresses);
+  void try_address(Probe& probe);
+  void connect(Probe& probe);
+  void ping(Probe& probe);
+  void pinged(Probe& probe, const Result<PingAnswer>& answer);
+  void tried(Probe& probe, protocols::ProbeResult result);
+  void finish(Probe& probe);
+  void release(std::uint64_t id);
+
+  Loop& loop_;
+  std::size_t max_open_;
+  Resolver resolver_;
+  TlsContexts contexts_;
+  Searcher searcher_;
+  Pinger pinger_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Probe>> probes_;
+  std::deque<std::uint64_t> queue_;
+  std::size_t open_ = 0;
+  std::uint64_t next_id_ = 1;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace healer::runtime

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Connection tests as people type them.
+#include "config/probe_text.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace healer;
+using namespace healer::config;
+using namespace healer::protocols;
+
+namespace {
+
+ProbePlan plan(const std::string& text, const std::string& host = "shop") {
+  auto read = read_probe(host, text);
+  if (const auto* fault = std::get_if<ProbeTextFault>(&read)) FAIL(fault->message + "\n" + show_fault(text, *fault));
+  return std::get<ProbePlan>(std::move(read));
+}
+
+/// The message, and the text from the fault's place on.
+std::string fault(const std::string& text, const std::string& host = "shop") {
+  const auto read = read_probe(host, text);
+  const auto* wrong = std::get_if<ProbeTextFault>(&read);
+  if (wrong == nullptr) return "it is right";
+  return wrong->message + " at '" + text.substr(std::min(wrong->begin, text.size()), wrong->length) + "'" +
+         (wrong->remedy.empty() ? "" : ": " + wrong->remedy);
+}
+
+std::string settings(const ProbePlan& plan) {
+  std::string text;
+  for (const Setting& one : plan.settings) {
+    const std::string value = one.text.empty() ? std::to_string(one.number) : one.text;
+    text += std::string(one.word) + std::string(to_string(one.op)) + value + ";";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a connection test is read as the language has it", "[config][probe_text]") {
+  const ProbePlan web = plan(
+      "if failed port 443 protocol https and request '/x?a=b' with username \"u\" password 'p,w' method get status >= "
+      "200 "
+      "and content != \"a\\r\\n\" certificate valid > 30 days timeout 10 seconds retry 3 responsetime 200 ms then "
+      "alert");
+  CHECK(web.transport == Transport::Tcp);
+  CHECK(web.host == "shop");
+  CHECK(web.port == 443);
+  CHECK(web.protocol == find_protocol("https"));
+  REQUIRE(web.tls);
+  CHECK(web.tls->valid_days == 30);
+  CHECK(web.timeout == seconds{10});
+  CHECK(web.attempts == 3);
+  CHECK(web.response_time == ResponseTime{Operator::Less, std::chrono::milliseconds{200}});
+  CHECK(settings(web) == "request=/x?a=b;username=u;password=p,w;method=get;status>=200;content!=a\r\n;");
+}
+
+TEST_CASE("headers stand in brackets", "[config][probe_text]") {
+  CHECK(settings(plan("port 80 protocol http with http headers [Host: a.b, X-A: b c]")) ==
+        "headers=Host: a.b;headers=X-A: b c;");
+  CHECK(settings(plan("port 80 protocol http headers [Host: a.b] hostheader \"c\"")) ==
+        "headers=Host: a.b;hostheader=c;");
+}
+
+TEST_CASE("what is sent and expected keeps its order and its escapes", "[config][probe_text]") {
+  const ProbePlan talk = plan(R"(port 25 and expect "^220.*" send "HELO \0x41\r\n" expect "250")");
+  CHECK(talk.protocol == find_protocol("generic"));
+  CHECK(settings(talk) == "expect=^220.*;send=HELO A\r\n;expect=250;");
+}
+
+TEST_CASE("TLS and its options", "[config][probe_text]") {
+  const ProbePlan strict = plan(
+      "port 1 type tcpssl tlsv12 using ssl with options {verify: enable, selfsigned: allow version: tlsv13 ciphers: "
+      "'A:B' "
+      "pemfile: /c cacertificatefile: \"/f\" cacertificatepath: /p} and certificate checksum = sha1 "
+      "1E:D9:48:A6:F4:25:8A:CA:B9:64:22:7E:F4:EB:19:FC:C4:53:B0:F8");
+  REQUIRE(strict.tls);
+  const TlsPlan wanted{.verify = true,
+                       .allow_self_signed = true,
+                       .versions = kTls12 | kTls13,
+                       .ciphers = "A:B",
+                       .client_certificate = "/c",
+                       .ca_file = "/f",
+                       .ca_path = "/p",
+                       .checksum = "1ed948a6f4258acab964227ef4eb19fcc453b0f8"};
+  CHECK(*strict.tls == wanted);
+  CHECK(plan("protocol smtp").port == 25);
+  CHECK_FALSE(plan("protocol smtp").tls);
+  CHECK(plan("protocol smtp starttls").tls);
+  CHECK(plan("protocol smtps").port == 465);
+}
+
+TEST_CASE("pings, URLs and paths", "[config][probe_text]") {
+  CHECK(plan("").transport == Transport::Ping);
+  const ProbePlan ping = plan("ping6 count 5 size 128 with timeout 2 seconds");
+  CHECK(ping.transport == Transport::Ping);
+  CHECK(ping.family == Family::V6);
+  CHECK(ping.pings == 5);
+  CHECK(ping.ping_size == 128);
+  CHECK(plan("", "/run/x.sock").transport == Transport::Unix);
+  CHECK(plan("unixsocket /run/x.sock protocol ssh").host == "/run/x.sock");
+  const ProbePlan url = plan("and content == 'hi' timeout 3 seconds", "https://u:p@[::1]:8443/a/b?c#d");
+  CHECK(url.host == "::1");
+  CHECK(url.port == 8443);
+  CHECK(url.tls);
+  CHECK(settings(url) == "username=u;password=p;request=/a/b?c;content=hi;");
+  CHECK(plan("", "http://shop").port == 80);
+  CHECK(plan("url http://other/x", "shop").host == "other");
+}
+
+TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]") {
+  CHECK(fault("port 443 protcol https") == "unexpected protcol at 'protcol': did you mean 'protocol'?");
+  CHECK(fault("port 443 protocol htpps") == "protocol 'htpps' is not spoken at 'htpps': did you mean 'https'?");
+  CHECK(fault("port 70000") == "expected a port between 1 and 65535 at '70000'");
+  CHECK(fault("port") == "a port is missing at ''");
+  CHECK(fault("port 80 protocol http status = 200 status = 201") == "'status' is given twice at 'status'");
+  CHECK(fault("port 80 protocol http method put") == "expected get|head at 'put'");
+  CHECK(fault("port 80 protocol http reqest '/'") == "unexpected reqest at 'reqest': did you mean 'request'?");
+  CHECK(fault("port 80 send \"x") == "this \" is never closed at '\"x'");
+  CHECK(fault("port 80 protocol http checksum abc") ==
+        "a checksum has 32 (MD5), 40 (SHA1) or 64 (SHA256) hexadecimal digits at 'abc'");
+  CHECK(fault("port 80 with ssl options {verify: maybe}") == "expected enable or disable at 'maybe'");
+  CHECK(fault("port 80 with ssl options {version: sslv3}") ==
+        "expected auto, tlsv1, tlsv11, tlsv12 or tlsv13 at 'sslv3': OpenSSL speaks no older ones any more");
+  CHECK(fault("type udp protocol http") == "protocol http is not spoken over UDP at ''");
+  CHECK(fault("protocol ssh expect \"x\"") == "'send' and 'expect' are a protocol of their own at 'expect'");
+  CHECK(fault("tiemout 3 seconds", "http://shop/") == "unexpected tiemout at 'tiemout': did you mean 'timeout'?");
+  CHECK(fault("", "http://shop:0/") == "the port of this URL is no number between 1 and 65535 at ''");
+  CHECK(fault("", "ftp://shop/") == "a URL begins with http:// or https:// at ''");
+  CHECK(show_fault("port 443 protcol https", {9, 7, "", "did you mean 'protocol'?"}) ==
+        "    port 443 protcol https\n             ^~~~~~~\n  note: did you mean 'protocol'?\n");
+}

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""`healerctl probe` against servers that are well, down, silent, refusing, closing half-way, and speaking nonsense; its
+verdicts beside those of the real Monit."""
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import unittest
+from typing import Callable
+
+import support
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+
+class Server:
+    """A server on a port of 127.0.0.1: `serve` gets each connection."""
+
+    def __init__(self, serve: Callable[[socket.socket], None]):
+        self.serve = serve
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.port = self.socket.getsockname()[1]
+        self.clients: list[socket.socket] = []
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self) -> None:
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            self.clients.append(client)
+            threading.Thread(target=self.one, args=(client,), daemon=True).start()
+
+    def one(self, client: socket.socket) -> None:
+        try:
+            self.serve(client)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        self.socket.close()
+        for client in self.clients:
+            client.close()
+
+
+def says(*parts: bytes, first: bool = False, stays: bool = False) -> Callable[[socket.socket], None]:
+    """Says one part after each thing that it hears, the first at once if `first`; then closes, or stays."""
+    def serve(client: socket.socket) -> None:
+        for number, part in enumerate(parts):
+            if (number > 0 or not first) and not client.recv(65536):
+                break
+            client.sendall(part)
+        while stays and client.recv(65536):
+            pass
+        client.close()
+    return serve
+
+
+def silent(client: socket.socket) -> None:
+    while client.recv(65536):
+        pass
+
+
+SMTP = (b"220 x ESMTP\r\n", b"250-x\r\n250 ok\r\n", b"221 bye\r\n")
+
+# Name, words, what serves it, Monit's verdict, and healer's where it is another, with the reason.
+TABLE = [
+    ("http up", "protocol http", says(OK), True, None),
+    ("http down", "protocol http", None, False, None),
+    ("http silent", "protocol http", silent, False, None),
+    ("http refuses", "protocol http", says(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), False, None),
+    ("http redirects", "protocol http", says(b"HTTP/1.1 301 X\r\nContent-Length: 0\r\n\r\n"), True, None),
+    ("http status 404", "protocol http status = 404", says(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n"), True, None),
+    ("http closes at once", "protocol http", says(b""), False, None),
+    ("http closes in its headers", "protocol http", says(b"HTTP/1.1 200 OK\r\nX: a\r\n"), True, "broken off"),
+    ("http closes in its content", 'protocol http content = "hello"',
+     says(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"), False, None),
+    ("http nonsense", "protocol http", says(b"hello\r\n"), True, "this is no HTTP"),
+    ("http bad length", "protocol http", says(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello"), False, None),
+    ("http content", 'protocol http content = "h.l+o"', says(OK), True, None),
+    ("http other content", 'protocol http content = "HELLO"', says(OK), False, None),
+    ("http no such content", 'protocol http content != "zzz"', says(OK), True, None),
+    ("http checksum", "protocol http checksum 5d41402abc4b2a76b9719d911017c592", says(OK), True, None),
+    ("http other checksum", "protocol http checksum 5d41402abc4b2a76b9719d911017c593", says(OK), False, None),
+    ("http chunks", 'protocol http content = "hello"',
+     says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"), True, None),
+    ("ssh up", "protocol ssh", says(b"SSH-2.0-x\r\n", first=True), True, None),
+    ("ssh down", "protocol ssh", None, False, None),
+    ("ssh silent", "protocol ssh", silent, False, None),
+    ("ssh nonsense", "protocol ssh", says(b"hello\r\n", first=True), False, None),
+    ("smtp up", "protocol smtp", says(*SMTP, first=True), True, None),
+    ("smtp down", "protocol smtp", None, False, None),
+    ("smtp silent", "protocol smtp", silent, False, None),
+    ("smtp refuses", "protocol smtp", says(b"421 busy\r\n", first=True), False, None),
+    ("smtp closes half-way", "protocol smtp", says(*SMTP[:2], first=True), False, None),
+    ("smtp nonsense", "protocol smtp", says(b"SSH-2.0-x\r\n", first=True), False, None),
+    ("smtp login", 'protocol smtp username "u" password "p"',
+     says(SMTP[0], b"250-x\r\n250 AUTH PLAIN\r\n", b"235 in\r\n", SMTP[2], first=True), True, None),
+    ("smtp no login", 'protocol smtp username "u" password "p"', says(*SMTP, first=True), False, None),
+    ("redis up", "protocol redis", says(b"+PONG\r\n", stays=True), True, None),
+    ("redis wants a password", "protocol redis", says(b"-NOAUTH Authentication required.\r\n", stays=True), True, None),
+    ("redis is loading", "protocol redis", says(b"-LOADING Redis is loading\r\n", stays=True), False, None),
+    ("redis nonsense", "protocol redis", says(b"HTTP/1.1 400 Bad Request\r\n\r\n", stays=True), False, None),
+    ("text", 'send "x" expect "y"', says(b"xyz", stays=True), True, None),
+    ("text anchored", 'expect "^220 hello$"', says(b"220 hello\r\n", first=True, stays=True), False, None),
+    ("text two lines", 'expect "^b"', says(b"a\nb\n", first=True, stays=True), False, None),
+    ("text cut", 'send "x" expect "b"', says(b"a", b"b", stays=True), False, None),
+    ("text zero byte", 'expect "a.*b"', says(b"a\0b\n", first=True, stays=True), True, None),
+    ("text far", 'expect "zend"', says(b"a" * 300 + b"zend\n", first=True, stays=True), False, None),
+    ("text near", 'expect "zend"', says(b"a" * 200 + b"zend\n", first=True, stays=True), True, None),
+    ("tls where none is", "protocol https", says(OK), False, None),
+    ("connection", "", silent, True, None),
+    ("no connection", "", None, False, None),
+]
+
+
+class Probe(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.ports: dict[str, int] = {}
+        for name, _, serve, _, _ in TABLE:
+            if serve is None:
+                self.ports[name] = self.own_port()
+                continue
+            server = Server(serve)
+            self.addCleanup(server.close)
+            self.ports[name] = server.port
+
+    def probe(self, *words: str) -> tuple[int, dict]:
+        done = subprocess.run([support.BUILD / "healerctl", "--json", "probe", *words], capture_output=True, text=True)
+        return done.returncode, json.loads(done.stdout)
+
+    def test_each_verdict_is_that_of_monit_or_differs_for_a_reason(self):
+        told = self.monit() if shutil.which("monit") else {}
+        print(f"{'':28} {'monit':7} {'healer':7}", file=sys.stderr)
+        wrong = []
+        for name, words, _, monit, reason in TABLE:
+            status, document = self.probe("127.0.0.1", f"port {self.ports[name]} {words} timeout 2 seconds")
+            healer = document["verdict"] == "passed"
+            self.assertEqual(status, 0 if healer else 1)
+            say = {True: "passed", False: "failed"}
+            print(f"{name:28} {say[told.get(name, monit)]:7} {say[healer]:7} {reason or ''}", file=sys.stderr)
+            if told.get(name, monit) != monit:
+                wrong.append(f"{name}: Monit says otherwise now")
+            if healer != (monit if reason is None else not monit):
+                wrong.append(f"{name}: {document['text']}")
+        self.assertEqual(wrong, [])
+
+    def monit(self) -> dict[str, bool]:
+        """What the real Monit says of each."""
+        rules = "set daemon 60\nset limits { networkTimeout: 2 s }\n"
+        for what in ("log", "pidfile", "idfile", "statefile"):
+            rules += f"set {what} {self.path('monit.' + what)}\n"
+        for number, (name, words, *_) in enumerate(TABLE):
+            rules += f"check host h{number} with address 127.0.0.1\n  if failed port {self.ports[name]} {words} then alert\n"
+        file = self.path("monitrc")
+        file.write_text(rules)
+        file.chmod(0o600)
+        log = self.path("monit.log")
+        monit = subprocess.Popen(["monit", "-I", "-vv", "-c", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            def verdicts() -> dict[str, bool]:
+                found = re.findall(r"'h(\d+)' (succeeded|failed) (?:testing protocol|protocol test|connection)",
+                                   log.read_text(errors="replace") if log.exists() else "")
+                return {TABLE[int(number)][0]: word == "succeeded" for number, word in reversed(found)}
+            self.wait_for(lambda: len(verdicts()) == len(TABLE), "Monit's verdicts", limit=3 * support.LIMIT)
+            return verdicts()
+        finally:
+            monit.terminate()
+            monit.wait()
+
+    def test_it_tells_each_phase_and_what_is_wrong_in_words(self):
+        port = self.ports["http up"]
+        done = subprocess.run([support.BUILD / "healerctl", "probe", f"http://127.0.0.1:{port}/x"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?s)^resolve +[\d.]+ ms  1 address\nconnect +[\d.]+ ms  127\.0\.0\.1:\d+\nfirst byte +[\d.]+ ms\n"
+                         r"passed +[\d.]+ ms  connected to 127\.0\.0\.1:\d+ in [\d.]+ ms, HTTP status 200, [\d.]+ ms in all\n$")
+        _, refused = self.probe("127.0.0.1", "port", str(self.ports["http down"]))
+        self.assertEqual(refused["text"], f"cannot connect to 127.0.0.1:{self.ports['http down']}: connection refused")
+        self.assertEqual((refused["phase"], refused["connect_ms"]), ("connect", None))
+        page = (support.TOP / "man" / "healerctl.1").read_text()
+        section = page[page.index(".SS The document of probe"):page.index(".SH EXIT STATUS")]
+        told = {name.split(".")[0] for name in re.findall(r"^\.B ([a-z_.]+)$", section, re.M)}
+        self.assertEqual(told | {"version", "command"}, set(refused))
+        wrong = subprocess.run([support.BUILD / "healerctl", "probe", "h", "port 443 protcol https"], capture_output=True, text=True)
+        self.assertEqual((wrong.returncode, wrong.stderr),
+                         (2, "healerctl: unexpected protcol\n    port 443 protcol https\n             ^~~~~~~\n"
+                             "  note: did you mean 'protocol'?\n"))
+        status, document = self.probe("h", "port 443 protcol https")
+        self.assertEqual((status, document["error"]["message"], document["error"]["remedy"]),
+                         (2, "unexpected protcol", "did you mean 'protocol'?"))
+
+
+if __name__ == "__main__":
+    support.main()

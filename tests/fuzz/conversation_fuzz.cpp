@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as what a server says, to the conversation of one protocol (PROTOCOL, of CMake). It comes to a verdict or
+// waits; how the bytes are cut changes nothing; what it tells is printable and short.
+//
+// The first byte chooses the settings and how the rest is cut.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/talk.hpp"
+
+namespace {
+
+using namespace healer;
+using namespace healer::protocols;
+
+void require(bool holds, const char* what, const std::string& detail) {
+  if (holds) return;
+  std::fprintf(stderr, "%s: %s\n", what, detail.c_str());
+  std::abort();
+}
+
+/// Settings for the protocol's options, some of them, by the bits of `choice`.
+std::vector<Setting> settings_of(const Protocol& protocol, unsigned choice) {
+  std::vector<Setting> settings;
+  for (const Option& option : protocol.options) {
+    const bool wanted = (choice & 1U) != 0;
+    choice >>= 1;
+    if (!wanted) continue;
+    Setting setting{.word = option.word, .number = 200, .text = "a"};
+    if (option.type == OptionType::Choice) setting.text = option.choices.substr(0, option.choices.find('|'));
+    if (option.type == OptionType::Checksum) setting.text = "5d41402abc4b2a76b9719d911017c592";
+    if (option.type == OptionType::Headers) setting.text = "a: b";
+    if (option.type == OptionType::Pattern) setting.text = "a[bc]*d";
+    settings.push_back(setting);
+  }
+  return settings;
+}
+
+struct Played {
+  std::string verdict;
+  std::string sent;
+};
+
+Played play(const Order& order, const Protocol& protocol, std::size_t piece, const std::string& text) {
+  const auto conversation = protocol.make(order);
+  test::Talk server;
+  server.piece = piece;
+  std::string verdict = server.play(*conversation, {text});
+  return {verdict, server.sent};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  static const Protocol& protocol = *find_protocol(HEALER_FUZZED_PROTOCOL);
+  const std::vector<Setting> settings = settings_of(protocol, data[0]);
+  const Order order{.host = "h", .port = 1, .settings = settings, .limits = {.send_expect = 16, .http_content = 64}};
+  const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const Played whole = play(order, protocol, std::string::npos, text);
+  require(whole.verdict.size() < 1000, "the verdict is short", whole.verdict);
+  for (const char c : whole.verdict)
+    require(static_cast<unsigned char>(c) >= ' ', "the verdict is printable", whole.verdict);
+  const bool starttls = whole.sent.find("<TLS>") != std::string::npos;
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{data[0]} % 13 + 2}) {
+    const Played cut = play(order, protocol, piece, text);
+    // What comes with or before an answer to STARTTLS, or before it was asked for, is a fault only where it can be
+    // seen.
+    const bool eager = whole.verdict.find("before it is asked") != std::string::npos ||
+                       whole.verdict.find("agreed to begin TLS") != std::string::npos;
+    if (!starttls && !eager && cut.sent.find("<TLS>") == std::string::npos &&
+        cut.verdict.find("before it is asked") == std::string::npos)
+      require(cut.verdict == whole.verdict, "cuts change nothing", whole.verdict + " / " + cut.verdict);
+  }
+  return 0;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "conversations.hpp"
+
+using namespace healer::test;
+
+namespace {
+
+const Setting kStartTls{.word = "starttls"};
+const Setting kUser{.word = "username", .text = "u"};
+const Setting kPassword{.word = "password", .text = "p4ss"};
+const std::string kBye = "221 bye\r\n";
+
+}  // namespace
+
+TEST_CASE("a mail server greets, knows its client and says good-bye", "[protocols][smtp]") {
+  const Said plain = talk("smtp", {}, {"220 x ESMTP\r\n", "250-a\r\n250-SIZE\r\n250 ok\r\n", kBye});
+  CHECK(plain.verdict == "pass: it is a mail server");
+  CHECK(plain.sent == "EHLO localhost\r\nQUIT\r\n");
+  const Said old = talk("smtp", {}, {"220-x\r\n220 y\r\n", "500 what\r\n", "250 ok\r\n", kBye});
+  CHECK(old.verdict == "pass: it is a mail server");
+  CHECK(old.sent == "EHLO localhost\r\nHELO localhost\r\nQUIT\r\n");
+}
+
+TEST_CASE("each answer of a mail server counts", "[protocols][smtp]") {
+  CHECK(talk("smtp", {}, {"421 busy\r\n"}).verdict == "fail: its greeting is \"421 busy\"");
+  CHECK(talk("smtp", {}, {"220 x\r\n", "500 what\r\n", "500 no\r\n"}).verdict ==
+        "fail: its answer to HELO is \"500 no\"");
+  CHECK(talk("smtp", {}, {"220 x\r\n", "250 ok\r\n", "500 no\r\n"}).verdict ==
+        "fail: its answer to QUIT is \"500 no\"");
+  CHECK(talk("smtp", {}, {"220 x\r\n", "250 ok\r\n"}).verdict ==
+        "fail: the server closed the connection before its answer to QUIT");
+  CHECK(talk("smtp", {}, {"SSH-2.0-x\r\n"}).verdict == "fail: this is no mail server: it said \"SSH-2.0-x\"");
+  CHECK(talk("smtp", {}, {}, false).verdict == "waits for its greeting");
+}
+
+TEST_CASE("TLS begins in the midst of the conversation", "[protocols][smtp]") {
+  const std::string offer = "250-a\r\n250-STARTTLS\r\n250 ok\r\n";
+  const Said done = talk("smtp", {kStartTls, kUser, kPassword},
+                         {"220 x\r\n", offer, "220 go\r\n", "250-a\r\n250 AUTH LOGIN PLAIN\r\n", "235 in\r\n", kBye});
+  CHECK(done.verdict == "pass: it is a mail server with TLS");
+  CHECK(done.sent == "EHLO localhost\r\nSTARTTLS\r\n<TLS>EHLO localhost\r\nAUTH PLAIN AHUAcDRzcw==\r\nQUIT\r\n");
+  CHECK(talk("smtp", {kStartTls}, {"220 x\r\n", "250 ok\r\n"}).verdict == "fail: it does not offer STARTTLS");
+  CHECK(talk("smtp", {kStartTls}, {"220 x\r\n", offer, "454 not now\r\n"}).verdict ==
+        "fail: its answer to STARTTLS is \"454 not now\"");
+}
+
+TEST_CASE("what a mail server slips in before TLS does not count as said within", "[protocols][smtp]") {
+  const Protocol& smtp = *find_protocol("smtp");
+  const std::vector<Setting> settings{kStartTls};
+  const auto conversation = smtp.make({.settings = settings, .limits = {}});
+  Talk server;
+  CHECK(server.play(*conversation, {"220 x\r\n", "250-a\r\n250 STARTTLS\r\n", "220 go\r\n250 ok\r\n"}) ==
+        "fail: it sent more after it had agreed to begin TLS");
+}
+
+TEST_CASE("a login is made in a way that both know, and no message has its password", "[protocols][smtp]") {
+  const Said login =
+      talk("smtp", {kUser, kPassword},
+           {"220 x\r\n", "250 AUTH LOGIN\r\n", "334 VXNlcm5hbWU6\r\n", "334 UGFzc3dvcmQ6\r\n", "235 ok\r\n", kBye});
+  CHECK(login.verdict == "pass: it is a mail server");
+  CHECK(login.sent == "EHLO localhost\r\nAUTH LOGIN\r\ndQ==\r\ncDRzcw==\r\nQUIT\r\n");
+  CHECK(talk("smtp", {kUser, kPassword}, {"220 x\r\n", "250 ok\r\n"}).verdict ==
+        "fail: it offers no login that healer knows (PLAIN, LOGIN)");
+  CHECK(
+      talk("smtp", {kUser, kPassword}, {"220 x\r\n", "250 AUTH PLAIN\r\n", "535 not p4ss AHUAcDRzcw==\r\n"}).verdict ==
+      "fail: its answer to the login is \"535 not *** ***\"");
+}
+
+TEST_CASE("a mail server that never comes to an end is ended", "[protocols][smtp]") {
+  CHECK(talk("smtp", {}, {"220 " + std::string(100'000, 'x')}).verdict == "fail: it sends a line of endless length");
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += "220-x\r\n";
+  CHECK(talk("smtp", {}, {lines}).verdict == "fail: it sends a reply of endless length");
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// Probes of servers that behave, and of servers that do not.
+#include "runtime/connector.hpp"
+
+#include "probes.hpp"
+
+using namespace healer;
+using namespace healer::test;
+
+namespace {
+
+constexpr const char* kOk = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+Listener::Serve http(std::string answer) {
+  return [answer = std::move(answer)](Peer& peer) {
+    peer.hear();
+    peer.say(answer);
+  };
+}
+void silent(Peer& peer) { peer.be_silent(); }
+
+}  // namespace
+
+TEST_CASE("a server that is well passes, with the time of each phase", "[probe]") {
+  const Listener server(http(kOk));
+  Prober prober;
+  const ProbeResult result = prober.run(server, "protocol http content = \"hel+o\"");
+  CHECK(result.verdict == ProbeVerdict::Passed);
+  CHECK(result.phase == ProbePhase::Done);
+  CHECK(result.address == "127.0.0.1:" + std::to_string(server.port()));
+  CHECK(result.addresses == 1);
+  REQUIRE(result.connect);
+  REQUIRE(result.first_byte);
+  REQUIRE(result.response);
+  CHECK(*result.connect + *result.first_byte <= *result.response);
+  CHECK_FALSE(result.tls);
+  CHECK(prober.words(server, "protocol http status = 404") == "failed at talk: its status is 200, not = 404");
+  CHECK(prober.words(server, "") == "passed at done: ");
+  CHECK(prober.connector().in_flight() == 0);
+}
+
+TEST_CASE("a closed port is told as such", "[probe]") {
+  std::uint16_t port = 0;
+  { port = Listener(silent).port(); }
+  Prober prober;
+  const ProbeResult result = prober.run("127.0.0.1", "port " + std::to_string(port));
+  CHECK(result.verdict == ProbeVerdict::Failed);
+  CHECK(result.phase == ProbePhase::Connect);
+  CHECK(result.text == "connection refused");
+}
+
+TEST_CASE("a server that accepts and is silent fails at its timeout", "[probe]") {
+  const Listener server(silent);
+  Prober prober;
+  CHECK(prober.words(server, "protocol http timeout 50 ms") == "failed at talk: no answer within 50 ms");
+  CHECK(prober.words(server, "protocol ssh timeout 50 ms") == "failed at talk: no greeting within 50 ms");
+  CHECK(prober.words(server, "protocol smtp timeout 50 ms") == "failed at talk: no greeting within 50 ms");
+  CHECK(prober.words(server, "protocol https timeout 50 ms") == "failed at tls: no answer within 50 ms");
+  CHECK(prober.words(server, "expect \"x\" timeout 50 ms") == "failed at talk: no data within 50 ms");
+}
+
+TEST_CASE("a server that sends a byte now and then gets no more time than others", "[probe]") {
+  const Listener server([](Peer& peer) {
+    for (const char c : std::string(1000, 'H')) {
+      if (!peer.say({&c, 1})) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+  });
+  Prober prober;
+  CHECK(prober.words(server, "expect \"x\" timeout 200 ms") == "failed at talk: no data that match within 200 ms");
+}
+
+TEST_CASE("a server that closes half-way has failed", "[probe]") {
+  Prober prober;
+  const Listener none([](Peer& peer) { peer.hear(); });
+  CHECK(prober.words(none, "protocol http") == "failed at talk: the server closed the connection without an answer");
+  CHECK(prober.words(none, "protocol https") == "failed at tls: the server closed the connection");
+  const Listener half(http("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"));
+  CHECK(prober.words(half, "protocol http content = \"hello\"") ==
+        "failed at talk: the server closed the connection after 5 of 50 bytes of its content");
+}
+
+TEST_CASE("endless servers are judged by their beginning", "[probe]") {
+  const Listener banner([](Peer& peer) {
+    while (peer.say(std::string(65536, 'x'))) {
+    }
+  });
+  Prober prober;
+  CHECK(prober.run(banner, "expect \"zend\"").text.find("which does not match \"zend\"") != std::string::npos);
+  CHECK(prober.run(banner, "expect \"ze+nd\"").text.find("which does not match \"ze+nd\"") != std::string::npos);
+  CHECK(prober.run(banner, "protocol smtp").text == "it sends a line of endless length");
+  CHECK(prober.run(banner, "protocol ssh").text.starts_with("this is no SSH server"));
+  CHECK(prober.run(banner, "protocol http").text.starts_with("this is no HTTP server"));
+  CHECK(prober.words(banner, "protocol https") == "failed at tls: the server does not speak TLS");
+  const Listener body([](Peer& peer) {
+    peer.hear();
+    peer.say("HTTP/1.1 200 OK\r\n\r\n");
+    while (peer.say(std::string(65536, 'x'))) {
+    }
+  });
+  CHECK(prober.words(body, "protocol http content = \"x\"") == "passed at done: HTTP status 200");
+  CHECK(prober.words(body, "protocol http content = \"y\"")
+            .starts_with("failed at talk: its content, of which 1048576 bytes"));
+}
+
+TEST_CASE("an expression that is none is no failure of the server's", "[probe]") {
+  const Listener server([](Peer& peer) {
+    peer.say("x");
+    peer.be_silent();
+  });
+  Prober prober;
+  CHECK(prober.words(server, "expect \"([\"") ==
+        "unknown at talk: what it sent was not compared: it is no regular expression");
+}
+
+TEST_CASE("attempts follow one another until one passes", "[probe]") {
+  std::atomic<int> tries{0};
+  const Listener server([&](Peer& peer) {
+    peer.hear();
+    peer.say(++tries % 3 == 0 ? kOk : "HTTP/1.1 500 No\r\n\r\n");
+  });
+  Prober prober;
+  const ProbeResult result = prober.run(server, "protocol http retry 3");
+  CHECK(result.verdict == ProbeVerdict::Passed);
+  CHECK(result.attempt == 3);
+  CHECK(prober.words(server, "protocol http retry 2") == "failed at talk: its status is 500");
+  CHECK(server.count() == 5);
+}
+
+TEST_CASE("each address of a name is tried until one passes, as in Monit", "[probe]") {
+  const DatagramServer names([](const std::string& question) {
+    return dns_answer(question, {"127.0.0.2", "127.0.0.3", "127.0.0.4"}, 60);
+  });
+  Prober prober({.resolver = {.servers = "127.0.0.1:" + std::to_string(names.port())}});
+  const Listener second(http(kOk), "127.0.0.3");
+  ProbeResult result = prober.run(second, "protocol http", "many.test");  // the first refuses
+  CHECK(result.verdict == ProbeVerdict::Passed);
+  CHECK(result.address == "127.0.0.3:" + std::to_string(second.port()));
+  CHECK(result.addresses == 3);
+  const Listener first(http("HTTP/1.1 500 No\r\n\r\n"), "127.0.0.2", second.port());  // fails in its protocol
+  result = prober.run(second, "protocol http", "many.test");
+  CHECK(result.verdict == ProbeVerdict::Passed);
+  CHECK(first.count() == 1);
+  const Listener third(http("HTTP/1.1 503 No\r\n\r\n"), "127.0.0.4", second.port());
+  CHECK(prober.words(second, "protocol http status = 503", "many.test") == "passed at done: HTTP status 503");
+}
+
+TEST_CASE("a source address is used", "[probe]") {
+  std::string client;
+  const Listener server([&](Peer& peer) {
+    client = peer.client();
+    peer.hear();
+    peer.say(kOk);
+  });
+  Prober prober;
+  CHECK(prober.words(server, "address 127.0.0.9 protocol http") == "passed at done: HTTP status 200");
+  CHECK(client == "127.0.0.9");
+  CHECK(prober.words(server, "address 192.0.2.77 protocol http")
+            .starts_with("unknown at connect: cannot send from 192.0.2.77: "));
+  CHECK(prober.words(server, "address ::1 protocol http") ==
+        "failed at resolve: 127.0.0.1 has no address that ::1 could send to");
+}
+
+TEST_CASE("IPv6 and its choice", "[probe]") {
+  const Listener server(http(kOk), "::1");
+  Prober prober;
+  const ProbeResult result = prober.run(server, "protocol http", "::1");
+  CHECK(result.verdict == ProbeVerdict::Passed);
+  CHECK(result.address == "[::1]:" + std::to_string(server.port()));
+  CHECK(prober.words(server, "ipv4 protocol http", "::1") == "failed at resolve: ::1 is no IPv4 address");
+}
+
+TEST_CASE("unix sockets", "[probe]") {
+  const TemporaryDirectory folder;
+  const std::string path = (folder.path() / "socket").string();
+  Prober prober;
+  CHECK(prober.run("h", "unixsocket " + path).text == "no such file or directory");
+  const Listener server(http(kOk), path);
+  const ProbeResult result = prober.run("h", "unixsocket " + path + " protocol http");
+  CHECK(result.verdict == ProbeVerdict::Passed);
+  CHECK(result.address == path);
+  CHECK(prober.run("h", "unixsocket /" + std::string(200, 'x')).text ==
+        "the path of a unix socket has at most 107 bytes");
+}
+
+TEST_CASE("datagrams: an answer, silence, and a refusal", "[probe]") {
+  const DatagramServer echo([](const std::string& text) { return "you said " + text; });
+  const DatagramServer mute([](const std::string&) { return std::string(); });
+  Prober prober;
+  const auto run = [&](std::uint16_t port, const std::string& text) {
+    const ProbeResult result = prober.run("127.0.0.1", "port " + std::to_string(port) + " type udp " + text);
+    return std::string(to_string(result.verdict)) + ": " + result.text;
+  };
+  CHECK(run(echo.port(), "") == "passed: it answered");
+  CHECK(run(mute.port(), "timeout 50 ms") == "passed: nothing refused it within 50 ms");
+  CHECK(run(echo.port(), "send \"x\" expect \"said x\"") == "passed: all that is expected came");
+  CHECK(run(mute.port(), "send \"x\" expect \"y\" timeout 50 ms") == "failed: no data within 50 ms");
+  std::uint16_t closed = 0;
+  {
+    closed = DatagramServer([](const std::string&) { return std::string(); }).port();
+  }
+  CHECK(run(closed, "") == "failed: connection refused");
+}
+
+TEST_CASE("a response time that is not met is a failure", "[probe]") {
+  const Listener server([](Peer& peer) {
+    peer.hear();
+    std::this_thread::sleep_for(std::chrono::milliseconds{30});
+    peer.say(kOk);
+  });
+  Prober prober;
+  CHECK(prober.words(server, "protocol http responsetime > 10 ms") == "passed at done: HTTP status 200");
+  const ProbeResult result = prober.run(server, "protocol http responsetime < 10 ms");
+  CHECK(result.verdict == ProbeVerdict::Failed);
+  CHECK(result.text.find(", not < 10 ms") != std::string::npos);
+}
+
+TEST_CASE("many that hang delay no other, and cost their own check only", "[probe]") {
+  const Listener hanging(silent);
+  const Listener good(http(kOk));
+  Prober prober;
+  const auto stuck =
+      plan_of("127.0.0.1", "port " + std::to_string(hanging.port()) + " protocol http timeout 100 seconds");
+  std::vector<std::uint64_t> ids;
+  int told = 0;
+  for (int i = 0; i < 200; ++i) ids.push_back(prober.connector().probe(stuck, [&](const ProbeResult&) { ++told; }));
+  for (int i = 0; i < 20; ++i) CHECK(prober.run(good, "protocol http").verdict == ProbeVerdict::Passed);
+  CHECK(prober.connector().in_flight() == 200);
+  for (const auto id : ids) prober.connector().cancel(id);
+  CHECK(prober.connector().in_flight() == 0);
+  CHECK(prober.run(good, "protocol http").verdict == ProbeVerdict::Passed);
+  CHECK(told == 0);
+}
+
+TEST_CASE("what is more than descriptors waits for its turn", "[probe]") {
+  const Listener server(http(kOk));
+  Prober prober({.max_open = 3});
+  const auto plan = plan_of("127.0.0.1", "port " + std::to_string(server.port()) + " protocol http");
+  int passed = 0;
+  for (int i = 0; i < 50; ++i)
+    prober.connector().probe(
+        plan, [&](const ProbeResult& result) { passed += result.verdict == ProbeVerdict::Passed ? 1 : 0; });
+  CHECK(prober.connector().waiting() == 47);
+  CHECK(run_until(prober.loop(), [&] { return passed == 50; }));
+}
+
+TEST_CASE("a machine without descriptors says nothing about a server", "[probe]") {
+  const Listener server(http(kOk));
+  Prober prober({.max_open = 1000});
+  CHECK(prober.words(server, "protocol http") == "passed at done: HTTP status 200");
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const int next = dup(0);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  close(next);
+  setrlimit(RLIMIT_NOFILE, &none);
+  const ProbeResult result = prober.run(server, "protocol http");
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(result.verdict == ProbeVerdict::Unknown);
+  CHECK(result.text == "too many open files");
+}
+
+TEST_CASE("a connector that goes tells nobody", "[probe]") {
+  const Listener server(silent);
+  int told = 0;
+  runtime::Loop loop;
+  {
+    runtime::Connector connector(loop);
+    const auto tell = [&](const ProbeResult&) { ++told; };
+    for (const char* text : {"protocol http", "protocol https with ssl options {verify: enable}", "type udp"})
+      connector.probe(plan_of("127.0.0.1", std::string("port 9 timeout 100 s ") + text), tell);
+    connector.probe(plan_of("127.0.0.1", "ping"), tell);
+    connector.probe(plan_of("no.such.name.invalid", "port 9"), tell);
+  }
+  run_for(loop, Duration{20});
+  CHECK(told == 0);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/resolver.hpp"
+
+#include <algorithm>
+
+#include "probes.hpp"
+
+using namespace healer;
+using namespace healer::test;
+using runtime::Resolver;
+
+namespace {
+
+/// Asks, and waits; "127.0.0.2 127.0.0.3", or the error.
+std::string ask(runtime::Loop& loop, Resolver& resolver, const std::string& host, Family family = Family::Any) {
+  std::string text;
+  bool told = false;
+  const auto question = resolver.resolve(host, family, [&](const Result<Resolver::Addresses>& result) {
+    told = true;
+    if (!result) {
+      text = result.error().what;
+    } else {
+      for (const auto& address : *result) text += (text.empty() ? "" : " ") + address.text();
+    }
+  });
+  CHECK(run_until(loop, [&] { return told; }));
+  return text;
+}
+
+std::string at(const DatagramServer& server) { return "127.0.0.1:" + std::to_string(server.port()); }
+
+}  // namespace
+
+TEST_CASE("addresses need nobody", "[resolver]") {
+  runtime::Loop loop;
+  Resolver resolver(loop);
+  CHECK(ask(loop, resolver, "10.0.0.7") == "10.0.0.7");
+  CHECK(ask(loop, resolver, "::1") == "::1");
+  CHECK(ask(loop, resolver, "::1", Family::V4) == "::1 is no IPv4 address");
+  CHECK(ask(loop, resolver, "fe80::1%lo") == "fe80::1%lo");
+}
+
+TEST_CASE("the machine's own file of hosts is read", "[resolver]") {
+  runtime::Loop loop;
+  const DatagramServer nobody([](const std::string&) { return std::string(); });
+  Resolver resolver(loop, {.servers = at(nobody)});
+  CHECK(ask(loop, resolver, "localhost", Family::V4) == "127.0.0.1");
+  CHECK(nobody.count() == 0);
+}
+
+TEST_CASE("answers are kept for their time to live, and no longer", "[resolver]") {
+  std::atomic<unsigned> ttl{60};
+  const DatagramServer server([&](const std::string& question) {
+    return dns_answer(question, {"127.0.0.2", "127.0.0.3", "::2"}, ttl, dns_name(question) != "none.test");
+  });
+  runtime::Loop loop;
+  Resolver resolver(loop, {.servers = at(server)});
+  CHECK(ask(loop, resolver, "Kept.test", Family::V4) == "127.0.0.2 127.0.0.3");
+  const int questions = server.count();
+  CHECK(ask(loop, resolver, "kept.TEST", Family::V4) == "127.0.0.2 127.0.0.3");
+  CHECK(server.count() == questions);
+  CHECK(ask(loop, resolver, "kept.test", Family::V6) == "::2");
+  CHECK(server.count() > questions);
+  ttl = 0;
+  CHECK(ask(loop, resolver, "fleeting.test", Family::V4) == "127.0.0.2 127.0.0.3");
+  const int before = server.count();
+  CHECK(ask(loop, resolver, "fleeting.test", Family::V4) == "127.0.0.2 127.0.0.3");
+  CHECK(server.count() > before);
+  ttl = 1;
+  CHECK(ask(loop, resolver, "short.test", Family::V4) == "127.0.0.2 127.0.0.3");
+  const int last = server.count();
+  CHECK(run_until(loop, [&] {
+    (void)resolver.resolve("short.test", Family::V4, [](const auto&) {});
+    return server.count() > last;
+  }));
+}
+
+TEST_CASE("names that are none are told, and asked for again", "[resolver]") {
+  std::atomic<bool> known{false};
+  const DatagramServer server(
+      [&](const std::string& question) { return dns_answer(question, {"127.0.0.5"}, 60, known); });
+  runtime::Loop loop;
+  Resolver resolver(loop, {.servers = at(server)});
+  CHECK(ask(loop, resolver, "new.test.") == "cannot resolve new.test.: no such name");
+  known = true;
+  CHECK(ask(loop, resolver, "new.test.") == "127.0.0.5");
+  CHECK(ask(loop, resolver, "new.test.", Family::V6) == "cannot resolve new.test.: the name has no IPv6 address");
+  CHECK(ask(loop, resolver, std::string(300, 'x')).starts_with("cannot resolve xxx"));
+}
+
+TEST_CASE("who asks for the same name shares the question, and may go", "[resolver]") {
+  const DatagramServer server([&](const std::string& question) { return dns_answer(question, {"127.0.0.2"}, 60); });
+  runtime::Loop loop;
+  Resolver resolver(loop, {.servers = at(server)});
+  int told = 0, never = 0;
+  std::vector<Resolver::Question> questions;
+  for (int i = 0; i < 100; ++i)
+    questions.push_back(resolver.resolve("one.test", Family::V4, [&](const auto&) { ++told; }));
+  {
+    const auto gone = resolver.resolve("one.test", Family::V4, [&](const auto&) { ++never; });
+  }
+  CHECK(resolver.asked() == 1);
+  CHECK(run_until(loop, [&] { return told == 100; }));
+  CHECK(server.count() == 1);
+  CHECK(never == 0);
+}
+
+TEST_CASE("a dead name server delays only those who need it", "[resolver][probe]") {
+  const DatagramServer dead([](const std::string&) { return std::string(); });
+  const Listener good([](Peer& peer) {
+    peer.hear();
+    peer.say("HTTP/1.1 200 OK\r\n\r\n");
+  });
+  Prober prober({.resolver = {.servers = at(dead)}});
+  int told = 0;
+  for (int i = 0; i < 20; ++i)
+    prober.connector().probe(plan_of("host" + std::to_string(i) + ".test", "port 80 timeout 300 seconds"),
+                             [&](const ProbeResult&) { ++told; });
+  CHECK(prober.run(good, "protocol http").verdict == ProbeVerdict::Passed);
+  CHECK(prober.run(good, "protocol http", "localhost").verdict == ProbeVerdict::Passed);
+  CHECK(told == 0);
+  const ProbeResult result = prober.run("dead.test", "port 80 timeout 50 ms");
+  CHECK(result.verdict == ProbeVerdict::Failed);
+  CHECK(result.phase == ProbePhase::Resolve);
+  CHECK(result.text == "cannot resolve dead.test: no answer within 50 ms");
+  CHECK(result.resolve);
+}
