@@ -33,6 +33,7 @@
 #include "config/load.hpp"
 #include "control/client.hpp"
 #include "control/wire.hpp"
+#include "engine/service.hpp"
 #include "home.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/descriptor.hpp"
