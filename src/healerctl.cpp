@@ -21,6 +21,7 @@
 
 #include "control/wire.hpp"
 #include "healerctl_ask.hpp"
+#include "healerctl_doctor.hpp"
 #include "healerctl_output.hpp"
 #include "healerctl_procmatch.hpp"
 #include "healerctl_simulate.hpp"
@@ -58,6 +59,7 @@ struct Arguments {
   bool version = false;   ///< the version is asked for
   std::vector<std::string> help_of;
   TopOptions top;
+  DoctorOptions doctor;
 };
 
 /// A check of a whole number; `what` it is called in the complaint.
@@ -208,6 +210,12 @@ void describe(CLI::App& app, Arguments& arguments) {
   add(app, arguments, Verb::Diff, "What a reload would change: services and rules added, removed, changed, kept");
   add(app, arguments, Verb::Quit, "End healerd, and wait for its end");
   add(app, arguments, Verb::Ping, "See whether healerd answers, and which version it is");
+
+  CLI::App* doctor = app.add_subcommand("doctor", "What stands in the way on this machine, each with its remedy");
+  doctor->fallthrough();
+  doctor->callback([&arguments] { arguments.doctor.wanted = true; });
+  doctor->add_option("--rules", arguments.doctor.rules, "The rules, where they are not " + usual_rules())
+      ->type_name("PATH");
 
   CLI::App* help = app.add_subcommand("help", "Print this help, or that of a command");
   help->fallthrough();
@@ -382,6 +390,7 @@ int run(int count, char** words) {
   if (arguments.version) return print_version(output);
   if (!arguments.procmatch.empty()) return procmatch(arguments.procmatch, output);
   if (arguments.top.wanted) return top(arguments.socket, arguments.top, output);
+  if (arguments.doctor.wanted) return examine(arguments.socket, arguments.doctor, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);
   return ask(arguments.socket, arguments.request, arguments.ask, output);
 }

@@ -36,7 +36,11 @@ LAW = {
     "control/render": ({"control/wire", "util"}, {"json"}),
     "control/top": ({"control/wire", "control/render", "util"}, {"json"}),
     "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
-    "healerctl": ({"control/client", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
+    "doctor": ({"control/client", "control/wire", "config", "engine", "util", "store", "runtime/clock", "runtime/descriptor",
+                "runtime/host", "runtime/proc_stat", "runtime/proc_table", "home"}, {"json"}),
+    "doctor/facts": ({"util"}, set()),
+    "doctor/judge": ({"doctor/facts", "util"}, set()),
+    "healerctl": ({"doctor", "control/client", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
                    "grammar", "util", "store", "runtime/clock", "runtime/descriptor", "runtime/host", "runtime/pattern",
                    "runtime/proc_stat", "runtime/proc_table", "home", "read_input", "usage"}, {"cli11", "json"}),
     "healerctl_screen": ({"control/top", "util"}, {"ncurses"}),

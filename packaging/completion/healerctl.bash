@@ -58,7 +58,7 @@ _healerctl() {
       _healerctl_offer "$current" < <(_healerctl_ask names --groups)
       return
       ;;
-    --socket | --state | --script)
+    --socket | --state | --script | --rules)
       compopt -o default 2>/dev/null
       return
       ;;
@@ -68,7 +68,7 @@ _healerctl() {
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept diff reload quit procmatch simulate help version)
+        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor procmatch simulate help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -81,6 +81,7 @@ _healerctl() {
     top) options="--interval --batch" ;;
     simulate) options="--script --actions" ;;
     reload) options="--confirm" ;;
+    doctor) options="--rules" ;;
   esac
   if [[ $current == -* ]]; then
     _healerctl_offer "$current" < <(printf '%s\n' $options $everywhere)
@@ -113,7 +114,7 @@ _healerctl() {
       ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept reload quit procmatch simulate version)
+        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor procmatch simulate version)
       ;;
     simulate) compopt -o default 2>/dev/null ;;
   esac

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Looks at the machine for `healerctl doctor`. Blocks, for a few seconds at most for each thing that does not answer.
+#pragma once
+
+#include <string>
+
+#include "doctor/facts.hpp"
+
+namespace healer::doctor {
+
+struct Places {
+  std::string socket;
+  std::string rules;  ///< a file, or a directory of *.rules
+};
+
+[[nodiscard]] Facts gather(const Places& places);
+
+}  // namespace healer::doctor
