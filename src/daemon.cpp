@@ -13,6 +13,7 @@
 #include "actions/mail.hpp"
 #include "control/changes.hpp"
 #include "daemon_house.hpp"
+#include "engine/explain.hpp"
 #include "identity.hpp"
 #include "runtime/host.hpp"
 #include "util/text.hpp"
@@ -126,6 +127,7 @@ void Daemon::perform(effect::Commit& effect) {
   for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);
   submitted_ = effect.sequence;
   store_->submit(std::move(effect));
+  tell_status_soon();
   if (sick_) {
     loop_.post([this] {
       if (sick_) sick(std::string(*sick_));  // it may be well by now
@@ -225,12 +227,35 @@ void Daemon::note_stale(const std::string& error) {
   stale_ = control::StaleView{.since = stale_ ? stale_->since : runtime::now().wall, .error = error};
 }
 
-/// What systemd shows of the daemon.
+/// What systemd shows of the daemon: "3 services, 1 failed".
 std::string Daemon::unit_status() const {
-  const std::size_t services = engine_->graph()->order.size();
-  std::string text = fmt::format("{} service{}", services, services == 1 ? "" : "s");
+  control::Totals totals;
+  for (const ServiceId id : engine_->graph()->order) totals.add(to_string(condition_of(*engine_, id)));
+  std::string text = fmt::format("{} service{}", totals.services, totals.services == 1 ? "" : "s");
+  for (const auto& [count, word] : {std::pair(totals.failed, "failed"),
+                                    {totals.failing, "failing"},
+                                    {totals.unknown, "unknown"},
+                                    {totals.unmonitored, "not monitored"}})
+    if (count != 0) text += fmt::format(", {} {}", count, word);
   if (stale_) text += fmt::format("; the rules on disk are not in force: {}", stale_->error);
   return text;
+}
+
+/// Something has changed: systemd is told what is to be seen of it, at most once a second, of very many services less
+/// often, since all of them are counted.
+void Daemon::tell_status_soon() {
+  if (status_due_ || std::getenv("NOTIFY_SOCKET") == nullptr) return;
+  status_due_ = true;
+  if (!status_timer_) {
+    status_timer_.emplace(loop_.timer([this] {
+      status_due_ = false;
+      if (std::string text = unit_status(); !stopping_ && text != told_status_) {
+        notify_.status(text);
+        told_status_ = std::move(text);
+      }
+    }));
+  }
+  status_timer_->set_deadline(runtime::now().mono + seconds{1} + engine_->graph()->order.size() / 10 * milliseconds{1});
 }
 
 /// Files that a running daemon keeps: says so, and returns what it said, a line each.

@@ -101,6 +101,7 @@ class Daemon : public engine::EffectSink {
   void compare();
   void note_stale(const std::string& error);
   [[nodiscard]] std::string unit_status() const;
+  void tell_status_soon();
   void reloaded(RulesCompiler::Outcome outcome);
   [[nodiscard]] bool held_back(const Vanished& loss);
   std::string take_over(const RulesCompiler::Outcome& outcome, const Vanished& loss);
@@ -134,6 +135,9 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<RulesCompiler> compiler_;
   runtime::Loop::Timer deadline_;
   std::optional<runtime::Loop::Timer> beat_;
+  std::optional<runtime::Loop::Timer> status_timer_;
+  bool status_due_ = false;  ///< the timer runs
+  std::string told_status_;  ///< the last that systemd was told by it
   runtime::Loop::Timer last_moment_;
   std::vector<runtime::Loop::SignalWatch> signals_;
 

@@ -344,7 +344,11 @@ Result<void> Daemon::open_control() {
                            .store = *store_,
                            .now = runtime::now,
                            .submit = [this](event::Command command) { handle(std::move(command)); },
-                           .reload = [this](bool confirmed, Answer answer) { reload(confirmed, std::move(answer)); },
+                           .reload =
+                               [this](bool confirmed, Answer answer) {
+                                 log_.reopen();  // as SIGHUP: it may have been rotated
+                                 reload(confirmed, std::move(answer));
+                               },
                            .quit = [this] { stop(); },
                            .output_path = [files = runtime::ActionFiles(paths_.action_dir, paths_.spare_action_dir)](
                                               ActionId action) { return files.output_path(action); },
