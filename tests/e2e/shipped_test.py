@@ -8,6 +8,8 @@ from pathlib import Path
 
 import support
 
+EXAMPLES = support.TOP / "packaging" / "examples"
+
 
 class Shipped(support.Case):
     def judge(self, rules) -> subprocess.CompletedProcess:
@@ -20,13 +22,12 @@ class Shipped(support.Case):
         done = self.judge(rules)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_the_examples_are_accepted_when_they_are_no_comments_any_more(self):
+    def test_the_first_steps_are_accepted_when_they_are_no_comments_any_more(self):
         examples = []
-        for file in sorted((support.TOP / "rules.d").glob("*.rules")):
-            for line in file.read_text().splitlines():
-                words = r"# ?( *(check|set|if|with|every|alert|start|stop|restart|depends)\b.*)"
-                if re.match(words, line) and not line.endswith("."):
-                    examples.append(line.removeprefix("#"))
+        for line in (EXAMPLES / "first-steps.rules").read_text().splitlines():
+            words = r"# ?( *(check|set|if|with|every|alert|start|stop|restart|depends)\b.*)"
+            if re.match(words, line) and not line.endswith("."):
+                examples.append(line.removeprefix("#"))
         self.assertGreater(len(examples), 20)
         self.assertEqual({line.split()[1] for line in examples if line.split()[0] == "check"},
                          {"program", "process", "system"})
@@ -36,9 +37,31 @@ class Shipped(support.Case):
         done = self.judge(rules)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_each_example_is_accepted_alone_and_all_of_them_beside_the_shipped_rules(self):
+        together = self.path("rules.d")
+        shutil.copytree(support.TOP / "rules.d", together)
+        files = sorted(EXAMPLES.rglob("*.rules"))
+        self.assertLessEqual({"cron", "nginx", "postgresql", "redis", "rsyslog", "ssh", "vm"}, {file.stem for file in files})
+        for file in files:
+            shutil.copy(file, together / file.name)
+            (together / file.name).chmod(0o600)
+            done = self.judge(together / file.name)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.judge(together)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_playbooks_of_the_examples_are_playbooks(self):
+        if not shutil.which("ansible-playbook"):
+            self.skipTest("ansible-core is not installed")
+        for playbook in ("ping_monitor.yml", "rebuild_node.yml"):
+            done = subprocess.run(["ansible-playbook", "--syntax-check", "-i", "localhost,", EXAMPLES / "vm" / playbook],
+                                  capture_output=True, text=True, env={**os.environ, "ANSIBLE_LOCAL_TEMP": str(self.folder)})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_the_unit_starts_the_daemon_with_options_that_it_has(self):
         unit = (support.TOP / "packaging" / "systemd" / "healer.service").read_text()
         words = re.search(r"^ExecStart=/usr/sbin/healerd(.*)$", unit, re.M).group(1).split()
+        self.assertEqual(words.pop(), "$HEALERD_OPTIONS")
         done = subprocess.run([support.BUILD / "healerd", *words, "--version"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -65,6 +88,9 @@ class Shipped(support.Case):
             self.assertTrue(os.path.isdir(f"{root}{etc}/healer/rules.d"), prefix)
             unit = Path(f"{root}{prefix}/lib/systemd/system/healer.service").read_text()
             self.assertEqual(re.search(r"^ExecStart=(\S+)", unit, re.M).group(1), f"{prefix}/sbin/healerd")
+            self.assertEqual(re.search(r"^ExecReload=(\S+)", unit, re.M).group(1), f"{prefix}/bin/healerctl")
+            self.assertEqual(re.search(r"^EnvironmentFile=-(\S+)", unit, re.M).group(1), f"{etc}/default/healer")
+            self.assertTrue(os.path.isfile(f"{root}{etc}/default/healer"))
             self.assertTrue(os.access(f"{root}{prefix}/sbin/healerd", os.X_OK))
             shutil.rmtree(root)
 

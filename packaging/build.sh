@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Builds the packages of this checkout into a folder: what `./start package` calls for each of its steps.
+# usage: build.sh source|deb|rpm OUTPUT_FOLDER WORK_FOLDER
+# `source` comes first: the other two are built from its archive, as anybody else would, without git.
+set -euo pipefail
+top=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
+what=$1
+mkdir -p "$2" "$3"
+out=$(cd "$2" && pwd) work=$(cd "$3" && pwd)
+cd "$top"
+
+version=$(sed -nE 's/^project\(healer VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+name=healer-$version
+# The time of the last change by hand, so that what is built now has the bytes of what is built tomorrow.
+SOURCE_DATE_EPOCH=$(date -u -d "$(sed -nE 's/^ -- .*>  (.*)/\1/p' packaging/debian/changelog | head -n 1)" +%s)
+export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
+# debhelper gives what it calls another home.
+if command -v ccache >/dev/null; then
+  CCACHE_DIR=$(ccache --get-config cache_dir)
+  export CCACHE_DIR
+fi
+
+# Every file of the checkout, of git's where there is one.
+files() {
+  if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    git ls-files --cached --others --exclude-standard -z | while IFS= read -r -d '' file; do
+      if [[ -e $file && ! -d $file ]]; then printf '%s\0' "$file"; fi
+    done
+  else
+    find . \( -name '__pycache__' -o -path './build*' -o -path ./packages -o -path ./debian \) -prune -o -type f -printf '%P\0'
+  fi
+}
+
+unpack() {
+  rm -rf "${1:?}/$name"
+  mkdir -p "$1"
+  tar -x -f "$out/$name.tar.gz" -C "$1"
+}
+
+case $what in
+  source)
+    rm -rf "$work/source"
+    mkdir -p "$work/source/$name"
+    files | tar -c --null -T - | tar -x -C "$work/source/$name"
+    ln -s packaging/debian "$work/source/$name/debian"
+    tar -c --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$SOURCE_DATE_EPOCH" --format=gnu \
+      -C "$work/source" "$name" | gzip -n -9 >"$out/$name.tar.gz.new"
+    mv "$out/$name.tar.gz.new" "$out/$name.tar.gz"
+    rm -rf "$work/source"
+    ;;
+  deb)
+    unpack "$work"
+    cd "$work/$name"
+    DEB_BUILD_OPTIONS="nocheck parallel=${HEALER_JOBS:-$(nproc)}" dpkg-buildpackage -b -us -uc
+    rm -f "$out"/healer_*.deb "$out"/healer-dbgsym_*.deb
+    mv "$work"/healer*_"$version"_*.deb "$work"/healer_"$version"_*.buildinfo "$work"/healer_"$version"_*.changes "$out"
+    ;;
+  rpm)
+    rm -rf "$work/rpm"
+    mkdir -p "$work/rpm"
+    rpmbuild --define "_topdir $work/rpm" --define "_smp_mflags -j${HEALER_JOBS:-$(nproc)}" \
+      --define "healer_werror ${HEALER_WERROR:-OFF}" --nodeps -tb "$out/$name.tar.gz"
+    rm -f "$out"/healer-[0-9]*.rpm "$out"/healer-debug*.rpm
+    mv "$work"/rpm/RPMS/*/*.rpm "$out"
+    ;;
+  rpm-before)  # a release before, of the same build: for tests of upgrades
+    mkdir -p "$out/before"
+    rpmbuild --define "_topdir $work/rpm" --define "healer_release 0" --nodeps --noprep --nobuild --nodebuginfo \
+      -bb "$work/rpm/BUILD/$name/packaging/rpm/healer.spec"
+    mv "$work"/rpm/RPMS/*/healer-"$version"-0*.rpm "$out/before"
+    ;;
+  *)
+    echo "build.sh: $what is neither source, deb nor rpm" >&2
+    exit 2
+    ;;
+esac
