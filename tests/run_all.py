@@ -28,7 +28,7 @@ from tests import Result, Test  # noqa: E402
 
 AGAIN = 2        # how often a test that failed is run again
 SLEEPERS = 3     # tests at a time for each core: most of them wait
-ALL = [*TEXT, *BUILDS, "fuzz", "bench", "demo"]
+ALL = [*TEXT, *BUILDS, "fuzz", "bench", "demo", "package"]
 
 
 class Gate:
