@@ -159,7 +159,7 @@ class Judge {
       if (!monit.shared.empty())
         add(Verdict::Fault, kSubject,
             fmt::format("monit (pid {}, {}) and healer both supervise {}", monit.pid, monit.file,
-                        join_words(monit.shared, " and ")),
+                        join_words(monit.shared, "and")),
             "take them out of one of the two; healer-migration(7) has the steps");
       else if (!monit.read)
         add(Verdict::Warning, kSubject,

@@ -91,6 +91,9 @@ class Shipped(support.Case):
             self.assertEqual(re.search(r"^ExecReload=(\S+)", unit, re.M).group(1), f"{prefix}/bin/healerctl")
             self.assertEqual(re.search(r"^EnvironmentFile=-(\S+)", unit, re.M).group(1), f"{etc}/default/healer")
             self.assertTrue(os.path.isfile(f"{root}{etc}/default/healer"))
+            health = Path(f"{root}{etc}/healer/rules.d/20-healer.rules")
+            self.assertIn(f'path "{prefix}/bin/healerctl doctor"', health.read_text())
+            self.assertEqual(health.stat().st_mode & 0o777, 0o600)
             self.assertTrue(os.access(f"{root}{prefix}/sbin/healerd", os.X_OK))
             shutil.rmtree(root)
 
