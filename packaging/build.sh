@@ -58,16 +58,18 @@ case $what in
     ;;
   rpm)
     rm -rf "$work/rpm"
-    mkdir -p "$work/rpm"
+    mkdir -p "$work/rpm/SOURCES" "$work/rpm/SPECS"
+    cp "$out/$name.tar.gz" "$work/rpm/SOURCES"
+    cp packaging/rpm/healer.spec "$work/rpm/SPECS"
     rpmbuild --define "_topdir $work/rpm" --define "_smp_mflags -j${HEALER_JOBS:-$(nproc)}" \
-      --define "healer_werror ${HEALER_WERROR:-OFF}" --nodeps -tb "$out/$name.tar.gz"
+      --define "healer_werror ${HEALER_WERROR:-OFF}" --nodeps -bb "$work/rpm/SPECS/healer.spec"
     rm -f "$out"/healer-[0-9]*.rpm "$out"/healer-debug*.rpm
     mv "$work"/rpm/RPMS/*/*.rpm "$out"
     ;;
   rpm-before)  # a release before, of the same build: for tests of upgrades
     mkdir -p "$out/before"
-    rpmbuild --define "_topdir $work/rpm" --define "healer_release 0" --nodeps --noprep --nobuild --nodebuginfo \
-      -bb "$work/rpm/BUILD/$name/packaging/rpm/healer.spec"
+    rpmbuild --define "_topdir $work/rpm" --define "healer_release 0" --nodeps --noprep --nobuild \
+      -bb "$work/rpm/SPECS/healer.spec"
     mv "$work"/rpm/RPMS/*/healer-"$version"-0*.rpm "$out/before"
     ;;
   *)

@@ -346,7 +346,7 @@ class BesideMonit(InContainer):
             "healerctl", "--socket", "/run/shadow.sock", "summary", "shop", check=False).stdout)
         self.box.run("kill", "-9", shop)
         until("monit starts the shop again", lambda: self.pid("sleep 500000") not in ("", shop))
-        until("the shadow would have", lambda: "restart held: shadow" in self.box.out("cat", "/var/log/shadow.log"))
+        until("the shadow has seen it", lambda: "'shop' process " in self.box.out("cat", "/var/log/shadow.log"))
         self.box.run("healerctl", "--socket", "/run/shadow.sock", "quit")
 
         # Both told of the same service: the doctor says so.
