@@ -44,7 +44,8 @@ def judge(tally: Tally, missing: Callable[..., bool]) -> None:
                                         "--allow-root", *map(str, sorted(OUT.glob("*.changes")))])
         tally.check("package: lintian", good and not re.search("^[EWP]:", output, re.M), output)
     if not missing(tally, "rpmlint"):
-        good, output = call("rpmlint", ["rpmlint", "-c", str(TOP / "packaging/rpm/rpmlint.toml"), str(only("healer-[0-9]*-1.*.rpm"))])
+        good, output = call("rpmlint", ["rpmlint", "-c", str(TOP / "packaging/rpm/rpmlint.toml"),
+                                        str(only("healer-[0-9]*-1.*.rpm"))])
         tally.check("package: rpmlint", good and not re.search(r": E: ", output), output)
     for wanted in ("/usr/sbin/healerd", "/usr/bin/healerctl"):
         program = next(WORK.glob(f"healer-*/debian/healer{wanted}"), None)
@@ -102,7 +103,8 @@ def try_them(tally: Tally, times: Times) -> None:
 
 def install_as_debian_would(tally: Tally, missing: Callable[..., bool]) -> None:
     """piuparts and autopkgtest, in a copy of the system of the containers (only with --long: both fetch packages)."""
-    base = subprocess.run([sys.executable, str(HERE / "package_test.py"), "--base"], capture_output=True, text=True).stdout.strip()
+    base = subprocess.run([sys.executable, str(HERE / "package_test.py"), "--base"], capture_output=True,
+                          text=True).stdout.strip()
     if not base or missing(tally, "piuparts", "autopkgtest"):
         return
     deb = str(only("healer_*.deb"))
@@ -112,7 +114,8 @@ def install_as_debian_would(tally: Tally, missing: Callable[..., bool]) -> None:
     copy = WORK / "chroot"
     shutil.rmtree(copy, ignore_errors=True)
     subprocess.run(["cp", "-a", base, str(copy)], check=True)
-    good, output = call("autopkgtest", ["autopkgtest", deb, str(next(WORK.glob("healer-*/debian")).parent), "--", "chroot",
+    tree = str(next(WORK.glob("healer-*/debian")).parent)
+    good, output = call("autopkgtest", ["autopkgtest", "--setup-commands", "apt-get update", deb, tree, "--", "chroot",
                                         str(copy)])
     tally.check("package: autopkgtest", good, tail(output, 60))
     shutil.rmtree(copy)

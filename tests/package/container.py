@@ -108,7 +108,8 @@ class Container:
     def boot(self) -> None:
         with open(self.folder / "console", "ab") as console:
             self.outer = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "systemd-nspawn", "-q", "-D", str(self.root), "-M", f"healer-{os.getpid()}-{id(self):x}", "--keep-unit", "--register=no",
+                ["setpriv", "--pdeathsig", "KILL", "systemd-nspawn", "-q", "-D", str(self.root),
+                 "-M", f"healer-{os.getpid()}-{id(self):x}", "--keep-unit", "--register=no",
                  "--private-network", "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe", "-b"],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
                 env={**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"})
