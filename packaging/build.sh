@@ -23,12 +23,12 @@ fi
 
 # Every file of the checkout, of git's where there is one.
 files() {
-  if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
-    git ls-files --cached --others --exclude-standard -z | while IFS= read -r -d '' file; do
+  if [[ -e .git ]] && command -v git >/dev/null; then
+    git -c safe.directory="$top" ls-files --cached --others --exclude-standard -z | while IFS= read -r -d '' file; do
       if [[ -e $file && ! -d $file ]]; then printf '%s\0' "$file"; fi
     done
   else
-    find . \( -name '__pycache__' -o -path './build*' -o -path ./packages -o -path ./debian \) -prune -o -type f -printf '%P\0'
+    find . \( -name .git -o -path ./.cache -o -name '__pycache__' -o -path './build*' -o -path ./packages -o -path ./debian \) -prune -o -type f -printf '%P\0'
   fi
 }
 
@@ -40,7 +40,8 @@ unpack() {
 
 case $what in
   source)
-    rm -rf "$work/source"
+    # What was built of another version is not to be found beside what is built of this one.
+    rm -rf "$out"/healer-*.tar.gz "$out"/healer_*.changes "$out"/healer_*.buildinfo "$out/before" "$work"/healer-* "$work/source"
     mkdir -p "$work/source/$name"
     files | tar -c --null -T - | tar -x -C "$work/source/$name"
     ln -s packaging/debian "$work/source/$name/debian"
@@ -58,16 +59,18 @@ case $what in
     ;;
   rpm)
     rm -rf "$work/rpm"
-    mkdir -p "$work/rpm"
+    mkdir -p "$work/rpm/SOURCES" "$work/rpm/SPECS"
+    cp "$out/$name.tar.gz" "$work/rpm/SOURCES"
+    cp packaging/rpm/healer.spec "$work/rpm/SPECS"
     rpmbuild --define "_topdir $work/rpm" --define "_smp_mflags -j${HEALER_JOBS:-$(nproc)}" \
-      --define "healer_werror ${HEALER_WERROR:-OFF}" --nodeps -tb "$out/$name.tar.gz"
+      --define "healer_werror ${HEALER_WERROR:-OFF}" --nodeps -bb "$work/rpm/SPECS/healer.spec"
     rm -f "$out"/healer-[0-9]*.rpm "$out"/healer-debug*.rpm
     mv "$work"/rpm/RPMS/*/*.rpm "$out"
     ;;
   rpm-before)  # a release before, of the same build: for tests of upgrades
     mkdir -p "$out/before"
-    rpmbuild --define "_topdir $work/rpm" --define "healer_release 0" --nodeps --noprep --nobuild --nodebuginfo \
-      -bb "$work/rpm/BUILD/$name/packaging/rpm/healer.spec"
+    rpmbuild --define "_topdir $work/rpm" --define "healer_release 0" --nodeps --noprep --nobuild \
+      -bb "$work/rpm/SPECS/healer.spec"
     mv "$work"/rpm/RPMS/*/healer-"$version"-0*.rpm "$out/before"
     ;;
   *)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # What the packages need at run time, what tests need, and what installs them.
-PACKAGES = ("systemd", "systemd-sysv", "dbus", "procps", "passwd", "logrotate", "libcurl4", "libfmt9", "libspdlog1.10",
+PACKAGES = ("systemd", "systemd-sysv", "dbus", "procps", "passwd", "logrotate", "libc-ares2", "libcurl4", "libfmt9", "libspdlog1.10",
             "libncursesw6", "libsqlite3-0", "libssl3", "libuv1", "libsystemd0", "libxxhash0", "monit", "python3-apt", "rpm")
 RECIPE = 2  # another number: what is cached is not used any more
 PATIENCE = 120.0  # seconds; on a machine that is busy with other tests
@@ -108,7 +108,8 @@ class Container:
     def boot(self) -> None:
         with open(self.folder / "console", "ab") as console:
             self.outer = subprocess.Popen(
-                ["systemd-nspawn", "-q", "-D", str(self.root), "-M", f"healer-{os.getpid()}-{id(self):x}", "--keep-unit", "--register=no",
+                ["setpriv", "--pdeathsig", "KILL", "systemd-nspawn", "-q", "-D", str(self.root),
+                 "-M", f"healer-{os.getpid()}-{id(self):x}", "--keep-unit", "--register=no",
                  "--private-network", "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe", "-b"],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
                 env={**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"})
