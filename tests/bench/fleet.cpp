@@ -22,8 +22,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/service.hpp"
-
 namespace {
 
 int start(const char* pid_file, const char* report, const char* number) {
