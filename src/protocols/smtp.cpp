@@ -40,7 +40,7 @@ class Smtp final : public Conversation {
       }
       if (++lines_ > kMostLines) return Want::fail("it sends a reply of endless length");
       const int code = code_of(*line);
-      if (code == 0) return Want::fail("this is no mail server: it said " + quote(*line));
+      if (code == 0) return Want::fail("this is no mail server: it said " + told(*line));
       note_extension(*line);
       if (line->size() > 3 && (*line)[3] == '-') continue;  // more lines of this reply follow
       lines_ = 0;

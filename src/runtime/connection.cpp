@@ -31,6 +31,9 @@ std::string words_of(int code) {
   return words;
 }
 
+/// No local port or memory left: that says nothing about the server.
+bool is_ours(int code) { return code == EADDRNOTAVAIL || code == EAGAIN || code == ENOBUFS || code == ENOMEM; }
+
 }  // namespace
 
 Connection::Connection(Loop& loop, TlsContexts& contexts, Searcher& searcher,
@@ -89,10 +92,9 @@ void Connection::open(int family, int type) {
 
 void Connection::connect(const sockaddr* address, socklen_t size) {
   if (::connect(socket_.get(), address, size) != 0 && errno != EINPROGRESS) {
-    // No local port or memory left says nothing about the server. A unix socket's EAGAIN is its server's full queue.
-    const bool ours = errno == EADDRNOTAVAIL || errno == ENOBUFS || errno == ENOMEM;
-    return fail_later(ours ? ProbeVerdict::Unknown : ProbeVerdict::Failed,
-                      errno == EAGAIN ? "its queue of connections is full" : words_of(errno));
+    if (errno == EAGAIN && plan_->transport == Transport::Unix)
+      return fail_later(ProbeVerdict::Failed, "its queue of connections is full");
+    return fail_later(is_ours(errno) ? ProbeVerdict::Unknown : ProbeVerdict::Failed, words_of(errno));
   }
   interest_ = Loop::kWritable;
   auto watch = loop_.watch(socket_.get(), interest_, [this](unsigned ready_for) { ready(ready_for); });
@@ -118,8 +120,7 @@ void Connection::connected() {
   socklen_t size = sizeof code;
   ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &size);
   if (code != 0) {
-    const bool ours = code == EADDRNOTAVAIL || code == ENOBUFS || code == ENOMEM;
-    return finish(ours ? ProbeVerdict::Unknown : ProbeVerdict::Failed, words_of(code));
+    return finish(is_ours(code) ? ProbeVerdict::Unknown : ProbeVerdict::Failed, words_of(code));
   }
   result_.connect = since(begun_);
   phase_begun_ = Steady::now();

@@ -127,6 +127,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsPlan& plan) 
   SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
   if (!plan.ciphers.empty() && SSL_CTX_set_cipher_list(context, plan.ciphers.c_str()) != 1)
     return ssl_error(fmt::format("OpenSSL knows none of the ciphers \"{}\"", plan.ciphers));
+  // Nobody is there to type the passphrase of a key: such a key cannot be used.
+  SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
   if (const std::string& file = plan.client_certificate; !file.empty()) {
     made->stamps_.push_back({file, changed(file)});
     if (SSL_CTX_use_certificate_chain_file(context, file.c_str()) != 1 ||

@@ -2,6 +2,7 @@
 """`healerctl probe` against servers that are well, down, silent, refusing, closing half-way, and speaking nonsense; its
 verdicts beside those of the real Monit."""
 import json
+import os
 import re
 import shutil
 import socket
@@ -172,6 +173,57 @@ class Probe(support.Case):
         finally:
             monit.terminate()
             monit.wait()
+
+    def test_real_servers_pass(self):
+        """nginx, redis and sshd of Debian, and each as what it is not."""
+        nginx, redis, sshd = (self.own_port() for _ in range(3))
+        (self.folder / "nginx.conf").write_text(
+            f"daemon off; pid {self.path('nginx.pid')}; error_log {self.path('nginx.log')}; events {{}}\n"
+            "http { access_log off; " + "".join(f"{part}_temp_path {self.path(part)}; " for part in
+                                                ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")) +
+            f"server {{ listen 127.0.0.1:{nginx}; location / {{ return 200 hello; }} location /no {{ return 403; }} }} }}\n")
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.path("key")], check=False)
+        servers = {
+            "/usr/sbin/nginx": ["-e", self.path("nginx.log"), "-p", self.folder, "-c", self.path("nginx.conf")],
+            "/usr/bin/redis-server": ["--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder],
+            "/usr/sbin/sshd": ["-D", "-e", "-f", "/dev/null", "-p", str(sshd), "-o", "ListenAddress=127.0.0.1", "-h",
+                               self.path("key"), "-o", "PidFile=none"],
+        }
+        if os.geteuid() == 0:
+            os.makedirs("/run/sshd", exist_ok=True)
+        for program in servers:
+            if not shutil.which(program):
+                self.skipTest(f"{program} is not installed")
+        running = []
+        try:
+            for program, arguments in servers.items():
+                with open(self.path("servers.log"), "ab") as log:
+                    running.append(subprocess.Popen([program, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=log,
+                                                    stderr=log))
+            self.judge_real_servers(nginx, redis, sshd)
+        finally:
+            for server in running:
+                server.terminate()
+                server.wait()
+
+    def judge_real_servers(self, nginx: int, redis: int, sshd: int) -> None:
+        for port, words, text in ((nginx, 'protocol http content = "hello"', "HTTP status 200"),
+                                  (redis, "protocol redis", "it answers PING"),
+                                  (sshd, "protocol ssh", 'it is "SSH-2.0-OpenSSH')):
+            self.wait_for(lambda: self.probe("127.0.0.1", f"port {port}")[0] == 0, f"the server of {words}",
+                          detail=lambda: self.path("servers.log").read_text())
+            status, document = self.probe("127.0.0.1", f"port {port} {words} timeout 30 seconds")
+            self.assertEqual((status, document["verdict"]), (0, "passed"), document["text"])
+            self.assertIn(text, document["text"])
+        for port, words, text in ((nginx, 'protocol http request "/no"', "its status is 403"),
+                                  (nginx, "protocol redis", 'its answer to PING is "'),
+                                  (redis, "protocol http", "the server closed the connection without an answer"),
+                                  (sshd, "protocol http", 'this is no HTTP server: it said "SSH-2.0-'),
+                                  (sshd, "protocol smtp", 'this is no mail server: it said "SSH-2.0-'),
+                                  (sshd, "protocol https", "the server does not speak TLS")):
+            status, document = self.probe("127.0.0.1", f"port {port} {words} timeout 30 seconds")
+            self.assertEqual(status, 1)
+            self.assertIn(text, document["text"], (port, words))
 
     def test_it_tells_each_phase_and_what_is_wrong_in_words(self):
         port = self.ports["http up"]
