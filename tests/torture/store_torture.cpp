@@ -70,6 +70,7 @@ TEST_CASE("a store killed a hundred times has every commit that it acknowledged,
     query.limit = 200;
     REQUIRE(((*reader)->history(query).value() == reference.history(query).value()));
   }
-  WARN(written << " commits over " << kills << " kills; " << between << " kills came between a commit and its acknowledgement");
+  WARN(written << " commits over " << kills << " kills; " << between
+               << " kills came between a commit and its acknowledgement");
   CHECK(written >= static_cast<Sequence>(kills) * 3 / 4);  // one before most kills, and more on a machine that is quick
 }
