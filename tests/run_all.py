@@ -272,10 +272,13 @@ def main() -> int:
 
 
 def stop(number: int, _frame: object) -> None:
-    """A signal that ends the gate ends what it runs, too."""
-    tests.end_all()
-    print("\nstopped", flush=True)
-    os._exit(128 + number)  # threads that wait for tests would start the next
+    """A signal that ends the gate ends what it runs, too. In a thread: the one that it came to may be starting a command."""
+    def end() -> None:
+        tests.end_all()
+        print("\nstopped", flush=True)
+        os._exit(128 + number)  # threads that wait for tests would start the next
+
+    threading.Thread(target=end).start()
 
 
 def stop_when_told() -> None:

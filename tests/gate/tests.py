@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree
 from collections.abc import Iterator
@@ -104,10 +105,12 @@ def reports_in(folder: str) -> str:
 
 
 RUNNING: set[int] = set()  # sessions of commands that have not ended
+STARTING = threading.Lock()  # held while one is started, until it is in RUNNING
 
 
 def end_all() -> None:
-    """Kills every command that `execute` runs, whole: for a gate that is stopped."""
+    """Kills every command that `execute` runs, whole, and lets it start no more: for a gate that is stopped."""
+    STARTING.acquire()  # for good
     for session in list(RUNNING):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(session, signal.SIGKILL)
@@ -117,9 +120,10 @@ def execute(command: list[str], environment: dict[str, str], limit: float) -> tu
     """Runs a command in a session of its own; its status (negative: the signal) and output. What outlives `limit` is
     killed, whole."""
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        process = subprocess.Popen(command, cwd=TOP, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                                   stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
-        RUNNING.add(process.pid)
+        with STARTING:
+            process = subprocess.Popen(command, cwd=TOP, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                                       stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+            RUNNING.add(process.pid)
         try:
             status = process.wait(limit)
         except subprocess.TimeoutExpired:
