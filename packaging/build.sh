@@ -67,10 +67,19 @@ case $what in
     rm -f "$out"/healer-[0-9]*.rpm "$out"/healer-debug*.rpm
     mv "$work"/rpm/RPMS/*/*.rpm "$out"
     ;;
-  rpm-before)  # a release before, of the same build: for tests of upgrades
+  rpm-before)  # the same files as the release before: for tests of upgrades
     mkdir -p "$out/before"
-    rpmbuild --define "_topdir $work/rpm" --define "healer_release 0" --nodeps --noprep --nobuild \
-      -bb "$work/rpm/SPECS/healer.spec"
+    rm -rf "$work/before"
+    mkdir -p "$work/before"
+    for package in "$out"/healer-"$version"-1*.rpm "$out"/healer-debuginfo-"$version"-1*.rpm; do
+      rpm2archive -n <"$package" | tar -x -C "$work/before"
+    done
+    awk -v root="$work/before" '
+      /^%prep/ { print "%prep\n%install\ncp -a " root "/. %{buildroot}"; skipped = 1 }
+      /^# Members of the group/ { skipped = 0 }
+      !skipped { sub(/^%license LICENSE/, "%license /usr/share/licenses/*"); print }' \
+      packaging/rpm/healer.spec >"$work/rpm/SPECS/before.spec"
+    rpmbuild --define "_topdir $work/rpm" --define "healer_release 0" --nodeps -bb "$work/rpm/SPECS/before.spec"
     mv "$work"/rpm/RPMS/*/healer-"$version"-0*.rpm "$out/before"
     ;;
   *)
