@@ -66,7 +66,7 @@ class Nginx {
   Nginx() : port_(free_port()), secure_port_(free_port()) {
     const std::string folder = folder_.path().string();
     test::write_file(folder + "/conf",
-                     "daemon off; worker_processes 1; error_log " + folder + "/error; pid " + folder +
+                     "daemon off; master_process off; error_log " + folder + "/error; pid " + folder +
                          "/pid; user root;\n"
                          "events { worker_connections 4096; }\nhttp { access_log off; keepalive_timeout 0;\n"
                          "client_body_temp_path " +
