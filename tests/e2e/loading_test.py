@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Rules files as they are read: what a start and a reload take from them, and what the check of a file says."""
+import contextlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 
 import support
@@ -47,8 +49,9 @@ class Loading(support.Case):
         self.assertTrue(self.path("queue.healer").is_dir())
 
     def test_the_last_good_rules_keep_the_daemon_in_the_foreground(self):
-        daemon = self.configure("set init\n" + CHECK.format("x"))
-        daemon.launch()
+        daemon = self.start("set init\n" + CHECK.format("x"))
+        with contextlib.closing(sqlite3.connect(f"file:{daemon.folder}/healer.state?mode=ro", uri=True)) as state:
+            self.wait_for(lambda: state.execute("SELECT count(*) FROM sources").fetchone()[0], "the rules in the state file")
         daemon.kill()
         daemon.write_rules(f"set statefile {daemon.folder}/healer.state\nchek program x\n")
         with daemon.errors.open("ab") as errors:
