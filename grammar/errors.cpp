@@ -258,7 +258,7 @@ std::optional<EarlierCause> second_action(const TokenStream& tokens, std::size_t
 }
 
 /// `set mailserver a prot 25`: the word is taken for another server.
-std::optional<EarlierCause> server_option(const TokenStream& tokens, std::size_t token) {
+std::optional<EarlierCause> server_option_expected(const TokenStream& tokens, std::size_t token) {
   static constexpr std::string_view kOptions[] = {"port",    "username",    "password", "using",
                                                   "timeout", "certificate", "hostname"};
   if (token < 3 || tokens.tokens[token - 1].kind != Kind::String) return std::nullopt;
@@ -367,7 +367,7 @@ std::optional<Complaint> escaped_quote(const TokenStream& tokens, std::size_t to
 std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t begin, std::size_t token) {
   if (auto found = quote_before(tokens, token)) return found;
   if (auto found = earlier_habit(tokens, begin, token)) return found;
-  if (auto found = server_option(tokens, token)) return found;
+  if (auto found = server_option_expected(tokens, token)) return found;
   return second_action(tokens, begin);
 }
 

@@ -36,7 +36,6 @@ bool in_word(char c) { return class_of(c) == Class::Word || c == '#'; }
 bool in_path(char c) { return in_word(c) || c == '@'; }
 bool is_blank(char c) { return class_of(c) == Class::Blank; }
 bool is_space(char c) { return is_blank(c) || class_of(c) == Class::Newline; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// The table by first word: the entries of one first word stand side by side, the longest first.

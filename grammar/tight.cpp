@@ -9,8 +9,6 @@
 namespace healer::grammar {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 bool all_digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
 bool is_unit(std::string_view word) {

@@ -242,6 +242,12 @@ std::string Daemon::unit_status() const {
   return text;
 }
 
+/// systemd is told that the rules are in force, and how the services are.
+void Daemon::tell_ready() {
+  told_status_ = unit_status();
+  notify_.ready(told_status_);
+}
+
 /// Something has changed: systemd is told what is to be seen of it, at most once a second, of very many services less
 /// often, since all of them are counted.
 void Daemon::tell_status_soon() {
@@ -352,7 +358,7 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
     note_stale(outcome.loaded.summary);
     handle(event::ReloadFailed{outcome.loaded.summary});
   }
-  notify_.ready(unit_status());
+  tell_ready();
   reloading_ = false;
   const control::ReloadOutcome told{
       .ok = good, .text = text, .diagnostics = outcome.loaded.views(), .changes = std::move(outcome.changes)};

@@ -101,6 +101,7 @@ class Daemon : public engine::EffectSink {
   void compare();
   void note_stale(const std::string& error);
   [[nodiscard]] std::string unit_status() const;
+  void tell_ready();
   void tell_status_soon();
   void reloaded(RulesCompiler::Outcome outcome);
   [[nodiscard]] bool held_back(const Vanished& loss);

@@ -285,7 +285,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   }
   background_.up();
   beat();
-  notify_.ready(unit_status());
+  tell_ready();
   return {};
 }
 

@@ -37,7 +37,7 @@ using control::TopWish;
 using control::Verb;
 
 /// A daemon whose queue of clients is full is asked again at the next turn: the keys do not wait for it.
-constexpr Duration kConnect{20};
+constexpr Duration kConnectPatience{20};
 constexpr Duration kConnectOnce = seconds{30};
 /// After so long without a word the daemon counts as one that does not answer.
 constexpr Duration kSilence = seconds{10};
@@ -193,7 +193,7 @@ class View {
 
   /// A request on a connection of its own; null where that is not possible, and why_ says why.
   std::unique_ptr<Question> ask(const Request& request) {
-    auto connected = Client::connect(socket_, kConnect);
+    auto connected = Client::connect(socket_, kConnectPatience);
     if (const auto* failure = std::get_if<Failure>(&connected)) {
       why_ = failure->message;
       failure_ = *failure;

@@ -163,8 +163,6 @@ class SettingsCompiler {
 
 // ---- check --------------------------------------------------------------------------------------------------------
 
-constexpr std::uint64_t kMaxWindow = 64;
-
 /// The event that a test raises, as Monit names it.
 struct EventOf {
   using Event = engine::EventKind;
@@ -274,7 +272,7 @@ class ServiceCompiler {
       // `3 times` are three runs, however the cycles are counted; there may not be as many in the window.
       count = is_plain ? window : std::min(count, window);
     }
-    result.window = static_cast<std::uint8_t>(std::min(window, kMaxWindow));
+    result.window = static_cast<std::uint8_t>(std::min(window, engine::kMaxWindow));
     result.count = static_cast<std::uint8_t>(std::min<std::uint64_t>(count, result.window));
     return result;
   }

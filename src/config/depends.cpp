@@ -14,7 +14,7 @@
 namespace healer::config {
 namespace {
 
-constexpr std::size_t kMostShown = 12;
+constexpr std::size_t kMostOfCircle = 12;
 
 /// One `depends on`, found: who is meant, and where it is written.
 struct Edge {
@@ -101,9 +101,9 @@ class Dependencies {
 
   void report_circle(const std::vector<std::size_t>& circle, const SourceRange& range) {
     std::string text;
-    for (std::size_t i = 0; i < std::min(circle.size(), kMostShown); ++i)
+    for (std::size_t i = 0; i < std::min(circle.size(), kMostOfCircle); ++i)
       text += fmt::format("{} on ", in_quotes(nodes_[circle[i]].check->name.value));
-    if (circle.size() > kMostShown) text += fmt::format("{} more, on ", circle.size() - kMostShown);
+    if (circle.size() > kMostOfCircle) text += fmt::format("{} more, on ", circle.size() - kMostOfCircle);
     error(range,
           fmt::format("a circle of dependencies: {}{}", text, in_quotes(nodes_[circle.front()].check->name.value)),
           "one of them must not depend on the next");

@@ -15,6 +15,7 @@
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/rule.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -22,7 +23,6 @@ namespace {
 
 constexpr std::uint64_t kMaxStatus = 255;
 constexpr std::uint64_t kMaxRepeat = 65535;
-constexpr std::uint64_t kMaxWindow = 64;
 constexpr double kWhole = 100;
 constexpr Duration kShortCycle = milliseconds{100};
 
@@ -373,9 +373,9 @@ class Linter {
   }
 
   void restarts(const ToleranceSyntax& tolerance) {
-    if (tolerance.window->value > kMaxWindow)
-      warn(tolerance.window->range,
-           fmt::format("restarts are counted over at most {} cycles: {} are meant", kMaxWindow, kMaxWindow));
+    if (tolerance.window->value > engine::kMaxWindow)
+      warn(tolerance.window->range, fmt::format("restarts are counted over at most {} cycles: {} are meant",
+                                                engine::kMaxWindow, engine::kMaxWindow));
     readings(tolerance);
   }
 

@@ -24,7 +24,7 @@ using protocols::ProbePlan;
 using protocols::Setting;
 using protocols::Transport;
 
-struct Word {
+struct Piece {
   std::string_view raw;  // as written
   std::string text;      // what it says
   bool quoted = false;
@@ -37,8 +37,8 @@ constexpr std::array<std::string_view, 16> kNoise{"of",   "for",  "with",    "wi
 constexpr std::string_view kSigns = "{}[],;";
 
 /// The words of a text. `,` and `;` are words only within `[ ]`.
-std::vector<Word> split(std::string_view text, std::optional<ProbeTextFault>& fault) {
-  std::vector<Word> words;
+std::vector<Piece> split(std::string_view text, std::optional<ProbeTextFault>& fault) {
+  std::vector<Piece> words;
   bool brackets = false;
   for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
@@ -91,24 +91,24 @@ std::optional<Operator> operator_of(std::string_view word) {
 }
 
 /// Reads one plan. The first fault ends the reading: it is thrown within this file only.
-class Reader {
+class ProbeReader {
  public:
-  Reader(std::string_view text, std::vector<Word> words) : text_(text), words_(std::move(words)) {}
+  ProbeReader(std::string_view text, std::vector<Piece> words) : text_(text), words_(std::move(words)) {}
 
   ProbePlan read(std::string_view host);
 
  private:
-  using Clause = void (Reader::*)();
+  using Clause = void (ProbeReader::*)();
   struct Entry {
     std::string_view word;
     Clause clause;
   };
   static std::span<const Entry> table();
 
-  [[nodiscard]] const Word* peek() const { return next_ < words_.size() ? &words_[next_] : nullptr; }
+  [[nodiscard]] const Piece* peek() const { return next_ < words_.size() ? &words_[next_] : nullptr; }
   [[noreturn]] void fail(std::string message, std::string remedy = {}) const;
   [[noreturn]] void fail_here(std::string message, std::string remedy = {});
-  const Word& take(std::string_view what);
+  const Piece& take(std::string_view what);
   bool skip(std::initializer_list<std::string_view> words);
   void skip_noise();
   std::uint64_t number(std::string_view what, std::uint64_t least, std::uint64_t most);
@@ -126,7 +126,7 @@ class Reader {
   void type();
   void start_tls();
   void tls_options();
-  void tls_option(const Word& word);
+  void tls_option(const Piece& word);
   void certificate();
   void protocol();
   void option(const Option& option);
@@ -149,51 +149,51 @@ class Reader {
   void finish();
 
   std::string_view text_;
-  std::vector<Word> words_;
+  std::vector<Piece> words_;
   std::size_t next_ = 0;
   ProbePlan plan_;
   bool is_url_ = false;
 };
 
-std::span<const Reader::Entry> Reader::table() {
-  static constexpr Entry kTable[] = {{"port", &Reader::port},
-                                     {"portnumber", &Reader::port},
-                                     {"host", &Reader::host},
-                                     {"address", &Reader::source},
-                                     {"ipv4", &Reader::v4},
-                                     {"ipv6", &Reader::v6},
-                                     {"type", &Reader::type},
-                                     {"ssl", &Reader::start_tls},
-                                     {"tls", &Reader::start_tls},
-                                     {"certificate", &Reader::certificate},
-                                     {"protocol", &Reader::protocol},
-                                     {"proto", &Reader::protocol},
-                                     {"send", &Reader::send},
-                                     {"expect", &Reader::expect},
-                                     {"responsetime", &Reader::response_time},
-                                     {"timeout", &Reader::timeout},
-                                     {"retry", &Reader::retry},
-                                     {"unixsocket", &Reader::unix_socket},
-                                     {"unix", &Reader::unix_socket},
-                                     {"ping", &Reader::ping},
-                                     {"ping4", &Reader::ping4},
-                                     {"ping6", &Reader::ping6},
-                                     {"count", &Reader::count},
-                                     {"size", &Reader::size},
-                                     {"url", &Reader::url}};
+std::span<const ProbeReader::Entry> ProbeReader::table() {
+  static constexpr Entry kTable[] = {{"port", &ProbeReader::port},
+                                     {"portnumber", &ProbeReader::port},
+                                     {"host", &ProbeReader::host},
+                                     {"address", &ProbeReader::source},
+                                     {"ipv4", &ProbeReader::v4},
+                                     {"ipv6", &ProbeReader::v6},
+                                     {"type", &ProbeReader::type},
+                                     {"ssl", &ProbeReader::start_tls},
+                                     {"tls", &ProbeReader::start_tls},
+                                     {"certificate", &ProbeReader::certificate},
+                                     {"protocol", &ProbeReader::protocol},
+                                     {"proto", &ProbeReader::protocol},
+                                     {"send", &ProbeReader::send},
+                                     {"expect", &ProbeReader::expect},
+                                     {"responsetime", &ProbeReader::response_time},
+                                     {"timeout", &ProbeReader::timeout},
+                                     {"retry", &ProbeReader::retry},
+                                     {"unixsocket", &ProbeReader::unix_socket},
+                                     {"unix", &ProbeReader::unix_socket},
+                                     {"ping", &ProbeReader::ping},
+                                     {"ping4", &ProbeReader::ping4},
+                                     {"ping6", &ProbeReader::ping6},
+                                     {"count", &ProbeReader::count},
+                                     {"size", &ProbeReader::size},
+                                     {"url", &ProbeReader::url}};
   return kTable;
 }
 
 // ---- words --------------------------------------------------------------------------------------------------------
 
-void Reader::fail(std::string message, std::string remedy) const {
+void ProbeReader::fail(std::string message, std::string remedy) const {
   // At the word that was read last.
   const std::string_view raw = next_ == 0 ? std::string_view{} : words_[next_ - 1].raw;
   throw ProbeTextFault{raw.empty() ? text_.size() : static_cast<std::size_t>(raw.data() - text_.data()),
                        std::max<std::size_t>(raw.size(), 1), std::move(message), std::move(remedy)};
 }
 
-void Reader::fail_here(std::string message, std::string remedy) {
+void ProbeReader::fail_here(std::string message, std::string remedy) {
   if (next_ < words_.size()) {
     ++next_;
     fail(std::move(message), std::move(remedy));
@@ -201,12 +201,12 @@ void Reader::fail_here(std::string message, std::string remedy) {
   throw ProbeTextFault{text_.size(), 1, std::move(message), std::move(remedy)};
 }
 
-const Word& Reader::take(std::string_view what) {
+const Piece& ProbeReader::take(std::string_view what) {
   if (next_ >= words_.size()) fail_here(fmt::format("{} is missing", what));
   return words_[next_++];
 }
 
-bool Reader::skip(std::initializer_list<std::string_view> words) {
+bool ProbeReader::skip(std::initializer_list<std::string_view> words) {
   if (peek() == nullptr || peek()->quoted ||
       std::ranges::none_of(words, [&](auto one) { return iequals(one, peek()->text); }))
     return false;
@@ -214,13 +214,13 @@ bool Reader::skip(std::initializer_list<std::string_view> words) {
   return true;
 }
 
-void Reader::skip_noise() {
+void ProbeReader::skip_noise() {
   while (peek() != nullptr && !peek()->quoted &&
          std::ranges::any_of(kNoise, [&](auto one) { return iequals(one, peek()->text); }))
     ++next_;
 }
 
-std::uint64_t Reader::number(std::string_view what, std::uint64_t least, std::uint64_t most) {
+std::uint64_t ProbeReader::number(std::string_view what, std::uint64_t least, std::uint64_t most) {
   const std::string& word = take(what).text;
   std::uint64_t value = 0;
   const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -229,7 +229,7 @@ std::uint64_t Reader::number(std::string_view what, std::uint64_t least, std::ui
   return value;
 }
 
-Operator Reader::comparison(Operator usual) {
+Operator ProbeReader::comparison(Operator usual) {
   if (peek() == nullptr || peek()->quoted) return usual;
   const auto op = operator_of(peek()->text);
   if (!op) return usual;
@@ -238,7 +238,7 @@ Operator Reader::comparison(Operator usual) {
   return *op;
 }
 
-Duration Reader::time(std::string_view what, Duration unit) {
+Duration ProbeReader::time(std::string_view what, Duration unit) {
   const std::uint64_t value = number(what, 1, 86'400'000);
   if (skip({"ms", "millisecond", "milliseconds"})) return Duration{value};
   if (skip({"s", "second", "seconds"})) return seconds{value};
@@ -246,7 +246,7 @@ Duration Reader::time(std::string_view what, Duration unit) {
   return value * unit;
 }
 
-std::string Reader::checksum() {
+std::string ProbeReader::checksum() {
   (void)skip({"=", "=="});
   (void)skip({"md5", "sha1", "sha256"});
   (void)skip({"=", "=="});
@@ -259,12 +259,12 @@ std::string Reader::checksum() {
 
 // ---- clauses ------------------------------------------------------------------------------------------------------
 
-protocols::TlsPlan& Reader::tls() {
+protocols::TlsPlan& ProbeReader::tls() {
   if (!plan_.tls) plan_.tls.emplace();
   return *plan_.tls;
 }
 
-void Reader::type() {
+void ProbeReader::type() {
   const std::string word = to_lower(text("tcp, udp or tcpssl"));
   if (word == "udp") {
     plan_.transport = Transport::Udp;
@@ -279,15 +279,15 @@ void Reader::type() {
   }
 }
 
-void Reader::start_tls() {
+void ProbeReader::start_tls() {
   tls();
   skip_noise();
   if (skip({"{"})) tls_options();
 }
 
-void Reader::tls_options() {
+void ProbeReader::tls_options() {
   while (!skip({"}"})) {
-    Word word = take("'}'");
+    Piece word = take("'}'");
     if (word.text.ends_with(':')) {
       word.text.pop_back();
     } else {
@@ -297,7 +297,7 @@ void Reader::tls_options() {
   }
 }
 
-void Reader::tls_option(const Word& word) {
+void ProbeReader::tls_option(const Piece& word) {
   const std::string name = to_lower(word.text);
   protocols::TlsPlan& plan = tls();
   const auto yes = [&](std::string_view on, std::string_view off) {
@@ -341,7 +341,7 @@ void Reader::tls_option(const Word& word) {
   }
 }
 
-void Reader::certificate() {
+void ProbeReader::certificate() {
   if (skip({"checksum"})) {
     tls().checksum = checksum();
     return;
@@ -353,7 +353,7 @@ void Reader::certificate() {
   (void)skip({"day", "days"});
 }
 
-void Reader::protocol() {
+void ProbeReader::protocol() {
   const std::string name = text("a protocol");
   plan_.protocol = protocols::find_protocol(name);
   if (plan_.protocol == nullptr) {
@@ -382,7 +382,7 @@ void Reader::protocol() {
   }
 }
 
-void Reader::option(const Option& option) {
+void ProbeReader::option(const Option& option) {
   if (!option.repeats && std::ranges::find(plan_.settings, option.word, &Setting::word) != plan_.settings.end())
     fail(fmt::format("'{}' is given twice", option.word));
   Setting setting{.word = option.word};
@@ -412,7 +412,7 @@ void Reader::option(const Option& option) {
   plan_.settings.push_back(std::move(setting));
 }
 
-void Reader::headers(const Option& option) {
+void ProbeReader::headers(const Option& option) {
   if (!skip({"["})) fail_here("expected '[' before the headers");
   while (!skip({"]"})) {
     if (skip({","})) continue;
@@ -422,32 +422,32 @@ void Reader::headers(const Option& option) {
   }
 }
 
-void Reader::step(std::string_view word) {
+void ProbeReader::step(std::string_view word) {
   static const protocols::Protocol* const generic = protocols::find_protocol("generic");
   if (plan_.protocol != nullptr && plan_.protocol != generic) fail("'send' and 'expect' are a protocol of their own");
   plan_.protocol = generic;
   plan_.settings.push_back({.word = generic->find(word)->word, .text = text("a text")});
 }
 
-void Reader::response_time() {
+void ProbeReader::response_time() {
   // Monit compares for equality where no operator stands: that never holds.
   const Operator op = comparison(Operator::Less);
   plan_.response_time = protocols::ResponseTime{op, time("a time", milliseconds{1})};
 }
 
-void Reader::timeout() { plan_.timeout = time("a time", seconds{1}); }
+void ProbeReader::timeout() { plan_.timeout = time("a time", seconds{1}); }
 
-void Reader::unix_socket() {
+void ProbeReader::unix_socket() {
   plan_.transport = Transport::Unix;
   plan_.host = text("a path");
 }
 
-void Reader::ping_of(protocols::Family family) {
+void ProbeReader::ping_of(protocols::Family family) {
   plan_.transport = Transport::Ping;
   plan_.family = family;
 }
 
-void Reader::url() {
+void ProbeReader::url() {
   std::string rest = text("a URL");
   const bool secure = to_lower(rest.substr(0, 8)) == "https://";
   if (!secure && to_lower(rest.substr(0, 7)) != "http://") fail("a URL begins with http:// or https://");
@@ -487,7 +487,7 @@ void Reader::url() {
   }
 }
 
-void Reader::finish() {
+void ProbeReader::finish() {
   if (plan_.transport == Transport::Ping) return;
   if (plan_.protocol == nullptr) plan_.protocol = protocols::find_protocol("default");
   if (plan_.port == 0) plan_.port = plan_.protocol->port;
@@ -495,7 +495,7 @@ void Reader::finish() {
   if (plan_.protocol->tls == protocols::TlsStart::Always || upgrades) tls();
 }
 
-ProbePlan Reader::read(std::string_view host) {
+ProbePlan ProbeReader::read(std::string_view host) {
   plan_.host = host;
   (void)skip({"if"});
   if (!skip({"failed"})) (void)skip({"succeeded"});
@@ -504,7 +504,7 @@ ProbePlan Reader::read(std::string_view host) {
   while (peek() != nullptr) {
     skip_noise();
     if (peek() == nullptr || skip({"then"})) break;
-    const Word& word = words_[next_];
+    const Piece& word = words_[next_];
     const auto entry =
         std::ranges::find_if(table(), [&](const Entry& one) { return !word.quoted && iequals(one.word, word.text); });
     if (entry == table().end()) {
@@ -531,10 +531,10 @@ std::variant<ProbePlan, ProbeTextFault> read_probe(std::string_view host, std::s
   const bool is_url = host.find("://") != std::string_view::npos;
   const std::string whole = is_url ? fmt::format("url {} {}", host, text) : std::string(text);
   std::optional<ProbeTextFault> fault;
-  std::vector<Word> words = split(whole, fault);
+  std::vector<Piece> words = split(whole, fault);
   if (!fault) {
     try {
-      return Reader(whole, std::move(words)).read(is_url ? std::string_view{} : host);
+      return ProbeReader(whole, std::move(words)).read(is_url ? std::string_view{} : host);
     } catch (const ProbeTextFault& thrown) {
       fault = thrown;
     }

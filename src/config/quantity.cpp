@@ -15,7 +15,7 @@
 namespace healer::config {
 namespace {
 
-using Kind = CheckSyntax::Kind;
+using Checked = CheckSyntax::Kind;
 using engine::Metric;
 
 /// What a number counts. Sizes may be per second: what is read and written always is.
@@ -23,59 +23,59 @@ enum class Measure : std::uint8_t { Percent, Size, Operations, Count, Time, Load
 
 struct Quantity {
   std::string_view name;
-  Kind kind;
+  Checked kind;
   Measure measure;
   Metric metric;
 };
 
 constexpr Quantity kQuantities[] = {
-    {"cpu", Kind::Process, Measure::Percent, Metric::Cpu},
-    {"total cpu", Kind::Process, Measure::Percent, Metric::TotalCpu},
-    {"memory", Kind::Process, Measure::Percent, Metric::MemoryPercent},
-    {"memory", Kind::Process, Measure::Size, Metric::MemoryBytes},
-    {"total memory", Kind::Process, Measure::Percent, Metric::TotalMemory},
-    {"total memory", Kind::Process, Measure::Size, Metric::TotalMemoryBytes},
-    {"children", Kind::Process, Measure::Count, Metric::Children},
-    {"threads", Kind::Process, Measure::Count, Metric::Threads},
-    {"filedescriptors", Kind::Process, Measure::Count, Metric::FileDescriptors},
-    {"filedescriptors", Kind::Process, Measure::Percent, Metric::FileDescriptorsPercent},
-    {"total filedescriptors", Kind::Process, Measure::Count, Metric::TotalFileDescriptors},
-    {"read", Kind::Process, Measure::Size, Metric::ReadRate},
-    {"disk read", Kind::Process, Measure::Size, Metric::DiskReadRate},
-    {"disk read", Kind::Process, Measure::Operations, Metric::ReadOperations},
-    {"write", Kind::Process, Measure::Size, Metric::WriteRate},
-    {"disk write", Kind::Process, Measure::Size, Metric::DiskWriteRate},
-    {"disk write", Kind::Process, Measure::Operations, Metric::WriteOperations},
-    {"uptime", Kind::Process, Measure::Time, Metric::Uptime},
-    {"loadavg(1min)", Kind::Process, Measure::Load, Metric::Load1},
-    {"loadavg(5min)", Kind::Process, Measure::Load, Metric::Load5},
-    {"loadavg(15min)", Kind::Process, Measure::Load, Metric::Load15},
-    {"loadavg(1min) per core", Kind::Process, Measure::Load, Metric::Load1PerCore},
-    {"loadavg(5min) per core", Kind::Process, Measure::Load, Metric::Load5PerCore},
-    {"loadavg(15min) per core", Kind::Process, Measure::Load, Metric::Load15PerCore},
-    {"loadavg(1min)", Kind::System, Measure::Load, Metric::Load1},
-    {"loadavg(5min)", Kind::System, Measure::Load, Metric::Load5},
-    {"loadavg(15min)", Kind::System, Measure::Load, Metric::Load15},
-    {"loadavg(1min) per core", Kind::System, Measure::Load, Metric::Load1PerCore},
-    {"loadavg(5min) per core", Kind::System, Measure::Load, Metric::Load5PerCore},
-    {"loadavg(15min) per core", Kind::System, Measure::Load, Metric::Load15PerCore},
-    {"cpu", Kind::System, Measure::Percent, Metric::SystemCpu},
-    {"cpu(user)", Kind::System, Measure::Percent, Metric::CpuUser},
-    {"cpu(system)", Kind::System, Measure::Percent, Metric::CpuSystem},
-    {"cpu(nice)", Kind::System, Measure::Percent, Metric::CpuNice},
-    {"cpu(wait)", Kind::System, Measure::Percent, Metric::CpuWait},
-    {"cpu(hardirq)", Kind::System, Measure::Percent, Metric::CpuHardIrq},
-    {"cpu(softirq)", Kind::System, Measure::Percent, Metric::CpuSoftIrq},
-    {"cpu(steal)", Kind::System, Measure::Percent, Metric::CpuSteal},
-    {"cpu(guest)", Kind::System, Measure::Percent, Metric::CpuGuest},
-    {"cpu(guestnice)", Kind::System, Measure::Percent, Metric::CpuGuestNice},
-    {"memory", Kind::System, Measure::Percent, Metric::SystemMemory},
-    {"memory", Kind::System, Measure::Size, Metric::SystemMemoryBytes},
-    {"swap", Kind::System, Measure::Percent, Metric::Swap},
-    {"swap", Kind::System, Measure::Size, Metric::SwapBytes},
-    {"uptime", Kind::System, Measure::Time, Metric::Uptime},
-    {"filedescriptors", Kind::System, Measure::Count, Metric::SystemFileDescriptors},
-    {"filedescriptors", Kind::System, Measure::Percent, Metric::SystemFileDescriptorsPercent},
+    {"cpu", Checked::Process, Measure::Percent, Metric::Cpu},
+    {"total cpu", Checked::Process, Measure::Percent, Metric::TotalCpu},
+    {"memory", Checked::Process, Measure::Percent, Metric::MemoryPercent},
+    {"memory", Checked::Process, Measure::Size, Metric::MemoryBytes},
+    {"total memory", Checked::Process, Measure::Percent, Metric::TotalMemory},
+    {"total memory", Checked::Process, Measure::Size, Metric::TotalMemoryBytes},
+    {"children", Checked::Process, Measure::Count, Metric::Children},
+    {"threads", Checked::Process, Measure::Count, Metric::Threads},
+    {"filedescriptors", Checked::Process, Measure::Count, Metric::FileDescriptors},
+    {"filedescriptors", Checked::Process, Measure::Percent, Metric::FileDescriptorsPercent},
+    {"total filedescriptors", Checked::Process, Measure::Count, Metric::TotalFileDescriptors},
+    {"read", Checked::Process, Measure::Size, Metric::ReadRate},
+    {"disk read", Checked::Process, Measure::Size, Metric::DiskReadRate},
+    {"disk read", Checked::Process, Measure::Operations, Metric::ReadOperations},
+    {"write", Checked::Process, Measure::Size, Metric::WriteRate},
+    {"disk write", Checked::Process, Measure::Size, Metric::DiskWriteRate},
+    {"disk write", Checked::Process, Measure::Operations, Metric::WriteOperations},
+    {"uptime", Checked::Process, Measure::Time, Metric::Uptime},
+    {"loadavg(1min)", Checked::Process, Measure::Load, Metric::Load1},
+    {"loadavg(5min)", Checked::Process, Measure::Load, Metric::Load5},
+    {"loadavg(15min)", Checked::Process, Measure::Load, Metric::Load15},
+    {"loadavg(1min) per core", Checked::Process, Measure::Load, Metric::Load1PerCore},
+    {"loadavg(5min) per core", Checked::Process, Measure::Load, Metric::Load5PerCore},
+    {"loadavg(15min) per core", Checked::Process, Measure::Load, Metric::Load15PerCore},
+    {"loadavg(1min)", Checked::System, Measure::Load, Metric::Load1},
+    {"loadavg(5min)", Checked::System, Measure::Load, Metric::Load5},
+    {"loadavg(15min)", Checked::System, Measure::Load, Metric::Load15},
+    {"loadavg(1min) per core", Checked::System, Measure::Load, Metric::Load1PerCore},
+    {"loadavg(5min) per core", Checked::System, Measure::Load, Metric::Load5PerCore},
+    {"loadavg(15min) per core", Checked::System, Measure::Load, Metric::Load15PerCore},
+    {"cpu", Checked::System, Measure::Percent, Metric::SystemCpu},
+    {"cpu(user)", Checked::System, Measure::Percent, Metric::CpuUser},
+    {"cpu(system)", Checked::System, Measure::Percent, Metric::CpuSystem},
+    {"cpu(nice)", Checked::System, Measure::Percent, Metric::CpuNice},
+    {"cpu(wait)", Checked::System, Measure::Percent, Metric::CpuWait},
+    {"cpu(hardirq)", Checked::System, Measure::Percent, Metric::CpuHardIrq},
+    {"cpu(softirq)", Checked::System, Measure::Percent, Metric::CpuSoftIrq},
+    {"cpu(steal)", Checked::System, Measure::Percent, Metric::CpuSteal},
+    {"cpu(guest)", Checked::System, Measure::Percent, Metric::CpuGuest},
+    {"cpu(guestnice)", Checked::System, Measure::Percent, Metric::CpuGuestNice},
+    {"memory", Checked::System, Measure::Percent, Metric::SystemMemory},
+    {"memory", Checked::System, Measure::Size, Metric::SystemMemoryBytes},
+    {"swap", Checked::System, Measure::Percent, Metric::Swap},
+    {"swap", Checked::System, Measure::Size, Metric::SwapBytes},
+    {"uptime", Checked::System, Measure::Time, Metric::Uptime},
+    {"filedescriptors", Checked::System, Measure::Count, Metric::SystemFileDescriptors},
+    {"filedescriptors", Checked::System, Measure::Percent, Metric::SystemFileDescriptorsPercent},
 };
 
 /// A unit: what it is written as, in the singular and the shortest form, and how much it is.
@@ -169,16 +169,16 @@ std::string units_text(const std::vector<const Quantity*>& rows) {
 
 }  // namespace
 
-std::string_view to_string(Kind kind) {
+std::string_view to_string(Checked kind) {
   switch (kind) {
-    case Kind::Program: return "program";
-    case Kind::Process: return "process";
-    case Kind::System: return "system";
+    case Checked::Program: return "program";
+    case Checked::Process: return "process";
+    case Checked::System: return "system";
   }
   return "";
 }
 
-QuantityReading read_quantity(Kind kind, const ResourceSyntax& test) {
+QuantityReading read_quantity(Checked kind, const ResourceSyntax& test) {
   QuantityReading reading;
   const auto refuse = [&](const SourceRange& place, std::string error, std::string remedy) {
     reading.place = place;

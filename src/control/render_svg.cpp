@@ -21,13 +21,13 @@ constexpr int kBetween = 70;
 constexpr int kMargin = 20;
 
 /// A kind of line in a box: how it looks, and how many letters fit into it.
-struct Line {
+struct SvgLine {
   std::string_view style;
   std::size_t letters;
 };
-constexpr Line kName{"font-weight=\"bold\"", 28};
-constexpr Line kAbout{"font-size=\"12\"", 35};
-constexpr Line kRule{"font-size=\"10\"", 42};
+constexpr SvgLine kName{"font-weight=\"bold\"", 28};
+constexpr SvgLine kAbout{"font-size=\"12\"", 35};
+constexpr SvgLine kRule{"font-size=\"10\"", 42};
 
 struct Box {
   std::string name;
@@ -86,7 +86,7 @@ std::string draw(const Box& box) {
   std::string text = fmt::format(
       "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" fill=\"{}\" stroke=\"#444444\"{}/>\n", box.x, box.y,
       kWidth, box.height, fill_of(state), box.service == nullptr ? " stroke-dasharray=\"4\"" : "");
-  const auto line = [&](int down, const Line& kind, std::string_view what) {
+  const auto line = [&](int down, const SvgLine& kind, std::string_view what) {
     text += fmt::format("<text x=\"{}\" y=\"{}\" {}>{}</text>\n", box.x + 10, box.y + down, kind.style,
                         text_of(what, kind.letters));
   };

@@ -18,7 +18,7 @@ constexpr std::size_t kShortBody = 12;  // with fewer rows there is room for ser
 constexpr std::size_t kStateWidth = 12;
 constexpr std::size_t kForWidth = 9;
 constexpr std::size_t kNextWidth = 7;
-constexpr std::size_t kShortestName = 8;
+constexpr std::size_t kShortestTopName = 8;
 constexpr std::size_t kShortestWhat = 10;
 
 TopLook look_of(std::string_view word) {
@@ -70,7 +70,7 @@ struct Columns {
 
 Columns columns_of(std::size_t width, std::size_t longest) {
   Columns columns;
-  columns.name = std::clamp(longest, kShortestName, std::max(width / 3, kShortestName));
+  columns.name = std::clamp(longest, kShortestTopName, std::max(width / 3, kShortestTopName));
   if (width < columns.name + 1 + kStateWidth) {
     columns.name = width;
     return columns;

@@ -25,12 +25,12 @@ namespace {
 using StepKind = effect::SavedStep::Kind;
 
 constexpr Duration kFormerPause{100};
-constexpr Duration kKillGrace{5000};  // after the last stop signal, for SIGKILL to be seen to
+constexpr Duration kSeenDeadGrace{5000};  // after the last stop signal, for SIGKILL to be seen to
 
 /// How long a step of a foreground process may take.
 Duration step_time(const ForegroundSpec& spec, StepKind kind, const Limits& limits) {
   if (kind == StepKind::Start) return spec.ready_after + (spec.by_notice ? Duration{0} : limits.start_timeout);
-  Duration time = kKillGrace;
+  Duration time = kSeenDeadGrace;
   for (const StopSignal& signal : spec.stop) time += signal.within;
   return time;
 }
@@ -354,7 +354,7 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
   }
   if (!std::exchange(job.signalled, true)) {
     send(SIGTERM);
-  } else if (turn.now.mono >= job.deadline - kKillGrace && !std::exchange(job.killed, true)) {
+  } else if (turn.now.mono >= job.deadline - kSeenDeadGrace && !std::exchange(job.killed, true)) {
     send(SIGKILL);
   }
   set_due(job, std::min(turn.now.mono + kFormerPause, job.deadline));

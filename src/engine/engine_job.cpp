@@ -18,7 +18,7 @@ namespace {
 using StepKind = effect::SavedStep::Kind;
 
 constexpr Duration kFirstPause{20};  // between the looks of a job; doubles
-constexpr Duration kLongestPause{500};
+constexpr Duration kLongestLookPause{500};
 constexpr Duration kKillGrace{2000};
 constexpr std::size_t kMostTold = 20;
 
@@ -251,7 +251,7 @@ void Engine::look(Job& job, Turn& turn) {
 
 void Engine::looked(Job& job, const Observation& seen, Turn& turn) {
   job.look.reset();
-  if (seen.outcome == Outcome::TimedOut) return set_due(job, std::min(turn.now.mono + kLongestPause, job.deadline));
+  if (seen.outcome == Outcome::TimedOut) return set_due(job, std::min(turn.now.mono + kLongestLookPause, job.deadline));
   job.seen = true;
   go_on(job,
         graph_->at(job.step().service).foreground() ? judge_child_step(job, turn)
@@ -287,7 +287,7 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
     return Progress::Failed;
   }
   set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
-  job.pause = std::min(job.pause * 2, kLongestPause);
+  job.pause = std::min(job.pause * 2, kLongestLookPause);
   return Progress::Waiting;
 }
 

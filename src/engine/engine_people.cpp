@@ -13,7 +13,7 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::size_t kMostTold = 20;
+constexpr std::size_t kMostNamed = 20;
 
 ActionKind kind_of(event::Command::Kind kind) {
   using Kind = event::Command::Kind;
@@ -192,7 +192,7 @@ void Engine::cut_job(Job& job, const std::vector<bool>& out, const std::string& 
     std::optional<JobId>& its = services_[step.service.index()].job;
     if (!goes(step.service) || !its) continue;
     its.reset();
-    if (names.size() < kMostTold) names.push_back(graph_->at(step.service).name);
+    if (names.size() < kMostNamed) names.push_back(graph_->at(step.service).name);
   }
   turn.record(RecordKind::JobStep, Severity::Info, graph_->at(job.service).name,
               fmt::format("its {} goes on without {}: {}", to_string(job.kind), fmt::join(names, ", "), why))
@@ -306,12 +306,12 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
   if (pending.failed.empty()) {
     text = done_text(pending);
   } else {
-    std::size_t left = kMostTold;
+    std::size_t left = kMostNamed;
     for (const auto& [failed, why] : pending.failed) {
       if (left-- == 0) break;
       text += (text.empty() ? "" : "\n") + why;
     }
-    if (pending.failed.size() > kMostTold) text += fmt::format("\nand {} more", pending.failed.size() - kMostTold);
+    if (pending.failed.size() > kMostNamed) text += fmt::format("\nand {} more", pending.failed.size() - kMostNamed);
     if (const std::string also = done_text(pending); !also.empty()) text += "\n" + also;
   }
   turn.replies.push_back({id, pending.failed.empty(), text});

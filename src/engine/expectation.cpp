@@ -13,7 +13,7 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::size_t kMostTold = 5;
+constexpr std::size_t kMostMissed = 5;
 
 /// Whether an entry is what an expectation speaks of, whenever it comes.
 bool is_meant(const Expectation& wanted, const TimelineEntry& entry) {
@@ -60,7 +60,7 @@ std::string describe_actual(const std::vector<const TimelineEntry*>& entries) {
   if (entries.empty()) return "it never did so";
   std::vector<std::string> told;
   for (const TimelineEntry* entry : entries) {
-    if (told.size() == kMostTold) break;
+    if (told.size() == kMostMissed) break;
     told.push_back(fmt::format("run {} ({})", entry->run, time_text(entry->at)));
   }
   std::string text = fmt::format("it did so at {}", fmt::join(told, ", "));

@@ -17,6 +17,9 @@
 
 namespace healer::engine {
 
+/// The most runs that a tolerance looks back on.
+inline constexpr std::uint64_t kMaxWindow = 64;
+
 /// Fault tolerance. `count` of the last `window` runs (`for 3 cycles` is 3 of 3); or, where `held` is set, the
 /// condition has held over every run since at least that long (`for 90 seconds`).
 struct Tolerance {

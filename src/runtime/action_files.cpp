@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kMostOfTrace = 64 * 1024;
 constexpr std::size_t kRoom = 1280;               // for the lines of the child and of the end
 constexpr std::size_t kLargestBlock = 64 * 1024;  // of file systems: what is taken out of a file is so many of these
-constexpr std::size_t kIdentity = 16;             // hexadecimal digits
+constexpr std::size_t kIdentityDigits = 16;       // hexadecimal digits
 constexpr std::string_view kCut = "\n[... output left out ...]\n";
 
 /// False, with errno, where not all of it could be written.
@@ -135,7 +135,7 @@ Result<std::string> ActionFiles::identity() const {
   // The number of a directory that has gone is given to the next one, hence the time as well.
   const std::string all = fmt::format("{}:{} {} {}.{}", facts.stx_dev_major, facts.stx_dev_minor, facts.stx_ino,
                                       facts.stx_btime.tv_sec, facts.stx_btime.tv_nsec);
-  return to_string(hash128(all)).substr(0, kIdentity);
+  return to_string(hash128(all)).substr(0, kIdentityDigits);
 }
 
 /// In the spare directory only what is there.

@@ -26,10 +26,7 @@ constexpr Duration kQuiet{2000};
 constexpr Duration kLongestUntidy{10'000};
 constexpr Duration kEarlyPatience{10'000};
 constexpr std::size_t kMostEarly = 1000;
-constexpr Duration kRetryInterval{100};
 constexpr Duration kLookInterval{1000};
-constexpr std::int64_t kTimeoutStatus = 9;
-constexpr std::int64_t kNotStartedStatus = 127;
 constexpr Spawner::Ticket kInLine = ~Spawner::Ticket{0};  // no spawn of it has begun, but one will
 constexpr auto kToEnd = "not started: it was to end before";
 

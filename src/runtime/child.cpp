@@ -13,7 +13,7 @@
 namespace healer::runtime {
 namespace {
 
-constexpr Duration kLookInterval{50};
+constexpr Duration kPollInterval{50};
 constexpr int kLastWaitMs = 1000;
 
 }  // namespace
@@ -32,7 +32,7 @@ Child::Child(Loop& loop, SessionSweeper& sweeper, Started started, OnExit on_exi
     }
   }
   poll_ = loop_.timer([this] { look(); });
-  poll_.set_deadline(mono_now() + kLookInterval);
+  poll_.set_deadline(mono_now() + kPollInterval);
 }
 
 Child::~Child() {
@@ -63,7 +63,7 @@ void Child::look() {
   info = {};
   const int result = ::waitid(P_PID, id, &info, WEXITED | WNOHANG);
   if (result == 0 && info.si_pid == 0) {
-    if (!watch_) poll_.set_deadline(mono_now() + kLookInterval);
+    if (!watch_) poll_.set_deadline(mono_now() + kPollInterval);
     return;
   }
   Exit exit;

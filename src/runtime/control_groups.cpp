@@ -36,14 +36,10 @@ std::string read_whole(const std::string& path) {
   return text;
 }
 
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
 /// The names of the groups directly below one.
 std::vector<std::string> groups_in(const std::string& place) {
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(place.c_str()));
+  const Directory directory(::opendir(place.c_str()));
   if (!directory) return names;
   while (const dirent* entry = ::readdir(directory.get())) {
     if (entry->d_type == DT_DIR && entry->d_name[0] != '.') names.emplace_back(entry->d_name);

@@ -2,6 +2,9 @@
 // Ownership of a file descriptor, and the two ways in which runtime makes some. Every descriptor is close-on-exec.
 #pragma once
 
+#include <dirent.h>
+
+#include <memory>
 #include <utility>
 
 #include "util/result.hpp"
@@ -33,6 +36,12 @@ class Descriptor {
  private:
   int number_ = -1;
 };
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+/// A folder that is being read.
+using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
 struct Pipe {
   Descriptor read;  ///< non-blocking

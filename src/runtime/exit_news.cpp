@@ -34,9 +34,8 @@ namespace {
 using engine::Outcome;
 using engine::ProcessEnd;
 
-constexpr std::size_t kMostOfStat = 4096;
 constexpr int kStatusField = 52;  // of /proc/PID/stat
-constexpr int kMostPerTurn = 64;
+constexpr int kMostNewsPerTurn = 64;
 constexpr int kMostAtOnce = 8192;               // more than the buffer holds
 constexpr std::int64_t kFresh = 1'000'000'000;  // nanoseconds
 
@@ -235,7 +234,7 @@ Result<std::unique_ptr<ExitNews::Connector>> ExitNews::Connector::open(Loop& loo
   auto connector = std::make_unique<Connector>(loop, std::move(socket));
   if (auto heard = connector->be_heard(buffer); !heard) return heard.error();
   auto watch = loop.watch(connector->socket_.get(), Loop::kReadable,
-                          [raw = connector.get()](unsigned) { raw->drain(kMostPerTurn); });
+                          [raw = connector.get()](unsigned) { raw->drain(kMostNewsPerTurn); });
   if (!watch) return watch.error();
   connector->watch_ = std::move(*watch);
   return connector;

@@ -36,8 +36,8 @@ using Target = LogOptions::Target;
 
 constexpr std::size_t kMaxText = 64 * 1024;
 constexpr std::string_view kIdentity = "healerd";
-constexpr Duration kOpenRest{1'000};    // before a file that cannot be opened is tried again
-constexpr Duration kJoinPatience{200};  // beyond the grace of stop()
+constexpr Duration kOpenRest{1'000};      // before a file that cannot be opened is tried again
+constexpr Duration kWriterPatience{200};  // beyond the grace of stop()
 
 struct Entry {
   Severity severity = Severity::Info;
@@ -369,7 +369,7 @@ void LogSink::stop(Duration grace) {
   std::unique_lock lock(impl_->mutex);
   impl_->stop_at = Clock::now() + grace;
   impl_->wake.notify_one();
-  impl_->ended.wait_for(lock, grace + kJoinPatience, [this] { return impl_->over; });
+  impl_->ended.wait_for(lock, grace + kWriterPatience, [this] { return impl_->over; });
   const bool over = impl_->over;
   lock.unlock();
   if (over) {

@@ -19,8 +19,8 @@
 namespace healer::runtime {
 namespace {
 
-constexpr std::size_t kMaxSent = 10'000;  // of one address
-constexpr std::size_t kRoom = 1'000;      // lines that come before the file is written anew, at least
+constexpr std::size_t kMaxSent = 10'000;     // of one address
+constexpr std::size_t kFewestLines = 1'000;  // lines that come before the file is written anew, at least
 
 std::string sent_line(const std::string& address, WallTime when) {
   return fmt::format("sent {} {}\n", when.time_since_epoch().count(), address);
@@ -124,7 +124,7 @@ Result<void> MailLedger::rewrite() {
   }
   for (const actions::MailKey& key : held_) text += key_line("held", key);
   for (const actions::MailKey& key : begun_) text += key_line("begun", key);
-  most_lines_ = 2 * lines_ + kRoom;
+  most_lines_ = 2 * lines_ + kFewestLines;
   const bool written = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (!written || ::fsync(file.get()) != 0 || ::rename(fresh.c_str(), path_.c_str()) != 0) {
     const int code = errno;

@@ -139,7 +139,7 @@ std::optional<actions::Message> deserialise(std::string_view file, const MailKey
   return message;
 }
 
-Result<void> write_all(int file, std::string_view text) {
+Result<void> write_mail(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -183,7 +183,7 @@ Result<void> copy(int from, int to, const std::string& name) {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return undo(failed(errno));
     const std::string_view text(piece.data(), static_cast<std::size_t>(size));
-    if (Result<void> written = write_all(target.get(), text); !written) return undo(written.error());
+    if (Result<void> written = write_mail(target.get(), text); !written) return undo(written.error());
   }
   const timespec times[] = {facts.st_atim, facts.st_mtim};
   if (::futimens(target.get(), times) != 0 || ::fsync(target.get()) != 0 ||
@@ -305,7 +305,7 @@ Result<MailQueue::Taken> MailQueue::put(const actions::Message& message) {
   Descriptor file(
       ::openat(directory_.get(), unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return system_error(errno, "cannot make a file for a mail");
-  if (Result<void> written = write_all(file.get(), text); !written) return undo(written.error());
+  if (Result<void> written = write_mail(file.get(), text); !written) return undo(written.error());
   if (::fsync(file.get()) != 0) return undo(system_error(errno, "cannot write a mail to the disk"));
   file.reset();
   if (::renameat(directory_.get(), unfinished.c_str(), directory_.get(), name_of(key, kWaiting).c_str()) != 0)

@@ -18,6 +18,7 @@
 
 #include "engine/evidence.hpp"
 #include "runtime/descriptor.hpp"
+#include "runtime/safe_path.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -25,7 +26,6 @@ namespace {
 
 constexpr std::size_t kMostOfPidFile = 64;
 constexpr int kReadings = 5;  // of a file that others put in place of the one before
-constexpr int kMostLinks = 40;
 
 /// Who, root apart, can have chosen what is read through a path: the owners of links on the way and of the file.
 class Namers {

@@ -13,8 +13,6 @@
 namespace healer::runtime {
 namespace {
 
-constexpr std::size_t kMostOfCommand = 64 * 1024;
-
 /// Whether it has surely ended, or was never started.
 bool has_ended(const ActionFiles::Trace& trace) {
   if (trace.end) return true;

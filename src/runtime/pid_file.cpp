@@ -17,7 +17,7 @@
 namespace healer::runtime {
 namespace {
 
-constexpr int kAttempts = 100;
+constexpr int kMostReads = 100;
 
 pid_t number_in(int file) {
   std::array<char, 32> text{};
@@ -44,7 +44,7 @@ bool is_sick_disk(const Error& error) {
 
 Result<LockFile> LockFile::take(const std::string& path, mode_t mode, const std::string& subject) {
   // A holder that ends removes the file: what was opened may not be the file of that name any more.
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMostReads; ++attempt) {
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode));
     if (!file) return system_error(errno, "cannot open " + subject);
     struct stat facts {};

@@ -19,7 +19,6 @@ namespace healer::runtime {
 namespace {
 
 constexpr unsigned kWholeGroup = 4;  // PIDFD_SIGNAL_PROCESS_GROUP
-constexpr std::size_t kMostOfStat = 4096;
 
 bool send(const Descriptor& pidfd, int number, unsigned flags) {
   return ::syscall(SYS_pidfd_send_signal, pidfd.get(), number, nullptr, flags) == 0;

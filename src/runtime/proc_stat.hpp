@@ -34,6 +34,11 @@ struct ProcStat {
   [[nodiscard]] bool zombie() const { return state == 'Z' || state == 'X'; }
 };
 
+/// What is read of files of /proc/PID at most, in bytes.
+inline constexpr std::size_t kMostOfStat = 4096;
+inline constexpr std::size_t kMostOfCommand = 64 * 1024;
+inline constexpr std::size_t kMostOfEnvironment = 256 * 1024;
+
 /// The head of a small file, at most `most` bytes. A relative `path` begins at `directory`.
 [[nodiscard]] Result<std::string> read_head(int directory, const char* path, std::size_t most);
 /// Whether that is how /proc says that a process is not there (any more).

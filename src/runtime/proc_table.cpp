@@ -24,16 +24,8 @@ namespace {
 using engine::Metric;
 using engine::Metrics;
 
-constexpr std::size_t kMostOfStat = 4096;
 constexpr std::size_t kMostOfStatus = 16 * 1024;
-constexpr std::size_t kMostOfCommand = 64 * 1024;
 constexpr std::size_t kMostOfAttribute = 4096;
-constexpr std::size_t kMostOfEnvironment = 256 * 1024;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
 std::optional<pid_t> as_pid(std::string_view name) {
   pid_t pid = 0;
@@ -217,7 +209,8 @@ std::string command_line(pid_t pid) {
 }
 
 std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning,
-                                                           const std::vector<uid_t>& owners) {
+                                                           const std::vector<uid_t>& owners,
+                                                           std::atomic<std::uint64_t>* looked) {
   const Directory directory(::opendir("/proc"));
   if (!directory) return std::nullopt;
   std::vector<MarkedProcess> found;
@@ -242,6 +235,7 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
     return std::string(environment.c_str() + at + wanted.size());
   };
   while (const dirent* entry = ::readdir(directory.get())) {
+    if (looked != nullptr) ++*looked;
     const auto pid = as_pid(entry->d_name);
     if (!pid || *pid == ::getpid() || !owner_of(*pid) || !value_of(*pid)) continue;
     // Its number proves nothing; what it is between two looks that find the same process does.

@@ -120,9 +120,11 @@ struct MarkedProcess {
 };
 /// All living processes but this one in whose environment a text begins so ("NAME=value..."), as far as they can be
 /// seen; nothing where nobody can be. Only those of `owners` (real uids) are asked: anybody can write a mark into an
-/// environment of his own, and as much beside it as he likes. May wait for any of them, as above.
+/// environment of his own, and as much beside it as he likes. May wait for any of them, as above;
+/// `looked` counts those that it has done with.
 [[nodiscard]] std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning,
-                                                                         const std::vector<uid_t>& owners);
+                                                                         const std::vector<uid_t>& owners,
+                                                                         std::atomic<std::uint64_t>* looked = nullptr);
 
 /// What a process has used up to a moment.
 struct ProcessSample {

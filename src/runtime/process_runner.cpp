@@ -19,13 +19,10 @@ using engine::Observation;
 using engine::Outcome;
 
 constexpr std::size_t kBufferSize = 64 * 1024;
-constexpr std::size_t kMostPerTurn = 4 * kBufferSize;  // read from one pipe before others have their turn
-constexpr std::size_t kMostAtExit = 1024 * 1024;       // a pipe holds no more unless somebody goes on writing
-constexpr std::int64_t kTimeoutStatus = 9;             // as Monit: it kills with signal 9
-constexpr std::int64_t kNotStartedStatus = 127;
-constexpr Duration kRetryInterval{100};
-constexpr Duration kTellInterval{1000};        // between the words to a whole queue, which may be long
-constexpr std::size_t kDescriptorsPerRun = 5;  // two pipes and a pidfd
+constexpr std::size_t kMostBytesPerTurn = 4 * kBufferSize;  // read from one pipe before others have their turn
+constexpr std::size_t kMostAtExit = 1024 * 1024;            // a pipe holds no more unless somebody goes on writing
+constexpr Duration kTellInterval{1000};                     // between the words to a whole queue, which may be long
+constexpr std::size_t kDescriptorsPerRun = 5;               // two pipes and a pidfd
 constexpr std::size_t kSpareDescriptors = 128;
 
 std::size_t descriptor_places() {
@@ -203,7 +200,7 @@ void ProcessRunner::spawned(engine::RunId id, Result<Started> result) {
   for (Capture* capture : {&run.error, &run.output}) {
     // Where it cannot be watched the output is taken at the exit; more than the pipe holds then blocks the writer.
     auto watch = loop_.watch(capture->descriptor.get(), Loop::kReadable,
-                             [this, capture](unsigned) { read(*capture, kMostPerTurn); });
+                             [this, capture](unsigned) { read(*capture, kMostBytesPerTurn); });
     if (watch) capture->watch = std::move(*watch);
   }
   if (run.delivered) run.child->end();

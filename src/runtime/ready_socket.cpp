@@ -22,7 +22,7 @@
 namespace healer::runtime {
 namespace {
 
-constexpr int kMostPerTurn = 32;
+constexpr int kMostMessagesPerTurn = 32;
 constexpr char kNamed = '@';
 
 bool has_line(std::string_view text, std::string_view wanted) {
@@ -108,7 +108,7 @@ Result<std::unique_ptr<ReadySocket>> ReadySocket::open(Loop& loop, const std::st
 }
 
 void ReadySocket::take() {
-  for (int i = 0; i < kMostPerTurn && take_one(); ++i) {
+  for (int i = 0; i < kMostMessagesPerTurn && take_one(); ++i) {
   }
 }
 

@@ -42,10 +42,13 @@ void Remains::walk() {
     tasks.push_back({engine::ActionId(action), order.found ? later : SIGTERM, order.by_mark, order.owner});
   }
   patience_.set_deadline(now + kPatience);
+  walk_began_ = now;
+  looked_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  looked_before_ = 0;
   const std::uint64_t walk = ++walk_;
   helper_.submit(
-      [this, walk, groups = groups_, tasks = std::move(tasks)]() -> Loop::Callback {
-        return [this, walk, left = carry_out(*groups, tasks)] { walked(walk, left); };
+      [this, walk, groups = groups_, looked = looked_, tasks = std::move(tasks)]() -> Loop::Callback {
+        return [this, walk, left = carry_out(*groups, tasks, *looked)] { walked(walk, left); };
       },
       [this, walk](const Error&) { refused(walk); });
 }
@@ -83,8 +86,12 @@ void Remains::refused(std::uint64_t walk) {
   walked(walk, left);
 }
 
-/// Somebody hangs whose environment was to be read.
+/// Somebody hangs whose environment was to be read; or the machine is slow, and has many processes.
 void Remains::stuck() {
+  const std::uint64_t looked = looked_->load();
+  const Duration now = mono_now();
+  if (looked != std::exchange(looked_before_, looked) && now - walk_began_ < kMostPatience)
+    return patience_.set_deadline(now + kPatience);
   ++walk_;
   walking_ = false;
   for (auto& [action, order] : orders_) {
@@ -94,7 +101,8 @@ void Remains::stuck() {
 }
 
 /// On the helper's thread.
-std::vector<Remains::Left> Remains::carry_out(const ControlGroups& groups, const std::vector<Task>& tasks) {
+std::vector<Remains::Left> Remains::carry_out(const ControlGroups& groups, const std::vector<Task>& tasks,
+                                              std::atomic<std::uint64_t>& looked) {
   std::vector<Left> all;
   std::unordered_map<std::string, std::vector<ProcessIdentity>> marked;
   bool seen = false;
@@ -104,7 +112,7 @@ std::vector<Remains::Left> Remains::carry_out(const ControlGroups& groups, const
     for (const Task& task : tasks) {
       if (task.owner) owners.push_back(*task.owner);
     }
-    auto processes = marked_processes(actions::action_mark(groups.state()), owners);
+    auto processes = marked_processes(actions::action_mark(groups.state()), owners, &looked);
     seen = processes.has_value();
     for (MarkedProcess& one : processes ? *processes : std::vector<MarkedProcess>{}) {
       const auto task =

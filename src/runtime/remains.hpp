@@ -9,11 +9,12 @@
 // meanwhile. Many at a time share each look.
 //
 // Owned and called by the loop thread; the looks are made on a helper's thread. Where that hangs, as it may with
-// whoever's environment it reads, the environments are given up after kPatience.
+// whoever's environment it reads, the environments are given up after kPatience without progress, or kMostPatience.
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,6 +35,7 @@ class Remains {
   /// Between SIGTERM and SIGKILL.
   static constexpr Duration kGrace{2000};
   static constexpr Duration kPatience{1000};
+  static constexpr Duration kMostPatience{10'000};
   /// Called on the loop, never from within end(), when nothing is left that can be ended. `ended`: one that was there;
   /// 0: nobody was.
   using Done = std::function<void(pid_t ended)>;
@@ -72,13 +74,17 @@ class Remains {
   void walked(std::uint64_t walk, const std::vector<Left>& left);
   void refused(std::uint64_t walk);
   void stuck();
-  [[nodiscard]] static std::vector<Left> carry_out(const ControlGroups& groups, const std::vector<Task>& tasks);
+  [[nodiscard]] static std::vector<Left> carry_out(const ControlGroups& groups, const std::vector<Task>& tasks,
+                                                   std::atomic<std::uint64_t>& looked);
 
   Loop& loop_;
   std::shared_ptr<const ControlGroups> groups_;
   std::map<std::uint64_t, Order> orders_;  // by action
   std::uint64_t walk_ = 0;
   bool walking_ = false;
+  Duration walk_began_{0};
+  std::shared_ptr<std::atomic<std::uint64_t>> looked_;  // processes, so far; counted by the helper's thread
+  std::uint64_t looked_before_ = 0;
   Loop::Timer again_;
   Loop::Timer patience_;
   WorkerPool helper_;

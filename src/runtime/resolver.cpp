@@ -20,7 +20,7 @@ namespace {
 
 using protocols::Family;
 
-constexpr Duration kFilesStayFor{1'000};  // before they are looked at again
+constexpr Duration kConfigurationStaysFor{1'000};  // before they are looked at again
 constexpr std::size_t kMostKnown = 20'000;
 
 /// When the files that c-ares reads once were changed last.
@@ -142,7 +142,7 @@ Result<Resolver::Channel*> Resolver::channel() {
   // Never from within a callback of c-ares: answers are handed on by the loop.
   std::erase_if(retired_, [](const auto& one) { return one->questions == 0; });
   const Duration now = mono_now();
-  if (channel_ && now - channel_->looked_at < kFilesStayFor) return channel_.get();
+  if (channel_ && now - channel_->looked_at < kConfigurationStaysFor) return channel_.get();
   const Stamps stamps = file_stamps();
   if (channel_ && channel_->stamps == stamps) {
     channel_->looked_at = now;

@@ -13,8 +13,6 @@
 namespace healer::runtime {
 namespace {
 
-constexpr int kMostLinks = 40;
-
 bool is_trusted(uid_t owner) { return owner == 0 || owner == ::geteuid(); }
 
 /// Whether somebody but the owner can write: everybody, or a group. Root's group is no stranger, nor is that of the

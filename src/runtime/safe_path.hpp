@@ -12,6 +12,9 @@
 
 namespace healer::runtime {
 
+/// Links on the way to a file at most, as the kernel has it.
+inline constexpr int kMostLinks = 40;
+
 /// What a path is for.
 enum class Use : std::uint8_t {
   State,  ///< healer runs by what it says: a symbolic link in its place is refused, and folders that others can write

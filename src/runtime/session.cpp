@@ -20,7 +20,7 @@ namespace healer::runtime {
 namespace {
 
 constexpr Duration kFirstPause{2};
-constexpr Duration kLongestPause{100};
+constexpr Duration kLongestSessionPause{100};
 
 /// A process that is in the session, and the handle that holds it.
 struct Member {
@@ -105,11 +105,11 @@ void SessionSweeper::walk() {
 void SessionSweeper::walked(const Orders& orders) {
   walking_ = false;
   const Duration now = mono_now();
-  Duration pause = kLongestPause;
+  Duration pause = kLongestSessionPause;
   std::vector<Loop::Callback> done;
   for (const auto& order : orders) {
     if (order->left && order->until_gone && now - order->begun < kPatience) {
-      pause = std::min(pause, std::exchange(order->pause, std::min(2 * order->pause, kLongestPause)));
+      pause = std::min(pause, std::exchange(order->pause, std::min(2 * order->pause, kLongestSessionPause)));
       waiting_.push_back(order);
     } else {
       done.push_back(std::move(order->done));

@@ -23,6 +23,13 @@
 
 namespace healer::runtime {
 
+/// The status of a program that has outlived its timeout, as in Monit, which kills it with signal 9.
+inline constexpr std::int64_t kTimeoutStatus = 9;
+/// The status of a program that could not be started, as a shell has it.
+inline constexpr std::int64_t kNotStartedStatus = 127;
+/// Before what the machine had nothing to give for is tried again.
+inline constexpr Duration kRetryInterval{100};
+
 class Spawner {
  public:
   struct Options {

@@ -16,7 +16,6 @@
 namespace healer::runtime {
 namespace {
 
-constexpr std::size_t kMostOfEnvironment = 256 * 1024;
 constexpr Duration kStuck{200};
 constexpr Duration kPressInterval{1000};
 

@@ -11,6 +11,9 @@
 
 namespace healer {
 
+/// Whether it is an ASCII digit, whatever the locale.
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// Whether two ASCII texts are equal without regard to case (as Monit compares names and words).
 [[nodiscard]] bool iequals(std::string_view a, std::string_view b);
 

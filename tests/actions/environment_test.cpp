@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace environment_test {
+
 using namespace healer;
 using namespace healer::actions;
 
@@ -153,3 +155,5 @@ TEST_CASE("A description cannot make the environment too long to start a program
   big.description = std::string("before\0after", 12);
   CHECK(value(action_environment({}, {}, big, utc_civil), "MONIT_DESCRIPTION") == "before");
 }
+
+}  // namespace environment_test

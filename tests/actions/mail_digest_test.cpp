@@ -6,6 +6,8 @@
 
 #include "actions/mail_text.hpp"
 
+namespace mail_digest_test {
+
 using namespace healer;
 using namespace healer::actions;
 using State = engine::effect::Cause::State;
@@ -208,3 +210,5 @@ TEST_CASE("A digest keeps the subject of the person's mail-format, by which his 
   CHECK(compose_held_back(mails, std::nullopt, kWorld, kStart).subject ==
         "[vm] db Does not exist (3 alerts held back: web, db failed; cache recovered)");
 }
+
+}  // namespace mail_digest_test

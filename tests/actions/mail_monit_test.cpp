@@ -14,6 +14,8 @@
 #include "engine/service.hpp"
 #include "support/smtp_sink.hpp"
 
+namespace mail_monit_test {
+
 using namespace healer;
 using State = engine::effect::Cause::State;
 
@@ -195,3 +197,5 @@ TEST_CASE("The real Monit sends the same subjects and bodies and gives programs 
   CHECK(header(ours, "Subject") == header(theirs, "Subject") + ": " + cause->description);
   CHECK(comparable(theirs) == comparable(ours));
 }
+
+}  // namespace mail_monit_test

@@ -6,6 +6,8 @@
 #include "actions/mail_text.hpp"
 #include "engine/cause.hpp"
 
+namespace mail_test {
+
 using namespace healer;
 using namespace healer::actions;
 using namespace std::string_literals;
@@ -256,3 +258,5 @@ TEST_CASE("A person is needed where a rule has given up, and where healer itself
   cause.event_text = engine::kHealerDied;
   CHECK(needs_person(cause));
 }
+
+}  // namespace mail_test

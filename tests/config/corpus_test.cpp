@@ -20,6 +20,8 @@
 #include "support/fake_environment.hpp"
 #include "support/paths.hpp"
 
+namespace corpus_test {
+
 using namespace healer;
 using namespace healer::config;
 namespace fs = std::filesystem;
@@ -201,3 +203,5 @@ TEST_CASE("with --dialect monit it gives Monit's verdict, and all that Monit acc
     }
   for (const auto& [key, verdict] : verdicts) FAIL_CHECK("monit.tsv has a verdict on " << key << ", which is no case");
 }
+
+}  // namespace corpus_test

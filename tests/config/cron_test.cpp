@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace cron_test {
+
 using namespace healer::config;
 
 namespace {
@@ -84,3 +86,5 @@ TEST_CASE("what is no cron specification is refused with a remedy", "[cron]") {
   CHECK(read_cron("* * * * mon").remedy.empty());
   CHECK(read_cron("*/0 * * * *").remedy.empty());
 }
+
+}  // namespace cron_test

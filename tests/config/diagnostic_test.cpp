@@ -5,6 +5,8 @@
 
 #include "config/source.hpp"
 
+namespace diagnostic_test {
+
 using namespace healer::config;
 
 namespace {
@@ -108,3 +110,5 @@ TEST_CASE("colour is only added where it is wanted", "[diagnostic]") {
         "\033[1mf:1:1: \033[0m\033[1;31merror:\033[0m no\n  ab\n  \033[1;32m^~\033[0m\n  \033[1;36mnote:\033[0m yes\n");
   CHECK(format(diagnostic, sources, false).find('\033') == std::string::npos);
 }
+
+}  // namespace diagnostic_test

@@ -5,6 +5,8 @@
 
 #include "support/fake_environment.hpp"
 
+namespace environments_test {
+
 using namespace healer;
 using namespace healer::config;
 
@@ -46,3 +48,5 @@ TEST_CASE("the last good rules are served from memory, users from the machine", 
   CHECK(saved.group("www") == 33U);
   CHECK(saved.executable("/no/such/program"));
 }
+
+}  // namespace environments_test

@@ -6,6 +6,8 @@
 #include <functional>
 #include <set>
 
+namespace fingerprint_test {
+
 using namespace healer;
 using namespace healer::config;
 using namespace healer::engine;
@@ -151,3 +153,5 @@ TEST_CASE("the key of a rule is the same on every machine and in every version",
   CHECK(rule_key("web", "if status != 0 then alert", 1) != rule_key("web", "if status != 0 then alert", 0));
   CHECK(rule_key("web2", "if status != 0 then alert", 0) != rule_key("web", "if status != 0 then alert", 0));
 }
+
+}  // namespace fingerprint_test

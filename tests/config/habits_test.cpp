@@ -6,6 +6,8 @@
 
 #include "config/syntax_text.hpp"
 
+namespace habits_test {
+
 using namespace healer::config;
 using namespace healer::config::syntax_text;
 
@@ -111,3 +113,5 @@ TEST_CASE("YAML and units of systemd are known again", "[config][habits]") {
   // What has a ':' is no YAML.
   CHECK(errors("set limits {\n  foo: 1 kB }") == "2:3: unexpected 'foo', expected the name of a limit or '}'\n");
 }
+
+}  // namespace habits_test

@@ -11,6 +11,8 @@
 #include "engine/service.hpp"
 #include "support/fake_environment.hpp"
 
+namespace load_test {
+
 using namespace healer;
 using namespace healer::config;
 
@@ -664,3 +666,5 @@ TEST_CASE("no password and no value of the environment is ever printed", "[print
   CHECK(result.rules->settings.environment[0].second == "hunter3");
   CHECK(result.rules->settings.mail.servers[0].password == "hunter2");
 }
+
+}  // namespace load_test

@@ -9,6 +9,8 @@
 
 #include "config/syntax_text.hpp"
 
+namespace parser_messages_test {
+
 using namespace healer::config;
 using namespace healer::config::syntax_text;
 
@@ -371,3 +373,5 @@ TEST_CASE("very long and hostile texts are parsed in one go", "[config]") {
   CHECK(parsed(unclosed).diagnostics.size() < 300);
   CHECK(parsed("").diagnostics.empty());
 }
+
+}  // namespace parser_messages_test

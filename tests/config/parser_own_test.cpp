@@ -6,6 +6,8 @@
 #include "config/parser.hpp"
 #include "config/syntax_text.hpp"
 
+namespace parser_own_test {
+
 using namespace healer::config;
 using namespace healer::config::syntax_text;
 
@@ -222,3 +224,5 @@ TEST_CASE("what is understood of a service with a broken header is in the tree",
       "unknown fil a\n"
       "unknown b\n");
 }
+
+}  // namespace parser_own_test

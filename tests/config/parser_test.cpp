@@ -9,6 +9,8 @@
 
 #include "config/syntax_text.hpp"
 
+namespace parser_test {
+
 using namespace healer::config;
 using namespace healer::config::syntax_text;
 
@@ -329,3 +331,5 @@ TEST_CASE("healer's own words are not reserved", "[config]") {
   CHECK(tree("set mailserver environment username control password socket") ==
         "set mailserver ('environment' user='control' password='socket')\n");
 }
+
+}  // namespace parser_test

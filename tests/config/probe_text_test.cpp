@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace probe_text_test {
+
 using namespace healer;
 using namespace healer::config;
 using namespace healer::protocols;
@@ -129,3 +131,5 @@ TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]
   CHECK(show_fault("port 443 protcol https", {9, 7, "", "did you mean 'protocol'?"}) ==
         "    port 443 protcol https\n             ^~~~~~~\n  note: did you mean 'protocol'?\n");
 }
+
+}  // namespace probe_text_test

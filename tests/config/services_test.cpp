@@ -9,6 +9,8 @@
 #include "engine/service.hpp"
 #include "support/fake_environment.hpp"
 
+namespace services_test {
+
 using namespace healer;
 using namespace healer::config;
 using engine::EventKind;
@@ -393,3 +395,5 @@ TEST_CASE("a very long chain of dependencies is walked, and a circle in it is fo
   CHECK(circle.diagnostics[0].message.starts_with("a circle of dependencies: 's0' on 's1' on "));
   CHECK(circle.diagnostics[0].message.ends_with("'s11' on 19988 more, on 's0'"));
 }
+
+}  // namespace services_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace source_test {
+
 using healer::config::Position;
 using healer::config::Sources;
 
@@ -64,3 +66,5 @@ TEST_CASE("places far into a file are the same as counted by hand", "[source]") 
   }
   CHECK(column == 20'003);
 }
+
+}  // namespace source_test

@@ -6,6 +6,8 @@
 
 #include "engine/record.hpp"
 
+namespace vocabulary_test {
+
 using namespace healer;
 using namespace healer::config;
 
@@ -96,3 +98,5 @@ TEST_CASE("the table of limits names each member once", "[vocabulary]") {
   CHECK(find_limit("PROGRAMTIMEOUT") != nullptr);
   CHECK(find_limit("execTimeout") == nullptr);
 }
+
+}  // namespace vocabulary_test

@@ -6,6 +6,8 @@
 #include "control/daemon_world.hpp"
 #include "engine/service.hpp"
 
+namespace changes_test {
+
 using namespace healer;
 using namespace healer::control;
 using namespace healer::test;
@@ -60,3 +62,5 @@ TEST_CASE("where only the program or the settings change, that is said", "[contr
         "0 added, 0 removed, 1 changed, 0 kept");
   CHECK(changes_text(changes(rule_set({before}), rule_set({before}))) == "nothing has changed");
 }
+
+}  // namespace changes_test

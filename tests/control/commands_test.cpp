@@ -12,6 +12,8 @@
 #include "control/daemon_world.hpp"
 #include "engine/service.hpp"
 
+namespace commands_test {
+
 using namespace healer;
 using namespace healer::control;
 using namespace healer::test;
@@ -569,3 +571,5 @@ TEST_CASE("the program of a rule's action is cancelled, others are not", "[contr
   CHECK(refused(JobId{69}, false) ==
         "no-job: " + id + " has started or stopped db, and that job has ended | end its process, if it must end");
 }
+
+}  // namespace commands_test

@@ -16,6 +16,8 @@
 #include "control/server_world.hpp"
 #include "support/paths.hpp"
 
+namespace completion_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -238,3 +240,5 @@ TEST_CASE("zsh completes the same before and after general options", "[control][
   }
   CHECK_FALSE(options.contains("--version"));
 }
+
+}  // namespace completion_test

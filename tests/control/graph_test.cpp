@@ -8,6 +8,8 @@
 #include "control/render.hpp"
 #include "engine/service.hpp"
 
+namespace graph_test {
+
 using namespace healer;
 using namespace healer::control;
 
@@ -263,3 +265,5 @@ TEST_CASE("a picture of nothing, of hostile names and of a circle is one", "[con
                                             service("b\"'", "running", {"</text><script>\x1b[2J&"})};
   CHECK(boxes(elements(render_svg(services))).size() == 2);
 }
+
+}  // namespace graph_test

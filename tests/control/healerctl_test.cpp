@@ -17,6 +17,8 @@
 #include "store/sqlite_store.hpp"
 #include "support/paths.hpp"
 
+namespace healerctl_test {
+
 using namespace healer;
 using namespace healer::test;
 using healer::control::Json;
@@ -595,3 +597,5 @@ TEST_CASE("a followed history ends well when the daemon does, and only then", "[
     CHECK(read_whole(out).find("\"closed\"") != std::string::npos);
   }
 }
+
+}  // namespace healerctl_test

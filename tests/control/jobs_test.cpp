@@ -12,6 +12,8 @@
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 
+namespace jobs_test {
+
 using namespace healer;
 using namespace healer::control;
 using namespace healer::test;
@@ -560,3 +562,5 @@ TEST_CASE("a summary says which rule has given a service up", "[control]") {
   CHECK(heard.items[0]["state"] == "unmonitored");
   CHECK(heard.items[0]["text"] == "given up: if status != 0 then unmonitor");
 }
+
+}  // namespace jobs_test

@@ -12,6 +12,8 @@
 #include "control/server_world.hpp"
 #include "runtime/action_files.hpp"
 
+namespace output_reader_test {
+
 using namespace healer;
 using namespace healer::control;
 using namespace healer::test;
@@ -179,3 +181,5 @@ TEST_CASE("what a program makes of its output file costs the reader no memory an
   output.write("end\n");
   CHECK(output.read() == "end\n");
 }
+
+}  // namespace output_reader_test

@@ -6,6 +6,8 @@
 #include "control/client.hpp"
 #include "control/daemon_world.hpp"
 
+namespace queued_test {
+
 using namespace healer;
 using namespace healer::control;
 using namespace healer::test;
@@ -61,3 +63,5 @@ TEST_CASE("how the last action failed is in summary, status and explain", "[cont
   CHECK(ask(world, {.verb = Verb::Explain, .names = {"db"}}).at(0).at("notes").dump().find("Its last action failed ") !=
         std::string::npos);
 }
+
+}  // namespace queued_test

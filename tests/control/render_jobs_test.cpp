@@ -4,6 +4,8 @@
 #include "control/render.hpp"
 #include "control/render_text.hpp"
 
+namespace render_jobs_test {
+
 using namespace healer;
 using namespace healer::control;
 
@@ -204,3 +206,5 @@ TEST_CASE("output of a program keeps its lines and cannot command the terminal",
   CHECK(render_output("\x1b[2J\r\n\x07") == "\\x1b[2J\\r\n\\x07");
   CHECK(render_output("").empty());
 }
+
+}  // namespace render_jobs_test

@@ -6,6 +6,8 @@
 
 #include "control/render_text.hpp"
 
+namespace render_test {
+
 using namespace healer;
 using namespace healer::control;
 
@@ -580,3 +582,5 @@ TEST_CASE("history and explanations are broken where the output was", "[control]
   ServiceExplanation explanation{.name = "web", .state = "failed", .notes = {"The last run: a\nb."}};
   CHECK(render_explanation(explanation, style) == "web is failed ()\n  The last run: a\n  b.\n");
 }
+
+}  // namespace render_test

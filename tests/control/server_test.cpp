@@ -13,6 +13,8 @@
 #include "control/server_world.hpp"
 #include "support/processes.hpp"
 
+namespace server_test {
+
 using namespace healer;
 using namespace healer::control;
 using namespace healer::test;
@@ -530,3 +532,5 @@ TEST_CASE("a server takes only its own socket with it", "[control]") {
   world.stop();
   CHECK(std::filesystem::exists(world.path()));
 }
+
+}  // namespace server_test

@@ -8,6 +8,8 @@
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 
+namespace service_words_test {
+
 using namespace healer;
 using namespace healer::control;
 using namespace healer::test;
@@ -103,3 +105,5 @@ TEST_CASE("the condition of a rule is what stands before its tolerance and its a
   CHECK(condition_of_text("if content = \"x for y then z\" then alert") == "content = \"x for y then z\"");
   CHECK(condition_of_text("if 5 restarts within 10 cycles then unmonitor") == "5 restarts within 10 cycles");
 }
+
+}  // namespace service_words_test

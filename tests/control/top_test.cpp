@@ -8,6 +8,8 @@
 #include "control/top.hpp"
 #include "engine/service.hpp"
 
+namespace top_test {
+
 using namespace healer;
 using namespace healer::control;
 
@@ -457,3 +459,5 @@ TEST_CASE("the live view's head says that the rules on disk are not in force, an
   CHECK(shown.starts_with("the rules on disk are not in force: web.rules:3:36: error: no; healer 0.1.0, up 2 h\n"));
   CHECK(shown.find("; 3 mails wait: held by the limit of 20 mails within 1 h\n") != std::string::npos);
 }
+
+}  // namespace top_test

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+namespace wire_test {
+
 using namespace healer;
 using namespace healer::control;
 
@@ -204,3 +206,5 @@ TEST_CASE("what a terminal would obey is escaped in JSON, and comes back as it w
         "{\"text\":\"a\\u001b[2J\\u0085\\u009b2J\\u007f\\u202etxt.exe\\u2066\\u200f gr\u00fc\u00df \U0001F642\"}");
   CHECK(Json::parse(line).at("text") == text);
 }
+
+}  // namespace wire_test

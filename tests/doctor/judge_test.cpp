@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace judge_test {
+
 using namespace healer;
 using namespace healer::doctor;
 
@@ -186,3 +188,5 @@ TEST_CASE("descriptors, control groups and the clock are looked at", "[doctor]")
   facts.now = WallTime{};
   CHECK(on(facts, "clock").verdict == Verdict::Fault);
 }
+
+}  // namespace judge_test

@@ -5,6 +5,8 @@
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 
+namespace answers_test {
+
 using namespace healer;
 using namespace healer::test;
 using Kind = event::Command::Kind;
@@ -90,3 +92,5 @@ TEST_CASE("validate speaks of the services that it was asked for", "[engine][ans
   CHECK(asked.answer(Kind::Validate, {"web", "db"}) == "web, db are in order");
   CHECK(asked.answer(Kind::Validate, {"db", "web", "bare", "here"}) == "all 4 services are in order");
 }
+
+}  // namespace answers_test

@@ -7,6 +7,8 @@
 #include "engine/metric.hpp"
 #include "engine/service.hpp"
 
+namespace cause_test {
+
 using namespace healer;
 using namespace healer::engine;
 using State = effect::Cause::State;
@@ -380,3 +382,5 @@ TEST_CASE("a failed start on one line has the last words of its program", "[engi
   CHECK(told(Outcome::TimedOut, "a\nb") == "failed to start (exit status -1): timed out, b");
   CHECK(brief_failure("cancelled by root", block) == "cancelled by root");
 }
+
+}  // namespace cause_test

@@ -10,6 +10,8 @@
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 
+namespace cost_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -66,3 +68,5 @@ TEST_CASE("a restart writes as much for each service that takes part, however ma
   CHECK(many.rows / 1001 <= 40);
   CHECK(many.most <= 4 * 1001 + 40);  // its beginning, with all of its steps, or its end, with all of its services
 }
+
+}  // namespace cost_test

@@ -10,6 +10,8 @@
 #include "support/engine_world.hpp"
 #include "support/rounds.hpp"
 
+namespace counting_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -126,3 +128,5 @@ TEST_CASE("a crash after any run changes nothing of the counting", "[engine][pro
     REQUIRE(judged(plan, true) == model(plan));
   }
 }
+
+}  // namespace counting_test

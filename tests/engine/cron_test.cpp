@@ -7,6 +7,8 @@
 #include "support/engine_world.hpp"
 #include "support/rounds.hpp"
 
+namespace cron_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -142,3 +144,5 @@ TEST_CASE("the next run of a cron service is the next minute that matches", "[en
   world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, "root"});
   CHECK_FALSE(next());
 }
+
+}  // namespace cron_test

@@ -6,6 +6,8 @@
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 
+namespace edit_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -330,3 +332,5 @@ TEST_CASE("every N cycles go on in their phase under the next daemon", "[edit]")
   rebooted.advance(seconds{0});
   CHECK(rebooted.engine.service(rebooted.id("s")).runs == 1);
 }
+
+}  // namespace edit_test

@@ -6,6 +6,8 @@
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 
+namespace engine_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -579,3 +581,5 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
   world.handle(event::Stopping{});
   CHECK(told() == "healer@x Monit instance changed healer, stop: healer stopped\n");
 }
+
+}  // namespace engine_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace evaluate_test {
+
 using namespace healer;
 using namespace healer::engine;
 
@@ -198,3 +200,5 @@ TEST_CASE("A run is remembered, and what it changes is told") {
   CHECK(remember(process, look({.pid = 8, .parent = 2})));
   CHECK(process == Memory{ProcessMemory{8, 2}});
 }
+
+}  // namespace evaluate_test

@@ -6,6 +6,8 @@
 #include "engine/simulator.hpp"
 #include "support/process_world.hpp"
 
+namespace expectation_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -114,3 +116,5 @@ TEST_CASE("what a line of expectation must say is told", "[engine][script]") {
         "s:1:32: error: 'soon' was not expected here\n  expect fired web exec at run 3 soon\n" + std::string(33, ' ') +
             "^\n");
 }
+
+}  // namespace expectation_test

@@ -7,6 +7,8 @@
 #include "support/engine_world.hpp"
 #include "support/process_world.hpp"
 
+namespace explain_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -436,3 +438,5 @@ TEST_CASE("a run whose program cannot be started now says why, until it is start
   tell("web", "cannot make a pipe: Too many open files");
   CHECK(notes() == told + 2);
 }
+
+}  // namespace explain_test

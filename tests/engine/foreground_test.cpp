@@ -8,6 +8,8 @@
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 
+namespace foreground_test {
+
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::test;
@@ -466,3 +468,5 @@ TEST_CASE("what the start program of its former rules brings up late is ended be
   CHECK(world.programs == std::vector<std::string>{"start web", "run web"});
   CHECK(world.is_up("web"));
 }
+
+}  // namespace foreground_test

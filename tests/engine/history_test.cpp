@@ -13,6 +13,8 @@
 #include "support/engine_world.hpp"
 #include "support/rounds.hpp"
 
+namespace history_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -372,3 +374,5 @@ TEST_CASE("the same events at the same instants have the same effects, byte for 
     }
   }
 }
+
+}  // namespace history_test

@@ -9,6 +9,8 @@
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
+namespace job_fault_test {
+
 using namespace healer;
 using namespace healer::test;
 using Kind = event::Command::Kind;
@@ -589,3 +591,5 @@ TEST_CASE("a run that was asked for and serves as the scheduled one is the only 
   world.run(seconds{1});
   CHECK(held() == 2);
 }
+
+}  // namespace job_fault_test

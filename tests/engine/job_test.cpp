@@ -13,6 +13,8 @@
 #include "support/records.hpp"
 #include "support/rounds.hpp"
 
+namespace job_test {
+
 using namespace healer;
 using namespace healer::test;
 using Kind = event::Command::Kind;
@@ -564,3 +566,5 @@ TEST_CASE("any mix of deaths, commands, reloads, crashes: order kept, every job 
     REQUIRE(world.saved.jobs.empty());
   }
 }
+
+}  // namespace job_test

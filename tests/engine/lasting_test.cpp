@@ -7,6 +7,8 @@
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 
+namespace lasting_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -547,3 +549,5 @@ TEST_CASE("A start tells of the death of the daemon before, once, and not of an 
     CHECK(word(later(minutes{3}, 8)) == "healer test started");
   }
 }
+
+}  // namespace lasting_test

@@ -8,6 +8,8 @@
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
+namespace matching_test {
+
 using namespace healer;
 using namespace healer::test;
 using Programs = std::vector<std::string>;
@@ -106,3 +108,5 @@ TEST_CASE("the process that a pid file names is the service at once, whoever it 
   CHECK(world.engine.jobs().empty());
   CHECK(world.count(RecordKind::JobEnded) == 1);
 }
+
+}  // namespace matching_test

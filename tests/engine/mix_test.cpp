@@ -9,6 +9,8 @@
 #include "support/process_world.hpp"
 #include "support/rounds.hpp"
 
+namespace mix_test {
+
 using namespace healer;
 using namespace healer::test;
 using Kind = event::Command::Kind;
@@ -161,3 +163,5 @@ TEST_CASE("any mix of commands, deaths, reloads and crashes: all is answered onc
     REQUIRE(world.saved.execs.size() == world.engine.actions().size());
   }
 }
+
+}  // namespace mix_test

@@ -8,6 +8,8 @@
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
+namespace order_test {
+
 using namespace healer;
 using namespace healer::test;
 using Kind = event::Command::Kind;
@@ -141,3 +143,5 @@ TEST_CASE("a process without a start program is started by its restart program")
   CHECK(world.replies.back().text == "a started");
   CHECK(world.is_up("a"));
 }
+
+}  // namespace order_test

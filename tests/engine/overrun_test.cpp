@@ -8,6 +8,8 @@
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 
+namespace overrun_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -62,3 +64,5 @@ TEST_CASE("services that are late at every cycle are told of once, and summed up
   run(2);
   CHECK(world.count(RecordKind::RunOverrun) == before + 50);
 }
+
+}  // namespace overrun_test

@@ -9,6 +9,8 @@
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
+namespace people_test {
+
 using namespace healer;
 using namespace healer::test;
 using Kind = event::Command::Kind;
@@ -546,3 +548,5 @@ TEST_CASE("two commands in the middle of a rule's restart: both are answered, an
     }
   }
 }
+
+}  // namespace people_test

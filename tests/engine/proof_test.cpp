@@ -12,6 +12,8 @@
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
+namespace proof_test {
+
 using namespace healer;
 using namespace healer::test;
 using Kind = event::Command::Kind;
@@ -530,3 +532,5 @@ TEST_CASE("a start that waits for what an earlier one has left does so no longer
   world.run(seconds{20});
   CHECK(world.is_up("web"));
 }
+
+}  // namespace proof_test

@@ -6,6 +6,8 @@
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 
+namespace queue_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -227,3 +229,5 @@ TEST_CASE("what a program has written after its time is shown with its last run"
   world.handle(event::RunWrote{run.service, run.run, all});  // of a former run
   CHECK(world.engine.service(run.service).last->output->empty());
 }
+
+}  // namespace queue_test

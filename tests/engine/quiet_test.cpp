@@ -6,6 +6,8 @@
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
+namespace quiet_test {
+
 using namespace healer;
 using namespace healer::test;
 using Kind = event::Command::Kind;
@@ -171,3 +173,5 @@ TEST_CASE("a process that healer has started anew has not changed, by pid file o
   CHECK(world.count(RecordKind::RuleChanged) == 0);
   CHECK(world.programs == Programs{"run own", "start web"});
 }
+
+}  // namespace quiet_test

@@ -9,6 +9,8 @@
 #include "support/process_world.hpp"
 #include "support/rounds.hpp"
 
+namespace script_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -341,3 +343,5 @@ TEST_CASE("no text whatever upsets the reader of scripts", "[engine][script][pro
     for (const ScriptError& error : reading.errors) REQUIRE_FALSE(format(error, "s", text).empty());
   }
 }
+
+}  // namespace script_test

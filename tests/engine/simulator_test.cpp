@@ -11,6 +11,8 @@
 #include "support/process_world.hpp"
 #include "support/rounds.hpp"
 
+namespace simulator_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -527,3 +529,5 @@ TEST_CASE("whatever happens, nothing is started that is up, nor stopped that is 
     for (const auto& [name, is_up] : up) REQUIRE(is_up);
   }
 }
+
+}  // namespace simulator_test

@@ -5,6 +5,8 @@
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 
+namespace swap_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -84,3 +86,5 @@ TEST_CASE("an exec never overlaps itself, though its service is written in anoth
   world.handle(event::ActionEnded{.action = world.execs[0].action});
   CHECK(world.execs.size() == 2);
 }
+
+}  // namespace swap_test

@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace wheel_test {
+
 using namespace healer;
 using namespace healer::engine;
 
@@ -40,3 +42,5 @@ TEST_CASE("the wheel gives back everything at its time, and nothing earlier", "[
     }
   }
 }
+
+}  // namespace wheel_test

@@ -81,6 +81,7 @@ def sanitizer_options(folder: str) -> dict[str, str]:
     common = f"log_path={folder}/report" + (f":external_symbolizer_path={symbolizer}" if symbolizer else "")
     return {
         "ASAN_OPTIONS": f"detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1:{common}",
+        "LSAN_OPTIONS": f"print_suppressions=0:suppressions={TOP}/tests/support/lsan.supp",
         "UBSAN_OPTIONS": f"print_stacktrace=1:halt_on_error=1:{common}",
         "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:{common}:"
                         f"suppressions={TOP}/tests/support/tsan.supp",

@@ -7,6 +7,8 @@
 #include "grammar/tight.hpp"
 #include "util/text.hpp"
 
+namespace lexer_test {
+
 using namespace healer::grammar;
 
 namespace {
@@ -352,3 +354,5 @@ TEST_CASE("only the singular of restart names a program", "[grammar]") {
   CHECK(lexed("restart program = \"/x a\"") == "<restart> <=> command(\"/x a\")");
   CHECK(lexed("restarts program = \"/x a\"") == "<restarts> <=> path(\"/x a\")");
 }
+
+}  // namespace lexer_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace digest_test {
+
 using namespace healer::protocols;
 
 TEST_CASE("checksums go by the length of what is wanted", "[protocols][digest]") {
@@ -26,3 +28,5 @@ TEST_CASE("Base64 is on one line", "[protocols][digest]") {
   CHECK(base64("\xff\xfe") == "//4=");
   CHECK(base64(std::string(100, 'x')).find('\n') == std::string::npos);
 }
+
+}  // namespace digest_test

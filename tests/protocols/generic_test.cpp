@@ -2,6 +2,8 @@
 #include "conversations.hpp"
 #include "protocols/pattern.hpp"
 
+namespace generic_test {
+
 using namespace healer::test;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("the default protocol asks for a connection only", "[protocols][generi
   CHECK(datagram->silence_passes());
   CHECK(datagram->receive("x").kind == Want::Kind::Pass);
 }
+
+}  // namespace generic_test

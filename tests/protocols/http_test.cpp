@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "conversations.hpp"
 
+namespace http_test {
+
 using namespace healer::test;
 
 namespace {
@@ -166,3 +168,5 @@ TEST_CASE("options that make no sense together are refused", "[protocols][http]"
   CHECK(fault({{.word = "headers", .text = "A: b\r\nGET / HTTP/1.1"}}) == "'headers' may hold no line ends");
   CHECK(fault({{.word = "password", .text = "x"}}) == "'password' needs 'username'");
 }
+
+}  // namespace http_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace probe_test {
+
 using namespace healer;
 using namespace healer::protocols;
 using std::chrono::microseconds;
@@ -56,3 +58,5 @@ TEST_CASE("short times are told with what matters", "[protocols][probe]") {
   CHECK(format_latency(microseconds{34'567}) == "35 ms");
   CHECK(format_latency(microseconds{1'234'567}) == "1.2 s");
 }
+
+}  // namespace probe_test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "conversations.hpp"
 
+namespace redis_test {
+
 using healer::test::talk;
 
 TEST_CASE("Redis answers PING", "[protocols][redis]") {
@@ -24,3 +26,5 @@ TEST_CASE("a Redis that cannot serve has failed", "[protocols][redis]") {
   CHECK(talk("redis", {}, {}).verdict == "fail: the server closed the connection before its answer to PING");
   CHECK(talk("redis", {}, {std::string(100'000, '+')}).verdict.starts_with("fail: its answer to PING is \"+++"));
 }
+
+}  // namespace redis_test

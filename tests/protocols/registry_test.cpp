@@ -3,6 +3,8 @@
 
 #include "conversations.hpp"
 
+namespace registry_test {
+
 using namespace healer::test;
 
 TEST_CASE("the registry knows each protocol once, in order, and makes it", "[protocols][registry]") {
@@ -38,3 +40,5 @@ TEST_CASE("no server makes a conversation speak before it is waited for or keep 
     }
   }
 }
+
+}  // namespace registry_test

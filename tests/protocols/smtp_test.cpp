@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "conversations.hpp"
 
+namespace smtp_test {
+
 using namespace healer::test;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("a mail server that never comes to an end is ended", "[protocols][smtp
   for (int i = 0; i < 1000; ++i) lines += "220-x\r\n";
   CHECK(talk("smtp", {}, {lines}).verdict == "fail: it sends a reply of endless length");
 }
+
+}  // namespace smtp_test

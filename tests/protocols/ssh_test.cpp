@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "conversations.hpp"
 
+namespace ssh_test {
+
 using healer::test::talk;
 
 TEST_CASE("an SSH server says so in its first line", "[protocols][ssh]") {
@@ -18,3 +20,5 @@ TEST_CASE("an SSH server with an endless line is judged by its beginning", "[pro
   CHECK(talk("ssh", {}, {std::string(100'000, '\0')})
             .verdict.starts_with("fail: this is no SSH server: it said \"\\x00"));
 }
+
+}  // namespace ssh_test

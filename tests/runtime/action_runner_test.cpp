@@ -11,6 +11,8 @@
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
 
+namespace action_runner_test {
+
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
@@ -492,3 +494,5 @@ TEST_CASE("/proc/PID/stat is read whatever the name of the process", "[action]")
   CHECK_FALSE(parse_proc_stat("x (y) S 1"));
   CHECK_FALSE(parse_proc_stat("42 (y) S 1 2"));
 }
+
+}  // namespace action_runner_test

@@ -16,6 +16,8 @@
 #include "runtime/proc_stat.hpp"
 #include "support/small_disk.hpp"
 
+namespace action_trace_test {
+
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
@@ -415,3 +417,5 @@ TEST_CASE("while its disk cannot be written an action's files are in the spare p
   files.forget(ActionId{7});
   CHECK(std::filesystem::is_empty(spare));
 }
+
+}  // namespace action_trace_test

@@ -5,6 +5,8 @@
 #include "probes.hpp"
 #include "runtime/descriptor.hpp"
 
+namespace connector_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -308,3 +310,5 @@ TEST_CASE("a connector that goes tells nobody", "[probe]") {
   run_for(loop, Duration{20});
   CHECK(told == 0);
 }
+
+}  // namespace connector_test

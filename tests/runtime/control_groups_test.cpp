@@ -32,6 +32,8 @@
 #include "runtime/launch.hpp"
 #include "support/processes.hpp"
 
+namespace control_groups_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using engine::ActionId;
@@ -553,3 +555,5 @@ TEST_CASE("an action without a group of its own stays in the daemon's", "[groups
   actions.runner.reset();
   CHECK(machine.names("daemon").empty());
 }
+
+}  // namespace control_groups_test

@@ -24,6 +24,8 @@
 #include "runtime/process_watch.hpp"
 #include "support/processes.hpp"
 
+namespace exit_news_test {
+
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
@@ -406,3 +408,5 @@ TEST_CASE("without descriptors for the connector the rest goes on, and the reaso
   CHECK(first.ask(one.pidfd) == end_by(3));
   CHECK_FALSE(second.ask(two.pidfd));
 }
+
+}  // namespace exit_news_test

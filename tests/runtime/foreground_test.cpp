@@ -14,6 +14,8 @@
 #include "runtime/ready_socket.hpp"
 #include "runtime/remains.hpp"
 
+namespace foreground_test {
+
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
@@ -606,3 +608,5 @@ TEST_CASE("what begins to write after a long silence takes little of the disk", 
   CHECK(output.starts_with("begun\n"));
   CHECK(output.ends_with("the tail\n"));
 }
+
+}  // namespace foreground_test

@@ -15,6 +15,8 @@
 #include "support/hung_mount.hpp"
 #include "support/processes.hpp"
 
+namespace hang_test {
+
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
@@ -237,3 +239,5 @@ TEST_CASE("the mount of a path is known without touching the path", "[hang]") {
   CHECK(mount_of("relative") == "/");
   CHECK(mount_of("/processes-of-old/x") == "/");
 }
+
+}  // namespace hang_test

@@ -10,6 +10,8 @@
 
 #include "support/processes.hpp"
 
+namespace host_test {
+
 using namespace healer;
 using healer::runtime::Host;
 using healer::test::write_with_mode;
@@ -81,3 +83,5 @@ TEST_CASE("the real machine knows users, groups and programs", "[host]") {
   CHECK_FALSE(host.host_name().empty());
   CHECK(host.effective_uid() == ::geteuid());
 }
+
+}  // namespace host_test

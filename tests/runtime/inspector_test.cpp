@@ -20,6 +20,8 @@
 #include "support/hung_mount.hpp"
 #include "support/other_proc.hpp"
 
+namespace inspector_test {
+
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
@@ -645,3 +647,5 @@ TEST_CASE("looks leave no descriptor behind", "[inspector]") {
   }
   CHECK(test::eventually([&] { return test::open_descriptors() == before; }));
 }
+
+}  // namespace inspector_test

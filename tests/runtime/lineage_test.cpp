@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+namespace lineage_test {
+
 using namespace healer;
 using namespace healer::runtime;
 
@@ -89,3 +91,5 @@ TEST_CASE("a process is looked at once a second, and all together not without en
   CHECK(world.reader.of(kFirst, now));
   CHECK(world.reads == deep);
 }
+
+}  // namespace lineage_test

@@ -19,6 +19,8 @@
 
 #include "support/child.hpp"
 
+namespace log_sink_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using engine::Severity;
@@ -303,3 +305,5 @@ TEST_CASE("A log in a place where others could put another file is not written")
   CHECK(log.lost() == 1);
   CHECK_FALSE(std::filesystem::exists(folder / "log"));
 }
+
+}  // namespace log_sink_test

@@ -14,6 +14,8 @@
 #include "runtime/descriptor.hpp"
 #include "support/processes.hpp"
 
+namespace loop_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using healer::test::run_for;
@@ -237,3 +239,5 @@ TEST_CASE("a loop leaves no descriptor behind", "[loop]") {
   }
   CHECK(test::open_descriptors() == before);
 }
+
+}  // namespace loop_test

@@ -5,6 +5,8 @@
 
 #include "support/child.hpp"
 
+namespace mail_ledger_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using actions::MailKey;
@@ -195,3 +197,5 @@ TEST_CASE("Where the ledger cannot be written, the limit holds all the same") {
   CHECK(ledger.full_until(kYou, at(1)) == at(60));
   CHECK(ledger.held({1, 0, 0}));
 }
+
+}  // namespace mail_ledger_test

@@ -13,6 +13,8 @@
 #include "runtime/mail_queue.hpp"
 #include "util/hash.hpp"
 
+namespace mail_many_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using namespace healer::test;
@@ -430,3 +432,5 @@ TEST_CASE("The figures say how many mails wait for a digest, and until when") {
   CHECK(mailer->figures().digest_until == kStart + seconds{30});
   CHECK(mailer->figures().held == 0);
 }
+
+}  // namespace mail_many_test

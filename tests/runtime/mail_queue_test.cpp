@@ -14,6 +14,8 @@
 
 #include "support/child.hpp"
 
+namespace mail_queue_test {
+
 using namespace healer;
 using namespace healer::runtime;
 
@@ -410,3 +412,5 @@ TEST_CASE("All that a mail knows of itself survives") {
   mail.covers = {{7, 0, 0}};
   CHECK(queue->put(mail).value() == MailQueue::Taken::Queued);  // it makes room for itself
 }
+
+}  // namespace mail_queue_test

@@ -8,6 +8,8 @@
 
 #include "mailer_world.hpp"
 
+namespace mail_slots_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using namespace healer::test;
@@ -259,3 +261,5 @@ TEST_CASE("Killed at any point, the mailer sends each alert or tells that it was
   }
   CHECK(dropped > 5);
 }
+
+}  // namespace mail_slots_test

@@ -6,6 +6,8 @@
 
 #include "mailer_world.hpp"
 
+namespace mailer_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using namespace healer::test;
@@ -463,3 +465,5 @@ TEST_CASE("Killed at any point while it sends, the mailer loses nothing and keep
   CHECK(static_cast<int>(all.size() - once.size()) <= killed.kills);
   CHECK(killed.kills > 5);
 }
+
+}  // namespace mailer_test

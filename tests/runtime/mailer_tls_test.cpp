@@ -5,6 +5,8 @@
 #include "runtime/smtp.hpp"
 #include "support/smtp_sink.hpp"
 
+namespace mailer_tls_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using Kind = SmtpResult::Kind;
@@ -205,3 +207,5 @@ TEST_CASE("Bad names of servers are faults, not crashes") {
   it.host = "::1";
   CHECK(contains(send(it).text, "connect"));
 }
+
+}  // namespace mailer_tls_test

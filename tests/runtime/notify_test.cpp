@@ -13,6 +13,8 @@
 
 #include "support/child.hpp"
 
+namespace notify_test {
+
 using namespace healer;
 using namespace healer::runtime;
 
@@ -95,3 +97,5 @@ TEST_CASE("Without systemd nothing is said") {
   notifier.beat(at(seconds{1}));
   CHECK_FALSE(notifier.watchdog_interval());
 }
+
+}  // namespace notify_test

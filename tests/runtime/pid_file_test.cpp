@@ -12,6 +12,8 @@
 #include "support/processes.hpp"
 #include "support/small_disk.hpp"
 
+namespace pid_file_test {
+
 using namespace healer;
 using healer::runtime::InstanceLocks;
 using healer::runtime::LockFile;
@@ -180,3 +182,5 @@ TEST_CASE("a disk that cannot be written keeps no daemon from its locks, and is 
   CHECK_FALSE(std::filesystem::exists(state + ".lock"));
   CHECK(std::filesystem::exists(state));
 }
+
+}  // namespace pid_file_test

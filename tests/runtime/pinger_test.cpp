@@ -3,6 +3,8 @@
 
 #include "probes.hpp"
 
+namespace pinger_test {
+
 using namespace healer;
 using namespace healer::test;
 using runtime::Address;
@@ -100,3 +102,5 @@ TEST_CASE("a ping that is cancelled is told to nobody", "[ping]") {
   run_for(loop, Duration{10});
   CHECK(told == 1);
 }
+
+}  // namespace pinger_test

@@ -21,6 +21,8 @@
 #include "runtime/system_table.hpp"
 #include "support/processes.hpp"
 
+namespace proc_table_test {
+
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
@@ -424,3 +426,5 @@ TEST_CASE("what the cores did is told in percent of all their time", "[system-ta
   add_means(none, before, before);
   CHECK(none == Metrics{});
 }
+
+}  // namespace proc_table_test

@@ -16,6 +16,8 @@
 #include "runtime/runner_bench.hpp"
 #include "support/processes.hpp"
 
+namespace process_runner_test {
+
 using namespace healer;
 using namespace std::string_view_literals;
 using namespace healer::engine;
@@ -501,3 +503,5 @@ TEST_CASE("with hardly any descriptors many runs still all get their turn", "[ru
   CHECK(bench.idle());
   CHECK_FALSE(test::has_children());
 }
+
+}  // namespace process_runner_test

@@ -12,6 +12,8 @@
 #include "runtime/inspector_bench.hpp"
 #include "runtime/proc_stat.hpp"
 
+namespace process_watch_test {
+
 using namespace healer;
 using namespace healer::engine;
 using namespace healer::runtime;
@@ -197,3 +199,5 @@ TEST_CASE("a process is signalled with proof of its identity only", "[process-wa
   CHECK(signal_process(pid, start, SIGKILL).error().code == ESRCH);
   CHECK_FALSE(read_proc_stat(children.pids[1])->zombie());
 }
+
+}  // namespace process_watch_test

@@ -16,6 +16,8 @@
 
 #include "support/processes.hpp"
 
+namespace ready_socket_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using healer::test::run_for;
@@ -243,3 +245,5 @@ TEST_CASE("a place where the socket cannot be says why", "[ready]") {
   CHECK(why(bench.path + "/x") == "cannot bind " + bench.path + "/x: Not a directory");
   CHECK(why(std::string(108, 'x')).starts_with("the path of a socket must have 1 to 107 bytes: xxx"));
 }
+
+}  // namespace ready_socket_test

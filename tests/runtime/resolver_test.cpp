@@ -5,6 +5,8 @@
 
 #include "probes.hpp"
 
+namespace resolver_test {
+
 using namespace healer;
 using namespace healer::test;
 using runtime::Resolver;
@@ -125,3 +127,5 @@ TEST_CASE("a dead name server delays only those who need it", "[resolver][probe]
   CHECK(result.text == "cannot resolve dead.test: no answer within 50 ms");
   CHECK(result.resolve);
 }
+
+}  // namespace resolver_test

@@ -10,6 +10,8 @@
 
 #include "support/processes.hpp"
 
+namespace safe_path_test {
+
 using namespace healer;
 using healer::runtime::safe_path;
 using healer::runtime::Use;
@@ -107,3 +109,5 @@ TEST_CASE("what belongs to another user is not safe", "[safe-path]") {
   }
   CHECK(contains(folders.refusal(), "belongs to another user (uid 65534)"));
 }
+
+}  // namespace safe_path_test

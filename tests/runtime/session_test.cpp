@@ -14,6 +14,8 @@
 #include "runtime/proc_stat.hpp"
 #include "support/processes.hpp"
 
+namespace session_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using healer::test::run_until;
@@ -101,3 +103,5 @@ TEST_CASE("many sessions share a look", "[session]") {
   REQUIRE(run_until(bench.loop, [&] { return done == 20; }));
   for (std::size_t i = 0; i < 20; ++i) CHECK(orphans[i]->alive() == (i % 2 == 0 ? 0 : 3));
 }
+
+}  // namespace session_test

@@ -18,6 +18,8 @@
 #include "runtime/runner_bench.hpp"
 #include "support/processes.hpp"
 
+namespace strays_test {
+
 using namespace healer;
 using namespace healer::runtime;
 using healer::test::run_for;
@@ -156,3 +158,5 @@ TEST_CASE("a daemon that ends waits for the end of what the one before has left"
   REQUIRE(run_until(bench.loop, [&] { return stopped; }));
   CHECK(stubborn.alive() == 0);
 }
+
+}  // namespace strays_test

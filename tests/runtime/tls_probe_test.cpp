@@ -4,6 +4,8 @@
 
 #include "probes.hpp"
 
+namespace tls_probe_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -224,3 +226,5 @@ TEST_CASE("TLS begins in mid-conversation", "[probe][tls]") {
   CHECK(prober.words(eager, "protocol smtp starttls") ==
         "failed at talk: it sent more after it had agreed to begin TLS");
 }
+
+}  // namespace tls_probe_test

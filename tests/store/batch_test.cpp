@@ -5,6 +5,8 @@
 
 #include "tests/store/samples.hpp"
 
+namespace batch_test {
+
 using namespace healer;
 using namespace healer::store;
 using namespace healer::store::test;
@@ -182,3 +184,5 @@ TEST_CASE("merging a batch that lost records loses the older ones too", "[store]
   CHECK(first.lost().count == 2);
   CHECK(first.lost().last_sequence == 2);
 }
+
+}  // namespace batch_test

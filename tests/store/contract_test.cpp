@@ -10,6 +10,8 @@
 #include "tests/store/samples.hpp"
 #include "tests/support/child.hpp"
 
+namespace contract_test {
+
 using namespace healer;
 using namespace healer::store;
 using namespace healer::store::test;
@@ -543,3 +545,5 @@ TEST_CASE("any run of commits leaves the same state in every store", "[store]") 
   query.service = "SERVICE3";
   CHECK(bench.store().history(query).value() == reference.history(query).value());
 }
+
+}  // namespace contract_test

@@ -7,6 +7,8 @@
 #include "tests/store/samples.hpp"
 #include "tests/store/told.hpp"
 
+namespace memory_store_test {
+
 using namespace healer;
 using namespace healer::store;
 using namespace healer::store::test;
@@ -63,3 +65,5 @@ TEST_CASE("the history in memory is bounded", "[store]") {
   REQUIRE(records.size() == 10);
   CHECK(records.front().sequence == 41);
 }
+
+}  // namespace memory_store_test

@@ -8,6 +8,8 @@
 #include "tests/store/samples.hpp"
 #include "tests/support/child.hpp"
 
+namespace migration_test {
+
 using namespace healer;
 using namespace healer::store;
 using namespace healer::store::test;
@@ -433,3 +435,5 @@ TEST_CASE("damage to a state of version 1 leaves its states", "[store]") {
   CHECK_FALSE(store->notes().empty());
   CHECK(store->load().value().services == left().services);
 }
+
+}  // namespace migration_test

@@ -15,6 +15,8 @@
 #include "tests/store/told.hpp"
 #include "tests/support/child.hpp"
 
+namespace sqlite_file_test {
+
 using namespace healer;
 using namespace healer::store;
 using namespace healer::store::test;
@@ -417,3 +419,5 @@ TEST_CASE("a row that makes no sense has the file set aside, as other damage has
   CHECK(state->alerts.empty());
   CHECK(state->last_id < std::uint64_t{1} << 62);
 }
+
+}  // namespace sqlite_file_test

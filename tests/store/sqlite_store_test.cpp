@@ -14,6 +14,8 @@
 #include "tests/store/told.hpp"
 #include "tests/support/child.hpp"
 
+namespace sqlite_store_test {
+
 using namespace healer;
 using namespace healer::store;
 using namespace healer::store::test;
@@ -582,3 +584,5 @@ TEST_CASE("a file of another program that is put in the place of the state is le
   REQUIRE(told.wait_well());
   CHECK(sequences(store->history({}).value()).back() == 2);
 }
+
+}  // namespace sqlite_store_test

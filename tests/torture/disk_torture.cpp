@@ -13,6 +13,8 @@
 #include "tests/support/small_disk.hpp"
 #include "tests/torture/numbered.hpp"
 
+namespace disk_torture {
+
 using namespace healer;
 using namespace healer::store;
 using namespace healer::store::test;
@@ -153,3 +155,5 @@ TEST_CASE("a disk that is read-only gives the state, and takes it again once it 
   CHECK(told.committed() == next);
   CHECK((describe(store->load().value()) == expected(next)));
 }
+
+}  // namespace disk_torture

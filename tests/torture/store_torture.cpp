@@ -14,6 +14,8 @@
 #include "tests/support/child.hpp"
 #include "tests/torture/numbered.hpp"
 
+namespace store_torture {
+
 using namespace healer;
 using namespace healer::store;
 using namespace healer::store::test;
@@ -74,3 +76,5 @@ TEST_CASE("a store killed a hundred times has every commit that it acknowledged,
                << " kills came between a commit and its acknowledgement");
   CHECK(written >= static_cast<Sequence>(kills) * 3 / 4);  // one before most kills, and more on a machine that is quick
 }
+
+}  // namespace store_torture

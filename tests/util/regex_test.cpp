@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace regex_test {
+
 using healer::regex_problem;
 
 TEST_CASE("a regular expression that writes out to too much is known before it is compiled", "[util]") {
@@ -21,3 +23,5 @@ TEST_CASE("what people write is no such expression", "[util]") {
     CHECK(regex_problem(pattern).empty());
   CHECK(regex_problem(std::string(60'000, 'a')).empty());
 }
+
+}  // namespace regex_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace text_test {
+
 using namespace healer;
 
 TEST_CASE("edit distance counts slips of the fingers", "[util]") {
@@ -34,3 +36,5 @@ TEST_CASE("words are joined as a sentence", "[util]") {
   CHECK(join_words(words, "or") == "a, b or c");
   CHECK(join_words(std::span(words).first(1), "or") == "a");
 }
+
+}  // namespace text_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace time_test {
+
 using namespace healer;
 
 TEST_CASE("durations read as a person would say them", "[util]") {
@@ -43,3 +45,5 @@ TEST_CASE("what format_iso writes parse_iso reads", "[util]") {
                             "2026-11-21T24:24:24.123Z", "2026-11-21T04:24:24.123+", "2026-11-2xT04:24:24.123Z"})
     CHECK_FALSE(parse_iso(wrong).has_value());
 }
+
+}  // namespace time_test
