@@ -74,6 +74,7 @@ case $what in
     for package in "$out"/healer-"$version"-1*.rpm "$out"/healer-debuginfo-"$version"-1*.rpm; do
       rpm2archive -n <"$package" | tar -x -C "$work/before"
     done
+    echo '# of the version before' >>"$work/before/etc/healer/rules.d/00-settings.rules"
     awk -v root="$work/before" '
       /^%prep/ { print "%prep\n%install\ncp -a " root "/. %{buildroot}"; skipped = 1 }
       /^# Members of the group/ { skipped = 0 }

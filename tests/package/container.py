@@ -28,6 +28,16 @@ def reason_to_skip() -> str:
     for program, package in (("systemd-nspawn", "systemd-container"), ("mmdebstrap", "mmdebstrap")):
         if not shutil.which(program):
             return f"{package} is not installed"
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("lower", "upper", "work", "root"):
+            Path(folder, name).mkdir()
+        layers = f"lowerdir={folder}/lower,upperdir={folder}/upper,workdir={folder}/work"
+        for what, command in (("layers of folders (overlay)", ["mount", "-t", "overlay", "overlay", "-o", layers, f"{folder}/root"]),
+                              ("control groups", ["mount", "-t", "cgroup2", "cgroup2", f"{folder}/root"])):
+            done = subprocess.run(["unshare", "--mount", "--pid", "--uts", "--ipc", "--net", "--fork", *command],
+                                  capture_output=True, text=True)
+            if done.returncode != 0:
+                return f"this machine gives a container no {what}: {done.stderr.strip()}"
     return ""
 
 
@@ -35,6 +45,10 @@ def cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or f"{os.path.expanduser('~')}/.cache"
     name = hashlib.sha256(" ".join((*PACKAGES, str(RECIPE))).encode()).hexdigest()[:12]
     return Path(base, "healer", f"debian-12-{name}")
+
+
+class NoBase(RuntimeError):
+    """No system could be made: mostly, that Debian's packages cannot be fetched."""
 
 
 def make_base() -> Path:
@@ -50,7 +64,7 @@ def make_base() -> Path:
                                '--dpkgopt=path-exclude=/usr/share/locale/*', "bookworm", str(new)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         if done.returncode != 0:
-            raise RuntimeError(f"mmdebstrap failed:\n{done.stdout[-4000:]}")
+            raise NoBase(f"mmdebstrap failed: {done.stdout[-4000:]}")
         (new / "etc/machine-id").write_text(f"{RECIPE:032x}\n")  # a boot is no first boot
         # Monit is started by the test that wants it; nothing fetches packages.
         for link in [*new.glob("etc/rc[2-5].d/S*monit"), *new.glob("etc/systemd/system/multi-user.target.wants/monit.service"),

@@ -47,11 +47,11 @@ class Deb:
                 subprocess.run(["dpkg-deb", "-Zgzip", "-b", folder, str(target)], check=True, stdout=subprocess.DEVNULL)
         return target
 
-    def install(self, file: Path | None = None) -> None:
-        self.box.run("apt-get", "install", "-y", "--no-install-recommends", self.box.put(file or self.file()))
+    def install(self, file: Path | None = None, *options: str) -> None:
+        self.box.run("apt-get", "install", "-y", *options, "--no-install-recommends", self.box.put(file or self.file()))
 
-    def upgrade(self) -> None:
-        self.install()
+    def upgrade(self, *options: str) -> None:
+        self.install(None, *options)
 
     def remove(self) -> None:
         self.box.run("apt-get", "remove", "-y", "healer")
