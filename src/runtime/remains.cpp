@@ -90,8 +90,8 @@ void Remains::refused(std::uint64_t walk) {
 void Remains::stuck() {
   const std::uint64_t looked = looked_->load();
   const Duration now = mono_now();
-  if (looked != std::exchange(looked_before_, looked) && now - walk_began_ < kMostPatience)
-    return patience_.set_deadline(now + kPatience);
+  const bool stands = looked != 0 && looked == std::exchange(looked_before_, looked);  // 0: it has not begun
+  if (!stands && now - walk_began_ < kMostPatience) return patience_.set_deadline(now + kPatience);
   ++walk_;
   walking_ = false;
   for (auto& [action, order] : orders_) {
@@ -103,6 +103,7 @@ void Remains::stuck() {
 /// On the helper's thread.
 std::vector<Remains::Left> Remains::carry_out(const ControlGroups& groups, const std::vector<Task>& tasks,
                                               std::atomic<std::uint64_t>& looked) {
+  ++looked;
   std::vector<Left> all;
   std::unordered_map<std::string, std::vector<ProcessIdentity>> marked;
   bool seen = false;

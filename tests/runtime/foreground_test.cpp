@@ -513,11 +513,11 @@ TEST_CASE("a flood of strangers takes little of the loop's time, whoever is wait
   const pid_t here = ::getppid();
   bench.runner->told_ready(bench.pid(1));
   CHECK(bench.ready[1] == 1);
-  CHECK(flood(here, 1) < looks / 2);
-  CHECK(flood(2, 30'000) < looks / 2);
+  CHECK(flood(here, 1) < looks);
+  CHECK(flood(2, 30'000) < looks);
   bench.runner->told_ready(bench.pid(2));  // heard all the same
   CHECK(bench.ready[2] == 1);
-  CHECK(flood(here, 1) < looks / 2);  // nobody is waited for
+  CHECK(flood(here, 1) < looks);  // nobody is waited for
   CHECK(bench.ready.size() == 2);
   for (const std::uint64_t id : {1, 2}) bench.runner->end(ActionId(id), {{SIGTERM, Duration{5000}}});
   for (const std::uint64_t id : {1, 2}) bench.end(id);
