@@ -28,7 +28,7 @@ from tests import Result, Test  # noqa: E402
 
 AGAIN = 2        # how often a test that failed is run again
 SLEEPERS = 3     # tests at a time for each core: most of them wait
-ALL = [*TEXT, *BUILDS, "fuzz", "bench", "demo"]  # `package` and `tidy` are run when asked for
+ALL = [*TEXT, *BUILDS, "fuzz", "package", "bench", "demo"]  # `tidy` is run when asked for
 
 
 class Gate:
@@ -249,7 +249,7 @@ def main() -> int:
     parser.add_argument("--in", dest="stage", choices=BUILDS, default="release", help="hunt: in which build (default release)")
     options = parser.parse_args()
     if options.list:
-        for name in [*ALL, "package", "tidy"]:
+        for name in [*ALL, "tidy"]:
             about = BUILDS[name].about if name in BUILDS else ({**TEXT, **OTHERS}[name].__doc__ or "").rstrip(".")
             print(f"{name:8} {about}")
         return 0
@@ -264,7 +264,7 @@ def main() -> int:
         return quick()
     chosen = [stage for word in words for stage in (ALL if word == "all" else [word])]
     if unknown := [stage for stage in chosen if stage not in [*ALL, *OTHERS]]:
-        parser.error(f"no such stage: {', '.join(unknown)} (there are: all, quick, {', '.join([*ALL, 'package', 'tidy'])})")
+        parser.error(f"no such stage: {', '.join(unknown)} (there are: all, quick, {', '.join([*ALL, 'tidy'])})")
     if options.long:
         os.environ["HEALER_LONG"] = "1"
     began = time.monotonic()

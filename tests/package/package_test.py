@@ -185,7 +185,7 @@ class Upgrade(InContainer):
         """A file of settings that people and the new version have changed stays as people wrote it; the new one lies beside
         it, and is not read."""
         self.pack.install(self.pack.file_before())
-        ours = "set daemon 7\ncheck program ours with path /bin/true\n"
+        ours = "set daemon 7\ncheck program ours with path /bin/true\n  if status != 0 then alert\n"
         self.box.write("/etc/healer/rules.d/00-settings.rules", ours)
         self.box.run("systemctl", "reload", "healer")
         self.pack.upgrade(*options)
