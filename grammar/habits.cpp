@@ -200,8 +200,14 @@ std::optional<EarlierCause> unquoted_regex(const TokenStream& tokens, std::size_
   const std::size_t end = pattern.offset + pattern.length;
   if (end >= tokens.text.size() || std::string_view("(),;{}:%!").find(tokens.text[end]) == std::string_view::npos)
     return std::nullopt;
-  const std::size_t stop = std::min(tokens.text.find_first_of(" \t\r\n", end), tokens.text.size());
-  const auto whole = tokens.text.substr(pattern.offset, stop - pattern.offset);
+  // To the blank behind which no parenthesis is open, on that line.
+  std::size_t stop = end;
+  std::string_view whole;
+  do {
+    stop = std::min(tokens.text.find_first_of(" \t\r\n", stop + 1), tokens.text.size());
+    whole = tokens.text.substr(pattern.offset, stop - pattern.offset);
+  } while (std::ranges::count(whole, '(') > std::ranges::count(whole, ')') && stop < tokens.text.size() &&
+           (tokens.text[stop] == ' ' || tokens.text[stop] == '\t'));
   const bool shown = whole.size() < 80 && whole.find_first_of("\"'") == std::string_view::npos;
   return EarlierCause{
       token - 1,
@@ -219,6 +225,9 @@ bool is_action(Kind kind) {
 }
 
 std::string remedy_of_habit(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
+  if (const Kind kind = tokens.tokens[token].kind;
+      token > 0 && tokens.tokens[token - 1].kind == Kind::Status && (kind == Kind::Then || is_action(kind)))
+    return "say which status, as in: if status != 0 then alert";
   for (const Habit& habit : kHabits)
     if (is_expected(habit.where, expectation) && fits(habit, tokens, token)) return std::string(habit.remedy);
   if (auto told = missing_then(tokens, token, expectation); !told.empty()) return told;

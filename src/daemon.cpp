@@ -205,17 +205,24 @@ void Daemon::diff(Answer answer) {
 void Daemon::compare() {
   using Purpose = RulesCompiler::Purpose;
   auto answers = std::make_shared<const std::vector<Answer>>(std::exchange(diffs_, {}));
-  compiler_->compile(options(), engine_->graph(), Purpose::Compare, [this, answers](RulesCompiler::Outcome outcome) {
-    outcome.plan.reset();  // here, where it takes no time from the loop
-    control::ReloadOutcome told{.ok = outcome.loaded.result.ok(),
-                                .text = outcome.loaded.messages(),
-                                .diagnostics = outcome.loaded.views(),
-                                .changes = std::move(outcome.changes)};
+  compiler_->compile(options(), engine_->graph(), Purpose::Compare, [this, answers](RulesCompiler::Outcome found) {
+    const auto outcome = std::make_shared<RulesCompiler::Outcome>(std::move(found));
+    control::ReloadOutcome told{.ok = outcome->loaded.result.ok(),
+                                .text = outcome->loaded.messages(),
+                                .diagnostics = outcome->loaded.views(),
+                                .changes = std::move(outcome->changes)};
     if (told.changes)
       told.text += told.changes->services.empty() && !told.changes->settings
                        ? "a reload would change nothing"
                        : changes_line("a reload would give: ", *told.changes);
-    loop_.post([this, answers, told = std::move(told)] {
+    loop_.post([this, answers, outcome, told = std::move(told)]() mutable {
+      if (outcome->plan) {
+        const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
+        if (!loss.ended.empty())
+          told.text +=
+              fmt::format("\nit would be refused: {}. If that is meant: healerctl reload --confirm", loss.text());
+      }
+      compiler_->release(std::move(outcome));
       for (const Answer& answer : *answers) answer(told);
       comparing_ = !diffs_.empty();
       if (comparing_) compare();

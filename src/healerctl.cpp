@@ -293,7 +293,7 @@ std::string complaint(Arguments& arguments) {
     const std::optional<Duration> timeout = parse_duration(arguments.timeout);
     if (!timeout || *timeout == Duration{0})
       return fmt::format("--timeout {}: not a duration (such as 10s or \"2 minutes\")", arguments.timeout);
-    arguments.ask.timeout = arguments.top.timeout = timeout;
+    arguments.ask.timeout = arguments.top.timeout = arguments.doctor.timeout = timeout;
   }
   if (arguments.top.wanted) {
     if (arguments.output.json) return "top prints no JSON: `summary --json` has what is in it";

@@ -35,7 +35,9 @@ std::string counted(std::size_t count, std::string_view what) {
 
 int examine(const std::string& socket, const DoctorOptions& options, Output& output) {
   const std::vector<Finding> findings =
-      doctor::judge(doctor::gather({.socket = socket, .rules = options.rules.empty() ? usual_rules() : options.rules}));
+      doctor::judge(doctor::gather({.socket = socket,
+                                    .rules = options.rules.empty() ? usual_rules() : options.rules,
+                                    .patience = options.timeout.value_or(seconds{5})}));
   const auto count = [&](Verdict verdict) {
     return static_cast<std::size_t>(std::ranges::count(findings, verdict, &Finding::verdict));
   };

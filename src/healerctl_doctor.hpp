@@ -2,15 +2,18 @@
 // `healerctl doctor`: what stands in healer's way on this machine, each with its remedy.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "healerctl_output.hpp"
+#include "util/time.hpp"
 
 namespace healer {
 
 struct DoctorOptions {
   bool wanted = false;
-  std::string rules;  ///< empty: where the daemon of this machine has them
+  std::string rules;                  ///< empty: where the daemon of this machine has them
+  std::optional<Duration> timeout{};  ///< for the daemon's answer
 };
 
 /// Returns the exit status: kExitFailed where something must be mended.

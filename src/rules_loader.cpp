@@ -141,7 +141,7 @@ void RulesCompiler::compile(Options options, std::shared_ptr<const engine::Graph
   });
 }
 
-void RulesCompiler::release(std::shared_ptr<const engine::Graph> graph) {
+void RulesCompiler::release(std::shared_ptr<const void> graph) {
   add([graph = std::move(graph)]() mutable { graph.reset(); });
 }
 

@@ -69,8 +69,8 @@ class RulesCompiler {
 
   /// Loads anew and compares with `current`.
   void compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Done done);
-  /// Frees a graph here, where it takes no time from the loop.
-  void release(std::shared_ptr<const engine::Graph> graph);
+  /// Frees a graph, or what was loaded, here, where it takes no time from the loop.
+  void release(std::shared_ptr<const void> graph);
 
  private:
   void work();

@@ -36,6 +36,14 @@ std::string_view pick(const std::optional<std::string>& own, const std::optional
   return general ? std::string_view(*general) : otherwise;
 }
 
+/// What has happened to healer itself, on one line; a cut in it is shown.
+std::string own_event(const engine::effect::Cause& cause) {
+  std::string what = cause.description.substr(0, cause.description.find('\n'));
+  if (what.size() <= kMaxWhat) return what;
+  const std::size_t blank = what.rfind(' ', kMaxWhat);
+  return what.substr(0, blank == std::string::npos ? kMaxWhat : blank) + "...";
+}
+
 /// What has happened to the service, in a word for a subject.
 std::string_view word_of(const engine::effect::Cause& cause) {
   using State = engine::effect::Cause::State;
@@ -104,10 +112,7 @@ std::vector<Message> compose_mails(const engine::effect::Alert& alert, const eng
     std::string subject = expand(pick(recipient.format.subject, settings.format.subject, kSubject));
     const bool own_subject = recipient.format.subject || settings.format.subject;
     // "Monit instance changed" is all that Monit says of itself; what has happened follows.
-    if (cause.event == engine::EventKind::Instance && !own_subject) {
-      const std::string_view what = cause.description;
-      subject += fmt::format(": {}", what.substr(0, std::min(what.find('\n'), kMaxWhat)));
-    }
+    if (cause.event == engine::EventKind::Instance && !own_subject) subject += fmt::format(": {}", own_event(cause));
     const Body body = mail_body(expand(pick(recipient.format.message, settings.format.message, kMessage)));
 
     const std::string id =
@@ -128,7 +133,10 @@ std::vector<Message> compose_mails(const engine::effect::Alert& alert, const eng
                               .version = world.version,
                               .id = id},
                              body);
-    message.items = {{cause.when, std::string(word_of(cause)), cause.service, cause.event_text}};
+    // Of healer itself what has happened says more than that it has changed.
+    const bool own = cause.event == engine::EventKind::Instance;
+    message.items = {
+        {cause.when, std::string(word_of(cause)), cause.service, own ? own_event(cause) : cause.event_text}};
     message.urgent = needs_person(cause);
     message.digest = recipient.digest && !message.urgent;
     message.own_subject = own_subject;

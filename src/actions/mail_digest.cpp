@@ -40,7 +40,12 @@ Told told_by(std::span<const Message> mails) {
 std::string names_by_word(const std::vector<MailItem>& items) {
   std::vector<std::string_view> order;
   std::map<std::string_view, std::string_view> last;
+  std::string own;  // of healer itself: what has happened
   for (const MailItem& item : items) {
+    if (item.service == "healer" && item.word == "changed") {
+      own = item.event;
+      continue;
+    }
     if (!last.contains(item.service)) order.push_back(item.service);
     last[item.service] = item.word;
   }
@@ -63,6 +68,7 @@ std::string names_by_word(const std::vector<MailItem>& items) {
     if (more > 0) text += fmt::format(" and {} more", more);
     if (named > 0) text += fmt::format(" {}", word);
   }
+  if (!own.empty()) text += fmt::format("{}healer: {}", text.empty() ? "" : "; ", own);
   return text;
 }
 

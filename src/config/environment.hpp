@@ -36,8 +36,9 @@ class Environment {
   [[nodiscard]] virtual Result<std::string> read(const std::string& path) const = 0;
   /// Facts of a path, following links; an Error with code ENOENT where there is nothing.
   [[nodiscard]] virtual Result<FileFacts> stat(const std::string& path) const = 0;
-  /// Paths that match a glob, in the order of their names; empty where none does.
-  [[nodiscard]] virtual std::vector<std::string> glob(const std::string& pattern) const = 0;
+  /// Paths that match a glob, in the order of their names; empty where none does. Errors: a folder on the way that
+  /// cannot be read, so that nobody knows.
+  [[nodiscard]] virtual Result<std::vector<std::string>> glob(const std::string& pattern) const = 0;
   /// The canonical form of a path (links resolved), or the path itself where that fails: to know a file again.
   [[nodiscard]] virtual std::string canonical(const std::string& path) const = 0;
 

@@ -14,7 +14,9 @@ namespace healer::config {
 
 Result<std::string> OfflineEnvironment::read(const std::string& path) const { return machine_.read(path); }
 Result<FileFacts> OfflineEnvironment::stat(const std::string& path) const { return machine_.stat(path); }
-std::vector<std::string> OfflineEnvironment::glob(const std::string& pattern) const { return machine_.glob(pattern); }
+Result<std::vector<std::string>> OfflineEnvironment::glob(const std::string& pattern) const {
+  return machine_.glob(pattern);
+}
 std::string OfflineEnvironment::canonical(const std::string& path) const { return machine_.canonical(path); }
 
 // ---- a new file ---------------------------------------------------------------------------------------------------
@@ -29,8 +31,10 @@ Result<FileFacts> NewFileEnvironment::stat(const std::string& path) const {
   return machine_.stat(path);
 }
 
-std::vector<std::string> NewFileEnvironment::glob(const std::string& pattern) const {
-  std::vector<std::string> files = machine_.glob(pattern);
+Result<std::vector<std::string>> NewFileEnvironment::glob(const std::string& pattern) const {
+  Result<std::vector<std::string>> found = machine_.glob(pattern);
+  if (!found) return found;
+  std::vector<std::string> files = std::move(*found);
   const auto place = std::ranges::find(files, file_.replaces);
   if (place != files.end()) {
     *place = file_.path;
@@ -76,7 +80,7 @@ Result<FileFacts> SavedEnvironment::stat(const std::string& path) const {
                    .gid = 0};
 }
 
-std::vector<std::string> SavedEnvironment::glob(const std::string& pattern) const {
+Result<std::vector<std::string>> SavedEnvironment::glob(const std::string& pattern) const {
   std::vector<std::string> matches;
   for (const Source& file : files_)
     if (fnmatch(pattern.c_str(), file.path.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0) matches.push_back(file.path);

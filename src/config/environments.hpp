@@ -20,7 +20,7 @@ class OfflineEnvironment final : public Environment {
 
   [[nodiscard]] Result<std::string> read(const std::string& path) const override;
   [[nodiscard]] Result<FileFacts> stat(const std::string& path) const override;
-  [[nodiscard]] std::vector<std::string> glob(const std::string& pattern) const override;
+  [[nodiscard]] Result<std::vector<std::string>> glob(const std::string& pattern) const override;
   [[nodiscard]] std::string canonical(const std::string& path) const override;
   [[nodiscard]] bool looks_up() const override { return false; }
   [[nodiscard]] std::optional<UserEntry> user(const std::string&) const override { return std::nullopt; }
@@ -48,7 +48,7 @@ class NewFileEnvironment final : public Environment {
 
   [[nodiscard]] Result<std::string> read(const std::string& path) const override;
   [[nodiscard]] Result<FileFacts> stat(const std::string& path) const override;
-  [[nodiscard]] std::vector<std::string> glob(const std::string& pattern) const override;
+  [[nodiscard]] Result<std::vector<std::string>> glob(const std::string& pattern) const override;
   [[nodiscard]] std::string canonical(const std::string& path) const override;
   [[nodiscard]] bool looks_up() const override { return machine_.looks_up(); }
   [[nodiscard]] std::optional<UserEntry> user(const std::string& name) const override { return machine_.user(name); }
@@ -75,7 +75,7 @@ class SavedEnvironment final : public Environment {
 
   [[nodiscard]] Result<std::string> read(const std::string& path) const override;
   [[nodiscard]] Result<FileFacts> stat(const std::string& path) const override;
-  [[nodiscard]] std::vector<std::string> glob(const std::string& pattern) const override;
+  [[nodiscard]] Result<std::vector<std::string>> glob(const std::string& pattern) const override;
   [[nodiscard]] std::string canonical(const std::string& path) const override { return path; }
   [[nodiscard]] bool looks_up() const override { return true; }
   [[nodiscard]] std::optional<UserEntry> user(const std::string& name) const override { return machine_.user(name); }

@@ -47,7 +47,9 @@ class Reader {
   void read_directory(const std::string& path) {
     document_.directory = path;
     const std::string pattern = (std::filesystem::path(path) / "*.rules").string();
-    std::vector<std::string> files = environment_.glob(pattern);
+    const Result<std::vector<std::string>> found = environment_.glob(pattern);
+    if (!found) return refuse_unreadable(path, found.error(), nullptr);
+    std::vector<std::string> files = *found;
     std::erase_if(files, [&](const std::string& file) { return is_directory(file); });
     if (files.empty()) {
       document_.unmatched.push_back(pattern);
@@ -152,7 +154,11 @@ class Reader {
              "write the whole path");
 
     const bool is_glob = pattern.find_first_of("*?[") != std::string::npos;
-    std::vector<std::string> files = environment_.glob(absolute);
+    const Result<std::vector<std::string>> found = environment_.glob(absolute);
+    if (!found) return refuse_unreadable(absolute, found.error(), &range);
+    const std::vector<std::string>& files = *found;
+    if (const Result<FileFacts> facts = environment_.stat(absolute); !facts && facts.error().code == EACCES)
+      return refuse_unreadable(absolute, facts.error(), &range);
     if (files.empty()) {
       document_.unmatched.push_back(absolute);
       report(said_, DiagnosticSeverity::Warning, range,
@@ -178,12 +184,23 @@ class Reader {
     }
   }
 
+  /// Nobody knows what is there: what it holds must not go away without a word.
+  void refuse_unreadable(const std::string& path, const Error& error, const SourceRange* from) {
+    document_.is_whole = false;
+    const std::string message = "cannot be read: " + reason(path, error);
+    if (from != nullptr)
+      report(said_, DiagnosticSeverity::Error, *from, fmt::format("{} {}", in_quotes(path), message));
+    else
+      report(said_, DiagnosticSeverity::Error, path, message);
+  }
+
   /// A file beside the wanted one whose name is nearly the same.
   [[nodiscard]] std::string near_miss(const std::string& path, bool is_glob) const {
     if (is_glob) return {};
     const std::filesystem::path wanted(path);
     std::vector<std::string> names;
-    for (const std::string& file : environment_.glob((wanted.parent_path() / "*").string()))
+    const Result<std::vector<std::string>> beside = environment_.glob((wanted.parent_path() / "*").string());
+    for (const std::string& file : beside ? *beside : std::vector<std::string>{})
       names.push_back(std::filesystem::path(file).filename().string());
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string_view nearest = nearest_word(wanted.filename().string(), candidates);

@@ -344,6 +344,11 @@ class Linter {
            fmt::format("no shell reads this command: {} is passed to {} as an argument",
                        in_quotes(command.shell_sign->value), in_quotes(command.arguments.front())),
            "write \"/bin/sh -c 'COMMAND'\" for a command of the shell");
+    if (command.next_line)
+      warn(command.next_line->range,
+           fmt::format("{} is passed to {} as an argument, for it follows the command and begins no statement",
+                       in_quotes(command.next_line->value), in_quotes(command.arguments.front())),
+           "put the command with its arguments in one pair of double quotes");
     if (command.readiness)
       warn(*command.readiness,
            fmt::format("'ready' is for a process that healer runs itself: this is passed to {} as arguments",

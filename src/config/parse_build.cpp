@@ -186,6 +186,8 @@ void Build::add_argument(std::size_t token) {
     warn_of_quotes(token, command.arguments.back(), "\"'");
   else
     note_shell_sign(text(token));
+  if (!command.next_line && !is_quoted(text(token)) && (tokens.tokens[token].flags & grammar::kFirstOfLine) != 0)
+    command.next_line = Word{std::string(text(token)), range({token, token + 1})};
   command.range.end = range({token, token + 1}).end;
   if (command.arguments.size() > 2 && is_readiness(tokens, token - 1))
     command.readiness = range({token - 1, token + 1});

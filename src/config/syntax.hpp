@@ -44,6 +44,7 @@ struct CommandSyntax {
   bool single_quoted_with_arguments =
       false;                             ///< Monit takes the whole text as the program's name (facts 1.1, quote trap 1)
   std::optional<Word> shell_sign;        ///< the first argument that is meant for a shell, though none reads it: "&&"
+  std::optional<Word> next_line;         ///< the first argument, without quotes, that begins a line
   std::optional<SourceRange> readiness;  ///< arguments that read like the statement `ready on notify`
 };
 

@@ -101,8 +101,9 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
     case Outcome::NotStarted: text = "could not be started"; break;
     case Outcome::Unmatched: text = fmt::format("ended after {}", elapsed); break;
   }
-  const std::string_view line =
-      last.output ? cut_line(engine::telling_line(*last.output, last.errors)) : std::string_view{};
+  const std::string_view line = last.telling  ? cut_line(*last.telling)
+                                : last.output ? cut_line(engine::telling_line(*last.output, last.errors))
+                                              : std::string_view{};
   return line.empty() ? text : fmt::format("{}: {}", text, line);
 }
 

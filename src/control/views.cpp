@@ -140,7 +140,11 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   const auto add = [&text](const std::string& note) { text += (text.empty() ? "(" : " (") + note + ")"; };
   for (const engine::QueuedExec& queued : engine.queued_of(engine.graph()->at(service).name))
     add(fmt::format("{} waits for {}", describe_program(queued.exec), waits_for(engine, queued)));
-  if (state.action_failure) add("last action: " + state.action_failure->text);
+  // Of what is down the failed start is told already.
+  if (const auto& failure = state.action_failure;
+      failure && (state.start_failure.empty() || !failure->text.ends_with(state.start_failure) ||
+                  text.find(engine::brief_failure(state.start_failure, block)) == std::string::npos))
+    add("last action: " + engine::brief_failure(failure->text, block));
   if (engine.paused(service, now)) add("paused");
   return text;
 }

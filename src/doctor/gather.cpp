@@ -93,7 +93,7 @@ std::optional<Unit> ask_systemd() {
               .delegates = values["Delegate"] == "yes"};
 }
 
-Daemon ask_daemon(const std::string& socket) {
+Daemon ask_daemon(const std::string& socket, Duration patience) {
   Daemon daemon;
   const auto failed = [&daemon](const control::Failure& failure) {
     daemon.answer = failure.code == "not-running"  ? Daemon::Answer::NotRunning
@@ -103,10 +103,10 @@ Daemon ask_daemon(const std::string& socket) {
     daemon.remedy = failure.remedy;
     return daemon;
   };
-  auto connected = control::Client::connect(socket, kPatience);
+  auto connected = control::Client::connect(socket, patience);
   if (const auto* failure = std::get_if<control::Failure>(&connected)) return failed(*failure);
   auto& client = std::get<control::Client>(connected);
-  client.set_limit(kPatience * 2);
+  client.set_limit(patience);
   const control::Reply reply = client.call({.verb = control::Verb::Report});
   if (!reply.ok()) return failed(*reply.failure);
   const auto view = reply.header.at("daemon").get<control::DaemonView>();
@@ -278,7 +278,8 @@ class MonitServices {
       if (std::regex_search(rest, file, pid_file)) pid_files_.insert(host_.canonical(file[1]));
     }
     for (std::sregex_iterator one(text->begin(), text->end(), include); one != end; ++one)
-      for (const std::string& file : host_.glob((*one)[1])) read(file, depth + 1);
+      if (const auto files = host_.glob((*one)[1]))
+        for (const std::string& file : *files) read(file, depth + 1);
     return true;
   }
 
@@ -334,7 +335,7 @@ Facts gather(const Places& places) {
   facts.systemd = access("/run/systemd/system", F_OK) == 0;
   if (facts.systemd) facts.unit = ask_systemd();
   look_at_group(facts);
-  facts.daemon = ask_daemon(places.socket);
+  facts.daemon = ask_daemon(places.socket, places.patience);
   engine::Settings named;
   const std::optional<engine::RuleSet> rules = look_at_rules(facts, named);
   if (rules) look_at_mail(facts, *rules);

@@ -5,12 +5,14 @@
 #include <string>
 
 #include "doctor/facts.hpp"
+#include "util/time.hpp"
 
 namespace healer::doctor {
 
 struct Places {
   std::string socket;
-  std::string rules;  ///< a file, or a directory of *.rules
+  std::string rules;               ///< a file, or a directory of *.rules
+  Duration patience = seconds{5};  ///< with whatever may not answer
 };
 
 [[nodiscard]] Facts gather(const Places& places);

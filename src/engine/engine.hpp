@@ -287,6 +287,7 @@ class Engine {
   void finish_validate(ServiceId id, bool failed, Turn& turn);
   void warn_long_actions(Turn& turn);
   void note_outcome(ServiceId id, const effect::Exec& exec, std::string_view failure, Turn& turn);
+  void note_outcome(const Job& job, bool good, Turn& turn);
   bool cancel_queued(const event::Command& command, Turn& turn);
 
   // jobs (engine_job.cpp)
@@ -306,6 +307,7 @@ class Engine {
   void looked(Job& job, const Observation& seen, Turn& turn);
   void run_program(Job& job, const Command& command, Turn& turn);
   void job_program_ended(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn);
+  void note_last_words(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn);
   void blame(Job& job, const std::string& why) const;
   void overdue(Job& job, Turn& turn);
   void set_due(Job& job, std::optional<Duration> due);

@@ -61,9 +61,10 @@ struct Observation {
   std::int64_t status = 0;
   std::uint64_t matches = 0;  ///< bit i: ProgramSpec::patterns[i] matched the output
   Duration elapsed{0};
-  std::shared_ptr<const std::string> output;  ///< stderr first, then stdout; never null once observed
-  std::shared_ptr<const Facts> facts;         ///< of a process or the system; null for a program
-  std::size_t errors = 0;                     ///< bytes of `output` that came on stderr
+  std::shared_ptr<const std::string> output;   ///< stderr first, then stdout; never null once observed
+  std::shared_ptr<const Facts> facts;          ///< of a process or the system; null for a program
+  std::size_t errors = 0;                      ///< bytes of `output` that came on stderr
+  std::shared_ptr<const std::string> telling;  ///< the most telling line, where more was written than `output` holds
 };
 
 }  // namespace healer::engine

@@ -159,7 +159,8 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
         fmt::format("exec {} waits for its turn for {}: it is run when the program before it has ended, if "
                     "its rule still asks for it.",
                     queued.exec.command.arguments.front(), lasting(now.mono - queued.since)));
-  if (const auto& failure = state.action_failure)
+  if (const auto& failure = state.action_failure;
+      failure && (state.start_failure.empty() || !failure->text.ends_with(state.start_failure)))
     notes.push_back(
         fmt::format("Its last action failed {} ago: {}.", lasting(now.wall - failure->when), failure->text));
   if (!state.start_failure.empty()) notes.push_back(fmt::format("Its last start failed: {}.", state.start_failure));

@@ -73,14 +73,21 @@ Result<config::FileFacts> Host::stat(const std::string& path) const {
                            facts.st_gid};
 }
 
-std::vector<std::string> Host::glob(const std::string& pattern) const {
+Result<std::vector<std::string>> Host::glob(const std::string& pattern) const {
   glob_t found{};
   std::vector<std::string> paths;
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+  static thread_local std::optional<Error> unreadable;  // glob(3) hands its caller nothing on
+  unreadable.reset();
+  const auto note = [](const char* path, int error) {
+    if (error != ENOENT && error != ENOTDIR && !unreadable) unreadable = system_error(error, path);
+    return 0;
+  };
+  if (::glob(pattern.c_str(), 0, note, &found) == 0) {
     paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     std::ranges::sort(paths);  // glob(3) sorts as the locale wants
   }
   ::globfree(&found);
+  if (unreadable) return *unreadable;
   return paths;
 }
 

@@ -11,7 +11,7 @@ class Host final : public config::Environment {
  public:
   [[nodiscard]] Result<std::string> read(const std::string& path) const override;
   [[nodiscard]] Result<config::FileFacts> stat(const std::string& path) const override;
-  [[nodiscard]] std::vector<std::string> glob(const std::string& pattern) const override;
+  [[nodiscard]] Result<std::vector<std::string>> glob(const std::string& pattern) const override;
   [[nodiscard]] std::string canonical(const std::string& path) const override;
   [[nodiscard]] bool looks_up() const override { return true; }
   [[nodiscard]] std::optional<config::UserEntry> user(const std::string& name_or_uid) const override;

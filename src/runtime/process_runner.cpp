@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/cause.hpp"
 #include "engine/service.hpp"
 #include "runtime/clock.hpp"
 
@@ -20,9 +21,11 @@ using engine::Outcome;
 
 constexpr std::size_t kBufferSize = 64 * 1024;
 constexpr std::size_t kMostBytesPerTurn = 4 * kBufferSize;  // read from one pipe before others have their turn
-constexpr std::size_t kMostAtExit = 1024 * 1024;            // a pipe holds no more unless somebody goes on writing
-constexpr Duration kTellInterval{1000};                     // between the words to a whole queue, which may be long
-constexpr std::size_t kDescriptorsPerRun = 5;               // two pipes and a pidfd
+constexpr std::size_t kMostOfTail = 2048;
+constexpr std::size_t kMostOfLine = 512;
+constexpr std::size_t kMostAtExit = 1024 * 1024;  // a pipe holds no more unless somebody goes on writing
+constexpr Duration kTellInterval{1000};           // between the words to a whole queue, which may be long
+constexpr std::size_t kDescriptorsPerRun = 5;     // two pipes and a pidfd
 constexpr std::size_t kSpareDescriptors = 128;
 
 std::size_t descriptor_places() {
@@ -40,6 +43,30 @@ struct ProcessRunner::Capture {
   Loop::Watch watch;
   std::string head;
   std::size_t limit = 0;
+  std::string tail;      // the end of what came beyond the head
+  bool has_gap = false;  // between the two something was dropped
+
+  void take(std::string_view text) {
+    const std::size_t kept = std::min(text.size(), limit - head.size());
+    head.append(text.substr(0, kept));
+    text.remove_prefix(kept);
+    if (text.size() > kMostOfTail) {
+      text.remove_prefix(text.size() - kMostOfTail);
+      tail.clear();
+      has_gap = true;
+    }
+    tail.append(text);
+    if (tail.size() <= 2 * kMostOfTail) return;
+    tail.erase(0, tail.size() - kMostOfTail);
+    has_gap = true;
+  }
+
+  /// All that is kept. Where something was dropped a line ends, and the piece of a line behind it is left out.
+  [[nodiscard]] std::string whole() const {
+    if (!has_gap) return head + tail;
+    const std::size_t end = tail.find('\n');
+    return head + '\n' + (end == std::string::npos ? tail : tail.substr(end + 1));
+  }
 
   void close() {
     watch = {};
@@ -249,7 +276,7 @@ void ProcessRunner::read(Capture& capture, std::size_t most) {
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0) return capture.close();
     const auto count = static_cast<std::size_t>(size);
-    capture.head.append(buffer_.data(), std::min(count, capture.limit - capture.head.size()));
+    capture.take({buffer_.data(), count});
     taken += count;
     if (count < buffer_.size()) return;  // level-triggered: if there is more, we are called again
   }
@@ -304,8 +331,17 @@ void ProcessRunner::end(Run& run) {
 void ProcessRunner::deliver(Run& run, Observation observation) {
   run.delivered = true;
   run.timeout = {};
-  if (observation.outcome != Outcome::NotStarted)
+  if (observation.outcome != Outcome::NotStarted) {
     observation.errors = std::min(run.error.head.size(), observation.output->size());
+    if (run.error.head.size() + run.error.tail.size() + run.output.head.size() + run.output.tail.size() >
+        observation.output->size()) {
+      std::string errors = run.error.whole();
+      if (!errors.empty() && errors.back() != '\n') errors += '\n';
+      const std::string all = errors + run.output.whole();
+      observation.telling =
+          std::make_shared<const std::string>(engine::telling_line(all, errors.size()).substr(0, kMostOfLine));
+    }
+  }
   engine::event::Observed observed{run.request.service, run.id(), std::move(observation)};
   const auto& patterns = run.spec().patterns;
   matching_.insert(run.id().number());

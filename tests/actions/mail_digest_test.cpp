@@ -78,11 +78,12 @@ TEST_CASE("A digest names each service once, by what has happened to it last, an
   CHECK(subject({mail(1, "web", State::Failed, "Status failed"), mail(2, "web", State::Succeeded, "Status succeeded"),
                  mail(3, "db", State::Failed, "Status failed"), mail(4, "db", State::Failed, "Timeout")}) ==
         "db failed; web recovered");
-  CHECK(subject({mail(1, "healer", State::Changed, "Monit instance changed", engine::EventKind::Instance),
+  CHECK(subject({mail(1, "healer", State::Changed, "Monit instance changed", engine::EventKind::Instance, {},
+                      "rules reloaded: 1 added\nand more"),
                  mail(2, "log", State::Changed, "Content match", engine::EventKind::Content),
                  mail(3, "web", State::Succeeded, "Action done", engine::EventKind::Action),
                  mail(4, "db", State::Failed, "Execution failed", engine::EventKind::Exec)}) ==
-        "db failed; log matched; healer changed; web handled");
+        "db failed; log matched; web handled; healer: rules reloaded: 1 added");
   std::vector<Message> many;
   for (std::uint64_t i = 1; i <= 7; ++i) many.push_back(mail(i, "s" + std::to_string(i), State::Failed, "Timeout"));
   CHECK(subject(many) == "s1, s2, s3, s4 and 3 more failed");

@@ -77,6 +77,12 @@ TEST_CASE("'depend upon' and its like are 'depends on'", "[config][habits]") {
   CHECK(of_rule("group g\nrequires y" + kNext) == "3:1 write 'depends on NAME'");
 }
 
+TEST_CASE("a status that nothing is compared with is told of", "[config][habits]") {
+  const std::string remedy = "say which status, as in: if status != 0 then alert";
+  CHECK(of_rule("if status alert") == "2:11 " + remedy);
+  CHECK(of_rule("if status then alert") == "2:11 " + remedy);
+}
+
 TEST_CASE("curly quotes are told of", "[config][habits]") {
   const std::string message =
       "curly quotes quote nothing: they are letters of the text (write straight quotes: \"...\")\n";
@@ -91,6 +97,10 @@ TEST_CASE("a regular expression with signs of the language is to be quoted", "[c
         "2:14 put the regular expression in double quotes: \"^foo(bar|baz)$\"");
   CHECK(told("check process x matching java.*(tomcat|jetty)\n if cpu > 5% then alert") ==
         "1:26 put the regular expression in double quotes: \"java.*(tomcat|jetty)\"");
+  CHECK(of_rule("if content = foo(bar|baz qux) then alert") ==
+        "2:14 put the regular expression in double quotes: \"foo(bar|baz qux)\"");
+  CHECK(told("check process x matching ^nginx(: master)\n if cpu > 5% then alert") ==
+        "1:26 put the regular expression in double quotes: \"^nginx(: master)\"");
   CHECK(of_rule("if content = a{2} then alert") == "2:14 put the regular expression in double quotes: \"a{2}\"");
 }
 

@@ -52,6 +52,12 @@ TEST_CASE("a file that cannot be read is an error, an included one too", "[load]
         "/etc/main:2:9: error: '/etc/secret' cannot be read: Permission denied\n"
         "  include /etc/secret\n"
         "          ^~~~~~~~~~~\n");
+
+  machine.unreadable = {"/etc/closed"};
+  CHECK(said(load_text("set daemon 5\ninclude /etc/closed/*.rules\n", machine)) ==
+        "/etc/main:2:9: error: '/etc/closed/*.rules' cannot be read: /etc/closed: Permission denied\n"
+        "  include /etc/closed/*.rules\n"
+        "          ^~~~~~~~~~~~~~~~~~~\n");
 }
 
 TEST_CASE("what -v prints is read back as the same, words of the language as names, too", "[load]") {

@@ -87,6 +87,7 @@ class Loading(support.Case):
         daemon = self.included("web")
         pid = self.child(daemon, "web")
         self.path("inc").rename(self.path("away"))
+        self.assertIn("it would be refused", daemon.ctl("diff").stdout)
         held = daemon.reload()
         self.assertEqual(held.returncode, 1, held.stdout)
         said = re.sub(r"\s+", " ", held.stderr)

@@ -42,11 +42,16 @@ TEST_CASE("a stop that failed is tried again at each run") {
   world.start();
   world.run(seconds{35});
   CHECK(world.programs == Programs{"stop web"});  // it waits for its end
+  const auto& failure = world.engine.service(world.id("web")).action_failure;
+  REQUIRE(failure);
+  CHECK(failure->text.starts_with("stop failed: failed to stop (exit status 1)"));
+  CHECK(world.saved.services.at("web").action_failure == failure);
   world.doings.clear();
   world.run(seconds{20});
   CHECK(world.programs == Programs{"stop web", "stop web"});
   CHECK_FALSE(world.is_up("web"));
   CHECK_FALSE(world.engine.service(world.id("web")).monitored);
+  CHECK_FALSE(failure);
 }
 
 TEST_CASE("a new daemon waits for the process of a start program that has ended") {
@@ -193,6 +198,15 @@ TEST_CASE("the next start waits until the one that took too long has ended") {
   world.run(seconds{2});
   CHECK(world.programs.size() == 2);
   CHECK(world.ended.size() == 1);
+}
+
+TEST_CASE("the last words of a program that took too long are told as soon as they are known") {
+  ProcessWorld world(rule_set({process("web")}, seconds{60}));
+  world.doings["start web"] = {.hangs = true, .output = "loading\nwaiting for a lock\n"};
+  world.start();
+  world.run(milliseconds{30'100});
+  const std::string& told = world.engine.service(world.id("web")).start_failure;
+  CHECK(told == "failed to start (exit status -1) -- '/start web': Program timed out -- loading\nwaiting for a lock");
 }
 
 TEST_CASE("what could not be started again is not stopped by a restart") {

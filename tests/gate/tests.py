@@ -105,6 +105,7 @@ def reports_in(folder: str) -> str:
     return "\n".join(path.read_text(errors="replace") for path in sorted(Path(folder).iterdir()))
 
 
+FOR_SANITIZED: dict[str, str] = {}  # more of the environment, for tests of a sanitizer's build
 RUNNING: set[int] = set()  # sessions of commands that have not ended
 STARTING = threading.Lock()  # held while one is started, until it is in RUNNING
 
@@ -143,7 +144,8 @@ def run(test: Test) -> Result:
     """Runs one test by itself."""
     began = time.monotonic()
     with report_folder() as folder:
-        environment = {**sanitizer_options(folder), **dict(test.environment)}
+        more = FOR_SANITIZED if test.stage != "release" else {}
+        environment = {**sanitizer_options(folder), **more, **dict(test.environment)}
         try:
             status, output = execute(address_prefix(test.stage) + list(test.command), environment, test.limit)
         except OSError as error:

@@ -40,9 +40,9 @@ class Machine final : public config::Environment {
                              facts.st_gid};
   }
 
-  [[nodiscard]] std::vector<std::string> glob(const std::string& pattern) const override {
-    if (access(pattern.c_str(), R_OK) == 0) return {pattern};
-    return {};
+  [[nodiscard]] Result<std::vector<std::string>> glob(const std::string& pattern) const override {
+    if (access(pattern.c_str(), R_OK) == 0) return std::vector{pattern};
+    return std::vector<std::string>{};
   }
 
   [[nodiscard]] std::string canonical(const std::string& path) const override { return path; }

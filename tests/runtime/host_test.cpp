@@ -53,8 +53,12 @@ TEST_CASE("the real machine tells facts of paths", "[host]") {
   CHECK(host.stat("/")->is_directory);
   CHECK(host.stat("/no/such").error().code == ENOENT);
   const std::string base = directory.path().string();
-  CHECK(host.glob(base + "/*.rules") == std::vector<std::string>{base + "/a.rules", base + "/b.rules"});
-  CHECK(host.glob(base + "/*.none").empty());
+  CHECK(host.glob(base + "/*.rules").value() == std::vector<std::string>{base + "/a.rules", base + "/b.rules"});
+  CHECK(host.glob(base + "/*.none").value().empty());
+  CHECK(host.glob(base + "/none/*.rules").value().empty());
+  CHECK(host.glob(base + "/a.rules/*.rules").value().empty());
+  std::filesystem::create_symlink("loop", base + "/loop");  // root, too, cannot read this
+  CHECK_FALSE(host.glob(base + "/loop/*.rules"));
   CHECK(host.canonical(base + "/../" + directory.path().filename().string() + "/a.rules") ==
         std::filesystem::canonical(path).string());
   CHECK(host.canonical("/no/such") == "/no/such");

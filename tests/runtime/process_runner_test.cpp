@@ -180,9 +180,16 @@ TEST_CASE("output beyond the limit is read and dropped", "[runner]") {
       bench.shell("head -c 100000000 /dev/zero | tr '\\0' e >&2; head -c 100000000 /dev/zero | tr '\\0' o; exit 3");
   CHECK(bench.result(many).status == 3);
   CHECK(bench.output(many) == std::string(512, 'e'));
+  CHECK(*bench.result(many).telling == std::string(512, 'e'));
   bench.limit = 6;
   const auto both = bench.shell("printf 1234 >&2; printf abcdef");
   CHECK(bench.output(both) == "1234ab");
+  CHECK(*bench.result(both).telling == "1234");
+  bench.limit = 512;
+  const auto late = bench.shell("seq 3000; echo 'fatal: no disk left'; seq 300; exit 2");
+  CHECK(bench.output(late).ends_with("\n154\n155\n"));
+  CHECK(*bench.result(late).telling == "fatal: no disk left");
+  CHECK(bench.result(bench.shell("echo short")).telling == nullptr);
 }
 
 TEST_CASE("a background process that keeps the pipes open does not hold the result, and lives on", "[runner]") {

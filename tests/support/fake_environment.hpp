@@ -23,7 +23,7 @@ class FakeEnvironment final : public config::Environment {
   std::map<std::string, std::string> files;        ///< rules files by path
   std::map<std::string, config::FileFacts> facts;  ///< of paths where the usual ones will not do
   std::map<std::string, std::string> links;        ///< path -> canonical path
-  std::set<std::string> unreadable;                ///< files that are there but cannot be read
+  std::set<std::string> unreadable;                ///< files and folders that are there but cannot be read
   std::map<std::string, config::UserEntry> users{{"root", {.uid = 0, .gid = 0, .name = "root", .home = "/root"}},
                                                  {"www", {.uid = 33, .gid = 33, .name = "www", .home = "/var/www"}}};
   std::map<std::string, std::uint32_t> groups{{"root", 0}, {"www", 33}};
@@ -47,7 +47,9 @@ class FakeEnvironment final : public config::Environment {
     if (is_directory) return config::FileFacts{.is_directory = true, .mode = 0755};
     return system_error(ENOENT, path);
   }
-  [[nodiscard]] std::vector<std::string> glob(const std::string& pattern) const override {
+  [[nodiscard]] Result<std::vector<std::string>> glob(const std::string& pattern) const override {
+    for (const std::string& folder : unreadable)
+      if (pattern.starts_with(folder + "/")) return system_error(EACCES, folder);
     std::set<std::string> paths;
     for (const auto& [path, text] : files) paths.insert(path);
     for (const auto& [path, fact] : facts) paths.insert(path);

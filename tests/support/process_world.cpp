@@ -187,6 +187,7 @@ void ProcessWorld::start_program(const effect::Exec& exec) {
   const bool starts = exec.command.arguments.front() != "/stop";
   if (starts) note_early(exec, name);
   running_.insert(exec.action.number());
+  if (doings.contains(what)) words_[exec.action.number()] = doings.at(what).output;
   if (exec.foreground) return start_child(exec, what);
   handle(event::ActionStarted{exec.action, kProgramPid});
   const Doing doing = doings.contains(what) ? doings.at(what) : Doing{};
@@ -265,7 +266,7 @@ void ProcessWorld::end_program(const effect::EndAction& end) {
     if (std::ranges::any_of(children_, [&](const auto& child) { return child.second == action; }))
       return end_child(action, {.outcome = Outcome::Signalled, .status = 15});
     running_.erase(action.number());
-    tell_end({.action = action, .outcome = Outcome::Signalled, .status = 15});
+    tell_end({.action = action, .outcome = Outcome::Signalled, .status = 15, .output = words_[action.number()]});
   });
 }
 

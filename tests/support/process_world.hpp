@@ -37,6 +37,7 @@ struct Doing {
   bool works = true;        ///< whether the process comes up or goes
   bool hangs = false;       ///< the program does not end
   Duration later{0};        ///< how long after the program the process comes up or goes
+  std::string output{};     ///< of a program that hangs, when it is ended
 };
 
 class ProcessWorld : public World {
@@ -123,11 +124,12 @@ class ProcessWorld : public World {
   void take_signal(const effect::Signal& signal);
 
   std::map<std::string, std::int64_t> up_;
-  std::map<std::string, Duration> died_;      // mono
-  std::map<std::string, ActionId> children_;  // foreground processes that run
-  std::set<std::uint64_t> running_;           // programs, by action
-  std::set<std::uint64_t> left_;              // of these, those that an earlier daemon had started
-  bool dead_ = false;                         // no daemon runs
+  std::map<std::string, Duration> died_;        // mono
+  std::map<std::string, ActionId> children_;    // foreground processes that run
+  std::set<std::uint64_t> running_;             // programs, by action
+  std::map<std::uint64_t, std::string> words_;  // what these have written, by action
+  std::set<std::uint64_t> left_;                // of these, those that an earlier daemon had started
+  bool dead_ = false;                           // no daemon runs
   std::multimap<Duration, std::function<void()>> later_;
   std::size_t taken_ = 0;
   std::int64_t next_pid_ = 100;
