@@ -87,7 +87,7 @@ std::string hanging_lines(std::string_view first, std::string_view text, const S
 }
 
 std::string field(std::string_view label, std::string_view text, const Style& style) {
-  return hanging(fmt::format("  {:<{}}", label, kLabel), printable(text), style);
+  return hanging(fmt::format("  {:<{}}{}", label, kLabel, label.size() < kLabel ? "" : " "), printable(text), style);
 }
 
 std::string job_text(const JobView& job) {

@@ -260,6 +260,43 @@ void Engine::note_outcome(ServiceId id, const effect::Exec& exec, std::string_vi
   turn.save(id);
 }
 
+/// Keeps in mind how what a rule had done to its service has failed, until such a thing ends well.
+void Engine::note_outcome(const Job& job, bool good, Turn& turn) {
+  if (job.cause == nullptr || job.cancelled) return;
+  const std::vector<Rule>& rules = graph_->at(job.service).rules;
+  const auto rule = std::ranges::find(rules, job.cause->rule, &Rule::text);
+  if (rule == rules.end()) return;
+  std::optional<ActionFailure>& last = services_[job.service.index()].action_failure;
+  if (good && (!last || last->rule != rule->key)) return;
+  last.reset();
+  if (!good)
+    last = ActionFailure{.rule = rule->key,
+                         .when = turn.now.wall,
+                         .text = fmt::format("{} failed: {}", to_string(job.kind), job.failure)};
+  turn.save(job.service);
+}
+
+/// A program was ended since its time was over, and its step has failed; only now is known what it said.
+void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn) {
+  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
+  if (!id || end.output.empty()) return;
+  ServiceState& state = services_[id->index()];
+  using Kind = effect::SavedStep::Kind;
+  for (const Kind kind : {Kind::Start, Kind::Stop, Kind::Restart}) {
+    const std::optional<Command>& program = program_of(graph_->at(*id), kind);
+    if (!program || program->arguments != exec.command.arguments) continue;
+    const std::string silent = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, {});
+    const std::string told = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, end.output);
+    const auto complete = [&](std::string& text) {
+      const std::size_t at = text.find(silent);
+      if (at != std::string::npos) text.replace(at, silent.size(), told);
+      return at != std::string::npos;
+    };
+    complete(state.start_failure);
+    if (state.action_failure && complete(state.action_failure->text)) turn.save(*id);
+  }
+}
+
 /// Takes a firing that waits out of the queue; false: there is none of that number.
 bool Engine::cancel_queued(const event::Command& command, Turn& turn) {
   for (auto& [service, waiting] : queued_) {

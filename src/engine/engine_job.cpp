@@ -22,10 +22,6 @@ constexpr Duration kLongestLookPause{500};
 constexpr Duration kKillGrace{2000};
 constexpr std::size_t kMostTold = 20;
 
-std::string_view verb(StepKind kind) {
-  return kind == StepKind::Stop ? "stop" : kind == StepKind::Start ? "start" : "restart";
-}
-
 }  // namespace
 
 // ---- begin and end ------------------------------------------------------------------------------------------------
@@ -216,22 +212,6 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   note_touched(job, good);
   for (const CommandId command : job.asked_by)
     finish_command(command, job.service, good ? std::string{} : fmt::format("{}: {}", block.name, job.failure), turn);
-}
-
-/// Keeps in mind how what a rule had done to its service has failed, until such a thing ends well.
-void Engine::note_outcome(const Job& job, bool good, Turn& turn) {
-  if (job.cause == nullptr || job.cancelled) return;
-  const std::vector<Rule>& rules = graph_->at(job.service).rules;
-  const auto rule = std::ranges::find(rules, job.cause->rule, &Rule::text);
-  if (rule == rules.end()) return;
-  std::optional<ActionFailure>& last = services_[job.service.index()].action_failure;
-  if (good && (!last || last->rule != rule->key)) return;
-  last.reset();
-  if (!good)
-    last = ActionFailure{.rule = rule->key,
-                         .when = turn.now.wall,
-                         .text = fmt::format("{} failed: {}", to_string(job.kind), job.failure)};
-  turn.save(job.service);
 }
 
 // ---- steps --------------------------------------------------------------------------------------------------------
@@ -452,26 +432,6 @@ void Engine::overdue(Job& job, Turn& turn) {
     why += fmt::format(": process {} has taken the place of the one that was to end", job.signalled_pid);
   blame(job, why);
   go_on(job, Progress::Failed, turn);
-}
-
-/// A program was ended since its time was over, and its step has failed; only now is known what it said.
-void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn) {
-  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  if (!id || end.output.empty()) return;
-  ServiceState& state = services_[id->index()];
-  for (const StepKind kind : {StepKind::Start, StepKind::Stop, StepKind::Restart}) {
-    const std::optional<Command>& program = program_of(graph_->at(*id), kind);
-    if (!program || program->arguments != exec.command.arguments) continue;
-    const std::string silent = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, {});
-    const std::string told = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, end.output);
-    const auto complete = [&](std::string& text) {
-      const std::size_t at = text.find(silent);
-      if (at != std::string::npos) text.replace(at, silent.size(), told);
-      return at != std::string::npos;
-    };
-    complete(state.start_failure);
-    if (state.action_failure && complete(state.action_failure->text)) turn.save(*id);
-  }
 }
 
 // ---- time, state --------------------------------------------------------------------------------------------------

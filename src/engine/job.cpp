@@ -107,6 +107,11 @@ bool starts_nothing(const Graph& graph, ServiceId service) {
          graph.dependents[service.index()].empty();
 }
 
+std::string_view verb(effect::SavedStep::Kind kind) {
+  using Kind = effect::SavedStep::Kind;
+  return kind == Kind::Stop ? "stop" : kind == Kind::Start ? "start" : "restart";
+}
+
 const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind) {
   switch (kind) {
     case effect::SavedStep::Kind::Stop: return block.stop;

@@ -103,6 +103,8 @@ struct Job {
 /// Whether a start or restart of a service does nothing: it is no process, has no program for it, and nothing depends
 /// on it.
 [[nodiscard]] bool starts_nothing(const Graph& graph, ServiceId service);
+/// "stop", "start" or "restart".
+[[nodiscard]] std::string_view verb(effect::SavedStep::Kind kind);
 /// The program of a step; none: it is not written. A process without a start program is started by its
 /// restart program, as by Monit.
 [[nodiscard]] const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind);
