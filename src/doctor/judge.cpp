@@ -202,7 +202,9 @@ class Judge {
   void descriptors() {
     constexpr std::string_view kSubject = "descriptors";
     if (!facts_.limits || facts_.limits->descriptors == 0)
-      return add(Verdict::Good, kSubject, answers() ? "not looked at: needs root" : "not looked at: no healerd runs");
+      return add(Verdict::Good, kSubject,
+                 facts_.daemon.answer == Daemon::Answer::NotRunning ? "not looked at: no healerd runs"
+                                                                    : "not looked at: needs root");
     const auto [most, open] = *facts_.limits;
     // Each program that runs has two, each process that is watched has one.
     const std::uint64_t needed = facts_.daemon.services * 3 + 128;

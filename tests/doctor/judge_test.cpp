@@ -100,7 +100,10 @@ TEST_CASE("a daemon that does not answer is a fault, and whoever may not ask lea
   const Finding found = on(facts, "daemon");
   CHECK(found.verdict == Verdict::Fault);
   CHECK(found.remedy.find("usermod -aG healer ann") != std::string::npos);
+  facts.limits.reset();
+  CHECK(on(facts, "descriptors").text == "not looked at: needs root");
   facts.daemon = {.answer = Daemon::Answer::NotRunning, .error = "healerd does not run"};
+  CHECK(on(facts, "descriptors").text == "not looked at: no healerd runs");
   CHECK(on(facts, "daemon").remedy.find("systemctl start healer") != std::string::npos);
 }
 
