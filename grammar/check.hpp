@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// check program, check process, check system, and the statements of a service other than `if` and `alert`.
+// check program, check process, check system, checks of paths, and the statements of a service other than `if` and `alert`.
 #pragma once
 
 #include "grammar/common.hpp"
@@ -79,7 +79,11 @@ struct check_process  : seq<token<Kind::CheckProcess>, service_name, sor<seq<tok
 // check system NAME
 struct check_system   : seq<token<Kind::CheckSystem>, service_name> {};
 
-struct check          : sor<check_program, check_process, check_system> {};
+// check fifo NAME with path PATH, and whatever else is nothing but a path
+struct checked_path   : path_word {};
+struct check_path     : seq<token<Kind::CheckFile, Kind::CheckDirectory, Kind::CheckFifo>, service_name, token<Kind::PathWord>, checked_path> {};
+
+struct check          : sor<check_program, check_process, check_system, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };

@@ -59,7 +59,8 @@ struct resource_test  : measured<resource, opt<disk_word>> {};
 struct descriptors_word : test_word<Kind::FileDescriptors> {};
 struct total_word     : test_word<Kind::Total> {};
 struct uptime_word    : test_word<Kind::Uptime> {};
-struct lone_quantity  : sor<descriptors_word, seq<total_word, token<Kind::FileDescriptors>>, uptime_word> {};
+struct time_word      : test_word<Kind::Time, Kind::AccessTime, Kind::ModificationTime, Kind::ChangeTime> {};
+struct lone_quantity  : sor<descriptors_word, seq<total_word, token<Kind::FileDescriptors>>, uptime_word, time_word> {};
 struct lone_test      : measured<lone_quantity, opt<total_word>> {};
 
 // exist, not exist
@@ -71,8 +72,12 @@ struct owner_test     : seq<failed_word, token<Kind::Uid, Kind::Euid, Kind::Gid>
 struct attribute_value: sor<string_word, path_word> {};
 struct attribute_test : seq<failed_word, token<Kind::Security>, token<Kind::Attribute>, attribute_value> {};
 
-// changed pid, changed ppid
-struct changed_pid    : seq<changed_word, token<Kind::Pid, Kind::Ppid>> {};
+// failed permission 0640
+struct permission_mode: number {};
+struct permission_test: seq<failed_word, token<Kind::Permission>, permission_mode> {};
+
+// changed pid, changed ppid, changed permission, changed timestamp
+struct changed_attribute : seq<changed_word, token<Kind::Pid, Kind::Ppid, Kind::Permission, Kind::Time, Kind::AccessTime, Kind::ModificationTime, Kind::ChangeTime>> {};
 
 // 3 restarts within 5 cycles
 struct restart_count  : test_word<Kind::Number> {};

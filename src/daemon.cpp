@@ -49,19 +49,11 @@ void Daemon::handle(const Event& event) {
   deadline_.set_deadline(engine_->next_deadline());
 }
 
-void Daemon::perform(effect::StartRun& effect) {
-  const auto& block = engine_->graph()->slots[effect.service.index()];
-  if (block->kind != ServiceKind::Program) return looks_->look(effect, block);
-  runs_->start({.service = effect.service,
-                .run = effect.run,
-                .block = block,
-                .environment = actions::check_environment(base_, block->program.command.identity, block->name)});
+void Daemon::perform(effect::Measure& effect) {
+  measurer_->measure(effect, engine_->graph()->slots[effect.service.index()]);
 }
 
-void Daemon::perform(effect::CancelRun& effect) {  // of one of the two: the other does not know it
-  runs_->cancel(effect.run);
-  looks_->cancel(effect.run);
-}
+void Daemon::perform(effect::CancelRun& effect) { measurer_->cancel(effect.run); }
 
 void Daemon::perform(effect::Exec& effect) {
   const Identity& identity = effect.command.identity;
@@ -325,10 +317,8 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
   if (!loss.patterns.empty()) warn(loss.text());
   std::shared_ptr<const Graph> before = engine_->graph();
   handle(event::Swap{outcome.plan});
-  for (const SlotChange& change : outcome.plan->changes) {
-    const auto& block = engine_->graph()->slots[change.service.index()];
-    if (!block || block->kind == ServiceKind::Program) looks_->forget(change.service);
-  }
+  for (const SlotChange& change : outcome.plan->changes)
+    measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());
   const Settings& settings = engine_->graph()->settings;
   use(*engine_->graph());
   if (outcome.log_trouble.empty())

@@ -27,6 +27,7 @@
 #include "runtime/log_sink.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mailer.hpp"
+#include "runtime/measurer.hpp"
 #include "runtime/notify.hpp"
 #include "runtime/pid_file.hpp"
 #include "runtime/process_runner.hpp"
@@ -58,7 +59,7 @@ class Daemon : public engine::EffectSink {
 
   // events and effects
   void handle(const engine::Event& event);
-  void perform(engine::effect::StartRun& effect);
+  void perform(engine::effect::Measure& effect);
   void perform(engine::effect::CancelRun& effect);
   void perform(engine::effect::Exec& effect);
   void perform(engine::effect::EndAction& effect);
@@ -127,6 +128,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::ProcessRunner> runs_;
   std::unique_ptr<runtime::ExitNews> news_;
   std::unique_ptr<runtime::Inspector> looks_;
+  std::unique_ptr<runtime::Measurer> measurer_;
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::ReadySocket> ready_;
   std::unique_ptr<runtime::Mailer> mailer_;

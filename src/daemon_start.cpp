@@ -49,7 +49,7 @@ void raise_descriptor_limit() {
 std::string host_of(const Graph& graph) {
   std::string host = runtime::Host{}.host_name();
   for (const ServiceId id : graph.order)
-    if (graph.at(id).kind == ServiceKind::System) host = graph.at(id).name;
+    if (graph.at(id).kind->traits.is_machine) host = graph.at(id).name;
   return host;
 }
 
@@ -306,6 +306,9 @@ void Daemon::open_shells(const Graph& graph) {
   looks_ =
       std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()},
                                            [this](const Event& event) { handle(event); });
+  measurer_ = std::make_unique<runtime::Measurer>(*runs_, *looks_, [this](const ServiceBlock& block) {
+    return actions::check_environment(base_, block.program.command.identity, block.name);
+  });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
       runtime::ActionRunner::Options{

@@ -29,6 +29,7 @@ LAW = {
     "grammar": ({"util"}, {"pegtl"}),
     "engine": ({"util"}, set()),
     "actions": ({"engine", "util"}, set()),
+    "checks": ({"engine", "util"}, set()),
     "protocols": ({"util"}, {"openssl"}),  # libcrypto's checksums; libssl is runtime's
     "config": ({"grammar", "engine", "protocols", "util"}, {"pegtl"}),
     "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares"}),
@@ -55,7 +56,7 @@ ONLY_IN_CPP = r"(uv\.h|ares\.h|curl/curl\.h|sqlite3\.h|n?curses\.h)"
 POOL = r"\b(uv_queue_work|uv_fs_\w+)\s*\("
 
 # Symbols that the pure folders may not refer to: clocks, files, processes, sockets, the environment, other threads.
-PURE = ("grammar", "engine", "actions", "protocols", "config")
+PURE = ("grammar", "engine", "checks", "actions", "protocols", "config")
 IMPURE_SYMBOLS = re.compile(
     r"^(time|clock|clock_gettime|clock_nanosleep|gettimeofday|nanosleep|sleep|usleep|localtime(_r)?|mktime|tzset"
     r"|_ZNSt6chrono3_V21[0-9](system|steady)_clock3nowEv|_ZNSt6chrono3_V212(system|steady)_clock3nowEv"

@@ -163,22 +163,26 @@ class SettingsCompiler {
 
 // ---- check --------------------------------------------------------------------------------------------------------
 
-/// The event that a test raises, as Monit names it.
+/// The event that a test of a kind raises, as Monit names it.
 struct EventOf {
   using Event = engine::EventKind;
-  Event operator()(const StatusSyntax&) const { return Event::Status; }
-  Event operator()(const ChangedStatusSyntax&) const { return Event::Status; }
-  Event operator()(const ContentSyntax&) const { return Event::Content; }
-  Event operator()(const ResourceSyntax& test) const {
-    return test.name.value == "uptime" ? Event::Uptime : Event::Resource;
+  const engine::CheckKind& kind;
+
+  Event operator()(const CompareSyntax& test) const {
+    const engine::Quantity* row = kind.find_quantity(test.name.value);
+    return row != nullptr ? row->event : Event::Resource;
   }
-  Event operator()(const ExistSyntax& test) const { return test.negated ? Event::NonExist : Event::Exist; }
-  Event operator()(const OwnerSyntax& test) const {
-    return test.kind == OwnerSyntax::Kind::Gid ? Event::Gid : Event::Uid;
-  }
-  Event operator()(const ChangedPidSyntax& test) const { return test.parent ? Event::Ppid : Event::Pid; }
-  Event operator()(const AttributeSyntax&) const { return Event::Invalid; }
+  Event operator()(const DiffersSyntax& test) const { return of(test.what); }
+  Event operator()(const ChangedSyntax& test) const { return of(test.what); }
+  Event operator()(const PresentSyntax& test) const { return test.negated ? Event::NonExist : Event::Exist; }
+  Event operator()(const MatchesSyntax&) const { return Event::Content; }
   Event operator()(const RestartsSyntax&) const { return Event::Timeout; }
+
+ private:
+  [[nodiscard]] Event of(std::string_view attribute) const {
+    const engine::AttributeRow* row = kind.find_attribute(attribute);
+    return row != nullptr ? row->event : Event::Invalid;
+  }
 };
 
 class ServiceCompiler {
@@ -197,20 +201,20 @@ class ServiceCompiler {
     comes_alive_ = false;
     block_.name = check.name.value;
     block_.place = place(check.range);
-    switch (check.kind) {
-      case CheckSyntax::Kind::Program:
-        block_.kind = engine::ServiceKind::Program;
+    block_.kind = check.kind;
+    switch (check.kind->target) {
+      case engine::Target::None: break;
+      case engine::Target::Program:
         block_.program.command = command(check.command);
         block_.program.output_limit = settings_.limits.program_output;
         break;
-      case CheckSyntax::Kind::Process:
-        block_.kind = engine::ServiceKind::Process;
+      case engine::Target::Path: block_.path = check.path->value; break;
+      case engine::Target::Process:
         if (check.pid_file) block_.process.pid_file = check.pid_file->value;
         if (check.pattern) block_.process.pattern = check.pattern->value;
         if (check.foreground) block_.process.foreground = {.command = command(check.command), .stop = {}};
         block_.end_leftovers = settings_.end_leftovers && !check.foreground;
         break;
-      case CheckSyntax::Kind::System: block_.kind = engine::ServiceKind::System; break;
     }
     // The schedule first: the tolerances may depend on it.
     for (const ServiceStatement& statement : check.statements)
@@ -220,6 +224,7 @@ class ServiceCompiler {
     add_global_recipients();
     if (comes_alive_)
       for (engine::Rule& rule : block_.rules) rule.dormant = true;
+    block_.plan = block_.kind->plan(block_);
     block_.key = fingerprint(block_);
     return std::make_shared<const engine::ServiceBlock>(std::move(block_));
   }
@@ -295,35 +300,31 @@ class ServiceCompiler {
     return result;
   }
 
-  engine::Test test(const StatusSyntax& syntax) {
-    return engine::StatusTest{.comparison = comparison(syntax.comparison),
-                              .value = bounded<std::int64_t>(syntax.value.value)};
+  engine::Test test(const CompareSyntax& syntax) const {
+    const QuantityReading reading = read_quantity(*check_->kind, syntax);
+    return engine::Compare{
+        .what = reading.row->metric, .comparison = comparison(syntax.comparison), .value = reading.value};
   }
-  engine::Test test(const ChangedStatusSyntax&) { return engine::StatusChanged{}; }
-  engine::Test test(const ContentSyntax& syntax) {
+  engine::Test test(const DiffersSyntax& syntax) const {
+    const engine::AttributeRow& row = *check_->kind->find_attribute(syntax.what);
+    if (row.form == engine::Form::Mode)
+      return engine::Differs{.what = row.attribute, .wanted = permission_of(syntax.value.value).value_or(0)};
+    if (row.form == engine::Form::Text) return engine::Differs{.what = row.attribute, .wanted = syntax.value.value};
+    const auto found = lookups_.owners.find(&syntax);
+    return engine::Differs{.what = row.attribute,
+                           .wanted = std::int64_t{found == lookups_.owners.end() ? 0 : found->second}};
+  }
+  engine::Test test(const ChangedSyntax& syntax) const {
+    return engine::Changed{check_->kind->find_attribute(syntax.what)->attribute};
+  }
+  engine::Test test(const PresentSyntax& syntax) const { return engine::Present{.wanted = !syntax.negated}; }
+  engine::Test test(const MatchesSyntax& syntax) {
     std::vector<std::string>& patterns = block_.program.patterns;
     auto found = std::ranges::find(patterns, syntax.pattern.value);
     if (found == patterns.end()) found = patterns.insert(patterns.end(), syntax.pattern.value);
-    return engine::ContentTest{.pattern = static_cast<std::uint8_t>(found - patterns.begin()),
-                               .negated = syntax.negated};
+    return engine::Matches{.pattern = static_cast<std::uint8_t>(found - patterns.begin()), .negated = syntax.negated};
   }
-
-  engine::Test test(const ResourceSyntax& syntax) {
-    const QuantityReading reading = read_quantity(check_->kind, syntax);
-    return engine::ResourceTest{
-        .metric = reading.metric, .comparison = comparison(syntax.comparison), .value = reading.value};
-  }
-  engine::Test test(const ExistSyntax& syntax) { return engine::ExistTest{.exists = !syntax.negated}; }
-  engine::Test test(const OwnerSyntax& syntax) {
-    const auto found = lookups_.owners.find(&syntax);
-    return engine::OwnerTest{.which = static_cast<engine::OwnerTest::Which>(syntax.kind),
-                             .id = found == lookups_.owners.end() ? 0 : found->second};
-  }
-  engine::Test test(const ChangedPidSyntax& syntax) { return engine::PidChanged{.parent = syntax.parent}; }
-  engine::Test test(const AttributeSyntax& syntax) {
-    return engine::AttributeTest{.attribute = syntax.attribute.value};
-  }
-  engine::Test test(const RestartsSyntax&) { return engine::RestartsTest{}; }
+  engine::Test test(const RestartsSyntax&) const { return engine::Restarts{}; }
 
   void add(const IfSyntax& syntax) {
     engine::Rule rule;
@@ -332,10 +333,9 @@ class ServiceCompiler {
     for (const TermSyntax& term : syntax.condition) {
       rule.condition.push_back({.test = std::visit([this](const auto& node) { return test(node); }, term.test),
                                 .or_before = term.or_before});
-      changes = changes || std::holds_alternative<ChangedStatusSyntax>(term.test) ||
-                std::holds_alternative<ChangedPidSyntax>(term.test);
-      const bool is_content = std::holds_alternative<ContentSyntax>(term.test);
-      if (!is_content || content_only) rule.event = std::visit(EventOf{}, term.test);
+      changes = changes || std::holds_alternative<ChangedSyntax>(term.test);
+      const bool is_content = std::holds_alternative<MatchesSyntax>(term.test);
+      if (!is_content || content_only) rule.event = std::visit(EventOf{*check_->kind}, term.test);
       content_only = content_only && is_content;
     }
     rule.mode = changes ? engine::Mode::EachChange : content_only ? engine::Mode::EachMatch : engine::Mode::Latched;

@@ -20,7 +20,7 @@ bool has(const CheckSyntax& check) {
 /// What Monit does of itself: if does not exist then restart.
 IfSyntax existence_rule(const SourceRange& range) {
   IfSyntax rule;
-  rule.condition.push_back({.test = ExistSyntax{.negated = true}, .or_before = false, .range = range});
+  rule.condition.push_back({.test = PresentSyntax{.negated = true}, .or_before = false, .range = range});
   rule.action.kind = ActionSyntax::Kind::Restart;
   rule.action.range = rule.range = range;
   return rule;
@@ -48,14 +48,13 @@ class Defaults {
   }
 
   void apply(CheckSyntax& check) const {
-    if (check.kind == CheckSyntax::Kind::Program) set_timeout(check.command, limits_.program_timeout);
+    if (check.kind->traits.is_run) set_timeout(check.command, limits_.program_timeout);
     for (ServiceStatement& statement : check.statements)
       if (auto* program = std::get_if<ServiceProgramSyntax>(&statement))
         set_timeout(program->command, timeout_of(*program));
     check.statements.reserve(check.statements.size() + 4);
     if (check.foreground) run_in_foreground(check);
-    if (check.kind == CheckSyntax::Kind::Process && !tests_existence(check))
-      check.statements.emplace_back(existence_rule(check.range));
+    if (check.kind->presence && !tests_existence(check)) check.statements.emplace_back(existence_rule(check.range));
     // Monit's old `mode manual` is: active, but as it was left.
     if (has<OnRebootSyntax>(check)) return;
     check.statements.emplace_back(

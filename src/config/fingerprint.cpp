@@ -51,17 +51,18 @@ class Gatherer {
   void add(const engine::StopSignal& signal) { all(signal.number, signal.within); }
   void add(const engine::ForegroundSpec& spec) { all(spec.command, spec.stop, spec.ready_after, spec.by_notice); }
   void add(const engine::ProcessSpec& spec) { all(spec.pid_file, spec.pattern, spec.foreground); }
-  void add(const engine::StatusTest& test) { all('s', test.comparison, test.value); }
-  void add(const engine::StatusChanged&) { add('c'); }
-  void add(const engine::ContentTest& test) { all('m', test.pattern, test.negated); }
-  void add(const engine::ExistTest& test) { all('e', test.exists); }
-  void add(const engine::ResourceTest& test) {
-    all('r', test.metric, test.comparison, std::bit_cast<std::uint64_t>(test.value));
+  void add(const engine::Value& value) {
+    if (const auto* number = std::get_if<std::int64_t>(&value)) return all('n', *number);
+    all('t', std::get<std::string>(value));
   }
-  void add(const engine::OwnerTest& test) { all('o', test.which, test.id); }
-  void add(const engine::PidChanged& test) { all('p', test.parent); }
-  void add(const engine::AttributeTest& test) { all('a', test.attribute); }
-  void add(const engine::RestartsTest&) { add('n'); }
+  void add(const engine::Compare& test) {
+    all('c', test.what, test.comparison, std::bit_cast<std::uint64_t>(test.value));
+  }
+  void add(const engine::Differs& test) { all('d', test.what, test.wanted); }
+  void add(const engine::Changed& test) { all('h', test.what); }
+  void add(const engine::Present& test) { all('p', test.wanted); }
+  void add(const engine::Matches& test) { all('m', test.pattern, test.negated); }
+  void add(const engine::Restarts&) { add('n'); }
   void add(const engine::Term& term) {
     std::visit([this](const auto& test) { add(test); }, term.test);
     add(term.or_before);
@@ -84,8 +85,8 @@ class Gatherer {
         recipient.format);
   }
   void add(const engine::ServiceBlock& block) {
-    all(block.name, block.kind, block.program, block.process, block.start, block.stop, block.restart, block.depends,
-        block.schedule, block.rules, block.groups, block.recipients, block.on_reboot, block.activity,
+    all(block.name, block.kind->word, block.program, block.process, block.path, block.start, block.stop, block.restart,
+        block.depends, block.schedule, block.rules, block.groups, block.recipients, block.on_reboot, block.activity,
         block.end_leftovers);
   }
 

@@ -97,7 +97,7 @@ class Reader {
 
   void add(CheckSyntax check) {
     check.statements.shrink_to_fit();
-    if (check.kind == CheckSyntax::Kind::System) expand_host(check.name.value);
+    if (check.kind->traits.is_machine) expand_host(check.name.value);
     document_.statements.emplace_back(std::move(check));
     before_ = Before::Service;
   }

@@ -21,7 +21,7 @@
 namespace healer::config {
 namespace {
 
-constexpr std::uint64_t kMaxStatus = 255;
+constexpr int kMaxStatus = 255;
 constexpr std::uint64_t kMaxRepeat = 65535;
 constexpr double kWhole = 100;
 constexpr Duration kShortCycle = milliseconds{100};
@@ -185,7 +185,7 @@ class Linter {
     timeout(check.command);
     arguments(check.command);
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
-    if (check.kind == CheckSyntax::Kind::Process && !check.foreground && !check.broken && !check.lacks_statements &&
+    if (check.kind->traits.has_process && !check.foreground && !check.broken && !check.lacks_statements &&
         !tests_existence(check) && programs_.start == nullptr && programs_.restart == nullptr)
       report(said_, DiagnosticSeverity::Note, check.range,
              fmt::format("{} has no start program: healer can only tell that it is gone", in_quotes(check.name.value)),
@@ -274,10 +274,7 @@ class Linter {
 
   void statement(const IfSyntax& rule) {
     for (const TermSyntax& term : rule.condition)
-      if (const auto* status = std::get_if<StatusSyntax>(&term.test))
-        this->status(*status);
-      else if (const auto* resource = std::get_if<ResourceSyntax>(&term.test))
-        percentage(*resource);
+      if (const auto* test = std::get_if<CompareSyntax>(&term.test)) compared(*test);
     action(rule.action, false);
     if (rule.recovery) action(rule.recovery->action, true);
     for (const Silence& silence : silences(*check_, programs_, rule))
@@ -292,49 +289,43 @@ class Linter {
     if (rule.recovery && rule.recovery->tolerance) tolerance(*rule.recovery->tolerance);
   }
 
-  void status(const StatusSyntax& test) {
-    if (test.value.value <= kMaxStatus) return;
+  void compared(const CompareSyntax& test) {
+    const QuantityReading reading = read_quantity(*check_->kind, test);
+    if (!reading.error.empty() || reading.row == nullptr) return;
+    if (reading.row->metric == engine::Metric::Status) return status(test, reading);
+    few_bytes(test, reading);
+    percentage(test, reading);
+  }
+
+  void status(const CompareSyntax& test, const QuantityReading& reading) {
+    if (reading.value <= kMaxStatus) return;
     const engine::Comparison op = comparison(test.comparison);
     const bool always =
         op == engine::Comparison::NotEqual || op == engine::Comparison::Less || op == engine::Comparison::LessEqual;
-    warn(test.value.range,
+    warn(test.number.range,
          fmt::format("a status is at most {}: this is {} true", kMaxStatus, always ? "always" : "never"));
   }
 
   /// A part of a whole that is held against more than all of it.
-  void percentage(const ResourceSyntax& test) {
-    if (check_->kind == CheckSyntax::Kind::Program) return;
-    const QuantityReading reading = read_quantity(check_->kind, test);
-    if (reading.error.empty()) few_bytes(test, reading);
-    if (!reading.error.empty() || !is_part(reading.metric)) return;
+  void percentage(const CompareSyntax& test, const QuantityReading& reading) {
+    if (!reading.row->is_part) return;
     const engine::Comparison op = comparison(test.comparison);
     const auto of = [&](double measured) { return engine::compare(op, measured, reading.value); };
     const bool most = of(kWhole);
     if (of(0) != most || of(std::clamp(reading.value, 0.0, kWhole)) != most) return;
-    const bool is_own = reading.metric == engine::Metric::Cpu;
+    const bool is_own = reading.row->metric == engine::Metric::Cpu;
     warn(test.number.range,
          fmt::format("'{}' is between 0% and 100%: this is {} true", test.name.value, most ? "always" : "never"),
          is_own ? "100% are all the cores that the process has threads for" : "");
   }
 
   /// `memory > 80`: bytes, where its writer thinks of a percentage.
-  void few_bytes(const ResourceSyntax& test, const QuantityReading& reading) {
-    using enum engine::Metric;
-    static constexpr std::array kParts{MemoryBytes, TotalMemoryBytes, SystemMemoryBytes, SwapBytes};
+  void few_bytes(const CompareSyntax& test, const QuantityReading& reading) {
     if (test.unit || reading.value == 0 || reading.value > kWhole ||
-        std::ranges::find(kParts, reading.metric) == kParts.end())
+        engine::unit_of(reading.row->metric) != engine::Unit::Bytes)
       return;
     warn(test.number.range, fmt::format("without a unit this is {} B", test.number.value),
          fmt::format("write {}% for a part of the whole", test.number.value));
-  }
-
-  /// Whether a quantity is a percentage of something that it is never more than.
-  static bool is_part(engine::Metric metric) {
-    using enum engine::Metric;
-    static constexpr std::array kParts{Cpu,      MemoryPercent, SystemCpu,    CpuUser,    CpuSystem,
-                                       CpuNice,  CpuWait,       CpuHardIrq,   CpuSoftIrq, CpuSteal,
-                                       CpuGuest, CpuGuestNice,  SystemMemory, Swap};
-    return std::ranges::find(kParts, metric) != kParts.end();
   }
 
   /// Monit passes them on like any argument, too; their writer thinks of a shell, or of a statement of healer's own.

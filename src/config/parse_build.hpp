@@ -184,6 +184,8 @@ template <typename Rule, typename Scratch>
 // ---- The statement groups, one plain function each: false, and the input where it was, where the rule does not match.
 
 [[nodiscard]] bool parse_set(grammar::TokenInput& in, Build& build, SetSyntax& out);
+/// The kind of service that a token begins; null: it begins none, or one that healer does not have.
+[[nodiscard]] const engine::CheckKind* kind_of_check(grammar::Kind check);
 [[nodiscard]] bool parse_check(grammar::TokenInput& in, Build& build, CheckSyntax& out);
 /// every, not every, group, mode, onreboot, start, stop and restart programs, depends on.
 [[nodiscard]] bool parse_service_statement(grammar::TokenInput& in, Build& build, ServiceStatement& out);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // grammar/check.hpp to CheckSyntax and the small statements of a service.
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "config/parse_build.hpp"
@@ -34,6 +36,13 @@ template <>
 struct action<grammar::pid_file> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     scratch.check.pid_file = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::checked_path> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.path = build.word(matched(in, build).begin);
   }
 };
 
@@ -213,19 +222,22 @@ struct action<grammar::on_reboot> {
   }
 };
 
+const engine::CheckKind* kind_of_check(Kind check) {
+  static constexpr std::pair<Kind, std::string_view> kWords[] = {
+      {Kind::CheckProcess, "process"},       {Kind::CheckFile, "file"},       {Kind::CheckDirectory, "directory"},
+      {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},       {Kind::CheckHost, "host"},
+      {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"}, {Kind::CheckNetwork, "network"}};
+  const auto* found = std::ranges::find(kWords, check, &std::pair<Kind, std::string_view>::first);
+  return found == std::end(kWords) ? nullptr : engine::kind_named(found->second);
+}
+
 bool parse_check(grammar::TokenInput& in, Build& build, CheckSyntax& out) {
   CheckScratch scratch;
   const std::size_t begin = in.index();
   if (!match<grammar::check>(in, build, scratch)) return false;
   out = std::move(scratch.check);
-  switch (build.kind(begin)) {
-    case Kind::CheckProcess:
-      out.kind = CheckSyntax::Kind::Process;
-      if (out.foreground) out.command = build.take_command();
-      break;
-    case Kind::CheckSystem: out.kind = CheckSyntax::Kind::System; break;
-    default: out.command = build.take_command();
-  }
+  if (const engine::CheckKind* kind = kind_of_check(build.kind(begin))) out.kind = kind;
+  if (out.kind->target == engine::Target::Program || out.foreground) out.command = build.take_command();
   out.range = build.range({begin, in.index()});
   return true;
 }

@@ -89,7 +89,7 @@ struct action<grammar::status_test> {
     const auto at = matched(in, build);
     scratch.has_else = true;
     if (at.end - at.begin == 3 && build.kind(at.begin + 1) == Kind::Changed)
-      return add_term(build, scratch, at, ChangedStatusSyntax{});
+      return add_term(build, scratch, at, ChangedSyntax{"status"});
     add_term(build, scratch, at, status_of(build, at));
   }
 };
@@ -97,7 +97,7 @@ struct action<grammar::status_test> {
 template <>
 struct action<grammar::changed_status> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    add_term(build, scratch, matched(in, build), ChangedStatusSyntax{});
+    add_term(build, scratch, matched(in, build), ChangedSyntax{"status"});
   }
 };
 
@@ -111,7 +111,7 @@ struct action<grammar::content_test> {
                      fmt::format("a content cannot be compared with '{}'", build.text(at.begin + 1)),
                      "write content = \"...\" or content != \"...\"");
     add_term(build, scratch, at,
-             ContentSyntax{.negated = comparison == ComparisonWord::NotEqual, .pattern = build.word(at.begin + 2)});
+             MatchesSyntax{.negated = comparison == ComparisonWord::NotEqual, .pattern = build.word(at.begin + 2)});
   }
 };
 
@@ -132,7 +132,7 @@ struct action<grammar::exist_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
     scratch.has_else = true;
-    add_term(build, scratch, at, ExistSyntax{.negated = build.kind(at.begin) == Kind::Not});
+    add_term(build, scratch, at, PresentSyntax{.negated = build.kind(at.begin) == Kind::Not});
   }
 };
 
@@ -141,13 +141,12 @@ struct action<grammar::owner_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
     scratch.has_else = true;
-    using enum OwnerSyntax::Kind;
     const Kind kind = build.kind(at.begin + 1);
     add_term(build, scratch, at,
-             OwnerSyntax{.kind = kind == Kind::Uid    ? Uid
-                                 : kind == Kind::Euid ? Euid
-                                                      : Gid,
-                         .owner = build.word(at.begin + 2)});
+             DiffersSyntax{.what = kind == Kind::Uid    ? "uid"
+                                   : kind == Kind::Euid ? "euid"
+                                                        : "gid",
+                           .value = build.word(at.begin + 2)});
   }
 };
 
@@ -156,15 +155,25 @@ struct action<grammar::attribute_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
     scratch.has_else = true;
-    add_term(build, scratch, at, AttributeSyntax{build.word(at.end - 1)});
+    add_term(build, scratch, at,
+             DiffersSyntax{.what = "security attribute", .value = build.word(at.end - 1), .is_text = true});
   }
 };
 
 template <>
-struct action<grammar::changed_pid> {
+struct action<grammar::permission_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
-    add_term(build, scratch, at, ChangedPidSyntax{.parent = build.kind(at.begin + 1) == Kind::Ppid});
+    scratch.has_else = true;
+    add_term(build, scratch, at, DiffersSyntax{.what = "permission", .value = build.word(at.begin + 2)});
+  }
+};
+
+template <>
+struct action<grammar::changed_attribute> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    add_term(build, scratch, at, ChangedSyntax{attribute_name(build.kind(at.begin + 1))});
   }
 };
 
@@ -284,7 +293,8 @@ struct action<grammar::else_word> {
     // Content and changed tests act on every match and every change: there is nothing to recover from.
     if (scratch.has_else) return;
     const bool restarts = counts_restarts(scratch.statement);
-    const bool of_pid = std::holds_alternative<ChangedPidSyntax>(scratch.statement.condition.front().test);
+    const auto* changed = std::get_if<ChangedSyntax>(&scratch.statement.condition.front().test);
+    const bool of_pid = changed != nullptr && changed->what != "status";
     build.complain(
         matched(in, build),
         restarts ? "a test of restarts has no 'else'"

@@ -29,17 +29,29 @@ ComparisonWord comparison_of(std::string_view word) {
 }
 
 /// `status != 0` in its tokens: with or without an operator, with or without blanks.
-StatusSyntax status_of(const Build& build, TokenRange at) {
+CompareSyntax status_of(const Build& build, TokenRange at) {
   std::string written;
   for (std::size_t token = at.begin; token < at.end; ++token) written += build.text(token);
   constexpr std::size_t kWord = std::string_view("status").size();
   const auto digits = std::min(written.find_first_of("0123456789", kWord), written.size());
-  StatusSyntax status;
+  CompareSyntax status{.name = {"status", build.range({at.begin, at.begin + 1})}, .number = {}, .unit = {}};
   if (digits > kWord) status.comparison = comparison_of(std::string_view(written).substr(kWord, digits - kWord));
-  status.value = build.number(at.end - 1);
-  if (const auto value = grammar::tight_number(std::string_view(written).substr(digits)))
-    status.value.value = value->number;
+  Number number = build.number(at.end - 1);
+  if (const auto value = grammar::tight_number(std::string_view(written).substr(digits))) number.value = value->number;
+  status.number = {std::to_string(number.value), number.range};
   return status;
+}
+
+std::string attribute_name(Kind kind) {
+  switch (kind) {
+    case Kind::Pid: return "pid";
+    case Kind::Ppid: return "ppid";
+    case Kind::Permission: return "permission";
+    case Kind::AccessTime: return "access time";
+    case Kind::ModificationTime: return "modification time";
+    case Kind::ChangeTime: return "change time";
+    default: return "timestamp";
+  }
 }
 
 namespace {
@@ -67,6 +79,10 @@ std::string quantity_name(Kind kind, std::string_view text) {
     }
     case Kind::FileDescriptors: return "filedescriptors";
     case Kind::Uptime: return "uptime";
+    case Kind::Time:
+    case Kind::AccessTime:
+    case Kind::ModificationTime:
+    case Kind::ChangeTime: return attribute_name(kind);
     case Kind::Read: return "read";
     case Kind::Write: return "write";
     default: return "cpu";
@@ -75,8 +91,8 @@ std::string quantity_name(Kind kind, std::string_view text) {
 
 }  // namespace
 
-ResourceSyntax resource_of(Build& build, TokenRange at) {
-  ResourceSyntax out;
+CompareSyntax resource_of(Build& build, TokenRange at) {
+  CompareSyntax out;
   std::size_t token = at.begin;
   const bool has_disk = build.kind(token) == Kind::Disk;
   const bool is_total = build.kind(token) == Kind::Total;

@@ -2,6 +2,7 @@
 // The tokens of a test to its tree, where there is more to it than taking a word.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "config/parse_build.hpp"
@@ -13,9 +14,12 @@ namespace healer::config::parsing {
 [[nodiscard]] ComparisonWord comparison_of(std::string_view word);
 
 /// `status != 0` in its tokens: with or without an operator, with or without blanks.
-[[nodiscard]] StatusSyntax status_of(const Build& build, TokenRange at);
+[[nodiscard]] CompareSyntax status_of(const Build& build, TokenRange at);
+
+/// What canonical text calls an attribute: "pid", "permission", "access time".
+[[nodiscard]] std::string attribute_name(grammar::Kind kind);
 
 /// `disk read > 10 MB/s` in its tokens, the same. What Monit would not take in this place is noted.
-[[nodiscard]] ResourceSyntax resource_of(Build& build, TokenRange at);
+[[nodiscard]] CompareSyntax resource_of(Build& build, TokenRange at);
 
 }  // namespace healer::config::parsing

@@ -93,12 +93,10 @@ class Parser {
     switch (kind()) {
       case Kind::Set: return set();
       case Kind::Include: return include();
-      case Kind::CheckProgram:
-      case Kind::CheckSystem: return check();
-      case Kind::CheckProcess: return is_wrong_type() ? wrong_type() : check();
       default: break;
     }
-    if (is_check(kind())) return other_check();
+    if (kind() == Kind::CheckProcess && is_wrong_type()) return wrong_type();
+    if (is_check(kind())) return parsed_check(kind()) ? check() : other_check();
     if (service_ != Service::None) return service_statement();
     stray();
   }
@@ -172,9 +170,7 @@ class Parser {
   /// What can be told of a service whose header has an error, so that its statements are looked at all the same.
   [[nodiscard]] CheckSyntax broken_check(Kind check, std::size_t name) const {
     CheckSyntax syntax;
-    syntax.kind = check == Kind::CheckProgram   ? CheckSyntax::Kind::Program
-                  : check == Kind::CheckProcess ? CheckSyntax::Kind::Process
-                                                : CheckSyntax::Kind::System;
+    syntax.kind = parsing::kind_of_check(check);
     syntax.broken = true;
     syntax.range = build_.range({at_, at_ + 1});
     syntax.name.range = syntax.range;
@@ -218,9 +214,7 @@ class Parser {
     skip_to_statement();
   }
 
-  static bool parsed_check(Kind kind) {
-    return kind == Kind::CheckProgram || kind == Kind::CheckProcess || kind == Kind::CheckSystem;
-  }
+  static bool parsed_check(Kind kind) { return parsing::kind_of_check(kind) != nullptr; }
 
   /// A service that is not known has one of these tokens for its name.
   void unknown_check(std::initializer_list<std::size_t> tokens) {
@@ -316,12 +310,7 @@ class Parser {
     switch (has_subject ? kind(2) : first) {
       case Kind::Checksum:
       case Kind::ChecksumType:
-      case Kind::Permission:
       case Kind::Size:
-      case Kind::Time:
-      case Kind::AccessTime:
-      case Kind::ModificationTime:
-      case Kind::ChangeTime:
       case Kind::Match:
       case Kind::FsFlags:
       case Kind::Space:

@@ -67,7 +67,7 @@ void for_each_started(const CheckSyntax& check, Visit&& visit) {
 /// What was found on the machine, by the node in the document that names it.
 struct Lookups {
   std::unordered_map<const CommandSyntax*, engine::Identity> identities;  ///< who a command runs as
-  std::unordered_map<const OwnerSyntax*, std::uint32_t> owners;
+  std::unordered_map<const DiffersSyntax*, std::uint32_t> owners;         ///< numbers of users and groups
 };
 
 /// Reads and parses `path` and everything it includes. Where nothing can be read the document is empty and the reason

@@ -186,16 +186,17 @@ class Printer {
 
   static std::string header(const engine::ServiceBlock& block) {
     const std::string name = written_word(block.name);
-    switch (block.kind) {
-      case engine::ServiceKind::Program:
-        return fmt::format("check program {} with path {}", name, command_text(block.program.command));
-      case engine::ServiceKind::Process:
+    const std::string begin = fmt::format("check {} {}", block.kind->word, name);
+    switch (block.kind->target) {
+      case engine::Target::None: return begin;
+      case engine::Target::Program: return fmt::format("{} with path {}", begin, command_text(block.program.command));
+      case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
+      case engine::Target::Process:
         if (block.foreground())
-          return fmt::format("check process {} with program {}", name, program_text(block.process.foreground->command));
+          return fmt::format("{} with program {}", begin, program_text(block.process.foreground->command));
         return block.process.pid_file.empty()
-                   ? fmt::format("check process {} matching {}", name, written_text(block.process.pattern))
-                   : fmt::format("check process {} with pidfile {}", name, written_word(block.process.pid_file));
-      case engine::ServiceKind::System: return "check system " + name;
+                   ? fmt::format("{} matching {}", begin, written_text(block.process.pattern))
+                   : fmt::format("{} with pidfile {}", begin, written_word(block.process.pid_file));
     }
     return {};
   }

@@ -15,68 +15,25 @@
 namespace healer::config {
 namespace {
 
-using Checked = CheckSyntax::Kind;
+using engine::CheckKind;
 using engine::Metric;
+using engine::Quantity;
 
 /// What a number counts. Sizes may be per second: what is read and written always is.
 enum class Measure : std::uint8_t { Percent, Size, Operations, Count, Time, Load, None };
 
-struct Quantity {
-  std::string_view name;
-  Checked kind;
-  Measure measure;
-  Metric metric;
-};
-
-constexpr Quantity kQuantities[] = {
-    {"cpu", Checked::Process, Measure::Percent, Metric::Cpu},
-    {"total cpu", Checked::Process, Measure::Percent, Metric::TotalCpu},
-    {"memory", Checked::Process, Measure::Percent, Metric::MemoryPercent},
-    {"memory", Checked::Process, Measure::Size, Metric::MemoryBytes},
-    {"total memory", Checked::Process, Measure::Percent, Metric::TotalMemory},
-    {"total memory", Checked::Process, Measure::Size, Metric::TotalMemoryBytes},
-    {"children", Checked::Process, Measure::Count, Metric::Children},
-    {"threads", Checked::Process, Measure::Count, Metric::Threads},
-    {"filedescriptors", Checked::Process, Measure::Count, Metric::FileDescriptors},
-    {"filedescriptors", Checked::Process, Measure::Percent, Metric::FileDescriptorsPercent},
-    {"total filedescriptors", Checked::Process, Measure::Count, Metric::TotalFileDescriptors},
-    {"read", Checked::Process, Measure::Size, Metric::ReadRate},
-    {"disk read", Checked::Process, Measure::Size, Metric::DiskReadRate},
-    {"disk read", Checked::Process, Measure::Operations, Metric::ReadOperations},
-    {"write", Checked::Process, Measure::Size, Metric::WriteRate},
-    {"disk write", Checked::Process, Measure::Size, Metric::DiskWriteRate},
-    {"disk write", Checked::Process, Measure::Operations, Metric::WriteOperations},
-    {"uptime", Checked::Process, Measure::Time, Metric::Uptime},
-    {"loadavg(1min)", Checked::Process, Measure::Load, Metric::Load1},
-    {"loadavg(5min)", Checked::Process, Measure::Load, Metric::Load5},
-    {"loadavg(15min)", Checked::Process, Measure::Load, Metric::Load15},
-    {"loadavg(1min) per core", Checked::Process, Measure::Load, Metric::Load1PerCore},
-    {"loadavg(5min) per core", Checked::Process, Measure::Load, Metric::Load5PerCore},
-    {"loadavg(15min) per core", Checked::Process, Measure::Load, Metric::Load15PerCore},
-    {"loadavg(1min)", Checked::System, Measure::Load, Metric::Load1},
-    {"loadavg(5min)", Checked::System, Measure::Load, Metric::Load5},
-    {"loadavg(15min)", Checked::System, Measure::Load, Metric::Load15},
-    {"loadavg(1min) per core", Checked::System, Measure::Load, Metric::Load1PerCore},
-    {"loadavg(5min) per core", Checked::System, Measure::Load, Metric::Load5PerCore},
-    {"loadavg(15min) per core", Checked::System, Measure::Load, Metric::Load15PerCore},
-    {"cpu", Checked::System, Measure::Percent, Metric::SystemCpu},
-    {"cpu(user)", Checked::System, Measure::Percent, Metric::CpuUser},
-    {"cpu(system)", Checked::System, Measure::Percent, Metric::CpuSystem},
-    {"cpu(nice)", Checked::System, Measure::Percent, Metric::CpuNice},
-    {"cpu(wait)", Checked::System, Measure::Percent, Metric::CpuWait},
-    {"cpu(hardirq)", Checked::System, Measure::Percent, Metric::CpuHardIrq},
-    {"cpu(softirq)", Checked::System, Measure::Percent, Metric::CpuSoftIrq},
-    {"cpu(steal)", Checked::System, Measure::Percent, Metric::CpuSteal},
-    {"cpu(guest)", Checked::System, Measure::Percent, Metric::CpuGuest},
-    {"cpu(guestnice)", Checked::System, Measure::Percent, Metric::CpuGuestNice},
-    {"memory", Checked::System, Measure::Percent, Metric::SystemMemory},
-    {"memory", Checked::System, Measure::Size, Metric::SystemMemoryBytes},
-    {"swap", Checked::System, Measure::Percent, Metric::Swap},
-    {"swap", Checked::System, Measure::Size, Metric::SwapBytes},
-    {"uptime", Checked::System, Measure::Time, Metric::Uptime},
-    {"filedescriptors", Checked::System, Measure::Count, Metric::SystemFileDescriptors},
-    {"filedescriptors", Checked::System, Measure::Percent, Metric::SystemFileDescriptorsPercent},
-};
+Measure measure_of(const Quantity& row) {
+  switch (engine::unit_of(row.metric)) {
+    case engine::Unit::Percent: return Measure::Percent;
+    case engine::Unit::Bytes:
+    case engine::Unit::BytesPerSecond: return Measure::Size;
+    case engine::Unit::OperationsPerSecond: return Measure::Operations;
+    case engine::Unit::Number: return Measure::Count;
+    case engine::Unit::Seconds: return Measure::Time;
+    case engine::Unit::Load: return Measure::Load;
+  }
+  return Measure::None;
+}
 
 /// A unit: what it is written as, in the singular and the shortest form, and how much it is.
 struct UnitWord {
@@ -127,6 +84,9 @@ const UnitWord* find_unit(std::string_view written) {
 /// What is read and written is told per second.
 bool is_rate(std::string_view name) { return name.ends_with("read") || name.ends_with("write"); }
 
+/// How long ago something was, or for how long it has been.
+bool is_time(std::string_view name) { return name.ends_with("time") || name == "timestamp"; }
+
 /// Without a unit: percentages must have one.
 bool goes_without_unit(Measure measure) { return measure != Measure::Percent && measure != Measure::Operations; }
 
@@ -154,9 +114,9 @@ std::string number_text(std::string_view digits) {
 std::string units_text(const std::vector<const Quantity*>& rows) {
   std::vector<std::string> units;
   for (const Quantity* row : rows) {
-    switch (row->measure) {
+    switch (measure_of(*row)) {
       case Measure::Percent: units.emplace_back("'%'"); break;
-      case Measure::Size: units.emplace_back(is_rate(row->name) ? "'MB/s'" : "'MB'"); break;
+      case Measure::Size: units.emplace_back(is_rate(row->words) ? "'MB/s'" : "'MB'"); break;
       case Measure::Operations: units.emplace_back("'operations/s'"); break;
       case Measure::Time: units.insert(units.end(), {"'minutes'", "'hours'", "'days'"}); break;
       case Measure::Count:
@@ -169,16 +129,7 @@ std::string units_text(const std::vector<const Quantity*>& rows) {
 
 }  // namespace
 
-std::string_view to_string(Checked kind) {
-  switch (kind) {
-    case Checked::Program: return "program";
-    case Checked::Process: return "process";
-    case Checked::System: return "system";
-  }
-  return "";
-}
-
-QuantityReading read_quantity(Checked kind, const ResourceSyntax& test) {
+QuantityReading read_quantity(const CheckKind& kind, const CompareSyntax& test) {
   QuantityReading reading;
   const auto refuse = [&](const SourceRange& place, std::string error, std::string remedy) {
     reading.place = place;
@@ -188,19 +139,19 @@ QuantityReading read_quantity(Checked kind, const ResourceSyntax& test) {
   };
   std::vector<const Quantity*> rows;
   std::vector<std::string> others;
-  for (const Quantity& row : kQuantities) {
-    if (row.kind == kind && row.name == test.name.value) rows.push_back(&row);
-    if (row.kind != kind && row.name == test.name.value && (others.empty() || others.back() != to_string(row.kind)))
-      others.emplace_back(to_string(row.kind));
-  }
+  for (const Quantity& row : kind.quantities)
+    if (row.words == test.name.value) rows.push_back(&row);
+  for (const CheckKind* other : engine::all_kinds())
+    if (other != &kind && other->find_quantity(test.name.value) != nullptr) others.emplace_back(other->word);
   if (rows.empty())
-    return refuse(test.name.range, fmt::format("'check {}' has no test of '{}'", to_string(kind), test.name.value),
+    return refuse(test.name.range, fmt::format("'check {}' has no test of '{}'", kind.word, test.name.value),
                   fmt::format("'check {}' has", join_words(others, "and")));
 
   const UnitWord* unit = test.unit ? find_unit(test.unit->value) : nullptr;
   const Measure measure = unit != nullptr ? unit->measure : Measure::None;
-  const auto found = std::ranges::find_if(
-      rows, [&](const Quantity* row) { return test.unit ? row->measure == measure : goes_without_unit(row->measure); });
+  const auto found = std::ranges::find_if(rows, [&](const Quantity* row) {
+    return test.unit ? measure_of(*row) == measure : goes_without_unit(measure_of(*row));
+  });
   if (found == rows.end()) {
     if (!test.unit)
       return refuse(test.number.range, fmt::format("this number of '{}' needs a unit", test.name.value),
@@ -208,20 +159,28 @@ QuantityReading read_quantity(Checked kind, const ResourceSyntax& test) {
     return refuse(test.unit->range, fmt::format("{} is no unit of '{}'", in_quotes(test.unit->value), test.name.value),
                   fmt::format("after the number comes {}", units_text(rows)));
   }
-  if (is_whole((*found)->measure) && test.number.value.find('.') != std::string::npos)
+  if (is_whole(measure_of(**found)) && test.number.value.find('.') != std::string::npos)
     return refuse(test.number.range, fmt::format("this must be a whole number, not {}", test.number.value), "");
-  reading.metric = (*found)->metric;
+  reading.row = *found;
   reading.value = number_of(test.number.value) * (unit != nullptr ? unit->times : 1);
   return reading;
 }
 
-std::string quantity_text(const ResourceSyntax& test) {
+std::optional<std::int64_t> permission_of(std::string_view digits) {
+  constexpr std::int64_t kMost = 07777;
+  std::int64_t mode = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), mode, 8);
+  if (failure != std::errc{} || end != digits.data() + digits.size() || mode > kMost) return std::nullopt;
+  return mode;
+}
+
+std::string quantity_text(const CompareSyntax& test) {
   const std::string number = number_text(test.number.value);
   const std::string_view name = test.name.value;
   const bool per_second = is_rate(name);
   const UnitWord* unit = test.unit ? find_unit(test.unit->value) : nullptr;
   if (unit == nullptr) {
-    if (name == "uptime") return number + (number == "1" ? " second" : " seconds");
+    if (is_time(name)) return number + (number == "1" ? " second" : " seconds");
     const bool is_size = per_second || name == "memory" || name == "total memory" || name == "swap";
     return number + (is_size ? per_second ? " B/s" : " B" : "");
   }

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT
-// The quantities that services are tested for: which a kind of service has, in which units, and what is measured for
-// it.
+// The quantities that services are tested for, in the units of the rules: from and to the rows of a kind.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/syntax.hpp"
-#include "engine/metric.hpp"
+#include "engine/kind.hpp"
 
 namespace healer::config {
 
 /// What a test of a quantity asks: or what is wrong with it, and where.
 struct QuantityReading {
-  engine::Metric metric = engine::Metric::Cpu;
-  double value = 0;  ///< in the metric's own unit
+  const engine::Quantity* row = nullptr;  ///< null where there is an error
+  double value = 0;                       ///< in the metric's own unit
   std::string error;
   std::string remedy;
   SourceRange place;  ///< of the error
 };
-[[nodiscard]] QuantityReading read_quantity(CheckSyntax::Kind kind, const ResourceSyntax& test);
+[[nodiscard]] QuantityReading read_quantity(const engine::CheckKind& kind, const CompareSyntax& test);
+
+/// A permission in octal digits, as in 0640; nothing where it is none.
+[[nodiscard]] std::optional<std::int64_t> permission_of(std::string_view digits);
 
 /// The number with its unit as canonical text writes them: "80%", "10 MB/s", "3 hours".
-[[nodiscard]] std::string quantity_text(const ResourceSyntax& test);
-
-/// "process", "system", "program".
-[[nodiscard]] std::string_view to_string(CheckSyntax::Kind kind);
+[[nodiscard]] std::string quantity_text(const CompareSyntax& test);
 
 }  // namespace healer::config

@@ -28,7 +28,7 @@ class Resolver {
   Resolver(const Environment& environment, Diagnostics& said) : environment_(environment), said_(said) {}
 
   void service(const CheckSyntax& check) {
-    if (check.kind == CheckSyntax::Kind::Program)
+    if (check.kind->target == engine::Target::Program)
       program(check.command, DiagnosticSeverity::Error, "a check needs its program in place");
     if (check.foreground)
       program(check.command, DiagnosticSeverity::Error, "a process that healer runs needs its program in place",
@@ -42,7 +42,7 @@ class Resolver {
     for (const ServiceStatement& statement : check.statements)
       if (const auto* rule = std::get_if<IfSyntax>(&statement))
         for (const TermSyntax& term : rule->condition)
-          if (const auto* owner = std::get_if<OwnerSyntax>(&term.test)) this->owner(*owner);
+          if (const auto* test = std::get_if<DiffersSyntax>(&term.test)) owner(check, *test);
   }
 
   void certificates(const SetMailServer& set) {
@@ -110,13 +110,15 @@ class Resolver {
     found_.identities.emplace(&command, std::move(identity));
   }
 
-  void owner(const OwnerSyntax& test) {
+  /// The number of a user or group that a test names.
+  void owner(const CheckSyntax& check, const DiffersSyntax& test) {
+    const engine::AttributeRow* row = check.kind->find_attribute(test.what);
     std::optional<std::uint32_t> id;
-    if (test.kind == OwnerSyntax::Kind::Gid) {
-      id = group(test.owner);
-    } else {
+    if (row != nullptr && row->form == engine::Form::Group) {
+      id = group(test.value);
+    } else if (row != nullptr && row->form == engine::Form::User) {
       engine::Identity identity;
-      user(test.owner, identity);
+      user(test.value, identity);
       id = identity.uid;
     }
     if (id) found_.owners.emplace(&test, *id);

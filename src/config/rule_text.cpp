@@ -14,25 +14,19 @@
 namespace healer::config {
 namespace {
 
+/// Each shape of test. Attributes that are texts are in quotes, names only where they must be.
 struct TestText {
-  std::string operator()(const StatusSyntax& test) const {
-    return fmt::format("status {} {}", to_symbol(comparison(test.comparison)), test.value.value);
-  }
-  std::string operator()(const ChangedStatusSyntax&) const { return "changed status"; }
-  std::string operator()(const ContentSyntax& test) const {
-    return fmt::format("content {} {}", test.negated ? "!=" : "=", written_text(test.pattern.value));
-  }
-  std::string operator()(const ResourceSyntax& test) const {
+  std::string operator()(const CompareSyntax& test) const {
     return fmt::format("{} {} {}", test.name.value, to_symbol(comparison(test.comparison)), quantity_text(test));
   }
-  std::string operator()(const ExistSyntax& test) const { return test.negated ? "does not exist" : "exist"; }
-  std::string operator()(const OwnerSyntax& test) const {
-    static constexpr std::array<std::string_view, 3> kWords{"uid", "euid", "gid"};
-    return fmt::format("failed {} {}", kWords[static_cast<std::size_t>(test.kind)], written_string(test.owner.value));
+  std::string operator()(const DiffersSyntax& test) const {
+    return fmt::format("failed {} {}", test.what,
+                       test.is_text ? written_text(test.value.value) : written_string(test.value.value));
   }
-  std::string operator()(const ChangedPidSyntax& test) const { return test.parent ? "changed ppid" : "changed pid"; }
-  std::string operator()(const AttributeSyntax& test) const {
-    return "failed security attribute " + written_text(test.attribute.value);
+  std::string operator()(const ChangedSyntax& test) const { return "changed " + test.what; }
+  std::string operator()(const PresentSyntax& test) const { return test.negated ? "does not exist" : "exist"; }
+  std::string operator()(const MatchesSyntax& test) const {
+    return fmt::format("content {} {}", test.negated ? "!=" : "=", written_text(test.pattern.value));
   }
   std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };

@@ -14,7 +14,7 @@ using Act = ActionSyntax::Kind;
 /// Whether the rule's own action finds a process to end: not where it is gone, nor where it keeps dying.
 bool may_find_process(const IfSyntax& rule) {
   return std::ranges::none_of(rule.condition, [](const TermSyntax& term) {
-    const auto* exist = std::get_if<ExistSyntax>(&term.test);
+    const auto* exist = std::get_if<PresentSyntax>(&term.test);
     return (exist != nullptr && exist->negated) || std::holds_alternative<RestartsSyntax>(term.test);
   });
 }
@@ -25,7 +25,7 @@ bool is_quoted(const ServiceProgramSyntax* program) {
 
 class Silences {
  public:
-  Silences(CheckSyntax::Kind kind, const ServicePrograms& programs) : kind_(kind), programs_(programs) {}
+  Silences(const engine::CheckKind& kind, const ServicePrograms& programs) : kind_(kind), programs_(programs) {}
 
   std::vector<Silence> of(const IfSyntax& rule) {
     condition(rule);
@@ -39,11 +39,13 @@ class Silences {
     if (rule.condition.size() > 1 && stands_in_row(rule))
       add({rule.condition.front().range.file, rule.condition.front().range.begin, rule.condition.back().range.end},
           "Monit forgets all but the last of these conditions");
-    if (kind_ != CheckSyntax::Kind::Process) return;
-    for (const TermSyntax& term : rule.condition)
-      if (const auto* resource = std::get_if<ResourceSyntax>(&term.test);
-          resource != nullptr && resource->name.value.starts_with("loadavg"))
-        add(term.range, "Monit takes this test of a process but never makes it", "'check system' has it, too");
+    for (const TermSyntax& term : rule.condition) {
+      const auto* test = std::get_if<CompareSyntax>(&term.test);
+      const engine::Quantity* row = test != nullptr ? kind_.find_quantity(test->name.value) : nullptr;
+      if (row != nullptr && row->monit_skips)
+        add(term.range, fmt::format("Monit takes this test of a {} but never makes it", kind_.word),
+            "'check system' has it, too");
+    }
   }
 
   void action(const ActionSyntax& action, bool finds_process) {
@@ -52,7 +54,7 @@ class Silences {
           "in double quotes it is a command to both", true);
     const auto& [start, stop, restart] = programs_;
     const bool ends = action.kind == Act::Stop || (action.kind == Act::Restart && restart == nullptr);
-    if (kind_ == CheckSyntax::Kind::Process && ends && stop == nullptr && finds_process)
+    if (kind_.traits.has_process && ends && stop == nullptr && finds_process)
       add(action.range, "without a stop program Monit does nothing here while the process runs",
           "healer ends it by a signal");
     const bool starts = action.kind == Act::Start || (action.kind == Act::Restart && restart == nullptr);
@@ -66,7 +68,7 @@ class Silences {
     found_.push_back({range, std::move(message), std::move(remedy), is_by_quotes});
   }
 
-  CheckSyntax::Kind kind_;
+  const engine::CheckKind& kind_;
   const ServicePrograms& programs_;
   std::vector<Silence> found_;
 };
@@ -75,16 +77,16 @@ class Silences {
 
 bool stands_in_row(const IfSyntax& rule) {
   return std::ranges::all_of(rule.condition, [](const TermSyntax& term) {
-    const auto* resource = std::get_if<ResourceSyntax>(&term.test);
-    return resource != nullptr && resource->name.value != "uptime" &&
-           !resource->name.value.ends_with("filedescriptors");
+    const auto* resource = std::get_if<CompareSyntax>(&term.test);
+    return resource != nullptr && resource->name.value != "status" && !resource->name.value.ends_with("time") &&
+           resource->name.value != "timestamp" && !resource->name.value.ends_with("filedescriptors");
   });
 }
 
 std::vector<Silence> silences(const CheckSyntax& check, const ServicePrograms& programs, const IfSyntax& rule) {
   // A foreground process is nothing that Monit knows, and a broken one may be.
   if (check.foreground || check.broken) return {};
-  return Silences(check.kind, programs).of(rule);
+  return Silences(*check.kind, programs).of(rule);
 }
 
 ServicePrograms programs_of(const CheckSyntax& check) {
@@ -102,7 +104,7 @@ ServicePrograms programs_of(const CheckSyntax& check) {
 }
 
 bool tests_existence(const CheckSyntax& check) {
-  const auto is_exist = [](const TermSyntax& term) { return std::holds_alternative<ExistSyntax>(term.test); };
+  const auto is_exist = [](const TermSyntax& term) { return std::holds_alternative<PresentSyntax>(term.test); };
   return std::ranges::any_of(check.statements, [&](const ServiceStatement& statement) {
     const auto* rule = std::get_if<IfSyntax>(&statement);
     return rule != nullptr && std::ranges::any_of(rule->condition, is_exist);

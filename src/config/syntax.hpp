@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/kind.hpp"
 #include "util/time.hpp"
 
 namespace healer::config {
@@ -50,45 +51,37 @@ struct CommandSyntax {
 
 enum class ComparisonWord : std::uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
 
-struct StatusSyntax {
-  ComparisonWord comparison = ComparisonWord::Equal;
-  Number value;
-};
-struct ChangedStatusSyntax {};
-struct ContentSyntax {
-  bool negated = false;
-  Word pattern;
-};
-
-/// `cpu > 80%`, `disk read > 10 MB/s`, `uptime < 2 days`.
-struct ResourceSyntax {
+/// `status != 0`, `cpu > 80%`, `disk read > 10 MB/s`, `uptime < 2 days`.
+struct CompareSyntax {
   Word name;  ///< as canonical text writes it: "total cpu", "cpu(wait)", "loadavg(5min) per core", "disk read"
   ComparisonWord comparison = ComparisonWord::Equal;
   Word number;               ///< digits, perhaps with a fraction
   std::optional<Word> unit;  ///< as written
 };
+/// `failed uid root`, `failed security attribute "..."`.
+struct DiffersSyntax {
+  std::string what;  ///< as canonical text writes it: "uid", "security attribute"
+  Word value;
+  bool is_text = false;  ///< the value is any text, not a name or a number
+};
+/// `changed status`, `changed pid`.
+struct ChangedSyntax {
+  std::string what;
+};
 /// `exist`, `not exist`.
-struct ExistSyntax {
+struct PresentSyntax {
   bool negated = false;
 };
-/// `failed uid root`.
-struct OwnerSyntax {
-  enum class Kind : std::uint8_t { Uid, Euid, Gid } kind = Kind::Uid;
-  Word owner;  ///< name or number
-};
-/// `changed pid`, `changed ppid`.
-struct ChangedPidSyntax {
-  bool parent = false;
-};
-/// `failed security attribute "..."`.
-struct AttributeSyntax {
-  Word attribute;
+/// `content = "..."`.
+struct MatchesSyntax {
+  bool negated = false;
+  Word pattern;
 };
 /// `3 restarts within 5 cycles`: the numbers are the rule's tolerance.
 struct RestartsSyntax {};
 
-using TestSyntax = std::variant<StatusSyntax, ChangedStatusSyntax, ContentSyntax, ResourceSyntax, ExistSyntax,
-                                OwnerSyntax, ChangedPidSyntax, AttributeSyntax, RestartsSyntax>;
+using TestSyntax =
+    std::variant<CompareSyntax, DiffersSyntax, ChangedSyntax, PresentSyntax, MatchesSyntax, RestartsSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -191,11 +184,12 @@ using ServiceStatement =
                  ServiceProgramSyntax, DependsSyntax, StopSignalSyntax, ReadySyntax, LeftoversSyntax>;
 
 struct CheckSyntax {
-  enum class Kind : std::uint8_t { Program, Process, System } kind = Kind::Program;
+  const engine::CheckKind* kind = engine::all_kinds().front();  ///< never null
   Word name;
   CommandSyntax command;          ///< Program; Process: of a foreground process
   std::optional<Word> pid_file;   ///< Process: this, the pattern or a program
   std::optional<Word> pattern;    ///< Process
+  std::optional<Word> path;       ///< of a kind that is nothing but a path
   bool foreground = false;        ///< Process: healer runs the program itself
   bool broken = false;            ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;  ///< one had an error and is not below: it is not told what the service has not

@@ -25,6 +25,7 @@ namespace healer::config {
 namespace {
 
 constexpr std::uint64_t kMaxCycles = 64;
+constexpr std::string_view kStatus = "status";
 
 class Validator {
  public:
@@ -92,8 +93,8 @@ class Validator {
     if (check.pattern) regex(*check.pattern);
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { this->statement(node); }, statement);
-    if (check.kind == CheckSyntax::Kind::Program && !tested_ && !is_broken(check.range, next))
-      error(check.range, fmt::format("'check program {}' has no test", printable(check.name.value)),
+    if (check.kind->needs_test && !tested_ && !is_broken(check.range, next))
+      error(check.range, fmt::format("'check {} {}' has no test", check.kind->word, printable(check.name.value)),
             "add a 'status' or 'content' test, as in 'if status != 0 then alert'");
     if (patterns_.size() > engine::kMaxPatterns)
       error(check.range, fmt::format("{} has {} different content tests: at most {} are possible",
@@ -119,35 +120,43 @@ class Validator {
 
   // ---- tests
 
-  void only(CheckSyntax::Kind kind, const SourceRange& range, std::string_view what) {
-    if (kind_ == kind) return;
-    static constexpr std::array<std::string_view, 3> kTests{
-        "it has tests of its status and its content, as in 'if status != 0 then alert'",
-        "it has tests of existence, resources, uid, gid and pid, as in 'if cpu > 80% then alert'",
-        "it has tests of resources, as in 'if loadavg(5min) > 4 then alert'"};
-    error(range, fmt::format("'check {}' has no test of {}", to_string(kind_), what),
-          std::string(kTests[static_cast<std::size_t>(kind_)]));
+  void has_no_test(const SourceRange& range, std::string_view what) {
+    error(range, fmt::format("'check {}' has no test of {}", kind_->word, what), std::string(kind_->tests));
   }
 
-  void test(const StatusSyntax&, const SourceRange& range) { only(CheckSyntax::Kind::Program, range, "a status"); }
-  void test(const ChangedStatusSyntax&, const SourceRange& range) {
-    only(CheckSyntax::Kind::Program, range, "a status");
+  void test(const CompareSyntax& test, const SourceRange& range) {
+    if (kind_->find_quantity(test.name.value) == nullptr) {
+      if (test.name.value == kStatus) return has_no_test(range, "a status");
+      if (kind_->traits.is_run) return has_no_test(range, "resources");
+    }
+    const QuantityReading reading = read_quantity(*kind_, test);
+    if (!reading.error.empty()) error(reading.place, reading.error, reading.remedy);
   }
-  void test(const ContentSyntax& test, const SourceRange& range) {
-    only(CheckSyntax::Kind::Program, range, "a content");
+  void test(const DiffersSyntax& test, const SourceRange& range) {
+    const engine::AttributeRow* row = kind_->find_attribute(test.what);
+    if (row == nullptr || !row->differs) return has_no_test(range, topic_of(test.what));
+    if (row->form == engine::Form::Mode && !permission_of(test.value.value))
+      error(test.value.range, fmt::format("{} is no permission", in_quotes(test.value.value)),
+            "it is written in octal digits, as in 0640");
+  }
+  void test(const ChangedSyntax& test, const SourceRange& range) {
+    const engine::AttributeRow* row = kind_->find_attribute(test.what);
+    if (row == nullptr || !row->changes) has_no_test(range, topic_of(test.what));
+  }
+  void test(const PresentSyntax&, const SourceRange& range) {
+    if (!kind_->presence) has_no_test(range, "existence");
+  }
+  void test(const MatchesSyntax& test, const SourceRange& range) {
+    if (!kind_->content) has_no_test(range, "a content");
     patterns_.insert(test.pattern.value);
     regex(test.pattern);
   }
-  void test(const ResourceSyntax& test, const SourceRange& range) {
-    if (kind_ == CheckSyntax::Kind::Program) return only(CheckSyntax::Kind::Process, range, "resources");
-    const QuantityReading reading = read_quantity(kind_, test);
-    if (!reading.error.empty()) error(reading.place, reading.error, reading.remedy);
-  }
-  void test(const ExistSyntax&, const SourceRange& range) { only(CheckSyntax::Kind::Process, range, "existence"); }
-  void test(const OwnerSyntax&, const SourceRange& range) { only(CheckSyntax::Kind::Process, range, "a uid or gid"); }
-  void test(const ChangedPidSyntax&, const SourceRange& range) { only(CheckSyntax::Kind::Process, range, "a pid"); }
-  void test(const AttributeSyntax&, const SourceRange& range) {
-    only(CheckSyntax::Kind::Process, range, "a security attribute");
+
+  /// What an attribute is called where a kind does not have it.
+  static std::string_view topic_of(std::string_view words) {
+    for (const engine::CheckKind* kind : engine::all_kinds())
+      if (const engine::AttributeRow* row = kind->find_attribute(words)) return row->topic;
+    return words;
   }
   void test(const RestartsSyntax&, const SourceRange&) {}
 
@@ -248,7 +257,7 @@ class Validator {
   }
 
   void statement(const LeftoversSyntax& leftovers) {
-    if (kind_ != CheckSyntax::Kind::Process && !check_->broken)
+    if (!kind_->traits.has_process && !check_->broken)
       error(leftovers.range, "'leftovers ended' is for a process: nothing else leaves any that are known",
             "take it away, or begin the service with 'check process'");
   }
@@ -331,7 +340,7 @@ class Validator {
   const Sources& sources_;
   Diagnostics& said_;
   std::unordered_map<std::string, SourceRange> names_;
-  CheckSyntax::Kind kind_ = CheckSyntax::Kind::Program;
+  const engine::CheckKind* kind_ = nullptr;
   bool tested_ = false;                                       ///< the service has a test
   const CheckSyntax* check_ = nullptr;                        ///< the service
   bool killed_ = false;                                       ///< KILL is among its stop signals

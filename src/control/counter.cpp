@@ -6,7 +6,7 @@
 namespace healer::control {
 
 void Counter::note(const engine::Event& event) {
-  if (std::holds_alternative<engine::event::Observed>(event)) ++counts_.runs;
+  if (std::holds_alternative<engine::event::Measured>(event)) ++counts_.runs;
 }
 
 void Counter::note(const engine::Effect& effect) {

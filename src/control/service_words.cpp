@@ -29,15 +29,13 @@ constexpr std::size_t kLongestLine = 200;  // of a program's output
 std::string_view cut_line(std::string_view line) { return line.substr(0, std::min(line.find('\n'), kLongestLine)); }
 
 /// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
-std::string describe_look(const engine::Facts& facts) {
-  using engine::Metric;
-  static constexpr Metric kOfProcess[] = {Metric::Uptime, Metric::Cpu, Metric::MemoryBytes};
-  static constexpr Metric kOfSystem[] = {Metric::Load1, Metric::SystemCpu, Metric::SystemMemory};
+std::string describe_look(const engine::CheckKind& kind, const engine::Facts& facts) {
   std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
-  for (const Metric metric : facts.process ? kOfProcess : kOfSystem) {
+  for (const engine::Metric metric : kind.summary) {
+    const engine::Quantity* row = kind.find(metric);
     const auto value = facts.metrics.get(metric);
-    if (!value) continue;
-    const std::string_view words = metric == Metric::Uptime ? "up" : to_string(metric);
+    if (row == nullptr || !value) continue;
+    const std::string_view words = metric == engine::Metric::Uptime ? "up" : row->words;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words, format_value(engine::unit_of(metric), *value));
   }
   if (facts.process && facts.process->zombie) text += ", a zombie";
@@ -55,22 +53,23 @@ std::string describe_missing(std::string_view seen, const ServiceBlock& block, c
 
 /// Whether a rule asks for nothing but that the process is there.
 bool wants_existence(const engine::Rule& rule) {
-  const auto* exist = std::get_if<engine::ExistTest>(&rule.condition.front().test);
-  return rule.condition.size() == 1 && exist != nullptr && !exist->exists;
+  const auto* present = std::get_if<engine::Present>(&rule.condition.front().test);
+  return rule.condition.size() == 1 && present != nullptr && !present->wanted;
 }
 
 /// The values that the rule compares: "cpu 95.0%, memory 12.3 MB". Empty: it compares none.
-std::string compared_values(const engine::Rule& rule, const engine::Observation& last) {
+std::string compared_values(const engine::CheckKind& kind, const engine::Rule& rule, const engine::Evidence& last) {
   std::vector<engine::Metric> told;
   std::string text;
   for (const engine::Term& term : rule.condition) {
-    const auto* test = std::get_if<engine::ResourceTest>(&term.test);
-    if (test == nullptr || std::ranges::find(told, test->metric) != told.end()) continue;
-    const auto value = engine::value_of(last, test->metric);
-    if (!value) continue;
-    told.push_back(test->metric);
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_string(test->metric),
-                        format_value(engine::unit_of(test->metric), *value));
+    const auto* test = std::get_if<engine::Compare>(&term.test);
+    if (test == nullptr || std::ranges::find(told, test->what) != told.end()) continue;
+    const engine::Quantity* row = kind.find(test->what);
+    const auto value = engine::value_of(last, test->what);
+    if (row == nullptr || !value) continue;
+    told.push_back(test->what);
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", row->words, format_value(engine::unit_of(test->what), *value));
   }
   return text;
 }
@@ -86,10 +85,10 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
   // What was measured of a process that has died since is no news of it.
   if (state.died) return describe_missing(state.gone, block, state);
   if (!state.last) return {};
-  const engine::Observation& last = *state.last;
-  if (block.kind != engine::ServiceKind::Program) {
-    const bool there = last.facts && (block.kind == engine::ServiceKind::System || last.facts->process);
-    if (there) return describe_look(*last.facts);
+  const engine::Evidence& last = *state.last;
+  if (!block.is_run()) {
+    const bool there = last.facts && (last.answer == engine::Answer::Told || last.facts->process);
+    if (there) return describe_look(*block.kind, *last.facts);
     return describe_missing(last.output && !last.output->empty() ? *last.output : "not there", block, state);
   }
   const std::string elapsed = format_duration(last.elapsed);
@@ -136,7 +135,7 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
     return fmt::format("{}{}{}", condition_of_text(rule.text), words.empty() ? "" : ": ", words);
   };
   if (state.unknown && !state.died) return named(fmt::format("not known: {}", state.unknown->why));
-  const bool missing = block.kind == engine::ServiceKind::Process &&
+  const bool missing = block.has_process() &&
                        (state.died || (state.last && engine::process_of(*state.last) == nullptr && !last.empty()));
   // What is not there is told in its own words, which say the same as the rule.
   if (missing) return wants_existence(rule) ? last : named(last);
@@ -147,8 +146,8 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
     const std::string needed = engine::recovery_text(rule, engine.rules(service)[index], now.mono);
     return named(fmt::format("{}; {}", last, needed.empty() ? "the last run passed" : needed));
   }
-  if (block.kind == engine::ServiceKind::Program || rule.counts_restarts()) return named(last);
-  if (const std::string values = compared_values(rule, *state.last); !values.empty()) return named(values);
+  if (block.is_run() || rule.counts_restarts()) return named(last);
+  if (const std::string values = compared_values(*block.kind, rule, *state.last); !values.empty()) return named(values);
   return named(engine::describe(block, rule, seen, true));
 }
 

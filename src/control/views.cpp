@@ -153,7 +153,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
   const ServiceBlock& block = engine.graph()->at(service);
   const Condition condition = engine::condition_of(engine, service);
   view.name = block.name;
-  view.kind = to_string(block.kind);
+  view.kind = block.kind->word;
   view.state = to_string(condition);
   view.text = summary_text(engine, service, now);
   if (const Matter matter = matter_of(engine, service); matter.condition != Condition::Running) {
@@ -252,12 +252,14 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
                                  .euid = facts->process->euid,
                                  .gid = facts->process->gid,
                                  .zombie = facts->process->zombie};
+    const engine::CheckKind& kind = *engine.graph()->at(service).kind;
     for (std::size_t i = 0; i < engine::kMetrics; ++i) {
       const auto metric = static_cast<engine::Metric>(i);
+      const engine::Quantity* row = kind.find(metric);
       const auto value = facts->metrics.get(metric);
-      if (!value) continue;
+      if (row == nullptr || !value) continue;
       const engine::Unit unit = engine::unit_of(metric);
-      view.measured.push_back({.name = std::string(to_string(metric)),
+      view.measured.push_back({.name = std::string(row->words),
                                .unit = std::string(unit_name(unit)),
                                .value = *value,
                                .text = format_value(unit, *value)});
@@ -350,8 +352,7 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   view.place = place_of(engine, block.place);
   view.schedule = block.schedule.text;
   if (state.last)
-    view.last = RunView{.outcome = std::string(
-                            block.kind == engine::ServiceKind::Program ? outcome_name(state.last->outcome) : "looked"),
+    view.last = RunView{.outcome = std::string(block.is_run() ? outcome_name(state.last->outcome) : "looked"),
                         .status = state.last->status,
                         .when = state.last_when.value_or(now.wall),
                         .elapsed = state.last->elapsed,
@@ -374,14 +375,14 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
   const ServiceBlock& block = engine.graph()->at(service);
   engine::Explanation explained = engine::explain(engine, service, now);
   ServiceExplanation view{.name = block.name,
-                          .kind = std::string(to_string(block.kind)),
+                          .kind = std::string(block.kind->word),
                           .state = std::string(to_string(explained.condition)),
                           .place = place_of(engine, block.place),
                           .notes = std::move(explained.notes),
                           .rules = {},
                           .actions = view_actions(engine, block, actions, now)};
   if (const std::string last = describe_last(block, engine.service(service)); !last.empty())
-    view.notes.push_back(fmt::format("The last {}{}: {}.", block.kind == engine::ServiceKind::Program ? "run" : "look",
+    view.notes.push_back(fmt::format("The last {}{}: {}.", block.is_run() ? "run" : "look",
                                      engine.service(service).unknown ? " that had an answer" : "", last));
   for (std::size_t i = 0; i < explained.rules.size(); ++i) {
     engine::RuleAccount& account = explained.rules[i];

@@ -318,7 +318,7 @@ void look_for_monit(Facts& facts, const std::optional<engine::RuleSet>& rules) {
     if (rules)
       for (const auto& block : rules->services)
         // The system has the host's name by default, in both.
-        if (block->kind != engine::ServiceKind::System && services.has(*block)) monit.shared.push_back(block->name);
+        if (!block->kind->traits.is_machine && services.has(*block)) monit.shared.push_back(block->name);
     facts.monits.push_back(std::move(monit));
   }
 }

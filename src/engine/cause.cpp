@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 
 #include <spdlog/fmt/fmt.h>
@@ -56,7 +57,7 @@ std::string_view told(std::string_view output) { return trim(output.substr(0, ou
 
 std::string_view or_none(std::string_view output) { return output.empty() ? "no output" : output; }
 
-std::string_view output_of(const Observation& run) { return run.output ? *run.output : std::string_view{}; }
+std::string_view output_of(const Evidence& run) { return run.output ? *run.output : std::string_view{}; }
 
 // ---- quantities ---------------------------------------------------------------------------------------------------
 
@@ -64,61 +65,6 @@ std::string_view symbol(Comparison comparison) {
   constexpr std::array<std::string_view, 6> kSymbols{"=", "!=", "<", "<=", ">", ">="};
   return kSymbols[static_cast<std::size_t>(comparison)];
 }
-
-/// How Monit tells of a quantity: "MATCHED 9 matches resource limit [LIMIT > 5]", "SUCCEEDED succeeded [current
-/// CURRENT = 5]". Its sentences are not built alike, and somebody's script may match on any of them.
-struct Sentence {
-  std::string_view matched;
-  std::string_view limit;
-  std::string_view succeeded;
-  std::string_view current;
-};
-
-constexpr std::array<Sentence, kMetrics> kSentences{{
-    {"cpu usage of", "cpu usage", "cpu usage check", "cpu usage"},
-    {"total cpu usage of", "cpu usage", "total cpu usage check", "cpu usage"},
-    {"mem usage of", "mem usage", "mem usage check", "mem usage"},
-    {"mem amount of", "mem amount", "mem amount check", "mem amount"},
-    {"total mem amount of", "total mem amount", "total mem amount check", "total mem amount"},  // percent: so they are
-    {"total mem amount of", "total mem amount", "total mem amount check", "total mem amount"},
-    {"children count", "children", "children check", "children"},
-    {"threads count", "threads", "threads check", "threads"},
-    {"filedescriptors usage of", "filedescriptors", "filedescriptors test", "filedescriptors usage"},
-    {"filedescriptors usage of", "filedescriptors", "filedescriptors usage test", "filedescriptors usage"},
-    {"total  filedescriptors usage of", "filedescriptors", "total filedescriptors usage test", "filedescriptors usage"},
-    {"read rate", "read", "read rate test", "read"},
-    {"write rate", "write", "write rate test", "write"},
-    {"physical read activity", "read", "physical read activity test", "read"},
-    {"physical write activity", "write", "physical write activity test", "write"},
-    {"read rate", "read", "read rate test", "read"},
-    {"write rate", "write", "write rate test", "write"},
-    {},  // uptime has words of its own
-    {"loadavg (1min) of", "loadavg (1min)", "loadavg (1min) check", "loadavg (1min)"},
-    {"loadavg (5min) of", "loadavg (5min)", "loadavg (5min) check", "loadavg (5min)"},
-    {"loadavg (15min) of", "loadavg (15min)", "loadavg (15min) check", "loadavg (15min)"},
-    {"loadavg per core (1min) of", "loadavg per core (1min)", "loadavg per core (1min) check",
-     "loadavg per core (1min)"},
-    {"loadavg per core (5min) of", "loadavg per core (5min)", "loadavg per core (5min) check",
-     "loadavg per core (5min)"},
-    {"loadavg per core (15min) of", "loadavg per core (15min)", "loadavg per core (15min) check",
-     "loadavg per core (15min)"},
-    {"cpu usage of", "cpu usage", "cpu usage check", "cpu usage"},
-    {"cpu user usage of", "cpu user usage", "cpu user usage check", "cpu user usage"},
-    {"cpu system usage of", "cpu system usage", "cpu system usage check", "cpu system usage"},
-    {"cpu nice usage of", "cpu nice usage", "cpu nice usage check", "cpu nice usage"},
-    {"cpu I/O wait of", "cpu I/O wait", "cpu I/O wait check", "cpu I/O wait"},
-    {"cpu hardware IRQ usage of", "cpu hardware IRQ usage", "cpu hardware IRQ usage check", "cpu hardware IRQ usage"},
-    {"cpu software IRQ usage of", "cpu software IRQ usage", "cpu software IRQ usage check", "cpu software IRQ usage"},
-    {"cpu steal usage of", "cpu steal usage", "cpu steal usage check", "cpu steal usage"},
-    {"cpu guest usage of", "cpu guest usage", "cpu guest usage check", "cpu guest usage"},
-    {"cpu guest nice usage of", "cpu guest nice usage", "cpu guest nice usage check", "cpu guest nice usage"},
-    {"mem usage of", "mem usage", "mem usage check", "mem usage"},
-    {"mem amount of", "mem amount", "mem amount check", "mem amount"},
-    {"swap usage of", "swap usage", "swap usage check", "swap usage"},
-    {"swap amount of", "swap amount", "swap amount check", "swap amount"},
-    {"filedescriptors usage of", "filedescriptors", "filedescriptors test", "filedescriptors usage"},
-    {"filedescriptors usage of", "filedescriptors", "filedescriptors usage test", "filedescriptors usage"},
-}};
 
 /// A value in a sentence: loads are rounded there, unlike in a status.
 std::string value_text(Unit unit, double value) {
@@ -137,83 +83,96 @@ class Account {
   Account(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed)
       : block_(block), rule_(rule), seen_(seen), failed_(failed) {}
 
-  std::string operator()(const StatusTest& /*test*/) const {
-    return describe_run(seen_.run, failed_, block_.program.command.timeout);
-  }
-
-  std::string operator()(const StatusChanged& /*test*/) const {
-    const auto* memory = std::get_if<ProgramMemory>(&seen_.memory);
-    const std::int64_t now = seen_.run.status;
-    const std::int64_t before = memory != nullptr ? memory->last_status.value_or(now) : now;
-    return failed_ ? describe_changed(before, now, output_of(seen_.run))
-                   : describe_unchanged(now, output_of(seen_.run));
-  }
-
-  std::string operator()(const ContentTest& /*test*/) const { return describe_content(failed_, output_of(seen_.run)); }
-
-  std::string operator()(const ExistTest& /*test*/) const {
-    // Of healer's own child it is known how it ended.
-    if (block_.foreground() && process_of(seen_.run) == nullptr && seen_.run.output) return *seen_.run.output;
-    return describe_existence(seen_.run);
-  }
-
-  std::string operator()(const ResourceTest& test) const {
-    const double value = value_of(seen_.run, test.metric).value_or(0);
-    if (test.metric == Metric::Uptime) {
-      return failed_ ? fmt::format("uptime test failed for {} -- current uptime is {:.0f} seconds", path(), value)
-                     : fmt::format("uptime test succeeded [current uptime = {:.0f} seconds]", value);
-    }
-    const auto& [matched, limit, succeeded, current] = kSentences[static_cast<std::size_t>(test.metric)];
-    const Unit unit = unit_of(test.metric);
+  std::string operator()(const Compare& test) const {
+    if (test.what == Metric::Status) return describe_run(seen_.run, failed_, block_.program.command.timeout);
+    const double value = value_of(seen_.run, test.what).value_or(0);
+    const Quantity* row = block_.kind->find(test.what);
+    const auto& [matched, limit, succeeded, current] = row != nullptr ? row->sentence : Sentence{};
+    if (row != nullptr && limit.empty())
+      return fmt::format(fmt::runtime(failed_ ? matched : succeeded), fmt::arg("path", path()),
+                         fmt::arg("value", fmt::format("{:.0f}", value)), fmt::arg("time", time_of(*row)));
+    const Unit unit = unit_of(test.what);
     if (!failed_) return fmt::format("{} succeeded [current {} = {}]", succeeded, current, value_text(unit, value));
     return fmt::format("{} {} matches {} [{} {} {}]", matched, value_text(unit, value),
                        limit == "filedescriptors" ? "limit" : "resource limit", limit, symbol(test.comparison),
                        limit_text(unit, test.value));
   }
 
-  std::string operator()(const OwnerTest& test) const {
-    constexpr std::array<std::string_view, 3> kWords{"uid", "euid", "gid"};
-    const ProcessFacts process = facts();
-    const std::string_view word = kWords[static_cast<std::size_t>(test.which)];
-    const std::uint32_t id = test.which == OwnerTest::Which::Uid    ? process.uid
-                             : test.which == OwnerTest::Which::Euid ? process.euid
-                                                                    : process.gid;
-    return failed_ ? fmt::format("{} test failed for {} -- current {} is {}", word, block_.name, word, id)
-                   : fmt::format("{} test succeeded [current {} = {}]", word, word, id);
+  std::string operator()(const Differs& test) const {
+    const AttributeRow* row = block_.kind->find(test.what);
+    if (row == nullptr) return {};
+    const Value now = attribute_of(seen_.run, test.what).value_or(nothing_like(test.wanted));
+    return told(failed_ ? row->sentence.failed : row->sentence.succeeded, *row, now, now);
   }
 
-  std::string operator()(const PidChanged& test) const {
-    const auto* memory = std::get_if<ProcessMemory>(&seen_.memory);
-    const std::string_view word = test.parent ? "PPID" : "PID";
-    if (!failed_ || memory == nullptr) return fmt::format("process {} has not changed since last cycle", word);
-    const ProcessFacts process = facts();
-    const std::int64_t now = test.parent ? process.parent : process.pid;
-    return fmt::format("process {} changed from {} to {}", word,
-                       (test.parent ? memory->parent : memory->pid).value_or(now), now);
+  std::string operator()(const Changed& test) const {
+    const Value* before = seen_.memory.find(test.what);
+    if (test.what == Attribute::Status) {
+      const std::int64_t now = seen_.run.status;
+      return failed_ ? describe_changed(before != nullptr ? std::get<std::int64_t>(*before) : now, now,
+                                        output_of(seen_.run))
+                     : describe_unchanged(now, output_of(seen_.run));
+    }
+    const AttributeRow* row = block_.kind->find(test.what);
+    if (row == nullptr) return {};
+    const Value now = attribute_of(seen_.run, test.what).value_or(std::int64_t{0});
+    const bool changed = failed_ && before != nullptr;
+    return told(changed ? row->sentence.changed : row->sentence.unchanged, *row, now,
+                before != nullptr ? *before : now);
   }
 
-  std::string operator()(const AttributeTest& /*test*/) const {
-    const std::string attribute = facts().attribute;
-    return failed_ ? fmt::format("Security attribute test failed for {} -- current attribute is '{}'", block_.name,
-                                 attribute)
-                   : fmt::format("Security attribute test succeeded [current attribute = '{}']", attribute);
+  std::string operator()(const Present& /*test*/) const {
+    const bool there = seen_.run.answer == Answer::Told;
+    if (block_.has_process()) {
+      // Of healer's own child it is known how it ended.
+      if (block_.foreground() && !there && seen_.run.output) return *seen_.run.output;
+      return describe_existence(seen_.run);
+    }
+    if (there) return std::string(block_.kind->present);
+    const std::string_view why = output_of(seen_.run);
+    return std::string(why.empty() ? block_.kind->absent : why);
   }
 
-  std::string operator()(const RestartsTest& /*test*/) const {
+  std::string operator()(const Matches& /*test*/) const { return describe_content(failed_, output_of(seen_.run)); }
+
+  std::string operator()(const Restarts& /*test*/) const {
     if (!failed_) return "process is running after previous restart timeout (manually recovered?)";
     return fmt::format("service restarted {} times within {} cycles(s) - {}", rule_.tolerance.count,
                        rule_.tolerance.window, to_string(rule_.action.kind));
   }
 
  private:
-  [[nodiscard]] ProcessFacts facts() const {
-    const ProcessFacts* process = process_of(seen_.run);
-    return process != nullptr ? *process : ProcessFacts{};
+  /// A sentence on an attribute.
+  [[nodiscard]] std::string told(std::string_view sentence, const AttributeRow& row, const Value& now,
+                                 const Value& before) const {
+    return fmt::format(fmt::runtime(sentence), fmt::arg("name", block_.name), fmt::arg("path", path()),
+                       fmt::arg("now", written(row.form, now)), fmt::arg("before", written(row.form, before)));
+  }
+
+  static std::string written(Form form, const Value& value) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (number != nullptr && form == Form::Mode) return fmt::format("{:04o}", *number);
+    if (number != nullptr && form == Form::Time) return format_iso(WallTime{seconds{*number}});
+    return format_value(value);
+  }
+
+  /// When that was of which a quantity tells how long it is ago.
+  [[nodiscard]] std::string time_of(const Quantity& quantity) const {
+    const AttributeRow* row = block_.kind->find_attribute(quantity.words);
+    const auto value = row != nullptr ? attribute_of(seen_.run, row->attribute) : std::nullopt;
+    return value ? written(row->form, *value) : std::string{};
+  }
+
+  /// What is told of what nobody knows: 0, or no text.
+  static Value nothing_like(const Value& wanted) {
+    if (std::holds_alternative<std::string>(wanted)) return std::string();
+    return std::int64_t{0};
   }
 
   /// What the service looks at, in Monit's eyes.
   [[nodiscard]] const std::string& path() const {
-    if (block_.kind != ServiceKind::Process) return block_.name;
+    if (block_.kind->target == Target::Path) return block_.path;
+    if (!block_.has_process()) return block_.name;
     return block_.process.pid_file.empty() ? block_.process.pattern : block_.process.pid_file;
   }
 
@@ -266,7 +225,7 @@ std::string describe_left(std::span<const LeftProcess> left) {
   return text;
 }
 
-std::string describe_existence(const Observation& run) {
+std::string describe_existence(const Evidence& run) {
   const bool told = run.facts != nullptr && run.facts->process;
   if (!told) return "process is not running";
   const ProcessFacts& process = *run.facts->process;
@@ -355,7 +314,7 @@ std::string describe_status(std::int64_t status, bool failed, std::string_view o
   return fmt::format("status {} ({}) -- {}", failed ? "failed" : "succeeded", status, or_none(told(output)));
 }
 
-std::string describe_run(const Observation& run, bool failed, Duration timeout) {
+std::string describe_run(const Evidence& run, bool failed, Duration timeout) {
   const std::string_view output = run.output ? told(*run.output) : std::string_view{};
   std::string reason;
   if (run.outcome == Outcome::TimedOut) reason = describe_timeout(timeout);
@@ -379,7 +338,7 @@ std::string describe_content(bool holds, std::string_view output) {
 
 std::string describe_timeout(Duration after) { return "timed out after " + format_duration(after); }
 
-effect::Cause::Process figures_of(const Observation& run) {
+effect::Cause::Process figures_of(const Evidence& run) {
   effect::Cause::Process figures;
   const ProcessFacts* process = process_of(run);
   if (process == nullptr) return figures;

@@ -36,10 +36,10 @@ inline constexpr std::string_view kRulesRefused = "Rules not loaded";
 [[nodiscard]] std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed);
 
 /// What programs are told of a process: MONIT_PROCESS_*.
-[[nodiscard]] effect::Cause::Process figures_of(const Observation& run);
+[[nodiscard]] effect::Cause::Process figures_of(const Evidence& run);
 
 /// "process is not running", "process is running with pid 42", "process with pid 42 is a zombie".
-[[nodiscard]] std::string describe_existence(const Observation& run);
+[[nodiscard]] std::string describe_existence(const Evidence& run);
 
 /// Why a process that a pid file names is not signalled: "process 42, which was started after the pid file was written,
 /// may be another's".
@@ -59,7 +59,7 @@ inline constexpr std::string_view kRulesRefused = "Rules not loaded";
 
 /// describe_status() of a run whose program may take `timeout`. Where Monit hides that the program was ended at its
 /// timeout or by a signal, a line before the output says so: "status failed (9) -- timed out after 15 s\nOUTPUT".
-[[nodiscard]] std::string describe_run(const Observation& run, bool failed, Duration timeout);
+[[nodiscard]] std::string describe_run(const Evidence& run, bool failed, Duration timeout);
 
 /// "status changed (0 -> 1) -- OUTPUT".
 [[nodiscard]] std::string describe_changed(std::int64_t before, std::int64_t now, std::string_view output);

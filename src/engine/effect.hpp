@@ -34,7 +34,7 @@ struct Reply {
 
 }  // namespace effect
 
-using Effect = std::variant<effect::StartRun, effect::CancelRun, effect::Exec, effect::EndAction, effect::Signal,
+using Effect = std::variant<effect::Measure, effect::CancelRun, effect::Exec, effect::EndAction, effect::Signal,
                             effect::Adopt, effect::Alert, effect::Commit, effect::Note, effect::Reply>;
 
 /// Where effects go. Called from within Engine::handle; must not call back into the engine.

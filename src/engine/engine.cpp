@@ -57,10 +57,10 @@ std::vector<ServiceId> first_order(const Graph& graph) {
     order.push_back(id);
   };
   for (const ServiceId id : graph.order) {
-    if (graph.at(id).kind != ServiceKind::Process) continue;
+    if (!graph.at(id).has_process()) continue;
     if (!graph.at(id).depends.empty())
       for (const ServiceId needed : requirements_of(graph, id))
-        if (graph.at(needed).kind == ServiceKind::Process) add(needed);
+        if (graph.at(needed).has_process()) add(needed);
     add(id);
   }
   for (const ServiceId id : graph.order) add(id);
@@ -130,8 +130,9 @@ void Engine::adopt_block(ServiceId id) {
   live_rules_ += block.rules.size();
   rule_states_.resize(rule_states_.size() + block.rules.size(), RuleState{.born = next_id_});
   for (const Rule& rule : block.rules) {
-    const auto* status = rule.condition.size() == 1 ? std::get_if<StatusTest>(&rule.condition.front().test) : nullptr;
-    tests_.push_back(status != nullptr ? PlainTest{status->value, status->comparison, true} : PlainTest{});
+    const auto* test = rule.condition.size() == 1 ? std::get_if<Compare>(&rule.condition.front().test) : nullptr;
+    const bool plain = test != nullptr && test->what == Metric::Status;
+    tests_.push_back(plain ? PlainTest{test->value, test->comparison, true} : PlainTest{});
   }
 }
 
@@ -154,7 +155,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   state.restored = saved.boot == now.boot;
   if (block.foreground() && state.restored && saved.known)  // Engine::keep_former
     state.child = Child{.pid = saved.known->pid, .start_ticks = saved.known->start_ticks, .ready = true};
-  if (saved.memory.index() == state.memory.index()) state.memory = saved.memory;
+  state.memory = restored(std::move(state.memory), saved.memory);
   if (state.restored && saved.first && keeps_phase(id)) state.first = *saved.first;
 
   const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
@@ -465,8 +466,9 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       cancel_flight(id, turn);
     }
     if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
-    const Memory fresh = fresh_memory(block);
-    if (fresh.index() != state.memory.index() || old.program.command != block.program.command) state.memory = fresh;
+    Memory fresh = fresh_memory(block);
+    state.memory =
+        old.program.command != block.program.command ? std::move(fresh) : restored(std::move(fresh), state.memory);
   } else {
     begin_afresh(id);
   }

@@ -5,7 +5,7 @@
 // which it is handled, everything it wants is an Effect. Same events, same instants: same effects, on any machine.
 //
 // Services. A service is *initialising* until its first run was judged, then *running*; *unmonitored* services do not
-// run. Runs. A run is StartRun ... Observed. A service has at most one run in flight; a run that falls due meanwhile is
+// run. Runs. A run is Measure ... Measured. A service has at most one run in flight; a run that falls due meanwhile is
 // left out and recorded as an overrun. Cycles keep a fixed rate: the k-th is due k cycle lengths after the first. Rules
 // (Mode::Latched). Each has its own state and never touches another:
 //
@@ -103,9 +103,9 @@ struct ServiceState {
   std::uint64_t runs = 0;  ///< judged since the daemon started
   Memory memory;
   std::optional<std::int64_t> cron_minute;
-  std::optional<Observation> last;  ///< the last that was judged
+  std::optional<Evidence> last;  ///< the last that was judged
   std::optional<WallTime> last_when;
-  RunId last_run;  ///< whose observation that is
+  RunId last_run;  ///< whose evidence that is
   StartHistory starts;
   std::optional<Pause> pause;
   std::optional<KnownProcess> known;
@@ -200,7 +200,7 @@ class Engine {
   struct Decision;  // an action that a run has decided
   /// The condition of a rule where it is one test of the status: flat, for the common run in which nothing happens.
   struct PlainTest {
-    std::int64_t value = 0;
+    double value = 0;
     Comparison comparison = Comparison::NotEqual;
     bool plain = false;
   };
@@ -223,7 +223,7 @@ class Engine {
 
   void on(const event::Started& event, Turn& turn);
   void on(const event::Wake& event, Turn& turn);
-  void on(const event::Observed& event, Turn& turn);
+  void on(const event::Measured& event, Turn& turn);
   void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::NotSignalled& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
@@ -256,11 +256,11 @@ class Engine {
   [[nodiscard]] Duration grid_after(ServiceId id, Duration now) const;
 
   // judging (engine_judge.cpp)
-  [[nodiscard]] bool passes(const ServiceState& state, const Observation& seen) const;
+  [[nodiscard]] bool passes(const ServiceState& state, const Evidence& seen) const;
   [[nodiscard]] bool only_looks(ServiceId id, Instant now) const;
-  void judge(ServiceId id, const Observation& seen, bool counted, Reason reason, Turn& turn);
+  void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const Decision& decision, bool ends, Turn& turn);
-  void take(ServiceId id, const Observation& seen, Turn& turn);
+  void take(ServiceId id, const Evidence& seen, Turn& turn);
   void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   void instance_alert(const std::string& text, std::string_view action, Turn& turn, std::string_view event = {});
   void tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
@@ -304,7 +304,7 @@ class Engine {
   Progress judge_step(Job& job, const ProcessFacts* process, Turn& turn);
   Progress act(Job& job, const ProcessFacts* process, Turn& turn);
   void look(Job& job, Turn& turn);
-  void looked(Job& job, const Observation& seen, Turn& turn);
+  void looked(Job& job, const Evidence& seen, Turn& turn);
   void run_program(Job& job, const Command& command, Turn& turn);
   void job_program_ended(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn);
   void note_last_words(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn);
@@ -363,8 +363,8 @@ class Engine {
   [[nodiscard]] bool counted_death(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::optional<Duration> backing_off(ServiceId id, Instant now) const;
   [[nodiscard]] bool left_alone(ServiceId id, Instant now) const;
-  void settle(ServiceId id, const Observation* missed, Turn& turn);
-  [[nodiscard]] bool newly_missing(ServiceId id, const Observation& seen, Instant now) const;
+  void settle(ServiceId id, const Evidence* missed, Turn& turn);
+  [[nodiscard]] bool newly_missing(ServiceId id, const Evidence& seen, Instant now) const;
   [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::string missing_requirement(ServiceId id) const;
   std::optional<Progress> left_out(Job& job, Turn& turn);
@@ -374,7 +374,7 @@ class Engine {
   void note_start(ServiceId id, bool good, Turn& turn);
   void note_started(const Job& job, const ProcessFacts& process, Turn& turn);
   [[nodiscard]] bool is_own_program(const Job& job, const ProcessFacts& process) const;
-  [[nodiscard]] std::optional<Observation> disproved(ServiceId id, const Observation& seen, Turn& turn);
+  [[nodiscard]] std::optional<Evidence> disproved(ServiceId id, const Evidence& seen, Turn& turn);
   [[nodiscard]] std::string why_spared(ServiceId id, const ProcessFacts& process) const;
   [[nodiscard]] std::string left_behind(ServiceId id) const;
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;

@@ -36,8 +36,9 @@ Duration step_time(const ForegroundSpec& spec, StepKind kind, const Limits& limi
 }
 
 /// What a look finds where no process runs.
-Observation no_process(const ServiceState& state) {
-  Observation seen;
+Evidence no_process(const ServiceState& state) {
+  Evidence seen;
+  seen.answer = Answer::Absent;
   seen.facts = std::make_shared<const Facts>();
   seen.output = std::make_shared<const std::string>(
       state.child_end.empty() ? "process is not running" : "process is not running: it " + state.child_end);
@@ -62,14 +63,14 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{})) {
     const KnownProcess known = state.known.value_or(KnownProcess{});
     return turn.sink.emit(
-        effect::StartRun{id, run, known.pid, known.start_ticks, state.starts.left_by, state.starts.came_by});
+        effect::Measure{id, run, known.pid, known.start_ticks, state.starts.left_by, state.starts.came_by});
   }
   if (state.child) {
     if (state.child->pid != 0 && !state.child->ending)
-      turn.sink.emit(effect::StartRun{id, run, state.child->pid, state.child->start_ticks});
+      turn.sink.emit(effect::Measure{id, run, state.child->pid, state.child->start_ticks});
     return;
   }
-  on(event::Observed{id, run, no_process(state)}, turn);
+  on(event::Measured{id, run, no_process(state)}, turn);
 }
 
 // ---- jobs ---------------------------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ void Engine::child_started(ServiceId id, const event::ActionStarted& event, Turn
   child.start_ticks = event.start_ticks;
   child.since = turn.now.mono;
   state.died = false;
-  if (state.flight) turn.sink.emit(effect::StartRun{id, *state.flight, child.pid, child.start_ticks});
+  if (state.flight) turn.sink.emit(effect::Measure{id, *state.flight, child.pid, child.start_ticks});
   child_told(id, turn);
 }
 

@@ -104,7 +104,7 @@ void Engine::begin_job(Order order, Turn& turn) {
       return true;
     }
     return order.by == kByRule ||
-           (graph_->at(step.service).kind != ServiceKind::Process && services_[step.service.index()].monitored);
+           (!graph_->at(step.service).has_process() && services_[step.service.index()].monitored);
   });
   if (order.kind == ActionKind::Restart && order.by != kByRule) start_needed_first(order, steps, turn);
 
@@ -228,7 +228,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   job.pause = kFirstPause;
   if (block.foreground()) return begin_child_step(job, turn);
   job.deadline = turn.now.mono + timeout_of(block, job.step().kind, graph_->settings.limits);
-  if (block.kind != ServiceKind::Process) return act(job, nullptr, turn);
+  if (!block.has_process()) return act(job, nullptr, turn);
   const ServiceState& state = services_[id.index()];
   if (state.looked == turn.now.mono && state.last && !state.died) {
     job.seen = true;
@@ -246,9 +246,10 @@ void Engine::look(Job& job, Turn& turn) {
   ask(id, *job.look, turn);
 }
 
-void Engine::looked(Job& job, const Observation& seen, Turn& turn) {
+void Engine::looked(Job& job, const Evidence& seen, Turn& turn) {
   job.look.reset();
-  if (seen.outcome == Outcome::TimedOut) return set_due(job, std::min(turn.now.mono + kLongestLookPause, job.deadline));
+  if (seen.answer == Answer::Unknown)
+    return set_due(job, std::min(turn.now.mono + kLongestLookPause, job.deadline));
   job.seen = true;
   go_on(job,
         graph_->at(job.step().service).foreground() ? judge_child_step(job, turn)
@@ -308,12 +309,12 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
     if (!clear_way(job, *program, turn)) return Progress::Waiting;
     if (step.kind != StepKind::Stop && waits_for_left(job, turn)) return Progress::Waiting;
     run_program(job, *program, turn);
-    set_due(job, block.kind == ServiceKind::Process ? std::min(turn.now.mono + job.pause, job.deadline) : job.deadline);
+    set_due(job, block.has_process() ? std::min(turn.now.mono + job.pause, job.deadline) : job.deadline);
     return Progress::Waiting;
   }
   // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal. What a person
   // names, and nothing could start again, is only monitored or not, as in Monit.
-  if (block.kind != ServiceKind::Process) return Progress::Done;
+  if (!block.has_process()) return Progress::Done;
   if (step.named ? job.by != kByRule && !block.can_start() : step.kind == StepKind::Stop) return Progress::Done;
   if (step.kind != StepKind::Stop) {  // a reload may have taken it away
     blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
@@ -339,10 +340,9 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   auto cause = std::make_shared<effect::Cause>(*job.cause);
   cause->service = graph_->at(id).name;
   // The job may be for another service.
-  const Observation last = services_[id.index()].last.value_or(Observation{});
-  const ServiceKind is = graph_->at(id).kind;
-  cause->process = is == ServiceKind::Process ? std::optional(figures_of(last)) : std::nullopt;
-  cause->program_status = is == ServiceKind::Program ? std::optional(last.status) : std::nullopt;
+  const Evidence last = services_[id.index()].last.value_or(Evidence{});
+  cause->process = graph_->at(id).has_process() ? std::optional(figures_of(last)) : std::nullopt;
+  cause->program_status = graph_->at(id).is_run() ? std::optional(last.status) : std::nullopt;
   effect::Exec exec{.action = ActionId{next_id_++},
                     .service = id,
                     .rule = {},
@@ -369,7 +369,7 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   job.action_ended = true;
   if (!end.unseen && (end.outcome != Outcome::Exited || end.status != 0))
     job.program_failure = describe_not_done(verb(job.step().kind), exec.command, end.outcome, end.status, end.output);
-  if (block.kind == ServiceKind::Process) return look(job, turn);
+  if (block.has_process()) return look(job, turn);
   if (job.program_failure.empty() && job.step().kind != StepKind::Stop) note_start(job.step().service, true, turn);
   if (!job.program_failure.empty() && job.step().kind != StepKind::Stop) {
     blame(job, job.program_failure);
@@ -411,11 +411,11 @@ void Engine::overdue(Job& job, Turn& turn) {
     return go_on(job, Progress::Done, turn);
   }
   if (!job.action_ended) end_program(job.action, turn);
-  if (block.kind == ServiceKind::Process && !job.seen) {
+  if (block.has_process() && !job.seen) {
     blame(job, fmt::format("failed to {}: it could not be looked at", verb(step.kind)));
     return go_on(job, Progress::Failed, turn);
   }
-  if (step.kind == StepKind::Stop && block.kind == ServiceKind::Process && process == nullptr)
+  if (step.kind == StepKind::Stop && block.has_process() && process == nullptr)
     return go_on(job, Progress::Done, turn);  // only its stop program hung
   const std::optional<Command>& program = program_of(block, step.kind);
   if (!job.program_failure.empty()) {
@@ -451,7 +451,7 @@ void Engine::wake_jobs(Turn& turn) {
     else if (const ServiceId id = job.step().service;
              graph_->at(id).foreground() && !is_former(id) && services_[id.index()].starts.left_by == ActionId{})
       go_on(job, judge_child_step(job, turn), turn);
-    else if (graph_->at(job.step().service).kind == ServiceKind::Process)
+    else if (graph_->at(job.step().service).has_process())
       look(job, turn);
     else if (job.action == ActionId{})  // it waits for an earlier program to end
       go_on(job, act(job, nullptr, turn), turn);
@@ -531,7 +531,7 @@ void Engine::restore_jobs(Turn& turn) {
     living.pause = kFirstPause;
     living.deadline = turn.now.mono + timeout_of(block, living.step().kind, graph_->settings.limits);
     living.action_ended = !actions_.contains(living.action.number());
-    if (block.kind == ServiceKind::Process)
+    if (block.has_process())
       set_due(living, turn.now.mono + living.pause);
     else if (living.action_ended)
       go_on(living, Progress::Done, turn);

@@ -13,15 +13,15 @@
 
 namespace healer::engine {
 
-void Engine::on(const event::Observed& event, Turn& turn) {
+void Engine::on(const event::Measured& event, Turn& turn) {
   const ServiceId id = event.service;
   if (id.index() >= services_.size()) return;
   ServiceState& state = services_[id.index()];
   Job* const job = state.job ? &jobs_.at(state.job->number()) : nullptr;
   if (job != nullptr ? job->look != event.run || job->step().service != id : state.flight != event.run) return;
-  const std::optional<Observation> without = disproved(id, event.observation, turn);
-  const Observation& seen = without ? *without : event.observation;
-  if (graph_->at(id).foreground() && state.child && seen.outcome != Outcome::TimedOut && process_of(seen) == nullptr) {
+  const std::optional<Evidence> without = disproved(id, event.evidence, turn);
+  const Evidence& seen = without ? *without : event.evidence;
+  if (graph_->at(id).foreground() && state.child && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.
     if (state.child->action != ActionId{}) return;
     forget_former(id, turn);
@@ -65,10 +65,10 @@ bool Engine::only_looks(ServiceId id, Instant now) const {
 }
 
 /// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.
-void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
+void Engine::take(ServiceId id, const Evidence& seen, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  if (graph_->at(id).kind != ServiceKind::Program) {
-    if (seen.outcome == Outcome::TimedOut) {
+  if (!graph_->at(id).is_run()) {
+    if (seen.answer == Answer::Unknown) {
       if (!state.unknown) {
         turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
         state.unknown = Unknown{.since = turn.now.wall, .why = {}};
@@ -95,19 +95,20 @@ void Engine::take(ServiceId id, const Observation& seen, Turn& turn) {
 }
 
 /// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
-bool Engine::passes(const ServiceState& state, const Observation& seen) const {
-  if (!state.resting || seen.outcome != Outcome::Exited) return false;
+bool Engine::passes(const ServiceState& state, const Evidence& seen) const {
+  if (!state.resting || seen.outcome != Outcome::Exited || seen.answer != Answer::Told) return false;
   return std::ranges::none_of(
-      std::span(tests_).subspan(state.first_rule, state.rule_count),
-      [&](const PlainTest& test) { return !test.plain || compare(test.comparison, seen.status, test.value); });
+      std::span(tests_).subspan(state.first_rule, state.rule_count), [&](const PlainTest& test) {
+        return !test.plain || compare(test.comparison, static_cast<double>(seen.status), test.value);
+      });
 }
 
-void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason reason, Turn& turn) {
+void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
   const Memory memory = state.memory;
   const Seen run{seen, memory, state.starts.restarted};
-  if (seen.outcome == Outcome::TimedOut && block.kind == ServiceKind::Program) {
+  if (seen.outcome == Outcome::TimedOut && block.is_run()) {
     Record& record = turn.record(RecordKind::RunTimedOut, Severity::Warning, block.name,
                                  describe_timeout(block.program.command.timeout));
     record.output = *seen.output;
@@ -127,8 +128,8 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
     const std::optional<bool> told = holds(rule.condition, run);
     if (!told) continue;
     // What is down has not come through its restarts, whatever this run counts.
-    if (rule.counts_restarts() && !*told && states[i].status == RuleStatus::Failed &&
-        block.kind == ServiceKind::Process && process_of(seen) == nullptr)
+    if (rule.counts_restarts() && !*told && states[i].status == RuleStatus::Failed && block.has_process() &&
+        process_of(seen) == nullptr)
       continue;
     const bool bad = *told;
     const RuleState before = states[i];
@@ -207,8 +208,8 @@ void Engine::judge(ServiceId id, const Observation& seen, bool counted, Reason r
     cause->rule = rule.text;
     cause->when = turn.now.wall;
     cause->description = describe(block, rule, run, !recovered);
-    if (block.kind == ServiceKind::Process) cause->process = figures_of(seen);
-    if (block.kind == ServiceKind::Program) cause->program_status = seen.status;
+    if (block.has_process()) cause->process = figures_of(seen);
+    if (block.is_run()) cause->program_status = seen.status;
     decision.cause = std::move(cause);
   }
   // What a run stops or unmonitors, it does not start.

@@ -133,7 +133,7 @@ bool Engine::is_brought_up(ServiceId id) const {
   if (!job) return false;
   const Job& known = jobs_.at(job->number());
   if (known.by != kByRule || known.kind == ActionKind::Stop) return false;
-  if (is_up(id) || graph_->at(id).kind != ServiceKind::Process) return true;
+  if (is_up(id) || !graph_->at(id).has_process()) return true;
   const auto ahead = std::span(known.steps).subspan(known.position);
   return std::ranges::any_of(
       ahead, [id](const JobStep& step) { return step.service == id && step.kind != effect::SavedStep::Kind::Stop; });
@@ -211,7 +211,7 @@ void Engine::start_needed_first(const Order& order, std::vector<JobStep>& steps,
   for (const ServiceId id : with_requirements(*graph_, order.services)) {
     if (restarted[id.index()]) continue;
     const ServiceState& state = services_[id.index()];
-    const bool runs = state.monitored && (graph_->at(id).kind != ServiceKind::Process || is_up(id));
+    const bool runs = state.monitored && (!graph_->at(id).has_process() || is_up(id));
     if (!runs && !state.job && graph_->at(id).can_start()) needed.push_back({id, effect::SavedStep::Kind::Start});
     monitor(id, order.by, turn);
   }
@@ -260,12 +260,12 @@ std::string Engine::done_text(const PendingCommand& command) const {
     if (id.index() >= graph_->slots.size() || !graph_->slots[id.index()]) continue;
     const ServiceBlock& block = graph_->at(id);
     const auto touched = command.touched.find(id);
-    const bool programs = block.kind != ServiceKind::Process ? (stop ? block.stop : block.start).has_value()
-                                                             : block.can_start() || (stop && block.stop);
+    const bool programs = !block.has_process() ? (stop ? block.stop : block.start).has_value()
+                                               : block.can_start() || (stop && block.stop);
     if (const auto verb = touched == command.touched.end() ? std::nullopt : verb_of(touched->second))
       done_to[*verb].push_back(id);
     else if (command.failed.empty())
-      (programs ? as_wanted : stop && block.kind != ServiceKind::Process ? unmonitored : without).push_back(id);
+      (programs ? as_wanted : stop && !block.has_process() ? unmonitored : without).push_back(id);
   }
   for (const auto& [id, touched] : command.touched)
     if (const auto verb = verb_of(touched);
@@ -325,7 +325,7 @@ void Engine::tell_end(const Job& job, bool good, Turn& turn) {
   if (job.told_to_end) return;
   const bool stops = job.kind == ActionKind::Stop;
   for (const JobStep& step : std::span(job.steps).first(job.position)) {
-    const bool started = graph_->at(step.service).kind != ServiceKind::Process || is_up(step.service);
+    const bool started = !graph_->at(step.service).has_process() || is_up(step.service);
     if (stops ? step.kind != effect::SavedStep::Kind::Stop : step.kind == effect::SavedStep::Kind::Stop || !started)
       continue;
     if (std::exchange(services_[step.service.index()].told_failure, false))

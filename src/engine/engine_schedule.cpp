@@ -82,7 +82,7 @@ bool Engine::go_on_in_phase(ServiceId id, Duration first) {
   if (state.first == Duration{0}) return false;
   if (!state.monitored) return true;
   schedule(id, grid_after(id, first));
-  if (graph_->at(id).kind == ServiceKind::Process) look_later(id, Reason::Again, first);
+  if (graph_->at(id).has_process()) look_later(id, Reason::Again, first);
   return true;
 }
 

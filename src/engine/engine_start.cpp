@@ -82,7 +82,7 @@ bool Engine::left_alone(ServiceId id, Instant now) const {
 /// A death is not acted on yet: where an administrator restarts it by hand, the pid file names another process when the
 /// dust has settled. `missed`: it was a look that does not find it any more. Whether it has died nobody knows then: it
 /// may live on, and only its pid file be gone.
-void Engine::settle(ServiceId id, const Observation* missed, Turn& turn) {
+void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (missed != nullptr) {
     const bool seen = state.last.has_value();
@@ -102,11 +102,11 @@ void Engine::settle(ServiceId id, const Observation* missed, Turn& turn) {
 
 /// Whether this look is the first to hear of the death of a process: where the kernel could not tell of it, or no
 /// healer ran.
-bool Engine::newly_missing(ServiceId id, const Observation& seen, Instant now) const {
+bool Engine::newly_missing(ServiceId id, const Evidence& seen, Instant now) const {
   const ServiceState& state = services_[id.index()];
   const ServiceBlock& block = graph_->at(id);
-  if (block.kind != ServiceKind::Process || block.foreground() || graph_->settings.settle == Duration{0}) return false;
-  if (seen.outcome == Outcome::TimedOut || process_of(seen) != nullptr) return false;
+  if (!block.has_process() || block.foreground() || graph_->settings.settle == Duration{0}) return false;
+  if (seen.answer != Answer::Absent) return false;
   const bool was_up = state.last ? process_of(*state.last) != nullptr
                                  : state.restored && std::ranges::none_of(rules(id), [](const RuleState& rule) {
                                      return rule.status == RuleStatus::Failed;
@@ -142,7 +142,8 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
     services_[id.index()].start_failure.clear();
     starts.not_before.reset();
     // That it is another process now is its start's doing: no change, as in Monit.
-    if (auto* seen = std::get_if<ProcessMemory>(&services_[id.index()].memory)) *seen = {};
+    if (graph_->at(id).has_process())
+      for (Baseline& baseline : services_[id.index()].memory.baselines) baseline.value.reset();
     return;
   }
   ++starts.quick;
@@ -178,7 +179,7 @@ std::string Engine::missing_requirement(ServiceId id) const {
   for (const ServiceId needed : requirements_of(*graph_, id)) {
     const ServiceState& state = services_[needed.index()];
     const ServiceBlock& block = graph_->at(needed);
-    if (block.kind != ServiceKind::Process || !state.monitored) continue;
+    if (!block.has_process() || !state.monitored) continue;
     if (!state.last && !block.foreground())
       return fmt::format("it depends on {}, which has not been looked at yet", block.name);
     if (!is_up(needed)) return fmt::format("it depends on {}, which is not running", block.name);
@@ -241,7 +242,7 @@ std::optional<Engine::Progress> Engine::left_out(Job& job, Turn& turn) {
 /// none: a process that was thawed from a checkpoint.) Then `seen` is given back without it. Where clocks alone speak
 /// against it, or it is another user's than the one who can write the file, it is believed, but not signalled: a clock
 /// that was stepped after its start tells the same. What clocks told when it was seen first stays so.
-std::optional<Observation> Engine::disproved(ServiceId id, const Observation& seen, Turn& turn) {
+std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Turn& turn) {
   const ProcessFacts* process = process_of(seen);
   if (process == nullptr || process->file == 0) return std::nullopt;
   std::optional<KnownProcess>& known = services_[id.index()].known;
@@ -262,9 +263,10 @@ std::optional<Observation> Engine::disproved(ServiceId id, const Observation& se
                   fmt::format("{}: healer will not signal it", describe_doubt(*process, now.doubt)));
     return std::nullopt;
   }
-  Observation without = seen;
+  Evidence without = seen;
   without.output = std::make_shared<const std::string>(fmt::format(
       "process is not running (process {} is another one than its pid file was written for)", process->pid));
+  without.answer = Answer::Absent;
   without.facts = std::make_shared<const Facts>();
   return without;
 }
@@ -313,7 +315,7 @@ std::string Engine::left_behind(ServiceId id) const {
 /// What the last look has found left of an earlier start of the service, whether that came up or not.
 const std::vector<LeftProcess>& Engine::left_of(ServiceId id) const {
   static const std::vector<LeftProcess> kNothing;
-  const std::optional<Observation>& last = services_[id.index()].last;
+  const std::optional<Evidence>& last = services_[id.index()].last;
   return last && last->facts && process_of(*last) == nullptr ? last->facts->left : kNothing;
 }
 
@@ -431,7 +433,7 @@ void Engine::look_at_needed(ServiceId id, Instant now) {
   for (const ServiceId needed : requirements_of(*graph_, id)) {
     const ServiceState& state = services_[needed.index()];
     const bool lately = state.looked && now.mono - *state.looked <= services_[id.index()].period;
-    if (graph_->at(needed).kind == ServiceKind::Process && !is_up(needed) && !lately && !state.flight)
+    if (graph_->at(needed).has_process() && !is_up(needed) && !lately && !state.flight)
       look_later(needed, Reason::Again, now.mono);
   }
   // On a grid: one look, however many ask for it.

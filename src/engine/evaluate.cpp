@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/evaluate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -9,75 +10,77 @@
 namespace healer::engine {
 namespace {
 
-/// One test at a time, by its kind.
+/// One test at a time, by its shape.
 class Evaluation {
  public:
   explicit Evaluation(const Seen& seen) : seen_(seen) {}
 
-  std::optional<bool> operator()(const StatusTest& test) const {
-    return compare(test.comparison, seen_.run.status, test.value);
+  std::optional<bool> operator()(const Compare& test) const {
+    const std::optional<double> value = value_of(seen_.run, test.what);
+    return value ? std::optional(compare(test.comparison, *value, test.value)) : std::nullopt;
   }
 
-  std::optional<bool> operator()(const StatusChanged& /*test*/) const {
-    const auto* memory = std::get_if<ProgramMemory>(&seen_.memory);
-    return memory != nullptr && memory->last_status && *memory->last_status != seen_.run.status;
+  std::optional<bool> operator()(const Differs& test) const {
+    const std::optional<Value> value = attribute_of(seen_.run, test.what);
+    return value ? std::optional(*value != test.wanted) : std::nullopt;
   }
 
-  std::optional<bool> operator()(const ContentTest& test) const {
+  std::optional<bool> operator()(const Changed& test) const {
+    const std::optional<Value> value = attribute_of(seen_.run, test.what);
+    if (!value) return std::nullopt;
+    const Value* before = seen_.memory.find(test.what);
+    return before != nullptr && *before != *value;
+  }
+
+  std::optional<bool> operator()(const Present& test) const {
+    if (seen_.run.answer == Answer::Unknown) return std::nullopt;
+    return (seen_.run.answer == Answer::Told) == test.wanted;
+  }
+
+  std::optional<bool> operator()(const Matches& test) const {
     return seen_.run.outcome != Outcome::NotStarted &&
            (seen_.run.matches >> test.pattern & 1U) == (test.negated ? 0U : 1U);
   }
 
-  std::optional<bool> operator()(const ExistTest& test) const {
-    if (seen_.run.outcome == Outcome::TimedOut) return std::nullopt;  // nobody could tell
-    return (process_of(seen_.run) != nullptr) == test.exists;
-  }
-
-  std::optional<bool> operator()(const ResourceTest& test) const {
-    const std::optional<double> value = value_of(seen_.run, test.metric);
-    return value ? std::optional(compare(test.comparison, *value, test.value)) : std::nullopt;
-  }
-
-  std::optional<bool> operator()(const OwnerTest& test) const {
-    const ProcessFacts* process = process_of(seen_.run);
-    if (process == nullptr) return std::nullopt;
-    switch (test.which) {
-      case OwnerTest::Which::Uid: return process->uid != test.id;
-      case OwnerTest::Which::Euid: return process->euid != test.id;
-      case OwnerTest::Which::Gid: return process->gid != test.id;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<bool> operator()(const PidChanged& test) const {
-    const ProcessFacts* process = process_of(seen_.run);
-    if (process == nullptr) return std::nullopt;
-    const auto* memory = std::get_if<ProcessMemory>(&seen_.memory);
-    if (memory == nullptr) return false;
-    return test.parent ? memory->parent && *memory->parent != process->parent
-                       : memory->pid && *memory->pid != process->pid;
-  }
-
-  std::optional<bool> operator()(const AttributeTest& test) const {
-    const ProcessFacts* process = process_of(seen_.run);
-    return process != nullptr ? std::optional(process->attribute != test.attribute) : std::nullopt;
-  }
-
-  std::optional<bool> operator()(const RestartsTest& /*test*/) const { return seen_.restarted; }
+  std::optional<bool> operator()(const Restarts& /*test*/) const { return seen_.restarted; }
 
  private:
   const Seen& seen_;
 };
 
+/// Of a process.
+std::optional<Value> attribute_of(const ProcessFacts& process, Attribute what) {
+  switch (what) {
+    case Attribute::Pid: return process.pid;
+    case Attribute::Parent: return process.parent;
+    case Attribute::Uid: return std::int64_t{process.uid};
+    case Attribute::Euid: return std::int64_t{process.euid};
+    case Attribute::Gid: return std::int64_t{process.gid};
+    case Attribute::Security: return process.attribute;
+    default: break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-const ProcessFacts* process_of(const Observation& run) {
-  const bool there = run.facts != nullptr && run.facts->process && !run.facts->process->zombie;
+const ProcessFacts* process_of(const Evidence& run) {
+  const bool there = run.answer == Answer::Told && run.facts != nullptr && run.facts->process;
   return there ? &*run.facts->process : nullptr;
 }
 
-std::optional<double> value_of(const Observation& run, Metric metric) {
-  if (run.facts == nullptr || (run.facts->process && run.facts->process->zombie)) return std::nullopt;
+std::optional<Value> attribute_of(const Evidence& run, Attribute what) {
+  if (what == Attribute::Status) return run.status;
+  if (const ProcessFacts* process = process_of(run)) return attribute_of(*process, what);
+  if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
+  const auto& known = run.facts->attributes;
+  const auto found = std::ranges::find(known, what, &std::pair<Attribute, Value>::first);
+  return found != known.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::optional<double> value_of(const Evidence& run, Metric metric) {
+  if (metric == Metric::Status) return static_cast<double>(run.status);
+  if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
   const std::optional<double> value = run.facts->metrics.get(metric);
   return value && unit_of(metric) == Unit::Seconds ? std::floor(*value) : value;
 }
@@ -102,23 +105,30 @@ std::optional<bool> holds(const std::vector<Term>& condition, const Seen& seen) 
 }
 
 Memory fresh_memory(const ServiceBlock& block) {
+  Memory memory;
   for (const Rule& rule : block.rules) {
     for (const Term& term : rule.condition) {
-      if (std::holds_alternative<StatusChanged>(term.test)) return ProgramMemory{};
-      if (std::holds_alternative<PidChanged>(term.test)) return ProcessMemory{};
+      if (const auto* changed = std::get_if<Changed>(&term.test)) memory.add({.what = changed->what, .value = {}});
     }
   }
-  return {};
+  return memory;
 }
 
-bool remember(Memory& memory, const Observation& run) {
-  if (auto* program = std::get_if<ProgramMemory>(&memory))
-    return std::exchange(program->last_status, run.status) != run.status;
-  auto* last = std::get_if<ProcessMemory>(&memory);
-  const ProcessFacts* process = process_of(run);
-  if (last == nullptr || process == nullptr) return false;
-  const ProcessMemory now{.pid = process->pid, .parent = process->parent};
-  return std::exchange(*last, now) != now;
+Memory restored(Memory fresh, const Memory& saved) {
+  for (Baseline& baseline : fresh.baselines)
+    if (const Value* value = saved.find(baseline.what)) baseline.value = *value;
+  return fresh;
+}
+
+bool remember(Memory& memory, const Evidence& run) {
+  bool changed = false;
+  for (Baseline& baseline : memory.baselines) {
+    std::optional<Value> now = attribute_of(run, baseline.what);
+    if (!now || now == baseline.value) continue;
+    baseline.value = std::move(now);
+    changed = true;
+  }
+  return changed;
 }
 
 }  // namespace healer::engine

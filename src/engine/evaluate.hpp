@@ -16,16 +16,19 @@ struct ServiceBlock;
 
 /// One run as its tests see it.
 struct Seen {
-  const Observation& run;
+  const Evidence& run;
   const Memory& memory;    ///< of the service, as it was before the run
   bool restarted = false;  ///< StartHistory::restarted
 };
 
 /// The process that a look has found; null where there is none. A zombie is none.
-[[nodiscard]] const ProcessFacts* process_of(const Observation& run);
+[[nodiscard]] const ProcessFacts* process_of(const Evidence& run);
 
-/// A quantity as the tests compare it, if it is known: of a process that is there, an uptime in whole seconds.
-[[nodiscard]] std::optional<double> value_of(const Observation& run, Metric metric);
+/// An attribute of what was seen, if it is known: not of what is not there.
+[[nodiscard]] std::optional<Value> attribute_of(const Evidence& run, Attribute what);
+
+/// A quantity as the tests compare it, if it is known: of what is there, an uptime in whole seconds.
+[[nodiscard]] std::optional<double> value_of(const Evidence& run, Metric metric);
 
 /// Whether a test holds; nothing where it cannot be told.
 [[nodiscard]] std::optional<bool> holds(const Test& test, const Seen& seen);
@@ -38,8 +41,10 @@ struct Seen {
 /// What a service remembers that has not run yet: only what a rule of it asks for.
 [[nodiscard]] Memory fresh_memory(const ServiceBlock& block);
 
-/// Takes a counted run into the memory; true where that has changed it. A process that is not there leaves the one
-/// that was seen last.
-bool remember(Memory& memory, const Observation& run);
+/// What was saved of those that a service asks for now.
+[[nodiscard]] Memory restored(Memory fresh, const Memory& saved);
+
+/// Takes a counted run into the memory; true where that has changed it. What is not told stays as it was seen last.
+bool remember(Memory& memory, const Evidence& run);
 
 }  // namespace healer::engine

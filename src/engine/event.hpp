@@ -29,10 +29,10 @@ struct Started {
 struct Wake {};
 
 /// A run has ended. Results of runs that the engine no longer waits for are ignored.
-struct Observed {
+struct Measured {
   ServiceId service;
   RunId run;
-  Observation observation;
+  Evidence evidence;
 };
 
 /// A process that was seen has died, by the word of the kernel. May come late, or not at all where there are no
@@ -81,11 +81,11 @@ struct RunWaits {
   std::string why;
 };
 
-/// The program of a run that timed out has written more before it ended. Told after the Observed of the run.
+/// The program of a run that timed out has written more before it ended. Told after the Measured of the run.
 struct RunWrote {
   ServiceId service;
   RunId run;
-  std::shared_ptr<const std::string> output;  ///< all of it, bounded as that of an Observation; never null
+  std::shared_ptr<const std::string> output;  ///< all of it, bounded as that of an Evidence; never null
 };
 
 /// A foreground process has told that it is ready.
@@ -93,7 +93,7 @@ struct ActionReady {
   ActionId action;
 };
 
-/// An action has ended. `status` as in Observation.
+/// An action has ended. `status` as in Evidence.
 struct ActionEnded {
   ActionId action;
   Outcome outcome = Outcome::Exited;

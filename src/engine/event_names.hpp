@@ -9,7 +9,7 @@ namespace healer::engine {
 namespace event {
 struct Started;
 struct Wake;
-struct Observed;
+struct Measured;
 struct ProcessDied;
 struct NotSignalled;
 struct Committed;
@@ -27,7 +27,7 @@ struct Command;
 struct Stopping;
 }  // namespace event
 
-using Event = std::variant<event::Started, event::Wake, event::Observed, event::ProcessDied, event::NotSignalled,
+using Event = std::variant<event::Started, event::Wake, event::Measured, event::ProcessDied, event::NotSignalled,
                            event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
                            event::ActionReady, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
                            event::ReloadFailed, event::Command, event::Stopping>;

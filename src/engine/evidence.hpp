@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/attribute.hpp"
 #include "engine/ids.hpp"
 #include "engine/metric.hpp"
 #include "engine/outcome.hpp"
@@ -47,16 +49,26 @@ struct LeftProcess {
 
 /// What a look at a process or at the system has found.
 struct Facts {
-  std::optional<ProcessFacts> process;  ///< none: there is no such process, and Observation::output says why
+  std::optional<ProcessFacts>
+      process;  ///< none: there is no such process; where it is a zombie, it is not there either
   Metrics metrics;
+  std::vector<std::pair<Attribute, Value>> attributes;  ///< of what is no process
   /// Where there is none: what runs still of what the program `left_by` has left, the eldest first; one of those that
-  /// StartRun names.
+  /// Measure names.
   std::vector<LeftProcess> left;
   ActionId left_by{};
 };
 
+/// Whether what was to be looked at was found.
+enum class Answer : std::uint8_t {
+  Told,    ///< it is there, and tells of itself
+  Absent,  ///< it is not there; Evidence::output says why
+  Unknown  ///< nobody could tell: Evidence::output says why, and all is as it was before
+};
+
 /// What was seen. Output is shared, never copied.
-struct Observation {
+struct Evidence {
+  Answer answer = Answer::Told;
   Outcome outcome = Outcome::Exited;
   std::int64_t status = 0;
   std::uint64_t matches = 0;  ///< bit i: ProgramSpec::patterns[i] matched the output

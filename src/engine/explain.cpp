@@ -210,11 +210,11 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
 /// Whether it is known that a process is not there, and a rule will mind that: runs are judged a cycle apart, and none
 /// is while a job goes on.
 bool is_missed(const ServiceBlock& block, const ServiceState& state) {
-  if (block.kind != ServiceKind::Process || state.unknown || !state.last) return false;
+  if (!block.has_process() || state.unknown || !state.last) return false;
   if (!state.died && process_of(*state.last) != nullptr) return false;
   return std::ranges::any_of(block.rules, [](const Rule& rule) {
-    const auto* test = std::get_if<ExistTest>(&rule.condition.front().test);
-    return test != nullptr && !test->exists;
+    const auto* test = std::get_if<Present>(&rule.condition.front().test);
+    return test != nullptr && !test->wanted;
   });
 }
 
@@ -247,7 +247,7 @@ std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
     return fmt::format("it has failed for {}, {} are needed",
                        lasting(state.failing_since ? now - *state.failing_since : Duration{0}),
                        format_duration(tolerance.held));
-  if (std::holds_alternative<RestartsTest>(rule.condition.front().test))
+  if (std::holds_alternative<Restarts>(rule.condition.front().test))
     return fmt::format("restarts in {} of the last {} runs, {} are needed", state.window.failed(tolerance.window),
                        tolerance.window, tolerance.count);
   if (tolerance.window == 1) return {};

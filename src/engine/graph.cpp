@@ -12,15 +12,6 @@ std::optional<ServiceId> Graph::find(std::string_view name) const {
   return found->second;
 }
 
-std::string_view to_string(ServiceKind kind) {
-  switch (kind) {
-    case ServiceKind::Program: return "program";
-    case ServiceKind::Process: return "process";
-    case ServiceKind::System: return "system";
-  }
-  return "";
-}
-
 std::string_view to_string(ActionKind kind) {
   switch (kind) {
     case ActionKind::Alert: return "alert";
@@ -35,7 +26,7 @@ std::string_view to_string(ActionKind kind) {
 
 bool same_target(const ServiceBlock& one, const ServiceBlock& other) {
   if (one.kind != other.kind || one.foreground() != other.foreground()) return false;
-  return one.foreground() || one.process == other.process;
+  return one.foreground() || (one.process == other.process && one.path == other.path);
 }
 
 }  // namespace healer::engine

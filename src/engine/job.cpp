@@ -103,8 +103,7 @@ std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::
 
 bool starts_nothing(const Graph& graph, ServiceId service) {
   const ServiceBlock& block = graph.at(service);
-  return block.kind != ServiceKind::Process && !block.start && !block.restart &&
-         graph.dependents[service.index()].empty();
+  return !block.has_process() && !block.start && !block.restart && graph.dependents[service.index()].empty();
 }
 
 std::string_view verb(effect::SavedStep::Kind kind) {
@@ -115,8 +114,7 @@ std::string_view verb(effect::SavedStep::Kind kind) {
 const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind) {
   switch (kind) {
     case effect::SavedStep::Kind::Stop: return block.stop;
-    case effect::SavedStep::Kind::Start:
-      return block.start || block.kind != ServiceKind::Process ? block.start : block.restart;
+    case effect::SavedStep::Kind::Start: return block.start || !block.has_process() ? block.start : block.restart;
     case effect::SavedStep::Kind::Restart: break;
   }
   return block.restart;

@@ -11,9 +11,9 @@ namespace healer::engine {
 namespace effect {
 
 /// Start a run: of a check program, or a look at a process or the system, by the kind of the service; answer with
-/// event::Observed. After a look at a process its death is told by event::ProcessDied, but for a foreground process,
+/// event::Measured. After a look at a process its death is told by event::ProcessDied, but for a foreground process,
 /// whose end is told by event::ActionEnded.
-struct StartRun {
+struct Measure {
   ServiceId service;
   RunId run;
   /// Of a foreground process that runs: which one, and no other is looked at. Of one with a pid file: which one that

@@ -8,53 +8,51 @@
 namespace healer::engine {
 namespace {
 
-struct Info {
-  std::string_view words;
-  Unit unit;
-};
-
-constexpr std::array<Info, kMetrics> kInfos{{
-    {"cpu", Unit::Percent},
-    {"total cpu", Unit::Percent},
-    {"memory", Unit::Percent},
-    {"memory", Unit::Bytes},
-    {"total memory", Unit::Percent},
-    {"total memory", Unit::Bytes},
-    {"children", Unit::Number},
-    {"threads", Unit::Number},
-    {"filedescriptors", Unit::Number},
-    {"filedescriptors", Unit::Percent},
-    {"total filedescriptors", Unit::Number},
-    {"read", Unit::BytesPerSecond},
-    {"write", Unit::BytesPerSecond},
-    {"disk read", Unit::BytesPerSecond},
-    {"disk write", Unit::BytesPerSecond},
-    {"disk read", Unit::OperationsPerSecond},
-    {"disk write", Unit::OperationsPerSecond},
-    {"uptime", Unit::Seconds},
-    {"loadavg(1min)", Unit::Load},
-    {"loadavg(5min)", Unit::Load},
-    {"loadavg(15min)", Unit::Load},
-    {"loadavg(1min) per core", Unit::Load},
-    {"loadavg(5min) per core", Unit::Load},
-    {"loadavg(15min) per core", Unit::Load},
-    {"cpu", Unit::Percent},
-    {"cpu(user)", Unit::Percent},
-    {"cpu(system)", Unit::Percent},
-    {"cpu(nice)", Unit::Percent},
-    {"cpu(wait)", Unit::Percent},
-    {"cpu(hardirq)", Unit::Percent},
-    {"cpu(softirq)", Unit::Percent},
-    {"cpu(steal)", Unit::Percent},
-    {"cpu(guest)", Unit::Percent},
-    {"cpu(guestnice)", Unit::Percent},
-    {"memory", Unit::Percent},
-    {"memory", Unit::Bytes},
-    {"swap", Unit::Percent},
-    {"swap", Unit::Bytes},
-    {"filedescriptors", Unit::Number},
-    {"filedescriptors", Unit::Percent},
-}};
+constexpr std::array<Unit, kMetrics> kUnitOf{Unit::Number,  // of a status
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Bytes,
+                                             Unit::Percent,
+                                             Unit::Bytes,
+                                             Unit::Number,
+                                             Unit::Number,
+                                             Unit::Number,
+                                             Unit::Percent,
+                                             Unit::Number,
+                                             Unit::BytesPerSecond,
+                                             Unit::BytesPerSecond,
+                                             Unit::BytesPerSecond,
+                                             Unit::BytesPerSecond,
+                                             Unit::OperationsPerSecond,
+                                             Unit::OperationsPerSecond,
+                                             Unit::Seconds,
+                                             Unit::Load,
+                                             Unit::Load,
+                                             Unit::Load,
+                                             Unit::Load,
+                                             Unit::Load,
+                                             Unit::Load,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Percent,
+                                             Unit::Bytes,
+                                             Unit::Percent,
+                                             Unit::Bytes,
+                                             Unit::Number,
+                                             Unit::Percent,
+                                             Unit::Seconds,
+                                             Unit::Seconds,
+                                             Unit::Seconds,
+                                             Unit::Seconds};
 
 /// "1 kB", "1.5 kB": a decimal only where there is one, even if it is 0 when rounded.
 std::string format_bytes(double value) {
@@ -66,9 +64,7 @@ std::string format_bytes(double value) {
 
 }  // namespace
 
-Unit unit_of(Metric metric) { return kInfos[static_cast<std::size_t>(metric)].unit; }
-
-std::string_view to_string(Metric metric) { return kInfos[static_cast<std::size_t>(metric)].words; }
+Unit unit_of(Metric metric) { return kUnitOf[static_cast<std::size_t>(metric)]; }
 
 std::string format_metric(Unit unit, double value) {
   switch (unit) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The quantities that tests compare with a number, and one look's values of them.
+// The quantities that tests compare with a number, and one look's values of them. What they are called says the row of
+// a kind (engine/kind).
 #pragma once
 
 #include <array>
@@ -14,6 +15,8 @@ namespace healer::engine {
 /// A measured quantity. Percentages are Monit's; rates are means since the look before. The names with Total are of a
 /// process with all its descendants.
 enum class Metric : std::uint8_t {
+  // check program
+  Status,  ///< its exit value
   // check process
   Cpu,            ///< percent of the cores that its threads can use: one thread, one core; at most all cores
   TotalCpu,       ///< the same, and the same of its descendants taken together
@@ -57,6 +60,11 @@ enum class Metric : std::uint8_t {
   SwapBytes,
   SystemFileDescriptors,
   SystemFileDescriptorsPercent,
+  // of a path: how long ago it was read, written, changed, either of these
+  AccessAge,
+  ModificationAge,
+  ChangeAge,
+  Age,
   Count_
 };
 inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::Count_);
@@ -64,9 +72,6 @@ inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::Count_)
 enum class Unit : std::uint8_t { Percent, Bytes, Number, BytesPerSecond, OperationsPerSecond, Seconds, Load };
 
 [[nodiscard]] Unit unit_of(Metric metric);
-/// The words of the language for it, as canonical text and messages write them: "cpu", "total memory", "loadavg(5min)",
-/// "cpu(wait)", "disk read".
-[[nodiscard]] std::string_view to_string(Metric metric);
 /// A value with its unit, as Monit writes it: "85.0%", "10.5 MB", "3", "2.0 MB/s", "12.0 operations/s", "90 s", "0.52".
 [[nodiscard]] std::string format_metric(Unit unit, double value);
 

@@ -80,7 +80,7 @@ struct Rule {
 
   /// `if N restarts within M cycles`: below its tolerance it says nothing of how the service is.
   [[nodiscard]] bool counts_restarts() const {
-    return !condition.empty() && std::holds_alternative<RestartsTest>(condition.front().test);
+    return !condition.empty() && std::holds_alternative<Restarts>(condition.front().test);
   }
 };
 

@@ -102,14 +102,14 @@ class Reader : private ScriptLine {
       return want_end();
     }
     const ServiceBlock& block = *blocks_.at(name);
-    if (block.kind == ServiceKind::Process && take("down")) {
+    if (block.has_process() && take("down")) {
       service.down = true;
       return want_end();
     }
-    if (block.kind != ServiceKind::Program)
+    if (!block.is_run())
       return fail(here(), fmt::format("'{}' is no program: it does not exit", printable(block.name)),
                   fmt::format("write {}{} QUANTITY: VALUES, for what a rule compares",
-                              block.kind == ServiceKind::Process ? fmt::format("{}: down, or ", raw) : "", raw));
+                              block.has_process() ? fmt::format("{}: down, or ", raw) : "", raw));
     if (service.repeated)
       return fail(first.offset, "the line before of this service goes on for ever", "take its '...' away");
     if (!more()) return fail(here(), "the runs are missing", "write exit values, as in 0 0 1");
@@ -434,7 +434,7 @@ class Reader : private ScriptLine {
     next_ += 2;
     command.kind = dies ? ScriptedCommand::Kind::Dies : ScriptedCommand::Kind::ComesUp;
     command.services.push_back(service_name(name, name.raw));
-    if (!failed_ && blocks_.at(command.services.front())->kind != ServiceKind::Process)
+    if (!failed_ && !blocks_.at(command.services.front())->has_process())
       fail(name.offset, fmt::format("'{}' is no process", printable(command.services.front())),
            "only a process dies, or comes up");
     if (!dies) want("up", "at 5 minutes NAME comes up");

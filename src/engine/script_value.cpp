@@ -46,18 +46,20 @@ std::optional<double> times_of(Unit unit, std::string_view written) {
   return std::nullopt;
 }
 
-/// The words of the language.
-std::string_view words_of(Metric metric) {
-  if (metric == Metric::ReadRate) return to_string(Metric::DiskReadRate);
-  if (metric == Metric::WriteRate) return to_string(Metric::DiskWriteRate);
-  return to_string(metric);
+/// The words of the language. What is read and written is the disk's to a script.
+std::string_view words_of(const ServiceBlock& block, Metric metric) {
+  if (metric == Metric::ReadRate) metric = Metric::DiskReadRate;
+  if (metric == Metric::WriteRate) metric = Metric::DiskWriteRate;
+  const Quantity* row = block.kind->find(metric);
+  return row != nullptr ? row->words : std::string_view{};
 }
 
 std::set<Metric> compared_by(const ServiceBlock& block) {
   std::set<Metric> metrics;
   for (const Rule& rule : block.rules)
     for (const Term& term : rule.condition)
-      if (const auto* test = std::get_if<ResourceTest>(&term.test)) metrics.insert(test->metric);
+      if (const auto* test = std::get_if<Compare>(&term.test); test != nullptr && test->what != Metric::Status)
+        metrics.insert(test->what);
   return metrics;
 }
 
@@ -79,14 +81,14 @@ std::string_view form_of(Unit unit) {
 std::vector<Metric> compared_metrics(const ServiceBlock& block, std::string_view words) {
   std::vector<Metric> called;
   for (const Metric metric : compared_by(block))
-    if (words_of(metric) == words) called.push_back(metric);
+    if (words_of(block, metric) == words) called.push_back(metric);
   return called;
 }
 
 std::vector<std::string> compared_words(const ServiceBlock& block) {
   std::vector<std::string> words;
   for (const Metric metric : compared_by(block))
-    if (std::ranges::find(words, words_of(metric)) == words.end()) words.emplace_back(words_of(metric));
+    if (std::ranges::find(words, words_of(block, metric)) == words.end()) words.emplace_back(words_of(block, metric));
   return words;
 }
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "engine/command.hpp"
+#include "engine/kind.hpp"
+#include "engine/plan.hpp"
 #include "engine/recipient.hpp"
 #include "engine/rule.hpp"
 #include "engine/schedule.hpp"
@@ -17,10 +19,6 @@
 #include "util/hash.hpp"
 
 namespace healer::engine {
-
-enum class ServiceKind : std::uint8_t { Program, Process, System };
-/// Monit's word: "program", "process", "system".
-[[nodiscard]] std::string_view to_string(ServiceKind kind);
 
 /// What `check program` runs. `patterns` are the regular expressions (POSIX extended, as Monit) of its content tests,
 /// in the order of writing; the worker matches them against the output and reports one bit each.
@@ -47,9 +45,11 @@ struct ProcessSpec {
 /// One `check` block.
 struct ServiceBlock {
   std::string name;
-  ServiceKind kind = ServiceKind::Program;
-  ProgramSpec program;  ///< ServiceKind::Program
-  ProcessSpec process;  ///< ServiceKind::Process
+  const CheckKind* kind = all_kinds().front();  ///< never null
+  Plan plan;                                    ///< what is measured: as CheckKind::plan says
+  ProgramSpec program;                          ///< Target::Program
+  ProcessSpec process;                          ///< Target::Process
+  std::string path;                             ///< Target::Path
   /// Programs of the service; timeouts are set. Absent: not written.
   std::optional<Command> start;
   std::optional<Command> stop;
@@ -68,8 +68,11 @@ struct ServiceBlock {
 
   /// Whether it is healer's own child.
   [[nodiscard]] bool foreground() const { return process.foreground.has_value(); }
+  [[nodiscard]] bool has_process() const { return kind->traits.has_process; }
+  /// Whether a program answers, not a look.
+  [[nodiscard]] bool is_run() const { return kind->traits.is_run; }
   /// Whether something says how to start it; what is no process needs nothing.
-  [[nodiscard]] bool can_start() const { return kind != ServiceKind::Process || start || restart || foreground(); }
+  [[nodiscard]] bool can_start() const { return !has_process() || start || restart || foreground(); }
 };
 
 /// Whether a process that runs for `one` is that of `other`, too. Of a foreground process it is, whatever its program.

@@ -25,14 +25,17 @@ ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
   ProcessFacts process{.pid = pid, .parent = 1, .start_ticks = static_cast<std::uint64_t>(pid)};
   for (const Rule& rule : block.rules) {
     for (const Term& term : rule.condition) {
-      if (const auto* owner = std::get_if<OwnerTest>(&term.test)) {
-        switch (owner->which) {
-          case OwnerTest::Which::Uid: process.uid = owner->id; break;
-          case OwnerTest::Which::Euid: process.euid = owner->id; break;
-          case OwnerTest::Which::Gid: process.gid = owner->id; break;
-        }
+      const auto* test = std::get_if<Differs>(&term.test);
+      if (test == nullptr) continue;
+      const auto* number = std::get_if<std::int64_t>(&test->wanted);
+      const auto id = static_cast<std::uint32_t>(number != nullptr ? *number : 0);
+      switch (test->what) {
+        case Attribute::Uid: process.uid = id; break;
+        case Attribute::Euid: process.euid = id; break;
+        case Attribute::Gid: process.gid = id; break;
+        case Attribute::Security: process.attribute = format_value(test->wanted); break;
+        default: break;
       }
-      if (const auto* test = std::get_if<AttributeTest>(&term.test)) process.attribute = test->attribute;
     }
   }
   return process;
@@ -83,7 +86,7 @@ SimulatedWorld::SimulatedWorld(const Graph& graph, const Script& script, Duratio
     if (found != script.services.end()) played.script = &found->second;
     scripted_ = scripted_ || !used_up(id);
     if (!block.program.patterns.empty()) played.patterns = std::make_shared<const Patterns>(block.program.patterns);
-    if (block.kind == ServiceKind::Process && !block.foreground() && (played.script == nullptr || !played.script->down))
+    if (block.has_process() && !block.foreground() && (played.script == nullptr || !played.script->down))
       bring_up(id, now);
   }
 }
@@ -92,21 +95,22 @@ SimulatedWorld::~SimulatedWorld() = default;
 
 // ---- runs ---------------------------------------------------------------------------------------------------------
 
-Observation SimulatedWorld::run(ServiceId id, Duration now) { return seen(id, played_[id.index()].begun++, now); }
+Evidence SimulatedWorld::run(ServiceId id, Duration now) { return seen(id, played_[id.index()].begun++, now); }
 
-Observation SimulatedWorld::seen(ServiceId id, std::uint64_t place, Duration now) const {
+Evidence SimulatedWorld::seen(ServiceId id, std::uint64_t place, Duration now) const {
   const Played& played = played_[id.index()];
   const ServiceBlock& block = graph_.at(id);
-  if (block.kind == ServiceKind::Program) return answer(played, block, place);
-  Observation seen{.elapsed = played.script == nullptr ? Duration{0} : played.script->takes};
+  if (block.is_run()) return answer(played, block, place);
+  Evidence seen{.elapsed = played.script == nullptr ? Duration{0} : played.script->takes};
   seen.facts = std::make_shared<const Facts>(facts(played, block, place, now));
-  const bool missing = block.kind == ServiceKind::Process && !played.pid;
-  seen.output = std::make_shared<const std::string>(missing ? "process is not running" : "");
+  const bool missing = block.has_process() && !played.pid;
+  if (missing) seen.answer = Answer::Absent;
+  seen.output = std::make_shared<const std::string>(missing ? block.kind->absent : std::string_view{});
   return seen;
 }
 
 /// What a check program answers.
-Observation SimulatedWorld::answer(const Played& played, const ServiceBlock& block, std::uint64_t place) const {
+Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block, std::uint64_t place) const {
   static const ScriptedRun kGood;
   const ScriptedRun* run = &kGood;
   Duration takes{0};
@@ -115,11 +119,11 @@ Observation SimulatedWorld::answer(const Played& played, const ServiceBlock& blo
     if (!runs.empty()) run = &runs[place_in(runs.size(), played.script->repeated, place)];
     takes = run->takes.value_or(played.script->takes);
   }
-  Observation seen{.outcome = run->outcome,
-                   .status = run->status,
-                   .matches = 0,
-                   .elapsed = takes,
-                   .output = std::make_shared<const std::string>(run->output)};
+  Evidence seen{.outcome = run->outcome,
+                .status = run->status,
+                .matches = 0,
+                .elapsed = takes,
+                .output = std::make_shared<const std::string>(run->output)};
   const Duration timeout = block.program.command.timeout;
   if (timeout > Duration{0} && (takes >= timeout || seen.outcome == Outcome::TimedOut)) {
     seen.outcome = Outcome::TimedOut;
@@ -133,7 +137,7 @@ Observation SimulatedWorld::answer(const Played& played, const ServiceBlock& blo
 /// What a look at a process or the machine finds. Of a process that is not there nothing is measured.
 Facts SimulatedWorld::facts(const Played& played, const ServiceBlock& block, std::uint64_t place, Duration now) const {
   Facts facts;
-  const bool process = block.kind == ServiceKind::Process;
+  const bool process = block.has_process();
   if (process && !played.pid) return facts;
   if (process) facts.process = process_for(block, *played.pid);
   if (played.script == nullptr || !played.script->measured.contains(Metric::Uptime))

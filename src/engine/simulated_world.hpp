@@ -25,11 +25,11 @@ class SimulatedWorld {
   SimulatedWorld& operator=(const SimulatedWorld&) = delete;
 
   // Runs.
-  /// What the run of a service that begins now will have seen after Observation::elapsed. It takes the next place of
+  /// What the run of a service that begins now will have seen after Evidence::elapsed. It takes the next place of
   /// the script.
-  [[nodiscard]] Observation run(ServiceId id, Duration now);
+  [[nodiscard]] Evidence run(ServiceId id, Duration now);
   /// The same for a look of a job, which leaves the place to the next run.
-  [[nodiscard]] Observation look(ServiceId id, Duration now) const { return seen(id, played_[id.index()].begun, now); }
+  [[nodiscard]] Evidence look(ServiceId id, Duration now) const { return seen(id, played_[id.index()].begun, now); }
   void end_run(ServiceId id) { ++played_[id.index()].ended; }
   /// Runs that were begun are not waited for any more.
   void drop_runs(ServiceId id) { played_[id.index()].ended = played_[id.index()].begun; }
@@ -57,9 +57,9 @@ class SimulatedWorld {
   class Patterns;
   struct Played;
 
-  [[nodiscard]] Observation answer(const Played& played, const ServiceBlock& block, std::uint64_t place) const;
+  [[nodiscard]] Evidence answer(const Played& played, const ServiceBlock& block, std::uint64_t place) const;
   [[nodiscard]] Facts facts(const Played& played, const ServiceBlock& block, std::uint64_t place, Duration now) const;
-  [[nodiscard]] Observation seen(ServiceId id, std::uint64_t place, Duration now) const;
+  [[nodiscard]] Evidence seen(ServiceId id, std::uint64_t place, Duration now) const;
 
   /// What is played for one service.
   struct Played {

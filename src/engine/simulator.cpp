@@ -213,28 +213,28 @@ class Simulation final : public EffectSink {
 
   // ---- the world --------------------------------------------------------------------------------------------------
 
-  void perform(const effect::StartRun& start) {
+  void perform(const effect::Measure& start) {
     // Else a look of a job, or one beside the schedule.
     const ServiceState& state = engine_->service(start.service);
-    const bool run = state.flight == start.run && (state.counted || state.reason != Reason::Again ||
-                                                   graph_->at(start.service).kind == ServiceKind::Program);
-    Observation seen = run ? world_.run(start.service, now_.mono) : world_.look(start.service, now_.mono);
+    const bool run = state.flight == start.run &&
+                     (state.counted || state.reason != Reason::Again || graph_->at(start.service).is_run());
+    Evidence seen = run ? world_.run(start.service, now_.mono) : world_.look(start.service, now_.mono);
     tell(now_.mono + seen.elapsed, [this, start, run, seen = std::move(seen)] {
       if (run)
         observe(start, seen);
       else
-        handle(event::Observed{start.service, start.run, seen});
+        handle(event::Measured{start.service, start.run, seen});
     });
   }
 
-  void observe(const effect::StartRun& start, const Observation& seen) {
+  void observe(const effect::Measure& start, const Evidence& seen) {
     if (engine_->service(start.service).flight != start.run) return;  // cancelled
     world_.end_run(start.service);
     ++timeline_.runs;
     const std::span<const RuleState> rules = engine_->rules(start.service);
     before_.assign(rules.begin(), rules.end());
     judged_ = start.service;
-    handle(event::Observed{start.service, start.run, seen});
+    handle(event::Measured{start.service, start.run, seen});
   }
 
   void perform(const effect::CancelRun& cancel) { world_.drop_runs(cancel.service); }
@@ -370,7 +370,7 @@ class Simulation final : public EffectSink {
 
   /// Its process comes up, if it is a process and does not run.
   void bring_up(ServiceId id, const std::string& how) {
-    if (graph_->at(id).kind != ServiceKind::Process || world_.pid(id)) return;
+    if (!graph_->at(id).has_process() || world_.pid(id)) return;
     tell_of_process("process-up", id, world_.bring_up(id, now_.mono), how);
   }
 

@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "engine/attribute.hpp"
 #include "engine/ids.hpp"
 #include "engine/rule_identity.hpp"
 #include "util/hash.hpp"
@@ -60,20 +60,30 @@ struct RuleState {
   [[nodiscard]] bool resting() const { return status == RuleStatus::Ok && !counting(); }
 };
 
-/// What kind-specific evaluation must remember (a closed sum; one alternative a kind of service).
-struct ProgramMemory {
-  std::optional<std::int64_t> last_status;  ///< only kept where a rule asks for changes
+/// What an attribute was in the last run that told it: the baseline of `changed`.
+struct Baseline {
+  Attribute what{};
+  std::optional<Value> value;  ///< none: no run has told it yet
 
-  bool operator==(const ProgramMemory&) const = default;
+  bool operator==(const Baseline&) const = default;
 };
-/// The process that was seen last: the baseline of `changed pid` and `changed ppid`.
-struct ProcessMemory {
-  std::optional<std::int64_t> pid;
-  std::optional<std::int64_t> parent;
 
-  bool operator==(const ProcessMemory&) const = default;
+/// What the tests of a service must remember between runs: only what a rule of it asks for.
+struct Memory {
+  std::vector<Baseline> baselines;  ///< each attribute once, in their order
+
+  bool operator==(const Memory&) const = default;
+  /// What is remembered of an attribute; null: nothing, or it is not asked for.
+  [[nodiscard]] const Value* find(Attribute what) const {
+    const auto found = std::ranges::find(baselines, what, &Baseline::what);
+    return found != baselines.end() && found->value ? &*found->value : nullptr;
+  }
+  /// Adds one, unless it is there.
+  void add(Baseline baseline) {
+    const auto place = std::ranges::lower_bound(baselines, baseline.what, {}, &Baseline::what);
+    if (place == baselines.end() || place->what != baseline.what) baselines.insert(place, std::move(baseline));
+  }
 };
-using Memory = std::variant<std::monostate, ProgramMemory, ProcessMemory>;
 
 /// How the starts of a service went, for its backoff and its restart limit.
 struct StartHistory {

@@ -17,13 +17,13 @@
 #include "runtime/clock.hpp"
 #include "runtime/leftovers.hpp"
 #include "runtime/named_pid.hpp"
+#include "runtime/path_look.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
 namespace {
 
-using engine::Metric;
-using engine::ServiceKind;
+using engine::Answer;
 
 constexpr Duration kFreshForTotals{500};
 constexpr Duration kFreshForPatterns{100};
@@ -32,23 +32,10 @@ constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours
 constexpr std::size_t kMostReaders = 4;
 constexpr std::int64_t kFirstProcess = 1;
 
-bool asks_for_descendants(Metric metric) {
-  return metric == Metric::TotalCpu || metric == Metric::TotalMemory || metric == Metric::TotalMemoryBytes ||
-         metric == Metric::Children || metric == Metric::TotalFileDescriptors;
-}
-
 std::size_t half_of_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::size_t{0};
   return static_cast<std::size_t>(limit.rlim_cur) / 2;
-}
-
-/// Calls `use` with every test of the block's rules.
-template <typename Use>
-void for_each_test(const engine::ServiceBlock& block, Use use) {
-  for (const engine::Rule& rule : block.rules) {
-    for (const engine::Term& term : rule.condition) use(term.test);
-  }
 }
 
 /// Whether a process was started after a file was written, as far as the clocks of today can tell.
@@ -63,8 +50,8 @@ bool started_after(std::uint64_t start_ticks, std::int64_t written) {
 struct Inspector::Look {
   engine::ServiceId service;
   std::uint64_t run = 0;
-  std::shared_ptr<const engine::ServiceBlock> block;
-  ProcessIdentity own;  // of a foreground process
+  std::shared_ptr<const engine::ServiceBlock> block;  // null: at the machine
+  ProcessIdentity own;                                // of a foreground process
   Duration begun{0};
   ProcessWish wish;
   Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
@@ -73,9 +60,10 @@ struct Inspector::Look {
   std::shared_ptr<const engine::Facts> meanwhile;  // the answer without what is searched for
   std::string meanwhile_output;
   Loop::Timer patience;
-  std::shared_ptr<const ProcCommands> commands;  // where a pattern is looked for
+  std::shared_ptr<const ProcCommands> commands;   // where a pattern is looked for
+  std::optional<engine::measure::PathType> path;  // at the service's path, not at a process
 
-  [[nodiscard]] bool by_pattern() const { return !block->process.pattern.empty(); }
+  [[nodiscard]] bool by_pattern() const { return block != nullptr && !block->process.pattern.empty(); }
 };
 
 /// What is kept of a service between looks.
@@ -136,43 +124,53 @@ Inspector::~Inspector() = default;
 
 // ---- what is asked
 
-void Inspector::look(const engine::effect::StartRun& run, std::shared_ptr<const engine::ServiceBlock> block) {
+void Inspector::look_for_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
+                                 std::shared_ptr<const engine::ServiceBlock> block) {
   if (block->foreground()) watch_.forget(run.service);  // of what it was before a reload
-  auto look = std::make_unique<Look>();
-  look->service = run.service;
-  look->run = run.run.number();
-  look->own = {static_cast<pid_t>(run.pid), run.start_ticks};
-  look->left_by = run.left_by;
-  look->came_by = run.came_by;
-  look->begun = mono_now();
-  if (block->kind == ServiceKind::Process) {
-    auto& kept = memories_[run.service.number()];
-    if (kept == nullptr) kept = std::make_unique<Memory>();
-    Memory& memory = *kept;
-    bool totals = !memory.died && (!memory.last_look || look->begun - *memory.last_look >= kFreshForTotals);
-    for_each_test(*block, [&](const engine::Test& test) {
-      const auto* resource = std::get_if<engine::ResourceTest>(&test);
-      totals = totals || (resource != nullptr && asks_for_descendants(resource->metric));
-      look->wish.total_descriptors |= resource != nullptr && resource->metric == Metric::TotalFileDescriptors;
-      look->wish.attribute |= std::holds_alternative<engine::AttributeTest>(test);
-    });
-    memory.last_look = look->begun;
-    if (totals) look->walk_age = kFreshForTotals;
-    if (!block->process.pattern.empty()) look->walk_age = kFreshForPatterns;
-  }
-  look->block = std::move(block);
-  look->patience = loop_.timer([this, id = look->run] {
+  Look& look = add(run);
+  look.own = {static_cast<pid_t>(run.pid), run.start_ticks};
+  look.left_by = run.left_by;
+  look.came_by = run.came_by;
+  look.wish = {.attribute = wanted.attribute, .total_descriptors = wanted.total_descriptors};
+  auto& kept = memories_[run.service.number()];
+  if (kept == nullptr) kept = std::make_unique<Memory>();
+  Memory& memory = *kept;
+  const bool due = !memory.died && (!memory.last_look || look.begun - *memory.last_look >= kFreshForTotals);
+  memory.last_look = look.begun;
+  if (wanted.descendants || due) look.walk_age = kFreshForTotals;
+  if (!block->process.pattern.empty()) look.walk_age = kFreshForPatterns;
+  look.block = std::move(block);
+}
+
+void Inspector::read_system(const engine::effect::Measure& run) { add(run); }
+
+void Inspector::read_path(const engine::effect::Measure& run, const engine::measure::ReadPath& wanted,
+                          std::shared_ptr<const engine::ServiceBlock> block) {
+  Look& look = add(run);
+  look.block = std::move(block);
+  look.path = wanted.type;
+}
+
+/// A look that is begun in this turn of the loop.
+Inspector::Look& Inspector::add(const engine::effect::Measure& run) {
+  auto made = std::make_unique<Look>();
+  Look& look = *made;
+  look.service = run.service;
+  look.run = run.run.number();
+  look.begun = mono_now();
+  look.patience = loop_.timer([this, id = look.run] {
     Look& late = *looks_.at(id);
-    if (late.meanwhile) return answer(id, late.meanwhile, std::move(late.meanwhile_output), engine::Outcome::Exited);
+    if (late.meanwhile) return answer(id, late.meanwhile, std::move(late.meanwhile_output), Answer::Absent);
     fail(id, fmt::format("there was no answer within {}", format_duration(options_.patience)));
   });
-  look->patience.set_deadline(look->begun + options_.patience);
-  looks_.insert_or_assign(run.run.number(), std::move(look));
+  look.patience.set_deadline(look.begun + options_.patience);
+  looks_.insert_or_assign(run.run.number(), std::move(made));
   fresh_.push_back(run.run.number());
-  if (std::exchange(flushing_, true)) return;
-  loop_.post([this, alive = std::weak_ptr<char>(alive_)] {
-    if (!alive.expired()) flush();
-  });
+  if (!std::exchange(flushing_, true))
+    loop_.post([this, alive = std::weak_ptr<char>(alive_)] {
+      if (!alive.expired()) flush();
+    });
+  return look;
 }
 
 void Inspector::cancel(engine::RunId run) { looks_.erase(run.number()); }
@@ -302,7 +300,7 @@ void Inspector::commands_read(const std::shared_ptr<Reader>& reader,
 
 void Inspector::submit(Look& look) {
   const auto refused = [this, run = look.run](const Error& error) { fail(run, error.what); };
-  if (look.block->kind == ServiceKind::System) {
+  if (look.block == nullptr) {
     pool_.submit(
         [this, run = look.run]() -> Loop::Callback {
           return [this, run, seen = look_at_system()]() mutable { found_system(run, seen); };
@@ -310,6 +308,7 @@ void Inspector::submit(Look& look) {
         refused);
     return;
   }
+  if (look.path) return submit_path(look);
   const ProcessIdentity watched = watch_.watched(look.service);
   const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
   Request request{look.run, look.block, look.own,      look.wish, std::move(look.commands),
@@ -318,6 +317,26 @@ void Inspector::submit(Look& look) {
       [this, request = std::move(request), guard = guard_]() -> Loop::Callback {
         auto seen = std::make_shared<Found>(find(request, *guard));
         return [this, run = request.run, seen] { found(run, *seen); };
+      },
+      refused);
+}
+
+void Inspector::submit_path(const Look& look) {
+  const auto refused = [this, run = look.run](const Error& error) { fail(run, error.what); };
+  pool_.submit(
+      [this, run = look.run, path = look.block->path, type = *look.path, patience = options_.stuck,
+       guard = guard_]() -> Loop::Callback {
+        if (const std::string mount = guard->hanging(path, patience); !mount.empty())
+          return [this, run, path, mount] {
+            fail(run, fmt::format("cannot look at {} ({} does not answer)", printable(path), printable(mount)));
+          };
+        guard->enter(run, path);
+        auto seen = std::make_shared<PathLook>(look_at_path(path, type));
+        guard->leave(run);
+        return [this, run, seen] {
+          answer(run, std::make_shared<const engine::Facts>(std::move(seen->facts)), std::move(seen->output),
+                 seen->answer);
+        };
       },
       refused);
 }
@@ -461,7 +480,7 @@ void Inspector::found(std::uint64_t run, Found& found) {
   const bool running = facts->process && !facts->process->zombie;
   if (!running && (look.left_by != engine::ActionId{} || look.came_by != engine::ActionId{}))
     return search(look, std::move(facts), std::move(found.output));
-  answer(run, std::move(facts), std::move(found.output), engine::Outcome::Exited);
+  answer(run, std::move(facts), std::move(found.output), running ? Answer::Told : Answer::Absent);
 }
 
 /// For what an earlier start program has left. Reading the environment of a process may wait for that process.
@@ -472,7 +491,7 @@ void Inspector::search(Look& look, std::shared_ptr<engine::Facts> facts, std::st
     auto all = std::make_shared<engine::Facts>(*facts);
     all->left = std::move(left.processes);
     all->left_by = left.by;
-    answer(run, std::move(all), output, engine::Outcome::Exited);
+    answer(run, std::move(all), output, Answer::Absent);
   };
   searcher_.submit(
       [say, groups = options_.groups, left_by = look.left_by, came_by = look.came_by,
@@ -491,13 +510,13 @@ void Inspector::found_system(std::uint64_t run, SystemLook& look) {
   auto facts = std::make_shared<engine::Facts>();
   facts->metrics = look.metrics;
   if (const auto& former = kept->system.add(look.sample)) add_means(facts->metrics, *former, look.sample);
-  answer(run, std::move(facts), {}, engine::Outcome::Exited);
+  answer(run, std::move(facts), {}, Answer::Told);
 }
 
 // ---- answers
 
 void Inspector::fail(std::uint64_t run, const std::string& why) {
-  answer(run, std::make_shared<engine::Facts>(), why, engine::Outcome::TimedOut);
+  answer(run, std::make_shared<engine::Facts>(), why, Answer::Unknown);
 }
 
 void Inspector::fail_all(Looks& looks, const std::string& why) {
@@ -505,16 +524,16 @@ void Inspector::fail_all(Looks& looks, const std::string& why) {
 }
 
 void Inspector::answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output,
-                       engine::Outcome outcome) {
+                       engine::Answer answer) {
   const auto entry = looks_.find(run);
   if (entry == looks_.end()) return;
   const std::unique_ptr<Look> look = std::move(entry->second);
   looks_.erase(entry);
-  engine::event::Observed observed{look->service, engine::RunId(run), {}};
-  observed.observation.outcome = outcome;
-  observed.observation.elapsed = mono_now() - look->begun;
-  observed.observation.output = std::make_shared<const std::string>(std::move(output));
-  observed.observation.facts = std::move(facts);
+  engine::event::Measured observed{look->service, engine::RunId(run), {}};
+  observed.evidence.answer = answer;
+  observed.evidence.elapsed = mono_now() - look->begun;
+  observed.evidence.output = std::make_shared<const std::string>(std::move(output));
+  observed.evidence.facts = std::move(facts);
   sink_(std::move(observed));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Looks at processes and at the machine, and hears of deaths. Owned and called by the loop thread; what may wait runs
-// on threads that are replaced when they are stuck (runtime/worker_pool), so that a pid file on a dead mount, or a
+// Looks at processes, paths and the machine, and hears of deaths. Owned and called by the loop thread; what may wait
+// runs on threads that are replaced when they are stuck (runtime/worker_pool), so that a pid file on a dead mount, or a
 // process that hangs and lets everybody hang who asks after it, delays no other service. A look that has no answer
 // after `patience`, or that lacks descriptors, is observed as TimedOut with facts that know of no process: whether
 // there is one is not known then.
@@ -18,7 +18,7 @@
 // second.
 //
 // What is observed of a process: facts.process, as soon as there is one of that number, a zombie too (then without
-// figures); observation.output, Monit's words for it ("process is running with pid 12", "process is not running
+// figures); evidence.output, Monit's words for it ("process is running with pid 12", "process is not running
 // (...)"). Where no process is found, and an earlier start program may have left one, its control group is looked into,
 // and where that has none those of the same user are asked for its mark (actions/environment), on a thread of its own:
 // whether one of them hangs, nothing else waits for it.
@@ -38,6 +38,7 @@
 #include "engine/event_names.hpp"
 #include "engine/evidence.hpp"
 #include "engine/measure.hpp"
+#include "engine/plan.hpp"
 #include "runtime/control_groups.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mount_guard.hpp"
@@ -68,7 +69,7 @@ class Inspector {
     /// How all processes are seen.
     std::function<Result<std::shared_ptr<const ProcSnapshot>>()> walk = &ProcSnapshot::take;
   };
-  /// Gets event::Observed, event::ProcessDied and event::NotSignalled, on the loop, never from within a call. The death
+  /// Gets event::Measured, event::ProcessDied and event::NotSignalled, on the loop, never from within a call. The death
   /// of a process is told after the look that found it.
   using Sink = std::function<void(engine::Event)>;
 
@@ -77,10 +78,16 @@ class Inspector {
   Inspector(const Inspector&) = delete;
   Inspector& operator=(const Inspector&) = delete;
 
-  /// Looks at a service of kind Process or System; answered by event::Observed once, unless it is cancelled. The death
-  /// of a process that was found alive is told by event::ProcessDied once, until another takes its place or the service
-  /// is forgotten; not that of a foreground process, of which the look itself says which one it is.
-  void look(const engine::effect::StartRun& run, std::shared_ptr<const engine::ServiceBlock> block);
+  /// Looks for the process of a service; answered by event::Measured once, unless it is cancelled. The death of a
+  /// process that was found alive is told by event::ProcessDied once, until another takes its place or the service is
+  /// forgotten; not that of a foreground process, of which the look itself says which one it is.
+  void look_for_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
+                        std::shared_ptr<const engine::ServiceBlock> block);
+  /// Reads the figures of the machine, for a service; answered in the same way.
+  void read_system(const engine::effect::Measure& run);
+  /// Reads what the file system says of the path of a service; answered in the same way.
+  void read_path(const engine::effect::Measure& run, const engine::measure::ReadPath& wanted,
+                 std::shared_ptr<const engine::ServiceBlock> block);
   /// The look is not answered. Unknown ones are ignored.
   void cancel(engine::RunId run);
   /// The service is gone, or no longer looked at: what is remembered of it goes too, and no death is told any more.
@@ -104,6 +111,7 @@ class Inspector {
   struct Request;
   using Looks = std::vector<std::uint64_t>;
 
+  Look& add(const engine::effect::Measure& run);
   void flush();
   void walk();
   void walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapshot);
@@ -111,6 +119,7 @@ class Inspector {
   void commands_read(const std::shared_ptr<Reader>& reader,
                      const Result<std::shared_ptr<const ProcCommands>>& commands);
   void submit(Look& look);
+  void submit_path(const Look& look);
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
   [[nodiscard]] static Found find_own(const Request& request);
   [[nodiscard]] static std::string see(const PidFile& file, const Request& request, Found& found);
@@ -120,8 +129,7 @@ class Inspector {
   void found_system(std::uint64_t run, SystemLook& look);
   void fail(std::uint64_t run, const std::string& why);
   void fail_all(Looks& looks, const std::string& why);
-  void answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output,
-              engine::Outcome outcome);
+  void answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output, engine::Answer answer);
 
   Loop& loop_;
   Options options_;

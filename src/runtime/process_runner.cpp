@@ -16,7 +16,7 @@
 namespace healer::runtime {
 namespace {
 
-using engine::Observation;
+using engine::Evidence;
 using engine::Outcome;
 
 constexpr std::size_t kBufferSize = 64 * 1024;
@@ -194,7 +194,10 @@ bool ProcessRunner::begin(Run& run) {
       run.timed_out = true;
       auto written = std::make_shared<const std::string>(output_of(run));
       run.told_output = written->size();
-      deliver(run, {Outcome::TimedOut, kTimeoutStatus, 0, mono_now() - run.started, std::move(written)});
+      deliver(run, {.outcome = Outcome::TimedOut,
+                    .status = kTimeoutStatus,
+                    .elapsed = mono_now() - run.started,
+                    .output = std::move(written)});
     });
     run.timeout.set_deadline(run.started + command.timeout);
   }
@@ -215,8 +218,9 @@ void ProcessRunner::spawned(engine::RunId id, Result<Started> result) {
       if (!put_back(run, result.error())) return;
       return pump();
     }
-    deliver(run, {Outcome::NotStarted, kNotStartedStatus, 0, Duration{0},
-                  std::make_shared<const std::string>(result.error().what)});
+    deliver(run, {.outcome = Outcome::NotStarted,
+                  .status = kNotStartedStatus,
+                  .output = std::make_shared<const std::string>(result.error().what)});
     return remove(run);
   }
   lacking_.clear();
@@ -252,8 +256,9 @@ bool ProcessRunner::put_back(Run& run, const Error& why) {
   run.error.close();
   if (!run.refused_since) run.refused_since = now;
   if (now - *run.refused_since >= options_.resource_patience) {
-    deliver(run, {Outcome::NotStarted, kNotStartedStatus, 0, Duration{0},
-                  std::make_shared<const std::string>("not started: " + why.what)});
+    deliver(run, {.outcome = Outcome::NotStarted,
+                  .status = kNotStartedStatus,
+                  .output = std::make_shared<const std::string>("not started: " + why.what)});
     remove(run);
     return true;
   }
@@ -294,7 +299,10 @@ void ProcessRunner::exited(engine::RunId id, Child::Exit exit) {
     const Duration elapsed = mono_now() - run.started;
     read(run.error, kMostAtExit);
     read(run.output, kMostAtExit);
-    deliver(run, {exit.outcome, exit.status, 0, elapsed, std::make_shared<const std::string>(output_of(run))});
+    deliver(run, {.outcome = exit.outcome,
+                  .status = exit.status,
+                  .elapsed = elapsed,
+                  .output = std::make_shared<const std::string>(output_of(run))});
   } else if (run.timed_out) {
     read(run.error, kMostAtExit);
     read(run.output, kMostAtExit);
@@ -328,45 +336,45 @@ void ProcessRunner::end(Run& run) {
   }
 }
 
-void ProcessRunner::deliver(Run& run, Observation observation) {
+void ProcessRunner::deliver(Run& run, Evidence evidence) {
   run.delivered = true;
   run.timeout = {};
-  if (observation.outcome != Outcome::NotStarted) {
-    observation.errors = std::min(run.error.head.size(), observation.output->size());
+  if (evidence.outcome != Outcome::NotStarted) {
+    evidence.errors = std::min(run.error.head.size(), evidence.output->size());
     if (run.error.head.size() + run.error.tail.size() + run.output.head.size() + run.output.tail.size() >
-        observation.output->size()) {
+        evidence.output->size()) {
       std::string errors = run.error.whole();
       if (!errors.empty() && errors.back() != '\n') errors += '\n';
       const std::string all = errors + run.output.whole();
-      observation.telling =
+      evidence.telling =
           std::make_shared<const std::string>(engine::telling_line(all, errors.size()).substr(0, kMostOfLine));
     }
   }
-  engine::event::Observed observed{run.request.service, run.id(), std::move(observation)};
+  engine::event::Measured observed{run.request.service, run.id(), std::move(evidence)};
   const auto& patterns = run.spec().patterns;
   matching_.insert(run.id().number());
-  if (patterns.empty() || observed.observation.outcome == Outcome::NotStarted) {
+  if (patterns.empty() || observed.evidence.outcome == Outcome::NotStarted) {
     loop_.post([this, observed = std::move(observed), alive = std::weak_ptr<char>(alive_)] {
       if (!alive.expired()) matched(observed, std::uint64_t{0});
     });
     return;
   }
-  auto text = observed.observation.output;
+  auto text = observed.evidence.output;
   matcher_.match(
       {run.request.block, &patterns}, std::move(text),
       [this, observed = std::move(observed)](Result<std::uint64_t> bits) { matched(observed, std::move(bits)); });
 }
 
-void ProcessRunner::matched(engine::event::Observed observed, Result<std::uint64_t> bits) {
+void ProcessRunner::matched(engine::event::Measured observed, Result<std::uint64_t> bits) {
   if (matching_.erase(observed.run.number()) == 0) return;  // cancelled meanwhile
   if (bits) {
-    observed.observation.matches = *bits;
+    observed.evidence.matches = *bits;
   } else {
     // Neither "matched" nor "did not match" would be true: the check as a whole has failed to come to an end.
-    if (observed.observation.outcome != Outcome::TimedOut) observed.observation.outcome = Outcome::Unmatched;
-    observed.observation.status = kTimeoutStatus;
-    observed.observation.output =
-        std::make_shared<const std::string>(bits.error().what + "\n" + *observed.observation.output);
+    if (observed.evidence.outcome != Outcome::TimedOut) observed.evidence.outcome = Outcome::Unmatched;
+    observed.evidence.status = kTimeoutStatus;
+    observed.evidence.output =
+        std::make_shared<const std::string>(bits.error().what + "\n" + *observed.evidence.output);
   }
   const std::uint64_t id = observed.run.number();
   sink_(std::move(observed));

@@ -5,7 +5,7 @@
 // them open holds nothing up. Output is the head of stderr, then of stdout, together at most `output_limit` bytes; the
 // rest is read and dropped, so that no writer blocks.
 //
-// Timeouts. At the timeout, to the millisecond, the process group gets SIGTERM and the observation (TimedOut, status 9,
+// Timeouts. At the timeout, to the millisecond, the process group gets SIGTERM and the evidence (TimedOut, status 9,
 // the output so far) is delivered at once; 2 s later, or when the program itself exits, what is left of the group gets
 // SIGKILL; what it has written by then is delivered after that. Delivering at once is safe because of one promise: a
 // new run of a service does not begin until the process of its former run is gone (it waits here; its own timeout
@@ -61,7 +61,7 @@ class ProcessRunner {
     /// Told of each program that a former daemon has left.
     std::function<void(const std::string& service, pid_t pid)> stray{};
   };
-  /// Gets event::Observed, event::RunWaits and event::RunWrote, on the loop, never from within start().
+  /// Gets event::Measured, event::RunWaits and event::RunWrote, on the loop, never from within start().
   using Sink = std::function<void(engine::Event)>;
 
   ProcessRunner(Loop& loop, Spawner& spawner, Options options, Sink sink);
@@ -99,9 +99,9 @@ class ProcessRunner {
   void read(Capture& capture, std::size_t most);
   void exited(engine::RunId id, Child::Exit exit);
   void end(Run& run);
-  void deliver(Run& run, engine::Observation observation);
+  void deliver(Run& run, engine::Evidence evidence);
   void tell_rest(const Run& run);
-  void matched(engine::event::Observed observed, Result<std::uint64_t> bits);
+  void matched(engine::event::Measured observed, Result<std::uint64_t> bits);
   void remove(Run& run);
   void former_gone(const std::string& service);
   void end_if_stopped();

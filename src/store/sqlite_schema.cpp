@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 4> kMigrations{
+constexpr std::array<const char*, 5> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -213,6 +213,23 @@ ALTER TABLE services ADD COLUMN first_ms INTEGER;
 ALTER TABLE services ADD COLUMN failed_rule TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
 ALTER TABLE services ADD COLUMN action_failed_ms INTEGER;
 ALTER TABLE services ADD COLUMN action_failure TEXT NOT NULL DEFAULT '';
+)sql",
+    // Version 5: what tests remember is a row for each attribute, whatever the kind of the service.
+    R"sql(
+CREATE TABLE baselines(
+  service TEXT NOT NULL,
+  what TEXT NOT NULL,
+  number INTEGER,
+  text TEXT,
+  PRIMARY KEY(service, what)
+) WITHOUT ROWID;
+INSERT INTO baselines(service, what, number) SELECT name, 'status', last_status FROM services WHERE memory = 'program';
+INSERT INTO baselines(service, what, number) SELECT name, 'pid', last_pid FROM services WHERE memory = 'process';
+INSERT INTO baselines(service, what, number) SELECT name, 'parent', last_parent FROM services WHERE memory = 'process';
+ALTER TABLE services DROP COLUMN memory;
+ALTER TABLE services DROP COLUMN last_status;
+ALTER TABLE services DROP COLUMN last_pid;
+ALTER TABLE services DROP COLUMN last_parent;
 )sql"};
 
 }  // namespace

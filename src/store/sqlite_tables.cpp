@@ -24,9 +24,6 @@ constexpr std::string_view kRecordBytes =
 
 constexpr std::string_view kOk = "ok";
 constexpr std::string_view kFailed = "failed";
-constexpr std::string_view kNoMemory = "none";
-constexpr std::string_view kProgramMemory = "program";
-constexpr std::string_view kProcessMemory = "process";
 constexpr std::string_view kAllEvents = "all";
 constexpr std::array<std::string_view, 3> kStates{"succeeded", "failed", "changed"};
 constexpr std::array<std::string_view, 3> kSteps{"stop", "start", "restart"};
@@ -87,22 +84,6 @@ EventMask mask_of(std::string_view text) {
     text.remove_prefix(std::min(text.size(), name.size() + 1));
   }
   return mask;
-}
-
-/// What is remembered of a service, as columns; those of other kinds are NULL.
-struct MemoryColumns {
-  std::string_view kind = kNoMemory;
-  std::optional<std::int64_t> last_status{};
-  ProcessMemory process{};
-};
-
-MemoryColumns columns_of(const Memory& memory) {
-  if (const auto* program = std::get_if<ProgramMemory>(&memory)) {
-    const auto& [last_status] = *program;
-    return {.kind = kProgramMemory, .last_status = last_status};
-  }
-  if (const auto* process = std::get_if<ProcessMemory>(&memory)) return {.kind = kProcessMemory, .process = *process};
-  return {};
 }
 
 std::uint64_t bytes_of(const Record& record) {
@@ -196,16 +177,18 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   prune_records_ = prepare("DELETE FROM records WHERE id <= ?");
 
   save_service_ = prepare(
-      "INSERT OR REPLACE INTO services(name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, "
-      "saved_ms, quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
+      "INSERT OR REPLACE INTO services(name, monitored, cron_minute, boot, saved_ms, "
+      " quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
       "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
       "failed_rule, action_failed_ms, action_failure) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   save_rule_ = prepare(
       "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, failing_since_ms, "
       "clear_since_ms, changed_ms, again_bits, accepted, judged, born, text_key, condition_key, actions_key, action) "
       "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   cut_rules_ = prepare("DELETE FROM rules WHERE service = ? AND position >= ?");
+  save_baseline_ = prepare("INSERT INTO baselines(service, what, number, text) VALUES(?, ?, ?, ?)");
+  forget_baselines_ = prepare("DELETE FROM baselines WHERE service = ?");
   forget_service_ = prepare("DELETE FROM services WHERE name = ?");
   forget_rules_ = prepare("DELETE FROM rules WHERE service = ?");
 
@@ -302,19 +285,26 @@ void TableWriter::write_services(const Batch& batch) {
   for (const std::string& name : batch.forgotten()) {
     forget_service_.run(name);
     forget_rules_.run(name);
+    forget_baselines_.run(name);
   }
   for (const auto& [name, service] : batch.services()) {
     const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, rules] = service;
     const auto& [quick, last_start, not_before, restarted, left_by, came_by] = starts;
     const auto& [until, reason, by] = pause.value_or(Pause{});
-    const auto [kind, last_status, process] = columns_of(memory);
-    const auto& [pid, parent] = process;
+    const auto& [baselines] = memory;
     const auto& [known_pid, ticks, file, doubt, path] = known.value_or(KnownProcess{});
     const auto& [failed_rule, failed_when, failed_text] = failure.value_or(ActionFailure{});
-    save_service_.run(name, monitored, kind, last_status, pid, parent, cron_minute, boot, saved, quick, last_start,
-                      not_before, restarted, left_by.number(), came_by.number(), pause.has_value(), until, reason, by,
+    save_service_.run(name, monitored, cron_minute, boot, saved, quick, last_start, not_before, restarted,
+                      left_by.number(), came_by.number(), pause.has_value(), until, reason, by,
                       known ? std::optional(known_pid) : std::nullopt, ticks, file, to_string(doubt), path, first,
                       failed_rule, failure ? std::optional(failed_when) : std::nullopt, failed_text);
+    forget_baselines_.run(name);
+    for (const auto& [what, value] : baselines) {
+      const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+      const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+      save_baseline_.run(name, to_string(what), number != nullptr ? std::optional(*number) : std::nullopt,
+                         text != nullptr ? std::optional(*text) : std::nullopt);
+    }
     std::size_t position = 0;
     for (const auto& [key, identity, rule] : rules) {
       const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted, judged, born] =
@@ -431,14 +421,12 @@ void read_numbers(Database& database, SavedState& state) {
 void read_services(Database& database, SavedState& state) {
   database
       .prepare(
-          "SELECT name, monitored, memory, last_status, last_pid, last_parent, cron_minute, boot, saved_ms, "
+          "SELECT name, monitored, cron_minute, boot, saved_ms, "
           "quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
           "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
           "failed_rule, action_failed_ms, action_failure FROM services")
       .rows([&state](Statement& row) {
-        std::string name, memory, doubt;
-        ProgramMemory program;
-        ProcessMemory process;
+        std::string name, doubt;
         SavedService service;
         StartHistory& starts = service.starts;
         bool paused = false;
@@ -449,10 +437,10 @@ void read_services(Database& database, SavedState& state) {
         KnownProcess known;
         ActionFailure failure;
         std::optional<WallTime> failed;
-        row.read(name, service.monitored, memory, program.last_status, process.pid, process.parent, service.cron_minute,
-                 service.boot, service.saved, starts.quick, starts.last, starts.not_before, starts.restarted, left_by,
-                 came_by, paused, pause.until, pause.reason, pause.by, known_pid, known.start_ticks, known.file, doubt,
-                 known.path, service.first, failure.rule, failed, failure.text);
+        row.read(name, service.monitored, service.cron_minute, service.boot, service.saved, starts.quick, starts.last,
+                 starts.not_before, starts.restarted, left_by, came_by, paused, pause.until, pause.reason, pause.by,
+                 known_pid, known.start_ticks, known.file, doubt, known.path, service.first, failure.rule, failed,
+                 failure.text);
         failure.when = failed.value_or(WallTime{});
         if (failed) service.action_failure = std::move(failure);
         starts.left_by = ActionId(left_by);
@@ -460,11 +448,22 @@ void read_services(Database& database, SavedState& state) {
         known.doubt = doubt_of(doubt);
         known.pid = known_pid.value_or(0);
         if (known_pid) service.known = known;
-        if (memory == kProgramMemory) service.memory = program;
-        if (memory == kProcessMemory) service.memory = process;
         if (paused) service.pause = std::move(pause);
         state.services.insert_or_assign(std::move(name), std::move(service));
       });
+  database.prepare("SELECT service, what, number, text FROM baselines").rows([&state](Statement& row) {
+    std::string name, what;
+    std::optional<std::int64_t> number;
+    std::optional<std::string> text;
+    row.read(name, what, number, text);
+    const std::optional<Attribute> attribute = attribute_named(what);  // none: of a later version
+    const auto service = state.services.find(name);
+    if (!attribute || service == state.services.end()) return;
+    Baseline baseline{.what = *attribute, .value = {}};
+    if (number) baseline.value = *number;
+    if (text) baseline.value = std::move(*text);
+    service->second.memory.add(std::move(baseline));
+  });
   database
       .prepare(
           "SELECT service, key, window_bits, status, since_fired, failing_since_ms, clear_since_ms, changed_ms, "

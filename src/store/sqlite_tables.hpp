@@ -45,6 +45,7 @@ class TableWriter {
   Statement begin_, commit_, rollback_, set_meta_, put_meta_;
   Statement add_record_, oldest_records_, prune_records_;
   Statement save_service_, save_rule_, cut_rules_, forget_service_, forget_rules_;
+  Statement save_baseline_, forget_baselines_;
   Statement add_exec_, add_argument_, cut_arguments_, start_exec_, end_exec_, end_arguments_;
   Statement add_alert_, add_recipient_, cut_recipients_, end_alert_, end_recipients_;
   Statement save_job_, move_job_, save_step_, cut_steps_, end_job_, end_steps_;

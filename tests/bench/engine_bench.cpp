@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Observations per second through Engine::handle in virtual time: wake, start of the run, observation, commit. Steady
+// Measurements per second through Engine::handle in virtual time: wake, start of the run, evidence, commit. Steady
 // OK, and with 2 % of the runs failing. `ratio` is against a bare loop that does the least any judge must do: touch the
 // state of each service and of its rules, in the same order, taken in the same run. Also: memory of a service, the cost
 // of next_deadline, what a reload of one service among all costs on the loop and off it, and what a person's start of
@@ -62,18 +62,18 @@ class Shell final : public EffectSink {
   /// Runs at least `count` observations; `failing` per mille of them.
   std::uint64_t observe(std::uint64_t count, std::uint64_t failing) {
     std::uint64_t done = 0;
-    event::Observed observed{.service = {}, .run = {}, .observation = {.output = output_}};
+    event::Measured observed{.service = {}, .run = {}, .evidence = {.output = output_}};
     Event event = std::move(observed);
-    auto& filled = std::get<event::Observed>(event);
+    auto& filled = std::get<event::Measured>(event);
     while (done < count) {
       const Duration next = *engine.next_deadline();
       now.wall += next - now.mono;
       now.mono = next;
       engine.handle(event::Wake{}, now, *this);
-      for (const effect::StartRun& run : std::exchange(started_, {})) {
+      for (const effect::Measure& run : std::exchange(started_, {})) {
         filled.service = run.service;
         filled.run = run.run;
-        filled.observation.status = (run.run.number() * 7919) % 1000 < failing ? 1 : 0;
+        filled.evidence.status = (run.run.number() * 7919) % 1000 < failing ? 1 : 0;
         engine.handle(event, now, *this);
         ++done;
       }
@@ -83,7 +83,7 @@ class Shell final : public EffectSink {
   }
 
   void emit(Effect effect) override {
-    if (const auto* start = std::get_if<effect::StartRun>(&effect))
+    if (const auto* start = std::get_if<effect::Measure>(&effect))
       started_.push_back(*start);
     else if (const auto* made = std::get_if<effect::Commit>(&effect))
       up_to_ = made->sequence;
@@ -101,7 +101,7 @@ class Shell final : public EffectSink {
   }
 
   std::shared_ptr<const std::string> output_;
-  std::vector<effect::StartRun> started_;
+  std::vector<effect::Measure> started_;
   Sequence up_to_ = 0;
 };
 

@@ -51,7 +51,7 @@ class Runs {
  public:
   Runs()
       : spawner_(loop_, {}), runner_(loop_, spawner_, {}, [this](const engine::Event& event) {
-          const auto* observed = std::get_if<engine::event::Observed>(&event);
+          const auto* observed = std::get_if<engine::event::Measured>(&event);
           if (observed == nullptr) return;
           if (++ended_ == kRuns) return loop_.stop();
           if (started_ < kRuns) start(observed->service);

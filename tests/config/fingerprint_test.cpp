@@ -22,7 +22,7 @@ ServiceBlock block() {
   result.groups = {"g"};
   result.recipients = {{.address = "a@b", .format = {}}};
   Rule rule;
-  rule.condition = {{.test = StatusTest{}}};
+  rule.condition = {{.test = Compare{}}};
   rule.text = "if status != 0 then alert";
   result.rules = {rule};
   return result;
@@ -49,7 +49,7 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
         b.program.patterns = {"r", "e"};
       },
       [](ServiceBlock& b) { b.program.output_limit = 1; },
-      [](ServiceBlock& b) { b.kind = ServiceKind::Process; },
+      [](ServiceBlock& b) { b.kind = kind_named("process"); },
       [](ServiceBlock& b) { b.process.pid_file = "p"; },
       [](ServiceBlock& b) { b.process.pattern = "p"; },
       [](ServiceBlock& b) { b.process.foreground = foreground(); },
@@ -88,36 +88,54 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
       [](ServiceBlock& b) { b.recipients[0].format.message = ""; },
       [](ServiceBlock& b) { b.rules.push_back(b.rules[0]); },
       [](ServiceBlock& b) {
-        b.rules[0].condition[0].test = StatusTest{Comparison::Less, 0};
+        b.rules[0].condition[0].test = Compare{Metric::Status, Comparison::Less, 0};
       },
       [](ServiceBlock& b) {
-        b.rules[0].condition[0].test = StatusTest{Comparison::NotEqual, 1};
+        b.rules[0].condition[0].test = Compare{Metric::Status, Comparison::NotEqual, 1};
       },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = StatusChanged{}; },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Changed{Attribute::Status}; },
       [](ServiceBlock& b) {
-        b.rules[0].condition[0].test = ContentTest{0, false};
-      },
-      [](ServiceBlock& b) {
-        b.rules[0].condition[0].test = ContentTest{0, true};
+        b.rules[0].condition[0].test = Matches{0, false};
       },
       [](ServiceBlock& b) {
-        b.rules[0].condition[0].test = ContentTest{1, false};
+        b.rules[0].condition[0].test = Matches{0, true};
       },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = ExistTest{}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = ExistTest{true}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = ResourceTest{}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = ResourceTest{.metric = Metric::Swap}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = ResourceTest{.comparison = Comparison::Less}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = ResourceTest{.value = 0.5}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = ResourceTest{.value = 0.25}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = OwnerTest{}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = OwnerTest{.which = OwnerTest::Which::Gid}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = OwnerTest{.id = 1}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = PidChanged{}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = PidChanged{true}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = AttributeTest{}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = AttributeTest{"a"}; },
-      [](ServiceBlock& b) { b.rules[0].condition[0].test = RestartsTest{}; },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Matches{1, false};
+      },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Present{}; },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Present{true}; },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Compare{Metric::Cpu, Comparison::Greater};
+      },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Compare{.what = Metric::Swap}; },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Compare{Metric::Cpu, Comparison::Less};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Compare{Metric::Cpu, Comparison::Greater, 0.5};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Compare{Metric::Cpu, Comparison::Greater, 0.25};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Differs{Attribute::Uid, 0};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Differs{Attribute::Gid, 0};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Differs{Attribute::Uid, 1};
+      },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Changed{Attribute::Pid}; },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Changed{Attribute::Parent}; },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Differs{Attribute::Security, std::string()};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0].condition[0].test = Differs{Attribute::Security, std::string("a")};
+      },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Restarts{}; },
       [](ServiceBlock& b) { b.rules[0].condition[0].or_before = true; },
       [](ServiceBlock& b) { b.rules[0].tolerance.count = 2; },
       [](ServiceBlock& b) { b.rules[0].tolerance.window = 2; },

@@ -278,7 +278,7 @@ TEST_CASE("what is understood is in the tree even beside errors", "[config]") {
 
 TEST_CASE("statements that are not supported are one clear error each", "[config]") {
   const std::string version = " is not supported by this version of healer (leave it to Monit, or take it away)\n";
-  for (const std::string type : {"file", "directory", "filesystem", "fifo", "host", "network"})
+  for (const std::string type : {"file", "filesystem", "host", "network"})
     CHECK(errors("check  " + type +
                  " x with path /x\n if cpu > 5% then alert\n start program = \"/x\"\n depends on y\nset init") ==
           "1:1: 'check " + type + "'" + version);
@@ -322,9 +322,10 @@ TEST_CASE("what stands in place of a process, a program or a test is told of", "
         "2:15: unexpected '=', expected a name or number ('=' is a word of the language; put it in double quotes to "
         "mean a text)\n");
   CHECK(rule_errors("if failed uuid root then alert") ==
-        "2:11: unexpected 'uuid', expected 'uid', 'gid', 'euid' or 'security' (did you mean 'uid'?)\n");
+        "2:11: unexpected 'uuid', expected 'uid', 'gid', 'euid', 'permission' or 'security' (did you mean 'uid'?)\n");
   CHECK(rule_errors("if changed pit then alert") ==
-        "2:12: unexpected 'pit', expected 'status', 'pid' or 'ppid' (did you mean 'pid'?)\n");
+        "2:12: unexpected 'pit', expected 'status', 'pid', 'ppid', 'permission', 'timestamp', 'atime', 'mtime' or "
+        "'ctime' (did you mean 'pid'?)\n");
   CHECK(rule_errors("if failed security \"S\" then alert") == "2:20: unexpected '\"S\"', expected 'attribute'\n");
   CHECK(rule_errors("if cpu (iowait) > 5% then alert") ==
         "2:9: unexpected 'iowait', expected a number or an operator such as '!=' (the parts are user, system, wait, "

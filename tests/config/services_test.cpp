@@ -130,9 +130,9 @@ TEST_CASE("each quantity is measured in the metric's own unit", "[services]") {
   };
   for (const Row& row : rows) {
     const auto test =
-        std::get<engine::ResourceTest>(rule(row.header, "if " + row.text + " then alert").condition.at(0).test);
+        std::get<engine::Compare>(rule(row.header, "if " + row.text + " then alert").condition.at(0).test);
     CAPTURE(row.text);
-    CHECK(test.metric == row.metric);
+    CHECK(test.what == row.metric);
     CHECK(test.value == Approx(row.value));
     CHECK(test.comparison == engine::Comparison::Greater);
   }
@@ -173,22 +173,24 @@ TEST_CASE("each test raises Monit's event and acts as Monit's", "[services]") {
 }
 
 TEST_CASE("tests of processes keep what they ask for", "[services]") {
-  CHECK_FALSE(std::get<engine::ExistTest>(rule(kProcess, "if not exist then alert").condition[0].test).exists);
-  CHECK(std::get<engine::ExistTest>(rule(kProcess, "if does exist then alert").condition[0].test).exists);
-  CHECK(std::get<engine::PidChanged>(rule(kProcess, "if changed ppid then alert").condition[0].test).parent);
-  CHECK_FALSE(std::get<engine::PidChanged>(rule(kProcess, "if changed pid then alert").condition[0].test).parent);
-  CHECK(std::get<engine::AttributeTest>(
-            rule(kProcess, "if failed security attribute \"a b\" then alert").condition[0].test)
-            .attribute == "a b");
-  const auto owner = [](const std::string& text) {
-    return std::get<engine::OwnerTest>(rule(kProcess, "if failed " + text + " then alert").condition[0].test);
+  CHECK_FALSE(std::get<engine::Present>(rule(kProcess, "if not exist then alert").condition[0].test).wanted);
+  CHECK(std::get<engine::Present>(rule(kProcess, "if does exist then alert").condition[0].test).wanted);
+  const auto changed = [](const std::string& what) {
+    return std::get<engine::Changed>(rule(kProcess, "if changed " + what + " then alert").condition[0].test).what;
   };
-  CHECK(owner("uid www").which == engine::OwnerTest::Which::Uid);
-  CHECK(owner("uid www").id == 33);
-  CHECK(owner("euid 33").which == engine::OwnerTest::Which::Euid);
-  CHECK(owner("euid 33").id == 33);
-  CHECK(owner("gid www").which == engine::OwnerTest::Which::Gid);
-  CHECK(owner("gid www").id == 33);
+  CHECK(changed("ppid") == engine::Attribute::Parent);
+  CHECK(changed("pid") == engine::Attribute::Pid);
+  CHECK(std::get<engine::Differs>(rule(kProcess, "if failed security attribute \"a b\" then alert").condition[0].test)
+            .wanted == engine::Value("a b"));
+  const auto owner = [](const std::string& text) {
+    return std::get<engine::Differs>(rule(kProcess, "if failed " + text + " then alert").condition[0].test);
+  };
+  CHECK(owner("uid www").what == engine::Attribute::Uid);
+  CHECK(owner("uid www").wanted == engine::Value(std::int64_t{33}));
+  CHECK(owner("euid 33").what == engine::Attribute::Euid);
+  CHECK(owner("euid 33").wanted == engine::Value(std::int64_t{33}));
+  CHECK(owner("gid www").what == engine::Attribute::Gid);
+  CHECK(owner("gid www").wanted == engine::Value(std::int64_t{33}));
   CHECK(rule(kProcess, "if 3 restarts within 5 cycles then alert").tolerance ==
         engine::Tolerance{.count = 3, .window = 5});
   CHECK(rule(kProcess, "if 99 restarts within 1000 cycles then alert").tolerance ==
@@ -200,7 +202,8 @@ TEST_CASE("without looking up an owner is taken as it is written", "[services]")
   const LoadResult result =
       load_text(kProcess + "if failed uid 1234 then alert if failed gid nobody then alert", false);
   REQUIRE(result.ok());
-  CHECK(std::get<engine::OwnerTest>(result.rules->services[0]->rules[0].condition[0].test).id == 1234);
+  CHECK(std::get<engine::Differs>(result.rules->services[0]->rules[0].condition[0].test).wanted ==
+        engine::Value(std::int64_t{1234}));
 }
 
 TEST_CASE("services, their programs and dependencies are compiled whole", "[services]") {
@@ -218,7 +221,7 @@ TEST_CASE("services, their programs and dependencies are compiled whole", "[serv
       "check system a$HOST.b$HOST\n");
   REQUIRE(all.size() == 4);
   const engine::ServiceBlock& web = *all[0];
-  CHECK(web.kind == engine::ServiceKind::Process);
+  CHECK(web.kind == engine::kind_named("process"));
   CHECK(web.process == engine::ProcessSpec{.pid_file = "/run/web pid", .pattern = ""});
   REQUIRE(web.start);
   CHECK(web.start->arguments == std::vector<std::string>{"/bin/x", "a b"});
@@ -233,7 +236,7 @@ TEST_CASE("services, their programs and dependencies are compiled whole", "[serv
   CHECK(web.rules.at(1).action.kind == engine::ActionKind::Stop);
   CHECK(all[1]->process == engine::ProcessSpec{.pid_file = "", .pattern = "x y"});
   CHECK(all[1]->restart.value().timeout == seconds{30});
-  CHECK(all[2]->kind == engine::ServiceKind::System);
+  CHECK(all[2]->kind == engine::kind_named("system"));
   CHECK(all[2]->name == "$host");
   CHECK(all[3]->name == "atesthost.btesthost");
 }
@@ -266,7 +269,7 @@ TEST_CASE("a foreground process has all that its start and its end need", "[serv
       "check process d with program \"/bin/true\" ready on notify within 9 seconds\n"
       "check process e with pidfile /tmp/e start program \"/bin/true\"\n");
   const auto& a = *all.at(0);
-  CHECK(a.kind == engine::ServiceKind::Process);
+  CHECK(a.kind == engine::kind_named("process"));
   REQUIRE(a.foreground());
   CHECK(a.can_start());
   CHECK_FALSE(a.start);

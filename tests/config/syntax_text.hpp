@@ -56,21 +56,16 @@ inline std::string show(const ActionSyntax& action) {
 
 inline std::string show(const TermSyntax& term) {
   static constexpr const char* kSigns[] = {"=", "!=", "<", "<=", ">", ">="};
-  if (const auto* status = std::get_if<StatusSyntax>(&term.test))
-    return fmt::format("status {} {}", kSigns[static_cast<std::size_t>(status->comparison)], status->value.value);
-  if (const auto* content = std::get_if<ContentSyntax>(&term.test))
-    return std::string(content->negated ? "content != " : "content = ") + show(content->pattern);
-  if (std::holds_alternative<ChangedStatusSyntax>(term.test)) return "changed status";
-  if (const auto* resource = std::get_if<ResourceSyntax>(&term.test))
-    return fmt::format("{} {} {}{}", resource->name.value, kSigns[static_cast<std::size_t>(resource->comparison)],
-                       resource->number.value, resource->unit ? " " + show(*resource->unit) : "");
-  if (const auto* exist = std::get_if<ExistSyntax>(&term.test)) return exist->negated ? "not exist" : "exist";
-  static constexpr const char* kOwners[] = {"uid", "euid", "gid"};
-  if (const auto* owner = std::get_if<OwnerSyntax>(&term.test))
-    return fmt::format("failed {} {}", kOwners[static_cast<std::size_t>(owner->kind)], show(owner->owner));
-  if (const auto* pid = std::get_if<ChangedPidSyntax>(&term.test)) return pid->parent ? "changed ppid" : "changed pid";
-  if (const auto* attribute = std::get_if<AttributeSyntax>(&term.test))
-    return "attribute " + show(attribute->attribute);
+  if (const auto* test = std::get_if<CompareSyntax>(&term.test))
+    return fmt::format("{} {} {}{}", test->name.value, kSigns[static_cast<std::size_t>(test->comparison)],
+                       test->number.value, test->unit ? " " + show(*test->unit) : "");
+  if (const auto* test = std::get_if<MatchesSyntax>(&term.test))
+    return std::string(test->negated ? "content != " : "content = ") + show(test->pattern);
+  if (const auto* test = std::get_if<ChangedSyntax>(&term.test)) return "changed " + test->what;
+  if (const auto* test = std::get_if<PresentSyntax>(&term.test)) return test->negated ? "not exist" : "exist";
+  if (const auto* test = std::get_if<DiffersSyntax>(&term.test))
+    return test->is_text ? "attribute " + show(test->value)
+                         : fmt::format("failed {} {}", test->what, show(test->value));
   return "restarts";
 }
 
@@ -187,10 +182,10 @@ struct ShowStatement {
   std::string operator()(const SetSyntax& set) const { return "set " + std::visit(ShowSet{}, set.statement) + "\n"; }
   std::string operator()(const IncludeSyntax& include) const { return "include " + show(include.pattern) + "\n"; }
   std::string operator()(const CheckSyntax& check) const {
-    static constexpr const char* kKinds[] = {"check ", "process ", "system "};
-    return kKinds[static_cast<std::size_t>(check.kind)] + show(check.name) + (check.broken ? " broken" : "") +
-           (check.foreground ? " runs" : "") + (check.command.arguments.empty() ? "" : " " + show(check.command)) +
-           optional("pidfile", check.pid_file) + optional("matching", check.pattern) + "\n" + show(check.statements);
+    return (check.kind->word == "program" ? "check" : std::string(check.kind->word)) + " " + show(check.name) +
+           (check.broken ? " broken" : "") + (check.foreground ? " runs" : "") +
+           (check.command.arguments.empty() ? "" : " " + show(check.command)) + optional("pidfile", check.pid_file) +
+           optional("matching", check.pattern) + optional("path", check.path) + "\n" + show(check.statements);
   }
   std::string operator()(const UnknownCheckSyntax& check) const {
     std::string out = "unknown";

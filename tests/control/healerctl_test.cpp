@@ -503,7 +503,11 @@ TEST_CASE("what a program printed cannot command the terminal", "[control][heale
 }
 
 TEST_CASE("the --json documents are what the man page says, no more and no less", "[control][healerctl]") {
-  DaemonWorld world(two_services());
+  RuleSet rules = two_services();
+  const auto machine = service("machine", {});
+  machine->kind = kind_named("system");
+  rules.services.push_back(machine);
+  DaemonWorld world(std::move(rules));
   world.set_mail(MailView{});
   world.set_stale(StaleView{World::kStart.wall, "a.rules:1:2: error: no"});
   world.server().thread().run([&] {
@@ -531,8 +535,9 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     db.starts.last = engine.now.wall;
     Facts facts;
     facts.process = ProcessFacts{.pid = 4242};
-    facts.metrics.set(Metric::Cpu, 1.5);
     db.last->facts = std::make_shared<const Facts>(facts);
+    facts.metrics.set(Metric::Load1, 1.5);
+    state_of(engine, "machine").last = Evidence{.facts = std::make_shared<const Facts>(facts)};
   });
   for (const char* command : {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload", "diff",
                               "status nosuch", "jobs", "report", "names"}) {

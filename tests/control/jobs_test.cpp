@@ -39,18 +39,21 @@ Heard ask(DaemonWorld& world, const Request& request) {
 
 RuleSet kinds() {
   auto process = service("nginx", {});
-  process->kind = ServiceKind::Process;
+  process->kind = kind_named("process");
   process->process.pattern = "nginx";
   process->depends = {"web"};
   auto system = service("host", {});
-  system->kind = ServiceKind::System;
+  system->kind = kind_named("system");
   return rule_set({service("web", {status_rule(Comparison::NotEqual, 0)}), process, system});
 }
 
 void look(World& world, std::string_view name, const std::shared_ptr<const Facts>& facts, const std::string& output) {
   ServiceState& state = state_of(world, name);
   state.last =
-      Observation{.elapsed = milliseconds{2}, .output = std::make_shared<const std::string>(output), .facts = facts};
+      Evidence{.answer = facts->process || facts->metrics != Metrics{} ? engine::Answer::Told : engine::Answer::Absent,
+               .elapsed = milliseconds{2},
+               .output = std::make_shared<const std::string>(output),
+               .facts = facts};
   state.last_when = world.now.wall;
   state.initialising = false;
 }
@@ -457,8 +460,8 @@ TEST_CASE("the output of a foreground process comes before that of its rules' pr
     engine.advance(seconds{1});
     Facts facts;
     facts.process = ProcessFacts{.pid = 100, .start_ticks = 100};
-    const effect::StartRun run = engine.open.back();
-    engine.handle(event::Observed{
+    const effect::Measure run = engine.open.back();
+    engine.handle(event::Measured{
         run.service,
         run.run,
         {.status = 1, .output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}});

@@ -18,7 +18,7 @@ namespace {
 
 Rule compares(Metric metric, double value, std::string text) {
   Rule rule;
-  rule.condition = {{ResourceTest{metric, Comparison::Greater, value}, false}};
+  rule.condition = {{Compare{metric, Comparison::Greater, value}, false}};
   rule.action = {.kind = ActionKind::Alert, .command = {}};
   rule.event = EventKind::Resource;
   rule.text = std::move(text);
@@ -30,7 +30,7 @@ RuleSet machine() {
                                compares(Metric::SystemMemory, 90, "if memory > 90% then alert"),
                                compares(Metric::SystemCpu, 95, "if cpu > 95% for 2 cycles then alert")});
   here->rules[2].tolerance = {2, 2, Duration{0}};
-  here->kind = ServiceKind::System;
+  here->kind = kind_named("system");
   return rule_set({here});
 }
 
@@ -40,9 +40,9 @@ void look(World& world, double load, double memory, double cpu) {
   facts.metrics.set(Metric::SystemMemory, memory);
   facts.metrics.set(Metric::SystemCpu, cpu);
   world.advance(seconds{1});
-  const effect::StartRun run = world.open.back();
+  const effect::Measure run = world.open.back();
   world.open.clear();
-  world.handle(event::Observed{
+  world.handle(event::Measured{
       run.service,
       run.run,
       {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}});

@@ -428,8 +428,8 @@ TEST_CASE("rates are the difference of two answers of the same daemon", "[contro
 TEST_CASE("what a daemon does is counted from its events and its commits", "[control][top]") {
   using namespace engine;
   Counter counter;
-  counter.note(Event{event::Observed{}});
-  counter.note(Event{event::Observed{}});
+  counter.note(Event{event::Measured{}});
+  counter.note(Event{event::Measured{}});
   counter.note(Event{event::Wake{}});
   effect::Commit commit;
   for (const RecordKind kind : {RecordKind::RuleFailed, RecordKind::RuleRecovered, RecordKind::ProcessDied,

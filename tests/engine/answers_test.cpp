@@ -19,7 +19,7 @@ RuleSet with_bare() {
   bare->start.reset();
   bare->stop.reset();
   auto here = service("here", {});
-  here->kind = ServiceKind::System;
+  here->kind = kind_named("system");
   here->program = {};
   return rule_set({process("db"), process("web", {missing_rule()}, {"db"}), bare, here}, minutes{1});
 }

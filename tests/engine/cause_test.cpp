@@ -6,6 +6,7 @@
 
 #include "engine/metric.hpp"
 #include "engine/service.hpp"
+#include "support/engine_world.hpp"
 
 namespace cause_test {
 
@@ -21,8 +22,10 @@ class Word {
   explicit Word(Test test) : Word(std::vector<Term>{{std::move(test), false}}) {}
   explicit Word(std::vector<Term> condition) {
     block.name = "burner";
-    block.kind = ServiceKind::Process;
+    block.kind = kind_named("process");
     block.process.pid_file = "/run/burner.pid";
+    const auto* compared = std::get_if<Compare>(&condition.front().test);
+    if (compared != nullptr && block.kind->find(compared->what) == nullptr) block.kind = kind_named("system");
     rule.condition = std::move(condition);
   }
 
@@ -35,8 +38,10 @@ class Word {
     return *this;
   }
   [[nodiscard]] std::string of(bool failed) const {
-    const Observation run{.output = std::make_shared<const std::string>(output),
-                          .facts = std::make_shared<const Facts>(facts)};
+    const bool there = !facts.process || !facts.process->zombie;
+    const Evidence run{.answer = absent || !there ? Answer::Absent : Answer::Told,
+                       .output = std::make_shared<const std::string>(output),
+                       .facts = std::make_shared<const Facts>(facts)};
     return describe(block, rule, Seen{run, memory}, failed);
   }
   [[nodiscard]] std::string failed() const { return of(true); }
@@ -47,15 +52,16 @@ class Word {
   Facts facts;
   Memory memory;
   std::string output;
+  bool absent = false;  ///< there is no process
 };
 
 /// The words on a quantity that matches `limit`, and on one that does not.
 std::string matched(Metric metric, double value, double limit, Comparison comparison = Comparison::Greater) {
-  return Word(ResourceTest{metric, comparison, limit}).value(metric, value).failed();
+  return Word(Compare{metric, comparison, limit}).value(metric, value).failed();
 }
 
 std::string succeeded(Metric metric, double value) {
-  return Word(ResourceTest{metric, Comparison::Greater, 1e18}).value(metric, value).recovered();
+  return Word(Compare{metric, Comparison::Greater, 1e18}).value(metric, value).recovered();
 }
 
 constexpr double kKilobyte = 1024;
@@ -114,11 +120,11 @@ TEST_CASE("Content is described as Monit describes it") {
 }
 
 TEST_CASE("A description says how a run ended where Monit hides it") {
-  Observation run{.outcome = Outcome::Exited,
-                  .status = 1,
-                  .matches = 0,
-                  .elapsed = seconds{17},
-                  .output = std::make_shared<const std::string>("bad\n")};
+  Evidence run{.outcome = Outcome::Exited,
+               .status = 1,
+               .matches = 0,
+               .elapsed = seconds{17},
+               .output = std::make_shared<const std::string>("bad\n")};
   CHECK(describe_run(run, true, seconds{15}) == "status failed (1) -- bad");
   run.outcome = Outcome::TimedOut;
   run.status = 9;
@@ -132,15 +138,18 @@ TEST_CASE("A description says how a run ended where Monit hides it") {
 }
 
 TEST_CASE("The existence of a process is described as Monit describes it") {
-  Word word(ExistTest{false});
+  Word word(Present{false});
+  word.absent = true;
   CHECK(word.failed() == "process is not running");
+  word.absent = false;
   word.process({.pid = 29853});
   CHECK(word.recovered() == "process is running with pid 29853");
   word.process({.pid = 1389, .zombie = true});
   CHECK(word.failed() == "process with pid 1389 is a zombie");
-  word.rule.condition = {{ExistTest{true}, false}};
+  word.rule.condition = {{Present{true}, false}};
   CHECK(word.process({.pid = 29853}).failed() == "process is running with pid 29853");
   word.facts.process.reset();
+  word.absent = true;
   CHECK(word.recovered() == "process is not running");
 }
 
@@ -225,12 +234,15 @@ TEST_CASE("Quantities of the system are described as Monit describes them") {
 }
 
 TEST_CASE("Every quantity has words of its own in every sentence") {
-  for (std::size_t i = 0; i < kMetrics; ++i) {
-    const auto metric = static_cast<Metric>(i);
-    INFO(to_string(metric));
-    CHECK(matched(metric, 1, 0).size() > 30);
-    CHECK(succeeded(metric, 1).find(" succeeded [current ") > 3);
-    CHECK(succeeded(metric, 1).find("  ") == std::string::npos);
+  for (const CheckKind* kind : all_kinds()) {
+    for (const Quantity& row : kind->quantities) {
+      INFO(kind->word << ": " << row.words);
+      CHECK_FALSE(row.words.empty());
+      if (row.metric == Metric::Status) continue;  // told by what the program wrote
+      CHECK(row.sentence.matched.size() >= 4);
+      CHECK(row.sentence.limit.empty() == row.sentence.current.empty());  // whole sentences, or parts of one
+      CHECK(row.sentence.succeeded.size() >= 4);
+    }
   }
 }
 
@@ -254,26 +266,25 @@ TEST_CASE("Bytes are told as Monit tells them") {
 }
 
 TEST_CASE("An uptime is described as Monit describes it") {
-  Word word(ResourceTest{Metric::Uptime, Comparison::Less, 8});
+  Word word(Compare{Metric::Uptime, Comparison::Less, 8});
   word.value(Metric::Uptime, 5.9);
   CHECK(word.failed() == "uptime test failed for /run/burner.pid -- current uptime is 5 seconds");
   CHECK(word.value(Metric::Uptime, 12).recovered() == "uptime test succeeded [current uptime = 12 seconds]");
   word.block.process = {"", "burn[e]r"};
   CHECK(word.failed() == "uptime test failed for burn[e]r -- current uptime is 12 seconds");
-  word.block.kind = ServiceKind::System;  // where Monit says "(null)"
+  word.block.kind = kind_named("system");  // where Monit says "(null)"
   CHECK(word.failed() == "uptime test failed for burner -- current uptime is 12 seconds");
 }
 
 TEST_CASE("Owners are described as Monit describes them") {
-  using Which = OwnerTest::Which;
-  const auto word = [](Which which) { return Word(OwnerTest{which, 9}).process({.uid = 1, .euid = 2, .gid = 3}); };
-  CHECK(word(Which::Uid).failed() == "uid test failed for burner -- current uid is 1");
-  CHECK(word(Which::Uid).recovered() == "uid test succeeded [current uid = 1]");
-  CHECK(word(Which::Euid).failed() == "euid test failed for burner -- current euid is 2");
-  CHECK(word(Which::Euid).recovered() == "euid test succeeded [current euid = 2]");
-  CHECK(word(Which::Gid).failed() == "gid test failed for burner -- current gid is 3");
-  CHECK(word(Which::Gid).recovered() == "gid test succeeded [current gid = 3]");
-  Word attribute(AttributeTest{"foo"});
+  const auto word = [](Attribute what) { return Word(Differs{what, 9}).process({.uid = 1, .euid = 2, .gid = 3}); };
+  CHECK(word(Attribute::Uid).failed() == "uid test failed for burner -- current uid is 1");
+  CHECK(word(Attribute::Uid).recovered() == "uid test succeeded [current uid = 1]");
+  CHECK(word(Attribute::Euid).failed() == "euid test failed for burner -- current euid is 2");
+  CHECK(word(Attribute::Euid).recovered() == "euid test succeeded [current euid = 2]");
+  CHECK(word(Attribute::Gid).failed() == "gid test failed for burner -- current gid is 3");
+  CHECK(word(Attribute::Gid).recovered() == "gid test succeeded [current gid = 3]");
+  Word attribute(Differs{Attribute::Security, "foo"});
   CHECK(attribute.process({.attribute = ""}).failed() ==
         "Security attribute test failed for burner -- current attribute is ''");
   CHECK(attribute.process({.attribute = "foo"}).recovered() ==
@@ -281,18 +292,18 @@ TEST_CASE("Owners are described as Monit describes them") {
 }
 
 TEST_CASE("Changes of a process are described as Monit describes them") {
-  Word word(PidChanged{});
-  word.memory = ProcessMemory{1317, 31560};
+  Word word(Changed{Attribute::Pid});
+  word.memory = Memory{{{Attribute::Pid, 1317}, {Attribute::Parent, 31560}}};
   word.process({.pid = 1396, .parent = 1});
   CHECK(word.failed() == "process PID changed from 1317 to 1396");
   CHECK(word.recovered() == "process PID has not changed since last cycle");
-  word.rule.condition = {{PidChanged{true}, false}};
+  word.rule.condition = {{Changed{Attribute::Parent}, false}};
   CHECK(word.failed() == "process PPID changed from 31560 to 1");
   CHECK(word.recovered() == "process PPID has not changed since last cycle");
 }
 
 TEST_CASE("Too many restarts are described as Monit describes them") {
-  Word word(RestartsTest{});
+  Word word(Restarts{});
   word.rule.tolerance = {.count = 3, .window = 5};
   word.rule.action.kind = ActionKind::Unmonitor;
   CHECK(word.failed() == "service restarted 3 times within 5 cycles(s) - unmonitor");
@@ -300,9 +311,9 @@ TEST_CASE("Too many restarts are described as Monit describes them") {
 }
 
 TEST_CASE("Of several tests the one that decides has the word") {
-  const Test cpu = ResourceTest{Metric::Cpu, Comparison::Greater, 50};
-  const Test memory = ResourceTest{Metric::MemoryPercent, Comparison::Greater, 50};
-  const Test threads = ResourceTest{Metric::Threads, Comparison::Greater, 50};
+  const Test cpu = Compare{Metric::Cpu, Comparison::Greater, 50};
+  const Test memory = Compare{Metric::MemoryPercent, Comparison::Greater, 50};
+  const Test threads = Compare{Metric::Threads, Comparison::Greater, 50};
   const auto word = [](std::vector<Term> condition, double cpu_value, double memory_value, double threads_value) {
     return Word(std::move(condition))
         .value(Metric::Cpu, cpu_value)
@@ -324,21 +335,21 @@ TEST_CASE("What a program has to say goes by the rule") {
   ServiceBlock block;
   block.program.command.timeout = seconds{15};
   Rule rule;
-  Observation run{.status = 2, .output = std::make_shared<const std::string>("bad\n")};
-  const Memory memory = ProgramMemory{1};
+  Evidence run{.status = 2, .output = std::make_shared<const std::string>("bad\n")};
+  const Memory memory = Memory{{{Attribute::Status, 1}}};
   const auto told = [&](Test test, bool failed) {
     rule.condition = {{std::move(test), false}};
     return describe(block, rule, Seen{run, memory}, failed);
   };
-  CHECK(told(StatusTest{}, true) == "status failed (2) -- bad");
-  CHECK(told(StatusTest{}, false) == "status succeeded (2) -- bad");
-  CHECK(told(StatusChanged{}, true) == "status changed (1 -> 2) -- bad");
-  CHECK(told(StatusChanged{}, false) == "status didn't change (2) -- bad");
-  CHECK(told(ContentTest{}, true) == "content match on program output:\nbad\n");
-  CHECK(told(ContentTest{}, false) == "content doesn't match on program output:\nbad");
+  CHECK(told(Compare{}, true) == "status failed (2) -- bad");
+  CHECK(told(Compare{}, false) == "status succeeded (2) -- bad");
+  CHECK(told(Changed{Attribute::Status}, true) == "status changed (1 -> 2) -- bad");
+  CHECK(told(Changed{Attribute::Status}, false) == "status didn't change (2) -- bad");
+  CHECK(told(Matches{}, true) == "content match on program output:\nbad\n");
+  CHECK(told(Matches{}, false) == "content doesn't match on program output:\nbad");
   run.outcome = Outcome::TimedOut;
   run.status = 9;
-  CHECK(told(StatusTest{}, true) == "status failed (9) -- timed out after 15 s\nbad");
+  CHECK(told(Compare{}, true) == "status failed (9) -- timed out after 15 s\nbad");
 }
 
 TEST_CASE("A program that does not start or stop a service is described as Monit describes it") {

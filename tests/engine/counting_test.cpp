@@ -17,7 +17,7 @@ using namespace healer::test;
 
 namespace {
 
-std::string judged(const Plan& plan, bool crashes) {
+std::string judged(const Course& plan, bool crashes) {
   Rule rule = status_rule(Comparison::NotEqual, 0, plan.fail, static_cast<std::uint16_t>(plan.repeat));
   if (plan.recovery) rule.recovery.tolerance = *plan.recovery;
   rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/recovered"}}};
@@ -54,7 +54,7 @@ std::string judged(const Plan& plan, bool crashes) {
 
 /// The same with all that must not count put between the runs: wake-ups, commands, runs that people ask for, reloads
 /// that change nothing or something else.
-std::string judged_amid_noise(const Plan& plan, std::mt19937& random) {
+std::string judged_amid_noise(const Course& plan, std::mt19937& random) {
   Rule rule = status_rule(Comparison::NotEqual, 0, plan.fail, static_cast<std::uint16_t>(plan.repeat));
   rule.recovery.tolerance = plan.recovery.value_or(Tolerance{});
   rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/recovered"}}};
@@ -108,7 +108,7 @@ std::string judged_amid_noise(const Plan& plan, std::mt19937& random) {
 TEST_CASE("wake-ups, commands and reloads of other rules never move a counter", "[engine][property]") {
   std::mt19937 random(17);
   for (int i = 0; i < healer::test::rounds(2000); ++i) {
-    const Plan plan = random_plan(random, 40);
+    const Course plan = random_plan(random, 40);
     REQUIRE(judged_amid_noise(plan, random) == model(plan));
   }
 }
@@ -116,7 +116,7 @@ TEST_CASE("wake-ups, commands and reloads of other rules never move a counter", 
 TEST_CASE("the engine counts as Monit does", "[engine][property]") {
   std::mt19937 random(20261121);
   for (int i = 0; i < healer::test::rounds(5000); ++i) {
-    const Plan plan = random_plan(random, 60);
+    const Course plan = random_plan(random, 60);
     REQUIRE(judged(plan, false) == model(plan));
   }
 }
@@ -124,7 +124,7 @@ TEST_CASE("the engine counts as Monit does", "[engine][property]") {
 TEST_CASE("a crash after any run changes nothing of the counting", "[engine][property]") {
   std::mt19937 random(5);
   for (int i = 0; i < healer::test::rounds(2000); ++i) {
-    const Plan plan = random_plan(random, 40);
+    const Course plan = random_plan(random, 40);
     REQUIRE(judged(plan, true) == model(plan));
   }
 }

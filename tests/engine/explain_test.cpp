@@ -110,7 +110,7 @@ TEST_CASE("a rule whose action is held back is not said to be tried again", "[en
 
 TEST_CASE("a rule about restarts counts restarts", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::NotEqual, 0, {.count = 5, .window = 10}));
-  rule.condition = {{RestartsTest{}, false}};
+  rule.condition = {{Restarts{}, false}};
   RuleState state;
   state.window.push(true, 10);
   state.window.push(false, 10);
@@ -175,7 +175,7 @@ TEST_CASE("a rule with a duration tells how long it has held", "[engine]") {
 
 TEST_CASE("a rule that acts on each match is explained so", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::Equal, 0));
-  rule.condition = {{ContentTest{0, false}, false}};
+  rule.condition = {{Matches{0, false}, false}};
   rule.mode = Mode::EachMatch;
   World world = started({rule});
   run(world, 0, 1);
@@ -187,7 +187,7 @@ TEST_CASE("a rule that acts on each match is explained so", "[engine]") {
 
 TEST_CASE("a rule that acts on changes never makes its service fail", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::Equal, 0));
-  rule.condition = {{StatusChanged{}, false}};
+  rule.condition = {{Changed{Attribute::Status}, false}};
   rule.mode = Mode::EachChange;
   World world = started({rule});
   run(world, 0);
@@ -238,7 +238,7 @@ TEST_CASE("a run that overruns, and one that was asked for, are told", "[engine]
 
 TEST_CASE("what is under way, held back or paused is told first, also of what is not monitored", "[engine]") {
   auto db = service("db", {});
-  db->kind = ServiceKind::Process;
+  db->kind = kind_named("process");
   World world(rule_set({service("web", {status_rule(Comparison::NotEqual, 0)}), db}));
   world.start();
   const auto first_note = [&](const Job& job) {
@@ -378,12 +378,13 @@ TEST_CASE("a start program that could not be started in time is not said to have
   world.start();
   world.advance(Duration{0});
   const auto look = [&] {
-    Observation none{.output = std::make_shared<const std::string>("process is not running"),
-                     .facts = std::make_shared<const Facts>()};
+    Evidence none{.answer = Answer::Absent,
+                  .output = std::make_shared<const std::string>("process is not running"),
+                  .facts = std::make_shared<const Facts>()};
     while (!world.open.empty()) {
-      const effect::StartRun run = world.open.front();
+      const effect::Measure run = world.open.front();
       world.open.erase(world.open.begin());
-      world.handle(event::Observed{run.service, run.run, none});
+      world.handle(event::Measured{run.service, run.run, none});
     }
   };
   look();

@@ -88,7 +88,7 @@ class History final : public EffectSink {
     if (kind == 4) rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/recovered"}}};
     if (kind == 1) rule.action.overlapping = true;
     if (kind == 5) {
-      rule.condition = {{StatusChanged{}, false}};
+      rule.condition = {{Changed{Attribute::Status}, false}};
       rule.identity.condition = hash128("changed status");
       rule.mode = Mode::EachChange;
     }
@@ -145,7 +145,7 @@ class History final : public EffectSink {
 
   // ---- what the engine asks for ---------------------------------------------------------------------------------
 
-  void take(const effect::StartRun& run) {
+  void take(const effect::Measure& run) {
     REQUIRE(runs_.insert({lives_.size(), run.run.number()}).second);
     for (const auto& other : open_) REQUIRE(other.service != run.service);
     open_.push_back(run);
@@ -211,12 +211,12 @@ class History final : public EffectSink {
     }
   }
 
-  void observe(effect::StartRun run) {
-    Observation seen{.outcome = pick(9) == 0 ? Outcome::TimedOut : Outcome::Exited,
-                     .status = pick(2),
-                     .elapsed = milliseconds{3},
-                     .output = std::make_shared<const std::string>("out")};
-    tell(event::Observed{run.service, run.run, std::move(seen)});
+  void observe(effect::Measure run) {
+    Evidence seen{.outcome = pick(9) == 0 ? Outcome::TimedOut : Outcome::Exited,
+                  .status = pick(2),
+                  .elapsed = milliseconds{3},
+                  .output = std::make_shared<const std::string>("out")};
+    tell(event::Measured{run.service, run.run, std::move(seen)});
   }
 
   void step() {
@@ -239,7 +239,7 @@ class History final : public EffectSink {
       case 9: {
         if (open_.empty()) break;
         const auto at = open_.begin() + pick(static_cast<std::uint32_t>(open_.size()));
-        const effect::StartRun run = *at;
+        const effect::Measure run = *at;
         open_.erase(at);
         if (pick(4) == 0) late_.push_back({run.service, run.run});
         observe(run);
@@ -313,8 +313,8 @@ class History final : public EffectSink {
   SavedState disk_;
   std::deque<effect::Commit> submitted_;
   Sequence durable_ = 0;
-  std::vector<effect::StartRun> open_;
-  std::vector<effect::StartRun> late_;
+  std::vector<effect::Measure> open_;
+  std::vector<effect::Measure> late_;
   std::set<std::pair<std::size_t, std::uint64_t>> runs_;
   std::set<std::pair<std::size_t, std::uint64_t>> replies_;
   std::set<std::uint64_t> may_emit_;

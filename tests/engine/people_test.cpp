@@ -246,7 +246,7 @@ TEST_CASE("programs of a job are told of the process or the check program that t
     return block;
   };
   auto here = with_start(service("here", {}), {"probe"});
-  here->kind = ServiceKind::System;
+  here->kind = kind_named("system");
   World world(
       rule_set({with_start(service("probe", {}), {}), here, with_start(service("late", {}), {"here"})}, seconds{5}));
   world.start();

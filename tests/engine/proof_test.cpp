@@ -78,11 +78,14 @@ TEST_CASE("of a process that is not found any more it is said why, and not that 
   World world(rule_set({process("web")}, seconds{5}));
   const auto look = [&world](std::optional<ProcessFacts> process, const std::string& output) {
     REQUIRE(world.open.size() == 1);
-    const effect::StartRun run = std::exchange(world.open, {}).front();
+    const effect::Measure run = std::exchange(world.open, {}).front();
     auto facts = std::make_shared<Facts>();
+    const Answer answer = process ? Answer::Told : Answer::Absent;
     facts->process = std::move(process);
-    world.handle(event::Observed{
-        run.service, run.run, {.output = std::make_shared<const std::string>(output), .facts = std::move(facts)}});
+    world.handle(event::Measured{
+        run.service,
+        run.run,
+        {.answer = answer, .output = std::make_shared<const std::string>(output), .facts = std::move(facts)}});
   };
   const std::string empty = "process is not running (the pid file /run/web.pid is empty)";
   world.start();
@@ -475,7 +478,7 @@ TEST_CASE("what is left is looked for on the schedule and each five seconds, no 
   world.run(minutes{2});
   const auto looks = [&] {
     return std::ranges::count_if(world.effects,
-                                 [](const Effect& effect) { return std::holds_alternative<effect::StartRun>(effect); });
+                                 [](const Effect& effect) { return std::holds_alternative<effect::Measure>(effect); });
   };
   const auto before = looks();
   world.run(minutes{2});

@@ -218,7 +218,7 @@ TEST_CASE("what a program has written after its time is shown with its last run"
   World world(rule_set({service("s", {healing()})}));
   world.start();
   world.advance(seconds{0});
-  const effect::StartRun run = world.open.front();
+  const effect::Measure run = world.open.front();
   world.observe(run.service, 9, Outcome::TimedOut, "begins\n");
   const auto all = std::make_shared<const std::string>("begins\nis told to end\n");
   world.handle(event::RunWrote{run.service, run.run, all});

@@ -18,8 +18,8 @@ namespace {
 
 Rule compares(Metric metric) {
   Rule rule;
-  rule.condition = {{ResourceTest{metric, Comparison::Greater, 1}, false}};
-  rule.text = std::string(to_string(metric));
+  rule.condition = {{Compare{metric, Comparison::Greater, 1}, false}};
+  rule.text = std::string(words_of(metric));
   return rule;
 }
 
@@ -28,7 +28,7 @@ RuleSet rules() {
                              compares(Metric::ReadRate), compares(Metric::ReadOperations), compares(Metric::Uptime)});
   web->start->arguments = {"/bin/run", "web"};
   auto here = service("here", {compares(Metric::Load1PerCore)});
-  here->kind = ServiceKind::System;
+  here->kind = kind_named("system");
   RuleSet rules = rule_set({service("ping_node_5", {status_rule(Comparison::NotEqual, 0)}), service("at", {}),
                             std::move(web), std::move(here)},
                            seconds{30});

@@ -70,11 +70,11 @@ std::string programs(const Timeline& timeline) {
 
 Rule resource_rule(Metric metric, double value, Tolerance tolerance, ActionKind action = ActionKind::Restart) {
   Rule rule;
-  rule.condition = {{ResourceTest{metric, Comparison::Greater, value}, false}};
+  rule.condition = {{Compare{metric, Comparison::Greater, value}, false}};
   rule.tolerance = tolerance;
   rule.action = {.kind = action, .command = {}};
   rule.event = EventKind::Resource;
-  rule.text = "if " + std::string(to_string(metric)) + " > " + std::to_string(static_cast<int>(value));
+  rule.text = "if " + std::string(words_of(metric)) + " > " + std::to_string(static_cast<int>(value));
   return rule;
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("durations of runs and actions, timeouts and overruns are played", "[e
 
 TEST_CASE("content tests see the scripted output", "[engine][simulator]") {
   Rule rule;
-  rule.condition = {{ContentTest{0, false}, false}};
+  rule.condition = {{Matches{0, false}, false}};
   rule.mode = Mode::EachMatch;
   rule.event = EventKind::Content;
   rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}};
@@ -290,7 +290,7 @@ TEST_CASE("what is measured is told run by run, not look by look", "[engine][sim
       std::string::npos);
 
   auto here = service("here", {resource_rule(Metric::Load1, 4, {2, 2, Duration{0}}, ActionKind::Alert)});
-  here->kind = ServiceKind::System;
+  here->kind = kind_named("system");
   here->program = {};
   CHECK(story(play(rule_set({here}, seconds{30}), "here loadavg(1min): 1 5 ...\nrun for 5 minutes")) == "");
   CHECK(story(play(rule_set({here}, seconds{30}), "here loadavg(1min): 1 5*2\nrun for 2 minutes")) ==
@@ -311,12 +311,12 @@ TEST_CASE("what is under way at the end is shown to its end, but nothing that be
 
 TEST_CASE("what no script tells of a process is as its rules want it", "[engine][simulator]") {
   Rule owner = missing_rule(ActionKind::Alert);
-  owner.condition = {{OwnerTest{OwnerTest::Which::Uid, 33}, false}};
+  owner.condition = {{Differs{Attribute::Uid, 33}, false}};
   Rule attribute = owner;
-  attribute.condition = {{AttributeTest{"web_t"}, false}};
+  attribute.condition = {{Differs{Attribute::Security, "web_t"}, false}};
   Rule uptime = resource_rule(Metric::Uptime, 60, {}, ActionKind::Restart);
   Rule pid = owner;
-  pid.condition = {{PidChanged{}, false}};
+  pid.condition = {{Changed{Attribute::Pid}, false}};
   pid.mode = Mode::EachChange;
   pid.event = EventKind::Pid;
   for (Rule* rule : {&owner, &attribute, &pid}) rule->text += std::to_string(rule->condition.front().test.index());
@@ -333,7 +333,7 @@ TEST_CASE("what no script tells of a process is as its rules want it", "[engine]
   CHECK(std::ranges::count(timeline.entries, "rule-failed", &TimelineEntry::kind) == 2);
 
   auto here = service("here", {resource_rule(Metric::Uptime, 60, {}, ActionKind::Alert)});
-  here->kind = ServiceKind::System;
+  here->kind = kind_named("system");
   here->program = {};
   CHECK(kinds(play(rule_set({here}, seconds{30}), "at 100 s reboot for 5 s\nrun for 120 s")) ==
         "daemon-started rule-failed reboot daemon-started rule-recovered");

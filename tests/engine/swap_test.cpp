@@ -67,7 +67,7 @@ TEST_CASE("a result of a cancelled run is ignored", "[engine]") {
   changed->program.command.arguments = {"/bin/other"};
   changed->key = hash128("other");
   swap(world, rule_set({changed}));
-  world.handle(event::Observed{run.service, run.run, {.status = 1, .output = std::make_shared<const std::string>()}});
+  world.handle(event::Measured{run.service, run.run, {.status = 1, .output = std::make_shared<const std::string>()}});
   CHECK(world.execs.empty());
 }
 

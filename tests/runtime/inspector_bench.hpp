@@ -20,7 +20,7 @@ namespace healer::test {
 struct InspectorBench {
   explicit InspectorBench(runtime::Inspector::Options options = {})
       : inspector(loop, std::move(options), [this](engine::Event event) {
-          if (const auto* observed = std::get_if<engine::event::Observed>(&event)) {
+          if (const auto* observed = std::get_if<engine::event::Measured>(&event)) {
             ++answers[observed->run.number()];
             seen[observed->run.number()] = *observed;
           } else if (const auto* death = std::get_if<engine::event::ProcessDied>(&event)) {
@@ -31,7 +31,7 @@ struct InspectorBench {
           }
         }) {}
 
-  static std::shared_ptr<engine::ServiceBlock> block(engine::ServiceKind kind) {
+  static std::shared_ptr<engine::ServiceBlock> block(const engine::CheckKind* kind) {
     auto made = std::make_shared<engine::ServiceBlock>();
     made->kind = kind;
     return made;
@@ -48,14 +48,14 @@ struct InspectorBench {
   /// Begins a look and returns its number.
   std::uint64_t look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1,
                      runtime::ProcessIdentity own = {});
-  const engine::Observation& result(std::uint64_t run);
+  const engine::Evidence& result(std::uint64_t run);
   /// Looks and waits for what is found.
-  const engine::Observation& see(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1);
+  const engine::Evidence& see(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1);
 
   TemporaryDirectory directory;
   runtime::Loop loop;
   std::map<std::uint64_t, int> answers;
-  std::map<std::uint64_t, engine::event::Observed> seen;
+  std::map<std::uint64_t, engine::event::Measured> seen;
   std::vector<engine::event::ProcessDied> deaths;
   std::vector<std::string> not_signalled;  ///< "PID NUMBER: WHY"
   std::uint64_t last = 0;

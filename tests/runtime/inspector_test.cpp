@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/evaluate.hpp"
 #include "engine/service.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/inspector_bench.hpp"
@@ -40,9 +41,9 @@ Child sleeper() { return Child({"sleep", "600", "0." + std::to_string(::getpid()
 std::string number(const Child& child) { return std::to_string(child.pid()) + "\n"; }
 
 /// Where it has exited it may still wait to be reaped.
-bool process_is_gone(const Observation& observation) {
-  REQUIRE(observation.outcome == Outcome::Exited);
-  return !observation.facts->process || observation.facts->process->zombie;
+bool process_is_gone(const Evidence& evidence) {
+  REQUIRE(evidence.answer != Answer::Unknown);
+  return !evidence.facts->process || evidence.facts->process->zombie;
 }
 
 }  // namespace
@@ -51,8 +52,8 @@ TEST_CASE("a process is found by its pid file, and seen", "[inspector]") {
   InspectorBench bench;
   const Child child = sleeper();
   const auto block = InspectorBench::by_file(bench.pid_file("a.pid", number(child)));
-  const Observation& first = bench.see(block);
-  CHECK(first.outcome == Outcome::Exited);
+  const Evidence& first = bench.see(block);
+  CHECK(first.answer != Answer::Unknown);
   CHECK(*first.output == "process is running with pid " + std::to_string(child.pid()));
   REQUIRE(first.facts->process);
   CHECK(first.facts->process->pid == child.pid());
@@ -63,7 +64,7 @@ TEST_CASE("a process is found by its pid file, and seen", "[inspector]") {
   CHECK(first.facts->metrics.get(Metric::FileDescriptors) > 2.0);
   CHECK_FALSE(first.facts->metrics.get(Metric::Cpu));
   run_for(bench.loop, kShortestMean + Duration{20});
-  const Observation& second = bench.see(block);
+  const Evidence& second = bench.see(block);
   CHECK(second.facts->metrics.get(Metric::Cpu).value_or(-1) == Approx(0).margin(2));
   CHECK(second.facts->metrics.get(Metric::TotalCpu).value_or(-1) == Approx(0).margin(2));
   CHECK(second.facts->metrics.get(Metric::ReadRate).value_or(-1) >= 0);  // it may have been at its start
@@ -101,11 +102,11 @@ TEST_CASE("what a process uses is seen", "[inspector]") {
 TEST_CASE("a pid file that names no process says why", "[inspector]") {
   InspectorBench bench;
   const auto why = [&](const std::string& path) {
-    const Observation& observation = bench.see(InspectorBench::by_file(path));
-    CHECK(observation.outcome == Outcome::Exited);
-    CHECK(observation.facts);
-    CHECK_FALSE(observation.facts->process);
-    return *observation.output;
+    const Evidence& evidence = bench.see(InspectorBench::by_file(path));
+    CHECK(evidence.answer != Answer::Unknown);
+    CHECK(evidence.facts);
+    CHECK_FALSE(evidence.facts->process);
+    return *evidence.output;
   };
   const auto reason = [&](const std::string& text) { return why(bench.pid_file("x", text)); };
   const std::string file = bench.path("x");
@@ -141,7 +142,7 @@ TEST_CASE("whom a pid file named last is the service while it lives and the file
     return bench.result(bench.look(InspectorBench::by_file(file), 1, process));
   };
   const auto is_last = [&](const std::string& why) {
-    const Observation found = see(last);
+    const Evidence found = see(last);
     REQUIRE(found.facts->process);
     CHECK(found.facts->process->pid == last.pid);
     CHECK(found.facts->process->file == 0);
@@ -204,9 +205,9 @@ TEST_CASE("a pid file is read as Monit reads it", "[inspector]") {
   const Child child = sleeper();
   const std::string pid = std::to_string(child.pid());
   for (const std::string& text : {pid, pid + "\n", "\n\n  " + pid, pid + "abc", pid + " 1\n", "+" + pid}) {
-    const Observation& observation = bench.see(InspectorBench::by_file(bench.pid_file("x", text)));
-    REQUIRE(observation.facts->process);
-    CHECK(observation.facts->process->pid == child.pid());
+    const Evidence& evidence = bench.see(InspectorBench::by_file(bench.pid_file("x", text)));
+    REQUIRE(evidence.facts->process);
+    CHECK(evidence.facts->process->pid == child.pid());
   }
 }
 
@@ -262,8 +263,8 @@ TEST_CASE("where /proc is not mounted nobody is known to be gone", "[inspector][
   const bool works = test::with_proc("tmpfs", "", {}, [&] {
     InspectorBench bench;
     const auto unknown = [&](std::shared_ptr<ServiceBlock> block) {
-      const Observation& seen = bench.result(bench.look(std::move(block), 1, identity));
-      CHECK(seen.outcome == Outcome::TimedOut);
+      const Evidence& seen = bench.result(bench.look(std::move(block), 1, identity));
+      CHECK(seen.answer == Answer::Unknown);
       CHECK(*seen.output == "no processes can be seen: /proc is not mounted");
     };
     unknown(InspectorBench::by_file(bench.pid_file("x", number(child))));
@@ -284,24 +285,24 @@ TEST_CASE("who is hidden in /proc is not known to be gone", "[inspector][proc]")
   const bool works =
       ::geteuid() == 0 && test::with_proc("proc", how, kNobody, [&] {
         InspectorBench bench;
-        const auto looked = [&](std::shared_ptr<ServiceBlock> block, Outcome outcome) {
-          const Observation& seen = bench.result(bench.look(std::move(block), 1, identity));
-          CHECK(seen.outcome == outcome);
+        const auto looked = [&](std::shared_ptr<ServiceBlock> block, Answer answer) {
+          const Evidence& seen = bench.result(bench.look(std::move(block), 1, identity));
+          CHECK(seen.answer == answer);
           return *seen.output;
         };
         const std::string hidden =
             "process " + std::to_string(child.pid()) + " cannot be seen: /proc hides it (hidepid)";
-        CHECK(looked(InspectorBench::by_file(bench.pid_file("x", number(child))), Outcome::TimedOut) == hidden);
-        CHECK(looked(InspectorBench::by_file(bench.path("none")), Outcome::TimedOut) == hidden);  // whom it named last
-        CHECK(looked(InspectorBench::foreground(), Outcome::TimedOut) == hidden);
-        CHECK(looked(InspectorBench::by_pattern("^" + sleeper_line()), Outcome::TimedOut) ==
+        CHECK(looked(InspectorBench::by_file(bench.pid_file("x", number(child))), Answer::Unknown) == hidden);
+        CHECK(looked(InspectorBench::by_file(bench.path("none")), Answer::Unknown) == hidden);  // whom it named last
+        CHECK(looked(InspectorBench::foreground(), Answer::Unknown) == hidden);
+        CHECK(looked(InspectorBench::by_pattern("^" + sleeper_line()), Answer::Unknown) ==
               "no process that can be seen matches \"^" + sleeper_line() + "\": /proc hides those of others (hidepid)");
         const auto found = find_process(identity.pid, identity.start_ticks);
         CHECK((!found && found.error().code != ESRCH));
         // What is seen is, and what the kernel does not know is not.
-        CHECK(looked(InspectorBench::by_file(bench.pid_file("x", std::to_string(::getpid()))), Outcome::Exited) ==
+        CHECK(looked(InspectorBench::by_file(bench.pid_file("x", std::to_string(::getpid()))), Answer::Told) ==
               "process is running with pid " + std::to_string(::getpid()));
-        const Observation& gone = bench.see(InspectorBench::by_file(bench.pid_file("x", "4194304")));
+        const Evidence& gone = bench.see(InspectorBench::by_file(bench.pid_file("x", "4194304")));
         CHECK(*gone.output == "process is not running (there is no process 4194304)");
       });
   if (!works) WARN("SKIPPED: nothing can be mounted here");
@@ -312,11 +313,11 @@ TEST_CASE("a zombie is found as one, and is not watched", "[inspector]") {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);
   REQUIRE(test::eventually([&] { return read_proc_stat(pid)->zombie(); }));
-  const Observation& observation = bench.see(InspectorBench::by_file(bench.pid_file("x", std::to_string(pid))));
-  REQUIRE(observation.facts->process);
-  CHECK(observation.facts->process->zombie);
-  CHECK(observation.facts->metrics == Metrics{});
-  CHECK(*observation.output == "process with pid " + std::to_string(pid) + " is a zombie");
+  const Evidence& evidence = bench.see(InspectorBench::by_file(bench.pid_file("x", std::to_string(pid))));
+  REQUIRE(evidence.facts->process);
+  CHECK(evidence.facts->process->zombie);
+  CHECK(evidence.facts->metrics == Metrics{});
+  CHECK(*evidence.output == "process with pid " + std::to_string(pid) + " is a zombie");
   CHECK(bench.inspector.watched() == 0);
   ::waitpid(pid, nullptr, 0);
   CHECK_FALSE(bench.see(InspectorBench::by_file(bench.path("x"))).facts->process);
@@ -332,7 +333,7 @@ TEST_CASE("a pid file that comes late, and another process in it, are noticed at
   const Child second = sleeper();
   bench.pid_file("late", number(second));
   run_for(bench.loop, kShortestMean);
-  const Observation& other = bench.see(block);
+  const Evidence& other = bench.see(block);
   CHECK(other.facts->process->pid == second.pid());
   CHECK_FALSE(other.facts->metrics.get(Metric::Cpu));  // of which nothing was known before
 }
@@ -341,20 +342,20 @@ TEST_CASE("a process is found by its command line", "[inspector]") {
   InspectorBench bench;
   const std::string word = "w" + bench.directory.path().filename().string();
   const auto block = InspectorBench::by_pattern(word + " [0-9]+$");
-  const Observation& none = bench.see(block);
+  const Evidence& none = bench.see(block);
   CHECK_FALSE(none.facts->process);
   CHECK(*none.output == "process is not running (no process matches \"" + word + " [0-9]+$\")");
   run_for(bench.loop, Duration{110});
   const Child child({"/bin/sh", "-c", "sleep 600 & wait", word, "42"});
   REQUIRE(run_until(bench.loop, [&] { return ProcSnapshot::take().value()->descendants(child.pid()).size() == 1; }));
   run_for(bench.loop, Duration{110});
-  const Observation& found = bench.see(block);
+  const Evidence& found = bench.see(block);
   REQUIRE(found.facts->process);
   CHECK(found.facts->process->pid == child.pid());  // not its child, which has the same words for a moment
   CHECK(found.facts->metrics.get(Metric::Children) == 1.0);
   CHECK(bench.inspector.watched() == 1);
-  const Observation& invalid = bench.see(InspectorBench::by_pattern("a("), 2);
-  CHECK(invalid.outcome == Outcome::TimedOut);
+  const Evidence& invalid = bench.see(InspectorBench::by_pattern("a("), 2);
+  CHECK(invalid.answer == Answer::Unknown);
   CHECK_FALSE(invalid.facts->process);
 }
 
@@ -363,7 +364,8 @@ TEST_CASE("the security attribute is looked up where a rule asks for it", "[insp
   const Child child = sleeper();
   const auto block = InspectorBench::by_file(bench.pid_file("x", number(child)));
   CHECK(bench.see(block).facts->process->attribute.empty());
-  const auto asking = InspectorBench::asking(InspectorBench::by_file(bench.path("x")), AttributeTest{"none"});
+  const auto asking =
+      InspectorBench::asking(InspectorBench::by_file(bench.path("x")), Differs{Attribute::Security, "none"});
   // The machine may know of none: reading it is an error then.
   const auto text = read_head(AT_FDCWD, ("/proc/" + std::to_string(child.pid()) + "/attr/current").c_str(), 4096);
   const std::string expected = text ? text->substr(0, text->find_first_of(std::string_view("\n\0", 2))) : "";
@@ -372,15 +374,15 @@ TEST_CASE("the security attribute is looked up where a rule asks for it", "[insp
 
 TEST_CASE("the machine is looked at", "[inspector]") {
   InspectorBench bench;
-  const auto block = InspectorBench::block(ServiceKind::System);
-  const Observation& first = bench.see(block);
+  const auto block = InspectorBench::block(kind_named("system"));
+  const Evidence& first = bench.see(block);
   CHECK_FALSE(first.facts->process);
   CHECK(first.output->empty());
   CHECK(first.facts->metrics.get(Metric::Load1));
   CHECK(first.facts->metrics.get(Metric::SystemMemory) > 0.0);
   CHECK_FALSE(first.facts->metrics.get(Metric::SystemCpu));
   run_for(bench.loop, kShortestMean + Duration{20});
-  const Observation& second = bench.see(block);
+  const Evidence& second = bench.see(block);
   REQUIRE(second.facts->metrics.get(Metric::SystemCpu));
   CHECK(*second.facts->metrics.get(Metric::SystemCpu) <= 100.0);
   CHECK(second.facts->metrics.get(Metric::CpuWait));
@@ -413,7 +415,7 @@ TEST_CASE("looks of one moment share a walk, and looks in quick succession need 
   CHECK(bench.inspector.walks() == walks + 1);
 
   // Where a rule asks for descendants they are known each time, from a walk that is not old.
-  const auto asking = InspectorBench::asking(InspectorBench::by_file(file), ResourceTest{Metric::Children});
+  const auto asking = InspectorBench::asking(InspectorBench::by_file(file), Compare{Metric::Children});
   const Duration begun = mono_now();
   const auto passed = [&] { return mono_now() - begun; };
   while (bench.inspector.walks() < walks + 3 && passed() < minutes{1})
@@ -436,7 +438,7 @@ TEST_CASE("a pattern that is asked for late in a long walk is looked for in the 
   const auto second = bench.look(InspectorBench::by_pattern('^' + sleeper_line() + '$'), 2);
   const Duration begin = mono_now();
   CHECK_FALSE(bench.result(first).facts->process);
-  CHECK(bench.result(second).outcome == Outcome::Exited);
+  CHECK(bench.result(second).answer != Answer::Unknown);
   CHECK(bench.result(second).facts->process);
   CHECK(mono_now() - begin < options.patience / 2);
   CHECK(bench.inspector.walks() == 2);
@@ -448,8 +450,8 @@ TEST_CASE("a foreground process is exactly that one, and its death is not told",
   const auto block = InspectorBench::foreground();
   const ProcessIdentity own{child.pid(), read_proc_stat(child.pid())->start_ticks};
   const auto see = [&](ProcessIdentity process) { return bench.result(bench.look(block, 1, process)); };
-  const Observation found = see(own);
-  CHECK(found.outcome == Outcome::Exited);
+  const Evidence found = see(own);
+  CHECK(found.answer != Answer::Unknown);
   CHECK(*found.output == "process is running with pid " + std::to_string(own.pid));
   REQUIRE(found.facts->process);
   CHECK(found.facts->process->pid == own.pid);
@@ -460,8 +462,8 @@ TEST_CASE("a foreground process is exactly that one, and its death is not told",
   CHECK(see(own).facts->metrics.get(Metric::Cpu));
 
   const auto is_nobody = [&](ProcessIdentity process) {
-    const Observation none = see(process);
-    return none.outcome == Outcome::Exited && !none.facts->process && *none.output == "process is not running";
+    const Evidence none = see(process);
+    return none.answer == Answer::Absent && !none.facts->process && *none.output == "process is not running";
   };
   CHECK(is_nobody({own.pid, own.start_ticks + 1}));
   CHECK(is_nobody({}));
@@ -534,10 +536,10 @@ TEST_CASE("what a program has left is found by the mark that it bears", "[inspec
   const auto missing = InspectorBench::by_file(bench.path("none"));
   const auto left = [&](std::uint64_t by) {
     bench.left_by = ActionId(by);
-    const Observation& observation = bench.see(missing);
-    CHECK(process_is_gone(observation));
-    CHECK(*observation.output == "process is not running (the pid file " + bench.path("none") + " does not exist)");
-    return observation.facts->left.empty() ? LeftProcess{} : observation.facts->left.front();
+    const Evidence& evidence = bench.see(missing);
+    CHECK(process_is_gone(evidence));
+    CHECK(*evidence.output == "process is not running (the pid file " + bench.path("none") + " does not exist)");
+    return evidence.facts->left.empty() ? LeftProcess{} : evidence.facts->left.front();
   };
   REQUIRE(test::eventually([&] { return left(action).pid == marked.pid() && left(action).command == "sleep 600"; }));
   CHECK(left(action).start_ticks == read_proc_stat(marked.pid())->start_ticks);
@@ -575,7 +577,7 @@ TEST_CASE("a look that is cancelled is not answered, others are answered once", 
   std::vector<std::uint64_t> cancelled;
   for (std::uint32_t service = 1; service <= 60; ++service) {
     auto block = service % 3 == 0 ? InspectorBench::by_pattern("sleep") : InspectorBench::by_file(file);
-    const auto run = bench.look(service % 5 == 0 ? InspectorBench::block(ServiceKind::System) : block, service);
+    const auto run = bench.look(service % 5 == 0 ? InspectorBench::block(kind_named("system")) : block, service);
     if (service % 2 == 0) cancelled.push_back(run);
     if (service == 30) run_for(bench.loop, Duration{1});
   }
@@ -614,7 +616,7 @@ TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
   CHECK(bench.see(InspectorBench::by_file(bench.pid_file("x", number(child)))).facts->process);
   CHECK(mono_now() - begin < options.patience);
   for (const auto run : hanging) {
-    CHECK(bench.result(run).outcome == Outcome::TimedOut);
+    CHECK(bench.result(run).answer == Answer::Unknown);
     CHECK_FALSE(bench.result(run).facts->process);
   }
   CHECK(*bench.result(hanging.front()).output == "there was no answer within 1.5 s");
@@ -640,7 +642,7 @@ TEST_CASE("looks leave no descriptor behind", "[inspector]") {
       bench.see(InspectorBench::by_file(file));
       bench.see(InspectorBench::by_file(bench.path("none")), 2);
       bench.see(InspectorBench::by_pattern("sleep"), 3);
-      bench.see(InspectorBench::block(ServiceKind::System), 4);
+      bench.see(InspectorBench::block(kind_named("system")), 4);
     }
     const std::size_t open = test::open_descriptors();
     for (int i = 0; i < 20; ++i) bench.see(InspectorBench::by_file(file));

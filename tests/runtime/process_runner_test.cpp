@@ -228,7 +228,7 @@ TEST_CASE("a timeout is reported at once, with status 9 and the output so far", 
   }));
   // Not only when the SIGKILL has done its work.
   CHECK(bench.runner.running() == 1);
-  const Observation& seen = bench.result(id);
+  const Evidence& seen = bench.result(id);
   CHECK(seen.outcome == Outcome::TimedOut);
   CHECK(seen.status == 9);
   CHECK(seen.elapsed >= timeout);

@@ -29,7 +29,7 @@ struct RunnerBench {
             late[wrote->run.number()] = *wrote->output;
             return;
           }
-          const auto& observed = std::get<engine::event::Observed>(event);
+          const auto& observed = std::get<engine::event::Measured>(event);
           arrived[observed.run.number()] = runtime::mono_now();
           seen.emplace(observed.run.number(), observed);
         }) {}
@@ -52,9 +52,9 @@ struct RunnerBench {
   std::uint64_t shell(const std::string& script, Duration timeout = Duration{0}, std::uint32_t service = 0) {
     return start({"/bin/sh", "-c", script}, timeout, service);
   }
-  const engine::Observation& result(std::uint64_t id) {
+  const engine::Evidence& result(std::uint64_t id) {
     REQUIRE(run_until(loop, [&] { return seen.count(id) != 0; }));
-    return seen.at(id).observation;
+    return seen.at(id).evidence;
   }
   const std::string& output(std::uint64_t id) { return *result(id).output; }
   bool idle() {
@@ -63,7 +63,7 @@ struct RunnerBench {
 
   runtime::Loop loop;
   runtime::Spawner spawner;
-  std::map<std::uint64_t, engine::event::Observed> seen;
+  std::map<std::uint64_t, engine::event::Measured> seen;
   std::map<std::uint64_t, Duration> arrived;
   std::map<std::uint64_t, std::vector<std::string>> waits;  ///< what was told of a run, in order
   std::map<std::uint64_t, std::string> late;  ///< all that a run has written that timed out, told after it

@@ -95,13 +95,13 @@ TEST_CASE("every field of a service survives", "[store]") {
   first.services.emplace_back("Web \xc3\xbc 'quoted'", full_service());
   first.services.emplace_back("plain", SavedService{});
   SavedService remembers;
-  remembers.memory = ProgramMemory{};
+  remembers.memory = {{{Attribute::Status, std::nullopt}}};
   first.services.emplace_back("remembers", remembers);
   SavedService process;
-  process.memory = ProcessMemory{4'194'304, 1};
+  process.memory = {{{Attribute::Pid, 4'194'304}, {Attribute::Parent, 1}}};
   process.pause = Pause{};
   first.services.emplace_back("process", process);
-  process.memory = ProcessMemory{};
+  process.memory = {{{Attribute::Pid, std::nullopt}, {Attribute::Parent, std::nullopt}}};
   process.pause.reset();
   process.starts.last = wall(0);
   first.services.emplace_back("unseen process", process);
@@ -124,7 +124,7 @@ TEST_CASE("a service that is saved again is the newer one, with all its rules", 
   auto second = commit(2);
   SavedService fewer = full_service();
   fewer.rules.erase(fewer.rules.begin());
-  fewer.memory = std::monostate{};
+  fewer.memory = {};
   second.services.emplace_back("web", fewer);
   bench.submit(second);
   CHECK(bench.loaded().services.at("web") == fewer);

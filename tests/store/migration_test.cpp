@@ -257,7 +257,7 @@ engine::SavedState left() {
   state.last_sequence = 41;
   SavedService web;
   web.monitored = false;
-  web.memory = ProgramMemory{-3};
+  web.memory = {{{Attribute::Status, -3}}};
   web.cron_minute = 29'916'666;
   web.boot = 7;
   web.saved = wall(1'795'000'999'001);
@@ -323,7 +323,7 @@ TEST_CASE("a job of version 2 is for the service that it bears the name of, in v
   leave(in(directory, "state"), version);
   engine::SavedState expected = left();
   SavedService& shop = expected.services["shop"];
-  shop.memory = ProcessMemory{4711, 1};
+  shop.memory = {{{Attribute::Pid, 4711}, {Attribute::Parent, 1}}};
   shop.boot = 7;
   shop.saved = wall(6);
   shop.starts = {.quick = 2, .last = wall(1'795'000'111'001), .restarted = true};

@@ -116,13 +116,11 @@ inline std::string describe(const SavedService& service) {
   const auto maybe = [](const auto& value) {
     return value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string("-");
   };
-  std::string text = std::string(service.monitored ? "monitored" : "unmonitored") + " memory " +
-                     std::to_string(service.memory.index()) + " cron " + maybe(service.cron_minute) + " boot " +
-                     std::to_string(service.boot) + " saved " +
+  std::string text = std::string(service.monitored ? "monitored" : "unmonitored") + " cron " +
+                     maybe(service.cron_minute) + " boot " + std::to_string(service.boot) + " saved " +
                      std::to_string(service.saved.time_since_epoch().count());
-  if (const auto* program = std::get_if<ProgramMemory>(&service.memory)) text += " last " + maybe(program->last_status);
-  if (const auto* process = std::get_if<ProcessMemory>(&service.memory))
-    text += " last " + maybe(process->pid) + " of " + maybe(process->parent);
+  for (const auto& [what, value] : service.memory.baselines)
+    text += " " + std::string(to_string(what)) + " " + (value ? format_value(*value) : "-");
   const auto when = [](const auto& time) { return time ? format_iso(*time) : std::string("-"); };
   const StartHistory& starts = service.starts;
   text += " starts " + std::to_string(starts.quick) + " " + when(starts.last) + " " + when(starts.not_before) +
@@ -226,7 +224,7 @@ inline effect::SavedJob full_job(std::uint64_t id) {
 inline SavedService full_service() {
   SavedService service;
   service.monitored = false;
-  service.memory = ProgramMemory{-3};
+  service.memory = {{{Attribute::Status, -3}, {Attribute::Security, std::string("web_t:s0")}}};
   service.cron_minute = 29'916'666;
   service.boot = std::numeric_limits<std::uint64_t>::max() - 1;
   service.saved = wall(1'795'000'999'001);
@@ -321,8 +319,8 @@ class RandomCommits {
   SavedService service() {
     SavedService service = full_service();
     service.monitored = pick(2) == 0;
-    if (pick(2) == 0) service.memory = std::monostate{};
-    if (pick(3) == 0) service.memory = ProcessMemory{pick(9), pick(9)};
+    if (pick(2) == 0) service.memory = {};
+    if (pick(3) == 0) service.memory = {{{Attribute::Pid, pick(9)}, {Attribute::Parent, pick(9)}}};
     if (pick(2) == 0) service.pause.reset();
     if (pick(2) == 0) service.known.reset();
     if (service.known) service.known->doubt = static_cast<Doubt>(pick(3));

@@ -3,7 +3,7 @@
 
 namespace healer::test {
 
-std::string EffectText::operator()(const effect::StartRun& run) const {
+std::string EffectText::operator()(const effect::Measure& run) const {
   return fmt::format("start {} {}", run.service.number(), run.run.number());
 }
 
@@ -63,10 +63,10 @@ std::string EffectText::operator()(const effect::Commit& commit) const {
                         record.when.time_since_epoch().count(), to_string(record.kind), to_string(record.severity),
                         record.service, to_string(record.rule), record.subject, record.text, record.output);
   for (const auto& [name, saved] : commit.services) {
-    const auto* memory = std::get_if<ProgramMemory>(&saved.memory);
+    const Value* status = saved.memory.find(Attribute::Status);
     text += fmt::format("\n  service {} {} {} {} {} {}", name, saved.monitored, saved.boot,
                         saved.saved.time_since_epoch().count(), saved.cron_minute.value_or(-1),
-                        memory != nullptr ? memory->last_status.value_or(-1) : -2);
+                        status != nullptr ? format_value(*status) : "-");
     for (const SavedRule& rule : saved.rules) text += " " + to_string(rule.key) + "=" + (*this)(rule.state);
   }
   for (const auto& name : commit.forgotten) text += "\n  forgotten " + name;

@@ -14,7 +14,7 @@ namespace healer::test {
 using namespace healer::engine;
 
 struct EffectText {
-  std::string operator()(const effect::StartRun& run) const;
+  std::string operator()(const effect::Measure& run) const;
   std::string operator()(const effect::CancelRun& run) const;
   std::string operator()(const effect::Cause& cause) const;
   std::string operator()(const effect::Exec& exec) const;

@@ -3,9 +3,15 @@
 
 namespace healer::test {
 
+std::string_view words_of(engine::Metric metric) {
+  for (const engine::CheckKind* kind : engine::all_kinds())
+    if (const engine::Quantity* row = kind->find(metric)) return row->words;
+  return {};
+}
+
 Rule status_rule(Comparison comparison, std::int64_t value, Tolerance tolerance, std::uint16_t repeat) {
   Rule rule;
-  rule.condition = {{StatusTest{comparison, value}, false}};
+  rule.condition = {{Compare{Metric::Status, comparison, static_cast<double>(value)}, false}};
   rule.tolerance = tolerance;
   rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}, .repeat = repeat};
   rule.identity.condition =
@@ -76,7 +82,7 @@ void World::observe(ServiceId id, std::int64_t status, Outcome outcome, std::str
     if (open[i].service != id) continue;
     const RunId run = open[i].run;
     open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
-    handle(event::Observed{id,
+    handle(event::Measured{id,
                            run,
                            {.outcome = outcome,
                             .status = status,
@@ -100,12 +106,12 @@ void World::move_to(Duration mono) {
 
 void World::take(Effect effect) {
   effects.push_back(effect);
-  if (const auto* run = std::get_if<effect::StartRun>(&effect)) {
+  if (const auto* run = std::get_if<effect::Measure>(&effect)) {
     open.push_back(*run);
     const ServiceId id = run->service;
     if (const auto status = answer ? answer(id) : std::nullopt) observe(id, *status);
   } else if (const auto* cancel = std::get_if<effect::CancelRun>(&effect)) {
-    std::erase_if(open, [&](const effect::StartRun& o) { return o.run == cancel->run; });
+    std::erase_if(open, [&](const effect::Measure& o) { return o.run == cancel->run; });
   } else if (auto* exec = std::get_if<effect::Exec>(&effect)) {
     execs.push_back(*exec);
   } else if (auto* alert = std::get_if<effect::Alert>(&effect)) {

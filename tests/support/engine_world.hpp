@@ -21,6 +21,9 @@ namespace healer::test {
 using namespace healer::engine;
 
 /// Rules for tests without the language.
+/// What the first kind that has this quantity calls it.
+std::string_view words_of(engine::Metric metric);
+
 Rule status_rule(Comparison comparison, std::int64_t value, Tolerance tolerance = {}, std::uint16_t repeat = 0);
 
 std::shared_ptr<ServiceBlock> service(std::string name, std::vector<Rule> rules);
@@ -38,9 +41,9 @@ class World : public EffectSink {
 
   Instant now;
   Engine engine;
-  bool commits = true;                 ///< answer commits at once
-  std::vector<Effect> effects;         ///< all, in order
-  std::vector<effect::StartRun> open;  ///< runs not answered yet
+  bool commits = true;                ///< answer commits at once
+  std::vector<Effect> effects;        ///< all, in order
+  std::vector<effect::Measure> open;  ///< runs not answered yet
   std::vector<effect::Exec> execs;
   std::vector<effect::Alert> alerts;
   std::vector<effect::Reply> replies;

@@ -7,7 +7,7 @@ namespace healer::test {
 
 Rule missing_rule(ActionKind action, Tolerance tolerance) {
   Rule rule;
-  rule.condition = {{ExistTest{false}, false}};
+  rule.condition = {{Present{false}, false}};
   rule.tolerance = tolerance;
   rule.action = {.kind = action, .command = {}};
   rule.event = EventKind::NonExist;
@@ -17,7 +17,7 @@ Rule missing_rule(ActionKind action, Tolerance tolerance) {
 
 Rule restarts_rule(std::uint8_t count, std::uint8_t window, ActionKind action) {
   Rule rule;
-  rule.condition = {{RestartsTest{}, false}};
+  rule.condition = {{Restarts{}, false}};
   rule.tolerance = {.count = count, .window = window};
   rule.action = {.kind = action, .command = {}};
   rule.event = EventKind::Timeout;
@@ -27,7 +27,7 @@ Rule restarts_rule(std::uint8_t count, std::uint8_t window, ActionKind action) {
 
 std::shared_ptr<ServiceBlock> process(std::string name, std::vector<Rule> rules, std::vector<std::string> depends) {
   auto block = service(std::move(name), std::move(rules));
-  block->kind = ServiceKind::Process;
+  block->kind = kind_named("process");
   block->program = {};
   block->process.pid_file = "/run/" + block->name + ".pid";
   block->start = Command{.arguments = {"/start", block->name}, .timeout = seconds{30}};
@@ -121,7 +121,7 @@ void ProcessWorld::settle() {
   for (bool more = true; more;) {
     more = false;
     while (!open.empty()) {
-      const effect::StartRun run = open.front();
+      const effect::Measure run = open.front();
       open.erase(open.begin());
       if (slow.contains(engine.graph()->at(run.service).name)) continue;
       answer_look(run);
@@ -146,7 +146,7 @@ std::uint64_t ProcessWorld::ticks_of(const std::string& name) const {
   return ticks.contains(name) ? ticks.at(name) : static_cast<std::uint64_t>(up_.at(name));
 }
 
-void ProcessWorld::answer_look(const effect::StartRun& run) {
+void ProcessWorld::answer_look(const effect::Measure& run) {
   const ServiceBlock& block = engine.graph()->at(run.service);
   auto facts = std::make_shared<Facts>();
   const auto found = up_.find(block.name);
@@ -170,14 +170,17 @@ void ProcessWorld::answer_look(const effect::StartRun& run) {
       facts->left.push_back({pid, static_cast<std::uint64_t>(pid), "worker"});
     facts->left_by = run.came_by;
   }
-  Observation seen{.output = std::make_shared<const std::string>()};
-  if (block.kind == ServiceKind::Process) seen.facts = facts;
+  Evidence seen{.output = std::make_shared<const std::string>()};
+  if (block.has_process()) {
+    seen.facts = facts;
+    seen.answer = facts->process ? Answer::Told : Answer::Absent;
+  }
   if (blind.contains(block.name)) {
-    seen.outcome = Outcome::TimedOut;
+    seen.answer = Answer::Unknown;
     seen.output = std::make_shared<const std::string>("the disk fails");
     seen.facts = std::make_shared<Facts>();
   }
-  handle(event::Observed{run.service, run.run, seen});
+  handle(event::Measured{run.service, run.run, seen});
 }
 
 void ProcessWorld::start_program(const effect::Exec& exec) {

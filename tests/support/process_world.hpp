@@ -103,7 +103,7 @@ class ProcessWorld : public World {
 
   [[nodiscard]] std::uint64_t ticks_of(const std::string& name) const;
 
-  void answer_look(const effect::StartRun& run);
+  void answer_look(const effect::Measure& run);
 
   void start_program(const effect::Exec& exec);
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// check program NAME with path "PROGRAM": a program answers, by its exit status and what it writes.
+#include <array>
+
+#include "engine/kind.hpp"
+
+namespace healer::checks {
+
+using namespace engine;
+
+namespace {
+
+constexpr std::array kQuantities{
+    Quantity{.metric = Metric::Status, .words = "status", .event = EventKind::Status},
+};
+
+constexpr std::array kAttributes{
+    AttributeRow{.attribute = Attribute::Status,
+                 .words = "status",
+                 .topic = "a status",
+                 .changes = true,
+                 .event = EventKind::Status},
+};
+
+Plan plan(const ServiceBlock& /*block*/) { return {.parts = {measure::Run{}}}; }
+
+}  // namespace
+
+extern const CheckKind kProgram;
+constinit const CheckKind kProgram{
+    .word = "program",
+    .target = Target::Program,
+    .traits = {.is_run = true},
+    .quantities = kQuantities,
+    .attributes = kAttributes,
+    .content = true,
+    .needs_test = true,
+    .tests = "it has tests of its status and its content, as in 'if status != 0 then alert'",
+    .plan = &plan,
+};
+
+}  // namespace healer::checks

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What is to be looked at. Kinds of services do not measure: they name measurements, and runtime/measurer, the only one
+// that tells them apart, has them made. What was seen is engine/evidence.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+namespace healer::engine {
+
+namespace measure {
+
+/// Runs the program of the service (ServiceBlock::program) to its end.
+struct Run {
+  bool operator==(const Run&) const = default;
+};
+
+/// Looks for a process (ServiceBlock::process), and hears of its death from then on.
+struct FindProcess {
+  bool attribute = false;          ///< also its security attribute
+  bool descendants = false;        ///< also figures of all its descendants, whatever that costs
+  bool total_descriptors = false;  ///< also the file descriptors of these
+
+  bool operator==(const FindProcess&) const = default;
+};
+
+/// Reads the figures of the machine.
+struct ReadSystem {
+  bool operator==(const ReadSystem&) const = default;
+};
+
+/// What a path has to be.
+enum class PathType : std::uint8_t { File, Directory, Fifo };
+
+/// Reads what the file system says of a path (ServiceBlock::path). Another type than this is as if it were not there.
+struct ReadPath {
+  PathType type = PathType::File;
+
+  bool operator==(const ReadPath&) const = default;
+};
+
+}  // namespace measure
+
+using Measurement = std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath>;
+
+/// All that one check of a service measures. Made once, when the rules are loaded (CheckKind::plan).
+struct Plan {
+  std::vector<Measurement> parts;
+
+  bool operator==(const Plan&) const = default;
+};
+
+}  // namespace healer::engine

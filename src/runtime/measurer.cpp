@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/measurer.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "engine/service.hpp"
+#include "runtime/inspector.hpp"
+#include "runtime/process_runner.hpp"
+
+namespace healer::runtime {
+namespace {
+
+template <typename... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 16 does not find it by itself
+
+}  // namespace
+
+void Measurer::measure(const engine::effect::Measure& effect,
+                       const std::shared_ptr<const engine::ServiceBlock>& block) {
+  namespace measure = engine::measure;
+  for (const engine::Measurement& part : block->plan.parts) {
+    std::visit(Overloaded{[&](const measure::Run&) {
+                            runs_.start({.service = effect.service,
+                                         .run = effect.run,
+                                         .block = block,
+                                         .environment = environment_(*block)});
+                          },
+                          [&](const measure::FindProcess& wanted) { looks_.look_for_process(effect, wanted, block); },
+                          [&](const measure::ReadSystem&) { looks_.read_system(effect); },
+                          [&](const measure::ReadPath& wanted) { looks_.read_path(effect, wanted, block); }},
+               part);
+  }
+}
+
+void Measurer::cancel(engine::RunId run) {  // of one of the two: the other does not know it
+  runs_.cancel(run);
+  looks_.cancel(run);
+}
+
+void Measurer::forget(engine::ServiceId service, const engine::ServiceBlock* now) {
+  const bool looked_at = now != nullptr && std::ranges::none_of(now->plan.parts, [](const engine::Measurement& part) {
+                           return std::holds_alternative<engine::measure::Run>(part);
+                         });
+  if (!looked_at) looks_.forget(service);
+}
+
+}  // namespace healer::runtime
