@@ -8,7 +8,8 @@
 #define HEALER_KINDS(KIND) \
   KIND(kProgram) \
   KIND(kProcess) \
-  KIND(kSystem)
+  KIND(kSystem) \
+  KIND(kFifo)
 // clang-format on
 
 namespace healer {

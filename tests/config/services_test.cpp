@@ -198,6 +198,42 @@ TEST_CASE("tests of processes keep what they ask for", "[services]") {
   CHECK(rule(kProcess, "if 3 restarts within 5 cycles then timeout").action.kind == engine::ActionKind::Unmonitor);
 }
 
+TEST_CASE("a fifo has tests of its permission, its owner, its times and its existence", "[services]") {
+  const std::string header = "check fifo x with path /run/x start program \"/bin/true\"\n";
+  using engine::Attribute;
+  const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
+  const auto differs = [&](const std::string& text) { return std::get<engine::Differs>(test(text).condition[0].test); };
+  const auto compare = [&](const std::string& text) { return std::get<engine::Compare>(test(text).condition[0].test); };
+  CHECK(differs("failed permission 0640").what == Attribute::Permission);
+  CHECK(differs("failed permission 0640").wanted == engine::Value(std::int64_t{0640}));
+  CHECK(differs("failed perm 4755").wanted == engine::Value(std::int64_t{04755}));
+  CHECK(differs("failed uid www").wanted == engine::Value(std::int64_t{33}));
+  CHECK(differs("failed gid www").what == Attribute::Gid);
+  CHECK(compare("timestamp is older than 2 hours").what == Metric::Age);
+  CHECK(compare("timestamp is older than 2 hours").value == Approx(7200));
+  CHECK(compare("timestamp is older than 2 hours").comparison == engine::Comparison::Greater);
+  CHECK(compare("atime < 5 minutes").what == Metric::AccessAge);
+  CHECK(compare("mtime > 1 day").what == Metric::ModificationAge);
+  CHECK(compare("ctime > 1 day").what == Metric::ChangeAge);
+  CHECK(std::get<engine::Changed>(test("changed mtime").condition[0].test).what == Attribute::ModificationTime);
+  CHECK(test("changed permission").mode == Mode::EachChange);
+  CHECK(test("changed permission").event == EventKind::Permission);
+  CHECK(test("failed uid www").event == EventKind::Uid);
+  CHECK(test("timestamp > 1 hour").event == EventKind::Timestamp);
+  CHECK(test("timestamp > 1 hour").text == "if timestamp > 1 hour then alert");
+  CHECK(test("failed perm 0640").text == "if failed permission 0640 then alert");
+  const auto block = services(header).front();
+  CHECK(block->path == "/run/x");
+  REQUIRE(block->rules.size() == 1);
+  CHECK(block->rules[0].text == "if does not exist then restart");
+  CHECK(block->plan.parts.front() == engine::Measurement(engine::measure::ReadPath{engine::measure::PathType::Fifo}));
+  for (const std::string wrong : {"failed permission 888", "failed permission 77777", "cpu > 1%", "status != 0",
+                                  "changed pid", "content = \"x\"", "failed euid 0"}) {
+    INFO(wrong);
+    CHECK_FALSE(load_text(header + "if " + wrong + " then alert").ok());
+  }
+}
+
 TEST_CASE("without looking up an owner is taken as it is written", "[services]") {
   const LoadResult result =
       load_text(kProcess + "if failed uid 1234 then alert if failed gid nobody then alert", false);

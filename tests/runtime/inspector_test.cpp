@@ -48,6 +48,24 @@ bool process_is_gone(const Evidence& evidence) {
 
 }  // namespace
 
+TEST_CASE("a fifo tells its permission, owner and times, and is absent where another type is", "[runtime]") {
+  InspectorBench bench;
+  auto block = InspectorBench::block(kind_named("fifo"));
+  block->path = bench.path("pipe");
+  CHECK(bench.see(block).answer == Answer::Absent);
+  REQUIRE(::mkfifo(block->path.c_str(), 0600) == 0);
+  REQUIRE(::chmod(block->path.c_str(), 0640) == 0);
+  const Evidence& seen = bench.see(block);
+  REQUIRE(seen.answer == Answer::Told);
+  CHECK(attribute_of(seen, Attribute::Permission) == Value(std::int64_t{0640}));
+  CHECK(attribute_of(seen, Attribute::Uid) == Value(std::int64_t{::getuid()}));
+  CHECK(attribute_of(seen, Attribute::Timestamp).has_value());
+  CHECK(value_of(seen, Metric::Age).value() < 3600);
+  block->path = bench.pid_file("plain", "x");
+  CHECK(bench.see(block).answer == Answer::Absent);
+  CHECK(*bench.see(block).output == block->path + " is not a fifo");
+}
+
 TEST_CASE("a process is found by its pid file, and seen", "[inspector]") {
   InspectorBench bench;
   const Child child = sleeper();
