@@ -9,7 +9,8 @@
   KIND(kProgram) \
   KIND(kProcess) \
   KIND(kSystem) \
-  KIND(kFifo)
+  KIND(kFifo) \
+  KIND(kDirectory)
 // clang-format on
 
 namespace healer {

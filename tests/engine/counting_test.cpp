@@ -108,7 +108,7 @@ std::string judged_amid_noise(const Course& plan, std::mt19937& random) {
 TEST_CASE("wake-ups, commands and reloads of other rules never move a counter", "[engine][property]") {
   std::mt19937 random(17);
   for (int i = 0; i < healer::test::rounds(2000); ++i) {
-    const Course plan = random_plan(random, 40);
+    const Course plan = random_course(random, 40);
     REQUIRE(judged_amid_noise(plan, random) == model(plan));
   }
 }
@@ -116,7 +116,7 @@ TEST_CASE("wake-ups, commands and reloads of other rules never move a counter", 
 TEST_CASE("the engine counts as Monit does", "[engine][property]") {
   std::mt19937 random(20261121);
   for (int i = 0; i < healer::test::rounds(5000); ++i) {
-    const Course plan = random_plan(random, 60);
+    const Course plan = random_course(random, 60);
     REQUIRE(judged(plan, false) == model(plan));
   }
 }
@@ -124,7 +124,7 @@ TEST_CASE("the engine counts as Monit does", "[engine][property]") {
 TEST_CASE("a crash after any run changes nothing of the counting", "[engine][property]") {
   std::mt19937 random(5);
   for (int i = 0; i < healer::test::rounds(2000); ++i) {
-    const Course plan = random_plan(random, 40);
+    const Course plan = random_course(random, 40);
     REQUIRE(judged(plan, true) == model(plan));
   }
 }

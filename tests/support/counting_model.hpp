@@ -15,16 +15,16 @@ namespace healer::test {
 
 using namespace healer::engine;
 
-struct Plan {
+struct Course {
   std::vector<bool> bad;
   Tolerance fail;
   std::optional<Tolerance> recovery;
   int repeat = 0;
 };
 
-inline Plan random_plan(std::mt19937& random, int runs) {
+inline Course random_course(std::mt19937& random, int runs) {
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
-  Plan plan;
+  Course plan;
   const int bias = pick(1, 9);
   bool value = false;
   for (int left = 0; static_cast<int>(plan.bad.size()) < runs;) {
@@ -45,7 +45,7 @@ inline Plan random_plan(std::mt19937& random, int runs) {
   return plan;
 }
 
-inline std::string model(const Plan& plan) {
+inline std::string model(const Course& plan) {
   std::string fired;
   const Tolerance recovery = plan.recovery.value_or(Tolerance{});
   std::vector<bool> history;
