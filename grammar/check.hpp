@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// check program, check process, check system, checks of paths, and the statements of a service other than `if` and `alert`.
+// check program, check process, check system, checks of paths, and the statements of a service other than `if` and
+// `alert`.
 #pragma once
 
 #include "grammar/common.hpp"
@@ -81,9 +82,11 @@ struct check_system   : seq<token<Kind::CheckSystem>, service_name> {};
 
 // check fifo NAME with path PATH, and whatever else is nothing but a path
 struct checked_path   : path_word {};
+struct filesystem_name: sor<checked_path, string_word> {};
+struct check_filesystem : seq<token<Kind::CheckFilesystem>, service_name, token<Kind::PathWord>, filesystem_name> {};
 struct check_path     : seq<token<Kind::CheckFile, Kind::CheckDirectory, Kind::CheckFifo>, service_name, token<Kind::PathWord>, checked_path> {};
 
-struct check          : sor<check_program, check_process, check_system, check_path> {};
+struct check          : sor<check_program, check_process, check_system, check_filesystem, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };

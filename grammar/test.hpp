@@ -60,7 +60,11 @@ struct descriptors_word : test_word<Kind::FileDescriptors> {};
 struct total_word     : test_word<Kind::Total> {};
 struct uptime_word    : test_word<Kind::Uptime> {};
 struct time_word      : test_word<Kind::Time, Kind::AccessTime, Kind::ModificationTime, Kind::ChangeTime> {};
-struct lone_quantity  : sor<descriptors_word, seq<total_word, token<Kind::FileDescriptors>>, uptime_word, time_word> {};
+struct size_word      : test_word<Kind::Size> {};
+struct share_word     : test_word<Kind::Space, Kind::Inode> {};
+struct service_time   : test_word<Kind::ServiceTime> {};
+struct lone_quantity  : sor<descriptors_word, seq<total_word, token<Kind::FileDescriptors>>, uptime_word, time_word, size_word,
+                            seq<share_word, opt<token<Kind::Free>>>, service_time> {};
 struct lone_test      : measured<lone_quantity, opt<total_word>> {};
 
 // exist, not exist
@@ -77,7 +81,14 @@ struct permission_mode: number {};
 struct permission_test: seq<failed_word, token<Kind::Permission>, permission_mode> {};
 
 // changed pid, changed ppid, changed permission, changed timestamp
-struct changed_attribute : seq<changed_word, token<Kind::Pid, Kind::Ppid, Kind::Permission, Kind::Time, Kind::AccessTime, Kind::ModificationTime, Kind::ChangeTime>> {};
+struct changed_attribute : seq<changed_word, token<Kind::Pid, Kind::Ppid, Kind::Permission, Kind::Time, Kind::AccessTime, Kind::ModificationTime, Kind::ChangeTime, Kind::FsFlags, Kind::Size>> {};
+
+// changed checksum, failed sha1 checksum expect the sum HEX
+struct own_sum_type : text<"sha256", "sha512"> {};
+struct file_sum_type  : sor<token<Kind::ChecksumType>, extension<"sha256 and sha512", own_sum_type>> {};
+struct file_sum: token<Kind::String, Kind::Quoted, Kind::Number, Kind::Real> { static constexpr std::string_view kExpected = "a checksum in hexadecimal digits"; };
+struct checksum_test  : seq<failed_word, opt<file_sum_type>, token<Kind::Checksum>, opt<seq<token<Kind::Expect>, file_sum>>> {};
+struct changed_checksum : seq<changed_word, opt<file_sum_type>, token<Kind::Checksum>> {};
 
 // 3 restarts within 5 cycles
 struct restart_count  : test_word<Kind::Number> {};

@@ -49,6 +49,9 @@ bool is_measured(std::string_view word) {
     case Kind::Read:
     case Kind::Write:
     case Kind::FileDescriptors:
+    case Kind::Size:
+    case Kind::Space:
+    case Kind::Inode:
     case Kind::Uptime: return true;
     default: return false;
   }

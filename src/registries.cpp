@@ -9,8 +9,10 @@
   KIND(kProgram) \
   KIND(kProcess) \
   KIND(kSystem) \
-  KIND(kFifo) \
-  KIND(kDirectory)
+  KIND(kFile) \
+  KIND(kFilesystem) \
+  KIND(kDirectory) \
+  KIND(kFifo)
 // clang-format on
 
 namespace healer {

@@ -3,7 +3,9 @@
 // times are written in another form.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "engine/kind.hpp"
 
@@ -42,7 +44,7 @@ constexpr AttributeRow changing(Attribute attribute, std::string_view words, Att
           .sentence = sentence};
 }
 
-inline constexpr std::array kPathAttributes{
+inline constexpr std::array kOwnerAttributes{
     AttributeRow{Attribute::Uid,
                  "uid",
                  "a uid or gid",
@@ -69,6 +71,9 @@ inline constexpr std::array kPathAttributes{
                  {"permission test failed for {path} [current permission {now}]",
                   "permission test succeeded [current permission {now}]",
                   "permission for {path} changed from {before} to {now}", "permission not changed for {path}"}},
+};
+
+inline constexpr std::array kTimeAttributes{
     changing(Attribute::AccessTime, "access time",
              {.changed = "access time for {path} changed from {before} to {now}",
               .unchanged = "access time was not changed for {path}"}),
@@ -82,5 +87,16 @@ inline constexpr std::array kPathAttributes{
              {.changed = "modify/change time for {path} changed from {before} to {now}",
               .unchanged = "modify/change time was not changed for {path}"}),
 };
+
+/// The rows of both.
+template <typename Row, std::size_t kFirst, std::size_t kSecond>
+consteval std::array<Row, kFirst + kSecond> joined(const std::array<Row, kFirst>& first,
+                                                   const std::array<Row, kSecond>& second) {
+  std::array<Row, kFirst + kSecond> all{};
+  std::ranges::copy(second, std::ranges::copy(first, all.begin()).out);
+  return all;
+}
+
+inline constexpr auto kPathAttributes = joined(kOwnerAttributes, kTimeAttributes);
 
 }  // namespace healer::checks

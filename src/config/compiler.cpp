@@ -309,6 +309,10 @@ class ServiceCompiler {
     const engine::AttributeRow& row = *check_->kind->find_attribute(syntax.what);
     if (row.form == engine::Form::Mode)
       return engine::Differs{.what = row.attribute, .wanted = permission_of(syntax.value.value).value_or(0)};
+    if (row.form == engine::Form::Checksum)
+      return engine::Differs{
+          .what = row.attribute,
+          .wanted = syntax.value.value.empty() ? std::nullopt : std::optional<engine::Value>(syntax.value.value)};
     if (row.form == engine::Form::Text) return engine::Differs{.what = row.attribute, .wanted = syntax.value.value};
     const auto found = lookups_.owners.find(&syntax);
     return engine::Differs{.what = row.attribute,

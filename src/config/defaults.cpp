@@ -26,6 +26,25 @@ IfSyntax existence_rule(const SourceRange& range) {
   return rule;
 }
 
+/// What Monit does of itself: if changed fsflags then alert.
+IfSyntax change_rule(std::string_view attribute, const SourceRange& range) {
+  IfSyntax rule;
+  rule.condition.push_back({.test = ChangedSyntax{std::string(attribute)}, .or_before = false, .range = range});
+  rule.action.kind = ActionSyntax::Kind::Alert;
+  rule.action.range = rule.range = range;
+  return rule;
+}
+
+bool tests_change(const CheckSyntax& check, std::string_view attribute) {
+  return std::ranges::any_of(check.statements, [&](const ServiceStatement& statement) {
+    const auto* rule = std::get_if<IfSyntax>(&statement);
+    return rule != nullptr && std::ranges::any_of(rule->condition, [&](const TermSyntax& term) {
+             const auto* changed = std::get_if<ChangedSyntax>(&term.test);
+             return changed != nullptr && changed->what == attribute;
+           });
+  });
+}
+
 bool is_manual(const CheckSyntax& check) {
   return std::ranges::any_of(check.statements, [](const ServiceStatement& statement) {
     const auto* mode = std::get_if<ModeSyntax>(&statement);
@@ -55,6 +74,9 @@ class Defaults {
     check.statements.reserve(check.statements.size() + 4);
     if (check.foreground) run_in_foreground(check);
     if (check.kind->presence && !tests_existence(check)) check.statements.emplace_back(existence_rule(check.range));
+    for (const engine::AttributeRow& row : check.kind->attributes)
+      if (row.told && !tests_change(check, row.words))
+        check.statements.emplace_back(change_rule(row.words, check.range));
     // Monit's old `mode manual` is: active, but as it was left.
     if (has<OnRebootSyntax>(check)) return;
     check.statements.emplace_back(

@@ -58,7 +58,10 @@ class Gatherer {
   void add(const engine::Compare& test) {
     all('c', test.what, test.comparison, std::bit_cast<std::uint64_t>(test.value));
   }
-  void add(const engine::Differs& test) { all('d', test.what, test.wanted); }
+  void add(const engine::Differs& test) {
+    all('d', test.what);
+    if (test.wanted) add(*test.wanted);
+  }
   void add(const engine::Changed& test) { all('h', test.what); }
   void add(const engine::Present& test) { all('p', test.wanted); }
   void add(const engine::Matches& test) { all('m', test.pattern, test.negated); }

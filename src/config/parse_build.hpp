@@ -38,6 +38,7 @@ struct Build {
 
   const grammar::TokenStream& tokens;
   std::uint32_t file = 0;
+  const engine::CheckKind* service = nullptr;  ///< the kind of the service whose statements these are; null: unknown
   grammar::Expectation expectation;
   std::vector<Extension> extensions;   ///< of the statement under way
   std::vector<Diagnostic> complaints;  ///< about it, where its structure is right

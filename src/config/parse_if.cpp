@@ -169,6 +169,43 @@ struct action<grammar::permission_test> {
   }
 };
 
+namespace {
+
+/// The checksum that a test is about: written, or known by its length, or MD5.
+std::string checksum_name(const Build& build, TokenRange at, std::string_view digits) {
+  const Kind second = build.kind(at.begin + 1);
+  if (second != Kind::Checksum) return to_lower(build.text(at.begin + 1)) + " checksum";
+  switch (digits.size()) {
+    case 40: return "sha1 checksum";
+    case 64: return "sha256 checksum";
+    case 128: return "sha512 checksum";
+    default: return "md5 checksum";
+  }
+}
+
+}  // namespace
+
+template <>
+struct action<grammar::checksum_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    DiffersSyntax test;
+    if (build.kind(at.end - 1) != Kind::Checksum) test.value = build.word(at.end - 1);
+    test.value.value = to_lower(test.value.value);
+    test.what = checksum_name(build, at, test.value.value);
+    add_term(build, scratch, at, std::move(test));
+  }
+};
+
+template <>
+struct action<grammar::changed_checksum> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    add_term(build, scratch, at, ChangedSyntax{checksum_name(build, at, {})});
+  }
+};
+
 template <>
 struct action<grammar::changed_attribute> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {

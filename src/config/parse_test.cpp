@@ -50,6 +50,8 @@ std::string attribute_name(Kind kind) {
     case Kind::AccessTime: return "access time";
     case Kind::ModificationTime: return "modification time";
     case Kind::ChangeTime: return "change time";
+    case Kind::FsFlags: return "fsflags";
+    case Kind::Size: return "size";
     default: return "timestamp";
   }
 }
@@ -85,6 +87,10 @@ std::string quantity_name(Kind kind, std::string_view text) {
     case Kind::ChangeTime: return attribute_name(kind);
     case Kind::Read: return "read";
     case Kind::Write: return "write";
+    case Kind::Size: return "size";
+    case Kind::Space: return "space usage";
+    case Kind::Inode: return "inode usage";
+    case Kind::ServiceTime: return "service time";
     default: return "cpu";
   }
 }
@@ -119,6 +125,10 @@ CompareSyntax resource_of(Build& build, TokenRange at) {
     out.name.value += " per core";
     ++token;
   }
+  if (build.kind(token) == Kind::Free) {
+    out.name.value = kind == Kind::Space ? "space free" : "inode free";
+    ++token;
+  }
   out.name.range = build.range({at.begin, token});
 
   if (!tight) {
@@ -145,7 +155,12 @@ CompareSyntax resource_of(Build& build, TokenRange at) {
   }
 
   const Kind unit = out.unit ? grammar::kind_of_word(out.unit->value) : Kind::End;
-  if ((kind == Kind::Read || kind == Kind::Write) && !has_disk &&
+  if (kind == Kind::Size && out.number.value.find('.') != std::string::npos) build.extend("a size with a fraction", at);
+  // What a filesystem reads is not the disk's in particular.
+  const engine::Quantity* row =
+      build.service == nullptr ? nullptr : build.service->find(engine::Metric::ReadOperations);
+  const bool is_bare = row != nullptr && row->words == "read";
+  if (!is_bare && (kind == Kind::Read || kind == Kind::Write) && !has_disk &&
       (unit == Kind::Operation || unit == Kind::OperationRate)) {
     build.extend("operations without the word 'disk'", at);
     out.name.value = "disk " + out.name.value;

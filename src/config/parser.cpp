@@ -128,8 +128,10 @@ class Parser {
   void include() {
     // Like Monit's, it may stand within a service, whose statements go on after it.
     const bool is_foreground = is_foreground_;
+    const engine::CheckKind* const service = build_.service;
     begin_file_statement(Service::Possible);
     is_foreground_ = is_foreground;  // which Monit refuses, whatever the other file begins
+    build_.service = service;
     after_include_ = true;
     const auto word = build_.range({at_, at_ + 1});
     ++at_;
@@ -158,6 +160,7 @@ class Parser {
       if (syntax.name.value.empty()) out_.is_whole = false;
     }
     is_foreground_ = is_right ? syntax.foreground : names_program;
+    build_.service = syntax.kind;
     begin_service(std::move(syntax));
     if (!is_right) failed();
   }
@@ -253,6 +256,7 @@ class Parser {
         syntax = std::move(rule);
         break;
       }
+      case Kind::Ignore: unsupported({at_, at_ + 1}, "'ignore'"); return skip_to_service_statement();
       case Kind::Alert:
       case Kind::NoAlert:
         if (!attempt([&](TokenInput& in) { return parsing::parse_alert(in, build_, syntax); })) return failed();
@@ -308,14 +312,10 @@ class Parser {
     }
     const bool has_subject = first == Kind::Failed || first == Kind::Changed;
     switch (has_subject ? kind(2) : first) {
-      case Kind::Checksum:
-      case Kind::ChecksumType:
-      case Kind::Size:
-      case Kind::Match:
-      case Kind::FsFlags:
-      case Kind::Space:
-      case Kind::Inode:
-      case Kind::ServiceTime: return "a test of a file or filesystem";
+      case Kind::Match: return "a test of the lines of a file";
+      case Kind::Content:
+        return build_.service != nullptr && build_.service->word == "file" ? "a test of the lines of a file"
+                                                                           : std::string_view{};
       case Kind::Link:
       case Kind::Saturation:
       case Kind::Upload:
@@ -562,6 +562,7 @@ class Parser {
     after_include_ = false;
     service_ = service;
     is_foreground_ = false;
+    build_.service = nullptr;
     target_ = nullptr;
   }
 

@@ -20,7 +20,7 @@ using engine::Metric;
 using engine::Quantity;
 
 /// What a number counts. Sizes may be per second: what is read and written always is.
-enum class Measure : std::uint8_t { Percent, Size, Operations, Count, Time, Load, None };
+enum class Measure : std::uint8_t { Percent, Size, Operations, Count, Time, Latency, Load, None };
 
 Measure measure_of(const Quantity& row) {
   switch (engine::unit_of(row.metric)) {
@@ -30,6 +30,7 @@ Measure measure_of(const Quantity& row) {
     case engine::Unit::OperationsPerSecond: return Measure::Operations;
     case engine::Unit::Number: return Measure::Count;
     case engine::Unit::Seconds: return Measure::Time;
+    case engine::Unit::Milliseconds: return Measure::Latency;
     case engine::Unit::Load: return Measure::Load;
   }
   return Measure::None;
@@ -57,6 +58,8 @@ constexpr UnitWord kUnits[] = {
     {"gb", Measure::Size, kKilo* kKilo* kKilo, "GB"},
     {"gigabyte", Measure::Size, kKilo* kKilo* kKilo, "GB"},
     {"operation", Measure::Operations, 1, "operations/s"},
+    {"ms", Measure::Latency, 1, "ms"},
+    {"millisecond", Measure::Latency, 1, "ms"},
     {"s", Measure::Time, 1, "seconds"},
     {"second", Measure::Time, 1, "seconds"},
     {"m", Measure::Time, 60, "minutes"},
@@ -88,10 +91,20 @@ bool is_rate(std::string_view name) { return name.ends_with("read") || name.ends
 bool is_time(std::string_view name) { return name.ends_with("time") || name == "timestamp"; }
 
 /// Without a unit: percentages must have one.
-bool goes_without_unit(Measure measure) { return measure != Measure::Percent && measure != Measure::Operations; }
+bool goes_without_unit(Measure measure) {
+  return measure != Measure::Percent && measure != Measure::Operations && measure != Measure::Latency;
+}
 
 bool is_whole(Measure measure) {
-  return measure == Measure::Count || measure == Measure::Operations || measure == Measure::Time;
+  return measure == Measure::Count || measure == Measure::Operations || measure == Measure::Time ||
+         measure == Measure::Latency;
+}
+
+/// How much one of this unit is of what is measured so; none: it is no unit of that.
+std::optional<double> times_of(const UnitWord& unit, Measure measure) {
+  if (unit.measure == measure) return unit.times;
+  if (measure == Measure::Latency && unit.canonical == "seconds") return 1000;
+  return std::nullopt;
 }
 
 double number_of(std::string_view digits) {
@@ -118,6 +131,7 @@ std::string units_text(const std::vector<const Quantity*>& rows) {
       case Measure::Percent: units.emplace_back("'%'"); break;
       case Measure::Size: units.emplace_back(is_rate(row->words) ? "'MB/s'" : "'MB'"); break;
       case Measure::Operations: units.emplace_back("'operations/s'"); break;
+      case Measure::Latency: units.insert(units.end(), {"'ms'", "'seconds'"}); break;
       case Measure::Time: units.insert(units.end(), {"'minutes'", "'hours'", "'days'"}); break;
       case Measure::Count:
       case Measure::Load:
@@ -142,15 +156,16 @@ QuantityReading read_quantity(const CheckKind& kind, const CompareSyntax& test) 
   for (const Quantity& row : kind.quantities)
     if (row.words == test.name.value) rows.push_back(&row);
   for (const CheckKind* other : engine::all_kinds())
-    if (other != &kind && other->find_quantity(test.name.value) != nullptr) others.emplace_back(other->word);
+    if (other != &kind && other->find_quantity(test.name.value) != nullptr)
+      others.push_back(fmt::format("'check {}'", other->word));
   if (rows.empty())
     return refuse(test.name.range, fmt::format("'check {}' has no test of '{}'", kind.word, test.name.value),
-                  fmt::format("'check {}' has", join_words(others, "and")));
+                  fmt::format("it is a test of {}", join_words(others, "and")));
 
   const UnitWord* unit = test.unit ? find_unit(test.unit->value) : nullptr;
-  const Measure measure = unit != nullptr ? unit->measure : Measure::None;
   const auto found = std::ranges::find_if(rows, [&](const Quantity* row) {
-    return test.unit ? measure_of(*row) == measure : goes_without_unit(measure_of(*row));
+    const Measure measure = measure_of(*row);
+    return test.unit ? unit != nullptr && times_of(*unit, measure) : goes_without_unit(measure);
   });
   if (found == rows.end()) {
     if (!test.unit)
@@ -162,7 +177,8 @@ QuantityReading read_quantity(const CheckKind& kind, const CompareSyntax& test) 
   if (is_whole(measure_of(**found)) && test.number.value.find('.') != std::string::npos)
     return refuse(test.number.range, fmt::format("this must be a whole number, not {}", test.number.value), "");
   reading.row = *found;
-  reading.value = number_of(test.number.value) * (unit != nullptr ? unit->times : 1);
+  reading.value =
+      number_of(test.number.value) * (unit != nullptr ? times_of(*unit, measure_of(**found)).value_or(1) : 1);
   return reading;
 }
 
@@ -181,7 +197,8 @@ std::string quantity_text(const CompareSyntax& test) {
   const UnitWord* unit = test.unit ? find_unit(test.unit->value) : nullptr;
   if (unit == nullptr) {
     if (is_time(name)) return number + (number == "1" ? " second" : " seconds");
-    const bool is_size = per_second || name == "memory" || name == "total memory" || name == "swap";
+    const bool is_size = per_second || name == "memory" || name == "total memory" || name == "swap" || name == "size" ||
+                         name.starts_with("space");
     return number + (is_size ? per_second ? " B/s" : " B" : "");
   }
   std::string_view canonical = unit->canonical;

@@ -20,6 +20,8 @@ struct TestText {
     return fmt::format("{} {} {}", test.name.value, to_symbol(comparison(test.comparison)), quantity_text(test));
   }
   std::string operator()(const DiffersSyntax& test) const {
+    if (test.what.ends_with("checksum"))
+      return fmt::format("failed {}{}{}", test.what, test.value.value.empty() ? "" : " expect ", test.value.value);
     return fmt::format("failed {} {}", test.what,
                        test.is_text ? written_text(test.value.value) : written_string(test.value.value));
   }

@@ -138,6 +138,7 @@ class Validator {
     if (row->form == engine::Form::Mode && !permission_of(test.value.value))
       error(test.value.range, fmt::format("{} is no permission", in_quotes(test.value.value)),
             "it is written in octal digits, as in 0640");
+    if (row->form == engine::Form::Checksum && !test.value.value.empty()) checksum(row->words, test.value);
   }
   void test(const ChangedSyntax& test, const SourceRange& range) {
     const engine::AttributeRow* row = kind_->find_attribute(test.what);
@@ -323,15 +324,27 @@ class Validator {
             "write 'tls' for the best that both sides know");
   }
 
+  static bool is_hex(std::string_view text) {
+    return text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+  }
+
+  /// `words` begin with the name of the algorithm.
+  void checksum(std::string_view words, const Word& sum) {
+    const std::string_view type = words.substr(0, words.find(' '));
+    const std::size_t wanted = type == "md5" ? 32 : type == "sha1" ? 40 : type == "sha256" ? 64 : 128;
+    if (!is_hex(sum.value) || sum.value.size() != wanted)
+      error(sum.range, fmt::format("{} is not a valid {} checksum", in_quotes(sum.value), type),
+            fmt::format("it has {} hexadecimal digits", wanted));
+  }
+
   void checksum(const SetMailServer::Server& server) {
     const Word& sum = *server.checksum;
     const std::size_t size = sum.value.size();
-    const bool is_hex = sum.value.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
     std::size_t wanted = size == 40 || size == 64 ? size : 32;
     std::string_view type = "checksum";
     if (server.checksum_type && iequals(server.checksum_type->value, "md5")) wanted = 32, type = "MD5 checksum";
     if (server.checksum_type && iequals(server.checksum_type->value, "sha1")) wanted = 40, type = "SHA1 checksum";
-    if (!is_hex || size != wanted)
+    if (!is_hex(sum.value) || size != wanted)
       error(sum.range, fmt::format("{} is no {}", in_quotes(sum.value), type),
             server.checksum_type ? fmt::format("it has {} hexadecimal digits", wanted)
                                  : "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");

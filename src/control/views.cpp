@@ -54,6 +54,7 @@ std::string_view unit_name(engine::Unit unit) {
     case Unit::BytesPerSecond: return "bytes/s";
     case Unit::OperationsPerSecond: return "operations/s";
     case Unit::Seconds: return "seconds";
+    case Unit::Milliseconds: return "ms/operation";
     case Unit::Load: return "load";
   }
   return "";

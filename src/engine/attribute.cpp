@@ -8,8 +8,11 @@ namespace healer::engine {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Attribute::Count_)> kNames{
-    "status",     "pid",         "parent",            "uid",         "euid",     "gid", "security",
-    "permission", "access-time", "modification-time", "change-time", "timestamp"};
+    "status",       "pid",         "parent",     "uid",         "euid",
+    "gid",          "security",    "permission", "access-time", "modification-time",
+    "change-time",  "timestamp",   "fsflags",    "size",        "md5",
+    "sha1",         "sha256",      "sha512",     "first-md5",   "first-sha1",
+    "first-sha256", "first-sha512"};
 
 }  // namespace
 
@@ -19,6 +22,22 @@ std::optional<Attribute> attribute_named(std::string_view name) {
   const auto found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return std::nullopt;
   return static_cast<Attribute>(found - kNames.begin());
+}
+
+std::optional<Attribute> first_of(Attribute attribute) {
+  switch (attribute) {
+    case Attribute::Md5: return Attribute::FirstMd5;
+    case Attribute::Sha1: return Attribute::FirstSha1;
+    case Attribute::Sha256: return Attribute::FirstSha256;
+    case Attribute::Sha512: return Attribute::FirstSha512;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Attribute> present_of(Attribute attribute) {
+  for (const Attribute one : {Attribute::Md5, Attribute::Sha1, Attribute::Sha256, Attribute::Sha512})
+    if (first_of(one) == attribute) return one;
+  return std::nullopt;
 }
 
 std::string format_value(const Value& value) {

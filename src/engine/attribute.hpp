@@ -23,6 +23,16 @@ enum class Attribute : std::uint8_t {
   ModificationTime,
   ChangeTime,
   Timestamp,  ///< the later of the two before
+  FsFlags,    ///< of a filesystem: how it is mounted
+  Size,       ///< of a file, in bytes
+  Md5,        ///< checksums of a file, in lower-case hexadecimal digits
+  Sha1,
+  Sha256,
+  Sha512,
+  FirstMd5,  ///< what they were when they were first told
+  FirstSha1,
+  FirstSha256,
+  FirstSha512,
   Count_
 };
 
@@ -30,6 +40,11 @@ enum class Attribute : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Attribute attribute);
 /// The attribute of that name.
 [[nodiscard]] std::optional<Attribute> attribute_named(std::string_view name);
+
+/// Where it is remembered what a checksum was at first: FirstMd5 of Md5. Of anything else there is no such place.
+[[nodiscard]] std::optional<Attribute> first_of(Attribute attribute);
+/// The other way round: Md5 of FirstMd5.
+[[nodiscard]] std::optional<Attribute> present_of(Attribute attribute);
 
 using Value = std::variant<std::int64_t, std::string>;
 

@@ -90,7 +90,8 @@ class Account {
     const auto& [matched, limit, succeeded, current] = row != nullptr ? row->sentence : Sentence{};
     if (row != nullptr && limit.empty())
       return fmt::format(fmt::runtime(failed_ ? matched : succeeded), fmt::arg("path", path()),
-                         fmt::arg("value", fmt::format("{:.0f}", value)), fmt::arg("time", time_of(*row)));
+                         fmt::arg("value", fmt::format("{:.0f}", value)),
+                         fmt::arg("amount", format_metric(unit_of(test.what), value)), fmt::arg("time", time_of(*row)));
     const Unit unit = unit_of(test.what);
     if (!failed_) return fmt::format("{} succeeded [current {} = {}]", succeeded, current, value_text(unit, value));
     return fmt::format("{} {} matches {} [{} {} {}]", matched, value_text(unit, value),
@@ -101,8 +102,10 @@ class Account {
   std::string operator()(const Differs& test) const {
     const AttributeRow* row = block_.kind->find(test.what);
     if (row == nullptr) return {};
-    const Value now = attribute_of(seen_.run, test.what).value_or(nothing_like(test.wanted));
-    return told(failed_ ? row->sentence.failed : row->sentence.succeeded, *row, now, now);
+    const Value* first = first_value(seen_.memory, test);
+    const Value wanted = test.wanted ? *test.wanted : first != nullptr ? *first : Value(std::string());
+    const Value now = attribute_of(seen_.run, test.what).value_or(nothing_like(wanted));
+    return told(failed_ ? row->sentence.failed : row->sentence.succeeded, *row, now, wanted);
   }
 
   std::string operator()(const Changed& test) const {
@@ -121,16 +124,17 @@ class Account {
                 before != nullptr ? *before : now);
   }
 
-  std::string operator()(const Present& /*test*/) const {
+  std::string operator()(const Present& test) const {
     const bool there = seen_.run.answer == Answer::Told;
     if (block_.has_process()) {
       // Of healer's own child it is known how it ended.
       if (block_.foreground() && !there && seen_.run.output) return *seen_.run.output;
       return describe_existence(seen_.run);
     }
-    if (there) return std::string(block_.kind->present);
+    const CheckKind& kind = *block_.kind;
+    if (there) return told(test.wanted || kind.returned.empty() ? kind.present : kind.returned);
     const std::string_view why = output_of(seen_.run);
-    return std::string(why.empty() ? block_.kind->absent : why);
+    return why.empty() ? told(kind.absent) : std::string(why);
   }
 
   std::string operator()(const Matches& /*test*/) const { return describe_content(failed_, output_of(seen_.run)); }
@@ -142,6 +146,11 @@ class Account {
   }
 
  private:
+  /// A sentence on whether it is there.
+  [[nodiscard]] std::string told(std::string_view sentence) const {
+    return fmt::format(fmt::runtime(sentence), fmt::arg("path", path()));
+  }
+
   /// A sentence on an attribute.
   [[nodiscard]] std::string told(std::string_view sentence, const AttributeRow& row, const Value& now,
                                  const Value& before) const {
@@ -152,6 +161,7 @@ class Account {
   static std::string written(Form form, const Value& value) {
     const auto* number = std::get_if<std::int64_t>(&value);
     if (number != nullptr && form == Form::Mode) return fmt::format("{:04o}", *number);
+    if (number != nullptr && form == Form::Size) return format_metric(Unit::Bytes, static_cast<double>(*number));
     if (number != nullptr && form == Form::Time) return format_iso(WallTime{seconds{*number}});
     return format_value(value);
   }

@@ -248,8 +248,7 @@ void Engine::look(Job& job, Turn& turn) {
 
 void Engine::looked(Job& job, const Evidence& seen, Turn& turn) {
   job.look.reset();
-  if (seen.answer == Answer::Unknown)
-    return set_due(job, std::min(turn.now.mono + kLongestLookPause, job.deadline));
+  if (seen.answer == Answer::Unknown) return set_due(job, std::min(turn.now.mono + kLongestLookPause, job.deadline));
   job.seen = true;
   go_on(job,
         graph_->at(job.step().service).foreground() ? judge_child_step(job, turn)

@@ -22,7 +22,10 @@ class Evaluation {
 
   std::optional<bool> operator()(const Differs& test) const {
     const std::optional<Value> value = attribute_of(seen_.run, test.what);
-    return value ? std::optional(*value != test.wanted) : std::nullopt;
+    if (!value) return std::nullopt;
+    if (test.wanted) return *value != *test.wanted;
+    const Value* first = first_value(seen_.memory, test);
+    return first != nullptr && *first != *value;
   }
 
   std::optional<bool> operator()(const Changed& test) const {
@@ -104,11 +107,19 @@ std::optional<bool> holds(const std::vector<Term>& condition, const Seen& seen) 
   return open ? std::nullopt : alternative;
 }
 
+const Value* first_value(const Memory& memory, const Differs& test) {
+  const std::optional<Attribute> first = first_of(test.what);
+  return first ? memory.find(*first) : nullptr;
+}
+
 Memory fresh_memory(const ServiceBlock& block) {
   Memory memory;
   for (const Rule& rule : block.rules) {
     for (const Term& term : rule.condition) {
       if (const auto* changed = std::get_if<Changed>(&term.test)) memory.add({.what = changed->what, .value = {}});
+      const auto* differs = std::get_if<Differs>(&term.test);
+      if (differs != nullptr && !differs->wanted)
+        if (const std::optional<Attribute> first = first_of(differs->what)) memory.add({.what = *first, .value = {}});
     }
   }
   return memory;
@@ -123,7 +134,9 @@ Memory restored(Memory fresh, const Memory& saved) {
 bool remember(Memory& memory, const Evidence& run) {
   bool changed = false;
   for (Baseline& baseline : memory.baselines) {
-    std::optional<Value> now = attribute_of(run, baseline.what);
+    const std::optional<Attribute> of = present_of(baseline.what);
+    if (of && baseline.value) continue;  // it was told at first
+    std::optional<Value> now = attribute_of(run, of.value_or(baseline.what));
     if (!now || now == baseline.value) continue;
     baseline.value = std::move(now);
     changed = true;

@@ -37,7 +37,8 @@ struct Seen {
 /// such a run leaves the rule alone. Whether a process exists is always told. A test that cannot be told leaves the
 /// condition open only where the other tests do not decide it.
 [[nodiscard]] std::optional<bool> holds(const std::vector<Term>& condition, const Seen& seen);
-
+/// What is remembered for a test that wants what was told at first; null: nothing yet.
+[[nodiscard]] const Value* first_value(const Memory& memory, const Differs& test);
 /// What a service remembers that has not run yet: only what a rule of it asks for.
 [[nodiscard]] Memory fresh_memory(const ServiceBlock& block);
 

@@ -19,7 +19,8 @@ struct ServiceBlock;
 
 /// How Monit tells of a quantity: "MATCHED 9 matches resource limit [LIMIT > 5]", "SUCCEEDED succeeded [current
 /// CURRENT = 5]". Its sentences are not built alike, and somebody's script may match on any of them. Where `limit` is
-/// empty, `matched` and `succeeded` are whole, with {path}, {value} and {time} (when that long ago was) in them.
+/// empty, `matched` and `succeeded` are whole, with {path}, {value}, {amount}
+/// (the value with its unit) and {time} (when that long ago was) in them.
 struct Sentence {
   std::string_view matched;
   std::string_view limit;
@@ -44,11 +45,14 @@ enum class Form : std::uint8_t {
   Text,
   User,  ///< a name; in messages its number, and so is a group
   Group,
-  Mode,  ///< octal, as in 0640
-  Time   ///< seconds since the epoch
+  Mode,      ///< octal, as in 0640
+  Time,      ///< seconds since the epoch
+  Size,      ///< bytes
+  Checksum,  ///< hexadecimal digits; without any it is what it was at first
 };
 
-/// How Monit tells of an attribute, with {name} and {path} of the service, {now} and {before} in it.
+/// How Monit tells of an attribute, with {name} and {path} of the service, {now} and {before} (what it was, or should
+/// be) in it.
 struct AttributeSentence {
   std::string_view failed{};
   std::string_view succeeded{};
@@ -66,6 +70,7 @@ struct AttributeRow {
   bool changes = false;  ///< `changed WORDS` is a test of it
   EventKind event{};
   AttributeSentence sentence{};  ///< empty: it has words of its own (engine/cause)
+  bool told = false;             ///< a change of it alerts, as in Monit, where no rule tests it
 };
 
 /// What the header of a service names.
@@ -93,9 +98,11 @@ struct CheckKind {
   bool presence = false;  ///< `exist` and `not exist` are tests of it; without any, a lasting absence restarts it
   bool content = false;   ///< `content = "..."` is
   bool needs_test = false;
-  std::string_view tests;      ///< which it has, for who asks for another: "it has tests of ..., as in '...'"
-  std::string_view present{};  ///< what is said where it is there: "fifo exists"
-  std::string_view absent{};   ///< where it is not, and nothing else is known: "process is not running"
+  std::string_view tests;  ///< which it has, for who asks for another: "it has tests of ..., as in '...'"
+  /// What is said where it is there, with {path} in it: "fifo exists".
+  std::string_view present{};
+  std::string_view returned{};  ///< where it is there again; empty: the same
+  std::string_view absent{};    ///< where it is not, and nothing else is known: "process is not running"
   Plan (*plan)(const ServiceBlock& block) = nullptr;
 
   /// The row of a quantity; null: the kind has none.

@@ -8,52 +8,6 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::array<Unit, kMetrics> kUnitOf{Unit::Number,  // of a status
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Bytes,
-                                             Unit::Percent,
-                                             Unit::Bytes,
-                                             Unit::Number,
-                                             Unit::Number,
-                                             Unit::Number,
-                                             Unit::Percent,
-                                             Unit::Number,
-                                             Unit::BytesPerSecond,
-                                             Unit::BytesPerSecond,
-                                             Unit::BytesPerSecond,
-                                             Unit::BytesPerSecond,
-                                             Unit::OperationsPerSecond,
-                                             Unit::OperationsPerSecond,
-                                             Unit::Seconds,
-                                             Unit::Load,
-                                             Unit::Load,
-                                             Unit::Load,
-                                             Unit::Load,
-                                             Unit::Load,
-                                             Unit::Load,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Percent,
-                                             Unit::Bytes,
-                                             Unit::Percent,
-                                             Unit::Bytes,
-                                             Unit::Number,
-                                             Unit::Percent,
-                                             Unit::Seconds,
-                                             Unit::Seconds,
-                                             Unit::Seconds,
-                                             Unit::Seconds};
-
 /// "1 kB", "1.5 kB": a decimal only where there is one, even if it is 0 when rounded.
 std::string format_bytes(double value) {
   constexpr std::array<std::string_view, 6> kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
@@ -64,7 +18,67 @@ std::string format_bytes(double value) {
 
 }  // namespace
 
-Unit unit_of(Metric metric) { return kUnitOf[static_cast<std::size_t>(metric)]; }
+Unit unit_of(Metric metric) {
+  switch (metric) {
+    case Metric::Cpu:
+    case Metric::TotalCpu:
+    case Metric::MemoryPercent:
+    case Metric::TotalMemory:
+    case Metric::FileDescriptorsPercent:
+    case Metric::SystemCpu:
+    case Metric::CpuUser:
+    case Metric::CpuSystem:
+    case Metric::CpuNice:
+    case Metric::CpuWait:
+    case Metric::CpuHardIrq:
+    case Metric::CpuSoftIrq:
+    case Metric::CpuSteal:
+    case Metric::CpuGuest:
+    case Metric::CpuGuestNice:
+    case Metric::SystemMemory:
+    case Metric::Swap:
+    case Metric::SystemFileDescriptorsPercent:
+    case Metric::SpaceUsage:
+    case Metric::SpaceFree:
+    case Metric::InodeUsage:
+    case Metric::InodeFree: return Unit::Percent;
+    case Metric::MemoryBytes:
+    case Metric::TotalMemoryBytes:
+    case Metric::SystemMemoryBytes:
+    case Metric::SwapBytes:
+    case Metric::Size:
+    case Metric::SpaceUsageBytes:
+    case Metric::SpaceFreeBytes: return Unit::Bytes;
+    case Metric::ReadRate:
+    case Metric::WriteRate:
+    case Metric::DiskReadRate:
+    case Metric::DiskWriteRate: return Unit::BytesPerSecond;
+    case Metric::ReadOperations:
+    case Metric::WriteOperations: return Unit::OperationsPerSecond;
+    case Metric::Uptime:
+    case Metric::AccessAge:
+    case Metric::ModificationAge:
+    case Metric::ChangeAge:
+    case Metric::Age: return Unit::Seconds;
+    case Metric::Load1:
+    case Metric::Load5:
+    case Metric::Load15:
+    case Metric::Load1PerCore:
+    case Metric::Load5PerCore:
+    case Metric::Load15PerCore: return Unit::Load;
+    case Metric::ServiceTime: return Unit::Milliseconds;
+    case Metric::Status:
+    case Metric::Children:
+    case Metric::Threads:
+    case Metric::FileDescriptors:
+    case Metric::TotalFileDescriptors:
+    case Metric::SystemFileDescriptors:
+    case Metric::InodeUsageNumber:
+    case Metric::InodeFreeNumber:
+    case Metric::Count_: break;
+  }
+  return Unit::Number;
+}
 
 std::string format_metric(Unit unit, double value) {
   switch (unit) {
@@ -74,6 +88,7 @@ std::string format_metric(Unit unit, double value) {
     case Unit::OperationsPerSecond: return fmt::format("{:.1f} operations/s", value);
     case Unit::Number: return fmt::format("{:.0f}", value);
     case Unit::Seconds: return fmt::format("{:.0f} s", value);
+    case Unit::Milliseconds: return fmt::format("{:.{}f} ms/operation", value, value == std::floor(value) ? 0 : 3);
     case Unit::Load: return fmt::format("{:.2f}", value);
   }
   return {};

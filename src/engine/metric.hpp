@@ -65,14 +65,35 @@ enum class Metric : std::uint8_t {
   ModificationAge,
   ChangeAge,
   Age,
+  Size,  ///< of a file
+  // check filesystem, which also has ReadRate, WriteRate, ReadOperations and WriteOperations
+  SpaceUsage,
+  SpaceUsageBytes,
+  SpaceFree,
+  SpaceFreeBytes,
+  InodeUsage,
+  InodeUsageNumber,
+  InodeFree,
+  InodeFreeNumber,
+  ServiceTime,  ///< of one operation on its device
   Count_
 };
 inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::Count_);
 
-enum class Unit : std::uint8_t { Percent, Bytes, Number, BytesPerSecond, OperationsPerSecond, Seconds, Load };
+enum class Unit : std::uint8_t {
+  Percent,
+  Bytes,
+  Number,
+  BytesPerSecond,
+  OperationsPerSecond,
+  Seconds,
+  Milliseconds,  ///< of one operation
+  Load
+};
 
 [[nodiscard]] Unit unit_of(Metric metric);
-/// A value with its unit, as Monit writes it: "85.0%", "10.5 MB", "3", "2.0 MB/s", "12.0 operations/s", "90 s", "0.52".
+/// A value with its unit, as Monit writes it: "85.0%", "10.5 MB", "3", "2.0 MB/s", "12.0 operations/s", "90 s",
+/// "0.529 ms/operation", "0.52".
 [[nodiscard]] std::string format_metric(Unit unit, double value);
 
 /// What one look has measured. What could not be measured (yet: rates need two looks) is not known.

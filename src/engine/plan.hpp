@@ -30,19 +30,37 @@ struct ReadSystem {
   bool operator==(const ReadSystem&) const = default;
 };
 
-/// What a path has to be.
+/// Which checksums of a file are asked for.
+struct Checksums {
+  bool md5 = false;
+  bool sha1 = false;
+  bool sha256 = false;
+  bool sha512 = false;
+
+  [[nodiscard]] bool any() const { return md5 || sha1 || sha256 || sha512; }
+  bool operator==(const Checksums&) const = default;
+};
+
+/// What a path has to be. A socket is a file, as to Monit.
 enum class PathType : std::uint8_t { File, Directory, Fifo };
 
 /// Reads what the file system says of a path (ServiceBlock::path). Another type than this is as if it were not there.
 struct ReadPath {
   PathType type = PathType::File;
+  Checksums checksums{};  ///< of a file
 
   bool operator==(const ReadPath&) const = default;
 };
 
+/// Reads what is mounted as or at ServiceBlock::path: a device, a mount point, or what a remote one is mounted from.
+struct ReadFilesystem {
+  bool operator==(const ReadFilesystem&) const = default;
+};
+
 }  // namespace measure
 
-using Measurement = std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath>;
+using Measurement =
+    std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath, measure::ReadFilesystem>;
 
 /// All that one check of a service measures. Made once, when the rules are loaded (CheckKind::plan).
 struct Plan {

@@ -39,6 +39,9 @@ std::optional<double> times_of(Unit unit, std::string_view written) {
     case Unit::Seconds:
       if (const auto one = parse_duration(fmt::format("1{}", written))) return static_cast<double>(one->count()) / 1000;
       return std::nullopt;
+    case Unit::Milliseconds:
+      if (const auto one = parse_duration(fmt::format("1{}", written))) return static_cast<double>(one->count());
+      return std::nullopt;
     case Unit::Number:
     case Unit::OperationsPerSecond:
     case Unit::Load: break;
@@ -46,10 +49,10 @@ std::optional<double> times_of(Unit unit, std::string_view written) {
   return std::nullopt;
 }
 
-/// The words of the language. What is read and written is the disk's to a script.
+/// The words of the language. What a process reads and writes is the disk's to a script.
 std::string_view words_of(const ServiceBlock& block, Metric metric) {
-  if (metric == Metric::ReadRate) metric = Metric::DiskReadRate;
-  if (metric == Metric::WriteRate) metric = Metric::DiskWriteRate;
+  if (block.has_process() && metric == Metric::ReadRate) metric = Metric::DiskReadRate;
+  if (block.has_process() && metric == Metric::WriteRate) metric = Metric::DiskWriteRate;
   const Quantity* row = block.kind->find(metric);
   return row != nullptr ? row->words : std::string_view{};
 }
@@ -69,6 +72,7 @@ std::string_view form_of(Unit unit) {
     case Unit::Bytes: return "500MB";
     case Unit::BytesPerSecond: return "2MB/s";
     case Unit::Seconds: return "90s";
+    case Unit::Milliseconds: return "20ms";
     case Unit::Load: return "0.5";
     case Unit::Number:
     case Unit::OperationsPerSecond: break;

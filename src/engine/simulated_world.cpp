@@ -26,14 +26,14 @@ ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
   for (const Rule& rule : block.rules) {
     for (const Term& term : rule.condition) {
       const auto* test = std::get_if<Differs>(&term.test);
-      if (test == nullptr) continue;
-      const auto* number = std::get_if<std::int64_t>(&test->wanted);
+      if (test == nullptr || !test->wanted) continue;
+      const auto* number = std::get_if<std::int64_t>(&*test->wanted);
       const auto id = static_cast<std::uint32_t>(number != nullptr ? *number : 0);
       switch (test->what) {
         case Attribute::Uid: process.uid = id; break;
         case Attribute::Euid: process.euid = id; break;
         case Attribute::Gid: process.gid = id; break;
-        case Attribute::Security: process.attribute = format_value(test->wanted); break;
+        case Attribute::Security: process.attribute = format_value(*test->wanted); break;
         default: break;
       }
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -19,10 +20,10 @@ struct Compare {
   double value = 0;
 };
 
-/// `failed uid root`: holds where it is another one.
+/// `failed uid root`: holds where it is another one. `failed checksum` wants what it was in the first run that told it.
 struct Differs {
   Attribute what = Attribute::Uid;
-  Value wanted;
+  std::optional<Value> wanted;  ///< none: what it was at first (first_of())
 };
 
 /// `changed pid`: holds where it is not what it was in the run before; the first run is the baseline.

@@ -16,6 +16,7 @@ const EVP_MD* algorithm_of(std::string_view checksum) {
     case 32: return EVP_md5();
     case 40: return EVP_sha1();
     case 64: return EVP_sha256();
+    case 128: return EVP_sha512();
     default: return nullptr;
   }
 }
@@ -52,7 +53,7 @@ bool is_checksum(std::string_view text) {
 }
 
 std::string_view checksum_name(std::string_view checksum) {
-  return checksum.size() == 32 ? "MD5" : checksum.size() == 40 ? "SHA1" : "SHA256";
+  return checksum.size() == 32 ? "MD5" : checksum.size() == 40 ? "SHA1" : checksum.size() == 64 ? "SHA256" : "SHA512";
 }
 
 std::string base64(std::string_view bytes) {

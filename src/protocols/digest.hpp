@@ -12,7 +12,8 @@ namespace healer::protocols {
 /// The checksum of bytes that come in pieces.
 class Digest {
  public:
-  /// By the number of hexadecimal digits of the checksum that is wanted: 32 MD5, 40 SHA-1, 64 SHA-256.
+  /// By the number of hexadecimal digits of the checksum that is wanted: 32 MD5, 40 SHA-1, 64 SHA-256, 128
+  /// SHA-512.
   /// Requires: is_checksum(wanted).
   explicit Digest(std::string_view wanted);
   ~Digest();
@@ -28,9 +29,9 @@ class Digest {
   std::unique_ptr<State> state_;
 };
 
-/// Whether it is one that Digest can make: hexadecimal digits, 32, 40 or 64 of them.
+/// Whether it is one that Digest can make: hexadecimal digits, 32, 40, 64 or 128 of them.
 [[nodiscard]] bool is_checksum(std::string_view text);
-/// "MD5", "SHA1" or "SHA256", by its length.
+/// "MD5", "SHA1", "SHA256" or "SHA512", by its length.
 [[nodiscard]] std::string_view checksum_name(std::string_view checksum);
 
 /// `bytes` in Base64, on one line.

@@ -2,7 +2,6 @@
 #include "runtime/inspector.hpp"
 
 #include <spdlog/fmt/fmt.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,11 +9,13 @@
 #include <cerrno>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "engine/event.hpp"
 #include "engine/service.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/filesystem_look.hpp"
 #include "runtime/leftovers.hpp"
 #include "runtime/named_pid.hpp"
 #include "runtime/path_look.hpp"
@@ -30,13 +31,8 @@ constexpr Duration kFreshForPatterns{100};
 constexpr Duration kGoodEnough{1000};
 constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours, without a step
 constexpr std::size_t kMostReaders = 4;
+constexpr Duration kLongestSum{600'000};  // of a checksum; after that its thread counts as one that hangs
 constexpr std::int64_t kFirstProcess = 1;
-
-std::size_t half_of_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::size_t{0};
-  return static_cast<std::size_t>(limit.rlim_cur) / 2;
-}
 
 /// Whether a process was started after a file was written, as far as the clocks of today can tell.
 bool started_after(std::uint64_t start_ticks, std::int64_t written) {
@@ -50,7 +46,7 @@ bool started_after(std::uint64_t start_ticks, std::int64_t written) {
 struct Inspector::Look {
   engine::ServiceId service;
   std::uint64_t run = 0;
-  std::shared_ptr<const engine::ServiceBlock> block;  // null: at the machine
+  std::shared_ptr<const engine::ServiceBlock> block;  // of a process
   ProcessIdentity own;                                // of a foreground process
   Duration begun{0};
   ProcessWish wish;
@@ -60,8 +56,10 @@ struct Inspector::Look {
   std::shared_ptr<const engine::Facts> meanwhile;  // the answer without what is searched for
   std::string meanwhile_output;
   Loop::Timer patience;
-  std::shared_ptr<const ProcCommands> commands;   // where a pattern is looked for
-  std::optional<engine::measure::PathType> path;  // at the service's path, not at a process
+  std::shared_ptr<const ProcCommands> commands;  // where a pattern is looked for
+  std::function<Loop::Callback()> read;          // at what is no process: on a worker
+  std::string path;                              // of which checksums are asked for
+  engine::measure::Checksums checksums;
 
   [[nodiscard]] bool by_pattern() const { return block != nullptr && !block->process.pattern.empty(); }
 };
@@ -73,6 +71,8 @@ struct Inspector::Memory {
   ProcessIdentity identity;  // whose samples they are
   Means<ProcessSample> process;
   Means<SystemSample> system;
+  Means<DeviceSample> device;
+  FileSums sums;
 };
 
 /// A reading of all command lines.
@@ -118,7 +118,8 @@ Inspector::Inspector(Loop& loop, Options options, Sink sink)
         if (!for_commands_.empty()) read_commands();
       })),
       pool_(loop, {"healer-inspect", options_.workers, options_.max_lost, options_.stuck}),
-      searcher_(loop, {"healer-search", 1, 2, options_.stuck}) {}
+      searcher_(loop, {"healer-search", 1, 2, options_.stuck}),
+      sums_(loop, {"healer-sum", std::max(1U, std::thread::hardware_concurrency()), 2, kLongestSum}) {}
 
 Inspector::~Inspector() = default;
 
@@ -132,9 +133,7 @@ void Inspector::look_for_process(const engine::effect::Measure& run, const engin
   look.left_by = run.left_by;
   look.came_by = run.came_by;
   look.wish = {.attribute = wanted.attribute, .total_descriptors = wanted.total_descriptors};
-  auto& kept = memories_[run.service.number()];
-  if (kept == nullptr) kept = std::make_unique<Memory>();
-  Memory& memory = *kept;
+  Memory& memory = memory_of(run.service);
   const bool due = !memory.died && (!memory.last_look || look.begun - *memory.last_look >= kFreshForTotals);
   memory.last_look = look.begun;
   if (wanted.descendants || due) look.walk_age = kFreshForTotals;
@@ -142,13 +141,55 @@ void Inspector::look_for_process(const engine::effect::Measure& run, const engin
   look.block = std::move(block);
 }
 
-void Inspector::read_system(const engine::effect::Measure& run) { add(run); }
+void Inspector::read_system(const engine::effect::Measure& run) {
+  add(run).read = [this, id = run.run.number()]() -> Loop::Callback {
+    return [this, id, seen = look_at_system()]() mutable { found_system(id, seen); };
+  };
+}
 
 void Inspector::read_path(const engine::effect::Measure& run, const engine::measure::ReadPath& wanted,
                           std::shared_ptr<const engine::ServiceBlock> block) {
-  Look& look = add(run);
-  look.block = std::move(block);
-  look.path = wanted.type;
+  read_of_path(
+      run, [block] { return block->path; },
+      [this, id = run.run.number(), block, type = wanted.type]() -> Loop::Callback {
+        auto seen = std::make_shared<PathLook>(look_at_path(block->path, type));
+        return [this, id, seen] { found_path(id, *seen); };
+      });
+  Look& look = *looks_.at(run.run.number());
+  look.path = block->path;
+  look.checksums = wanted.checksums;
+}
+
+void Inspector::read_filesystem(const engine::effect::Measure& run, std::shared_ptr<const engine::ServiceBlock> block) {
+  read_of_path(
+      run, [block] { return mount_point_of(block->path); },
+      [this, id = run.run.number(), block]() -> Loop::Callback {
+        auto seen = std::make_shared<FilesystemLook>(look_at_filesystem(block->path));
+        return [this, id, seen] { found_filesystem(id, *seen); };
+      });
+}
+
+/// What is read of a path may lie on a mount that hangs.
+void Inspector::read_of_path(const engine::effect::Measure& run, std::function<std::string()> find,
+                             std::function<Loop::Callback()> read) {
+  add(run).read = [this, id = run.run.number(), find = std::move(find), read = std::move(read),
+                   patience = options_.stuck, guard = guard_]() -> Loop::Callback {
+    const std::string path = find();
+    if (const std::string mount = guard->hanging(path, patience); !mount.empty())
+      return [this, id, path, mount] {
+        fail(id, fmt::format("cannot look at {} ({} does not answer)", printable(path), printable(mount)));
+      };
+    guard->enter(id, path);
+    Loop::Callback done = read();
+    guard->leave(id);
+    return done;
+  };
+}
+
+Inspector::Memory& Inspector::memory_of(engine::ServiceId service) {
+  auto& kept = memories_[service.number()];
+  if (kept == nullptr) kept = std::make_unique<Memory>();
+  return *kept;
 }
 
 /// A look that is begun in this turn of the loop.
@@ -300,15 +341,7 @@ void Inspector::commands_read(const std::shared_ptr<Reader>& reader,
 
 void Inspector::submit(Look& look) {
   const auto refused = [this, run = look.run](const Error& error) { fail(run, error.what); };
-  if (look.block == nullptr) {
-    pool_.submit(
-        [this, run = look.run]() -> Loop::Callback {
-          return [this, run, seen = look_at_system()]() mutable { found_system(run, seen); };
-        },
-        refused);
-    return;
-  }
-  if (look.path) return submit_path(look);
+  if (look.read) return pool_.submit(std::move(look.read), refused);
   const ProcessIdentity watched = watch_.watched(look.service);
   const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
   Request request{look.run, look.block, look.own,      look.wish, std::move(look.commands),
@@ -317,26 +350,6 @@ void Inspector::submit(Look& look) {
       [this, request = std::move(request), guard = guard_]() -> Loop::Callback {
         auto seen = std::make_shared<Found>(find(request, *guard));
         return [this, run = request.run, seen] { found(run, *seen); };
-      },
-      refused);
-}
-
-void Inspector::submit_path(const Look& look) {
-  const auto refused = [this, run = look.run](const Error& error) { fail(run, error.what); };
-  pool_.submit(
-      [this, run = look.run, path = look.block->path, type = *look.path, patience = options_.stuck,
-       guard = guard_]() -> Loop::Callback {
-        if (const std::string mount = guard->hanging(path, patience); !mount.empty())
-          return [this, run, path, mount] {
-            fail(run, fmt::format("cannot look at {} ({} does not answer)", printable(path), printable(mount)));
-          };
-        guard->enter(run, path);
-        auto seen = std::make_shared<PathLook>(look_at_path(path, type));
-        guard->leave(run);
-        return [this, run, seen] {
-          answer(run, std::make_shared<const engine::Facts>(std::move(seen->facts)), std::move(seen->output),
-                 seen->answer);
-        };
       },
       refused);
 }
@@ -505,12 +518,53 @@ void Inspector::search(Look& look, std::shared_ptr<engine::Facts> facts, std::st
 void Inspector::found_system(std::uint64_t run, SystemLook& look) {
   const auto entry = looks_.find(run);
   if (entry == looks_.end()) return;
-  auto& kept = memories_[entry->second->service.number()];
-  if (kept == nullptr) kept = std::make_unique<Memory>();
   auto facts = std::make_shared<engine::Facts>();
   facts->metrics = look.metrics;
-  if (const auto& former = kept->system.add(look.sample)) add_means(facts->metrics, *former, look.sample);
+  if (const auto& former = memory_of(entry->second->service).system.add(look.sample))
+    add_means(facts->metrics, *former, look.sample);
   answer(run, std::move(facts), {}, Answer::Told);
+}
+
+void Inspector::found_path(std::uint64_t run, PathLook& look) {
+  const auto entry = looks_.find(run);
+  if (entry != looks_.end() && entry->second->checksums.any() && look.answer == Answer::Told)
+    return sum(*entry->second, look);
+  answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);
+}
+
+/// Adds the checksums of a file. They are made again only where it has changed.
+void Inspector::sum(Look& look, PathLook& seen) {
+  auto facts = std::make_shared<engine::Facts>(std::move(seen.facts));
+  const auto say = [this, run = look.run, facts](const FileSums& sums) {
+    facts->attributes.insert(facts->attributes.end(), sums.sums.begin(), sums.sums.end());
+    answer(run, facts, {}, Answer::Told);
+  };
+  const FileSums& known = memory_of(look.service).sums;
+  if (known.wanted == look.checksums && known.state == seen.state) return say(known);
+  look.patience.set_deadline(std::nullopt);
+  sums_.submit(
+      [this, run = look.run, path = look.path, wanted = look.checksums, say, facts]() -> Loop::Callback {
+        auto sums = std::make_shared<Result<FileSums>>(sum_file(path, wanted));
+        return [this, run, sums, say, facts] {
+          const auto entry = looks_.find(run);
+          if (entry == looks_.end()) return;
+          if (!*sums) return answer(run, facts, sums->error().what, Answer::Told);
+          say(memory_of(entry->second->service).sums = **sums);
+        };
+      },
+      [this, run = look.run](const Error& error) { fail(run, error.what); });
+}
+
+void Inspector::found_filesystem(std::uint64_t run, FilesystemLook& look) {
+  const auto entry = looks_.find(run);
+  if (entry == looks_.end()) return;
+  Means<DeviceSample>& means = memory_of(entry->second->service).device;
+  if (!look.device) {
+    means = {};
+  } else if (const auto& former = means.add(*look.device)) {
+    add_means(look.facts.metrics, *former, *look.device);
+  }
+  answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);
 }
 
 // ---- answers

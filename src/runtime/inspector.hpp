@@ -53,6 +53,8 @@ struct ServiceBlock;
 
 namespace healer::runtime {
 
+struct FilesystemLook;
+struct PathLook;
 struct PidFile;
 
 class Inspector {
@@ -88,6 +90,8 @@ class Inspector {
   /// Reads what the file system says of the path of a service; answered in the same way.
   void read_path(const engine::effect::Measure& run, const engine::measure::ReadPath& wanted,
                  std::shared_ptr<const engine::ServiceBlock> block);
+  /// Reads what the kernel says of a mounted filesystem and its device; answered in the same way.
+  void read_filesystem(const engine::effect::Measure& run, std::shared_ptr<const engine::ServiceBlock> block);
   /// The look is not answered. Unknown ones are ignored.
   void cancel(engine::RunId run);
   /// The service is gone, or no longer looked at: what is remembered of it goes too, and no death is told any more.
@@ -119,7 +123,9 @@ class Inspector {
   void commands_read(const std::shared_ptr<Reader>& reader,
                      const Result<std::shared_ptr<const ProcCommands>>& commands);
   void submit(Look& look);
-  void submit_path(const Look& look);
+  void read_of_path(const engine::effect::Measure& run, std::function<std::string()> find,
+                    std::function<Loop::Callback()> read);
+  [[nodiscard]] Memory& memory_of(engine::ServiceId service);
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
   [[nodiscard]] static Found find_own(const Request& request);
   [[nodiscard]] static std::string see(const PidFile& file, const Request& request, Found& found);
@@ -127,6 +133,9 @@ class Inspector {
   void found(std::uint64_t run, Found& found);
   void search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output);
   void found_system(std::uint64_t run, SystemLook& look);
+  void found_path(std::uint64_t run, PathLook& look);
+  void sum(Look& look, PathLook& seen);
+  void found_filesystem(std::uint64_t run, FilesystemLook& look);
   void fail(std::uint64_t run, const std::string& why);
   void fail_all(Looks& looks, const std::string& why);
   void answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output, engine::Answer answer);
@@ -151,6 +160,7 @@ class Inspector {
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   WorkerPool pool_;
   WorkerPool searcher_;
+  WorkerPool sums_;  ///< for checksums, each of which takes as long as it takes to read its file
 };
 
 }  // namespace healer::runtime

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/process_watch.hpp"
 
+#include <sys/resource.h>
+
 #include <utility>
 
 namespace healer::runtime {
+
+std::size_t half_of_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::size_t{0};
+  return static_cast<std::size_t>(limit.rlim_cur) / 2;
+}
 
 ProcessWatch::ProcessWatch(Loop& loop, std::size_t most, Sink sink, ExitNews* news)
     : loop_(loop), most_(most), sink_(std::move(sink)), news_(news) {}

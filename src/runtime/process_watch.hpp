@@ -26,6 +26,9 @@ struct ProcessIdentity {
   bool operator==(const ProcessIdentity&) const = default;
 };
 
+/// How many processes may be watched, so that half of what RLIMIT_NOFILE has room for is left.
+[[nodiscard]] std::size_t half_of_descriptors();
+
 class ProcessWatch {
  public:
   /// Gets event::ProcessDied, on the loop, never from within a call.

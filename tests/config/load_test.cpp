@@ -468,11 +468,11 @@ TEST_CASE("an unknown dependency is told of beside other errors, unless a servic
   CHECK(tells(""));
   CHECK(tells("set daemon x\n"));
   CHECK(tells("check program c with path\n"));
-  CHECK(tells("check file c with path /c\n"));
+  CHECK(tells("check host c with address c\n"));
   CHECK(tells("check foo c with path /c\n"));
   CHECK(tells(service("c", "if staus != 0 then alert")));
   CHECK_FALSE(tells("check program b with path\n"));
-  CHECK_FALSE(tells("check file B with path /c\n"));
+  CHECK_FALSE(tells("check host B with address c\n"));
   CHECK_FALSE(tells("check proces b with pidfile /c\n"));
   CHECK_FALSE(tells("check foo b with path /c\n"));
   CHECK_FALSE(tells("check b with pid file /c\n"));
@@ -507,12 +507,13 @@ TEST_CASE("what stands in a service with a broken header is looked at, but for w
         "  check process a with pidfle /a\n                       ^~~~~~\n  note: did you mean 'pidfile'?\n"
         "/etc/more:2:10: error: this number of 'cpu' needs a unit\n"
         "  if cpu > 80 then alert\n           ^~\n  note: write '%' after it\n");
-  CHECK(said(load_text("check file a with path /a\ninclude /etc/more\nset daemon 5\ninclude /etc/more\n", machine)) ==
-        "/etc/main:1:1: error: 'check file' is not supported by this version of healer\n"
-        "  check file a with path /a\n  ^~~~~~~~~~\n  note: leave it to Monit, or take it away\n"
-        "/etc/more:1:1: error: this belongs to a service, but none was begun before it\n"
-        "  group g\n  ^~~~~~~\n"
-        "  note: begin one with 'check program NAME with path \"/path/of/program\"'\n");
+  CHECK(
+      said(load_text("check host a with address /a\ninclude /etc/more\nset daemon 5\ninclude /etc/more\n", machine)) ==
+      "/etc/main:1:1: error: 'check host' is not supported by this version of healer\n"
+      "  check host a with address /a\n  ^~~~~~~~~~\n  note: leave it to Monit, or take it away\n"
+      "/etc/more:1:1: error: this belongs to a service, but none was begun before it\n"
+      "  group g\n  ^~~~~~~\n"
+      "  note: begin one with 'check program NAME with path \"/path/of/program\"'\n");
 }
 
 TEST_CASE("every error of every file is told, in the order of the files", "[load]") {

@@ -208,12 +208,12 @@ TEST_CASE("the event queue and the limit of mails are settings", "[config]") {
 TEST_CASE("what is understood of a service with a broken header is in the tree", "[config]") {
   CHECK(
       tree("check process x with pidfil /x\n if cpu > 5% then alert\n depends on y\ncheck program path\n group "
-           "g\ncheck proces z pidfile /z\n group h\ncheck fil a path /a\n group i\ncheck file b path /b\n group j\n") ==
+           "g\ncheck proces z pidfile /z\n group h\ncheck fil a path /a\n group i\ncheck host b path /b\n group j\n") ==
       "1:22: unexpected 'pidfil', expected 'program \"...\"', 'pidfile', 'match' or 'path' (did you mean 'pidfile'?)\n"
       "4:15: the statement ends here, expected 'path'\n"
       "6:7: 'proces' is not a kind of check (did you mean 'process'?)\n"
       "8:7: 'fil' is not a kind of check (did you mean 'file'?)\n"
-      "10:1: 'check file' is not supported by this version of healer (leave it to Monit, or take it away)\n"
+      "10:1: 'check host' is not supported by this version of healer (leave it to Monit, or take it away)\n"
       "process 'x' broken\n"
       "  if cpu > 5 '%' then alert\n"
       "  depends 'y'\n"
@@ -221,7 +221,8 @@ TEST_CASE("what is understood of a service with a broken header is in the tree",
       "  group 'g'\n"
       "process 'z' broken\n"
       "  group 'h'\n"
-      "unknown fil a\n"
+      "file 'a' broken\n"
+      "  group 'i'\n"
       "unknown b\n");
 }
 

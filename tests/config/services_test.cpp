@@ -234,6 +234,109 @@ TEST_CASE("a fifo has tests of its permission, its owner, its times and its exis
   }
 }
 
+TEST_CASE("a filesystem has tests of its space, its inodes, its flags and its device", "[services]") {
+  const std::string header = "check filesystem x with path /data start program \"/bin/true\"\n";
+  const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
+  const auto compare = [&](const std::string& text) { return std::get<engine::Compare>(test(text).condition[0].test); };
+  struct Case {
+    std::string text;
+    Metric metric;
+    double value;
+    std::string canonical;
+  };
+  const std::vector<Case> cases{
+      {"space usage > 80%", Metric::SpaceUsage, 80, "space usage > 80%"},
+      {"space > 80 percent", Metric::SpaceUsage, 80, "space usage > 80%"},
+      {"space > 10", Metric::SpaceUsageBytes, 10, "space usage > 10 B"},
+      {"space free < 1.5 GB", Metric::SpaceFreeBytes, 1.5 * 1024 * 1024 * 1024, "space free < 1.5 GB"},
+      {"space free usage < 5%", Metric::SpaceFree, 5, "space free < 5%"},
+      {"inodes usage > 1.5%", Metric::InodeUsage, 1.5, "inode usage > 1.5%"},
+      {"inode > 1000", Metric::InodeUsageNumber, 1000, "inode usage > 1000"},
+      {"inodes free < 1000", Metric::InodeFreeNumber, 1000, "inode free < 1000"},
+      {"read rate > 10 MB/s", Metric::ReadRate, 10 * 1024 * 1024, "read > 10 MB/s"},
+      {"write > 500 operations/s", Metric::WriteOperations, 500, "write > 500 operations/s"},
+      {"service time > 20 ms", Metric::ServiceTime, 20, "service time > 20 ms"},
+      {"servicetime > 2 seconds", Metric::ServiceTime, 2000, "service time > 2 seconds"},
+  };
+  for (const Case& one : cases) {
+    INFO(one.text);
+    CHECK(compare(one.text).what == one.metric);
+    CHECK(compare(one.text).value == Approx(one.value));
+    CHECK(test(one.text).text == "if " + one.canonical + " then alert");
+    CHECK(test(one.text).event == EventKind::Resource);
+    CHECK(test("" + one.canonical).text == "if " + one.canonical + " then alert");
+  }
+  CHECK(test("changed fsflags").event == EventKind::FsFlags);
+  for (const std::string wrong :
+       {"service time > 20", "service time > 1.5 ms", "service time > 5 minutes", "inode > 1.5", "inode free > 10 MB",
+        "disk read > 1 MB/s", "mtime > 1 day", "size > 1", "cpu > 1%", "free space > 1%", "uptime > 1 ms"}) {
+    INFO(wrong);
+    CHECK_FALSE(load_text(header + "if " + wrong + " then alert").ok());
+  }
+  // A change of the flags alerts though no rule asks for it, as in Monit.
+  const auto block = services(header).front();
+  REQUIRE(block->rules.size() == 2);
+  CHECK(block->rules[1].text == "if changed fsflags then alert");
+  CHECK(services(header + "if changed fsflags then exec \"/bin/true\"").front()->rules.size() == 2);
+  CHECK(services("check device x with path UUID=abc\n").front()->path == "UUID=abc");
+}
+
+TEST_CASE("a file has tests of its size and its checksums", "[services]") {
+  const std::string header = "check file x with path /x start program \"/bin/true\"\n";
+  const std::string md5 = "d41d8cd98f00b204e9800998ecf8427e";
+  const std::string sha1 = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
+  const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
+  const auto differs = [&](const std::string& text) { return std::get<engine::Differs>(test(text).condition[0].test); };
+  using engine::Attribute;
+  const auto size = std::get<engine::Compare>(test("size > 10 MB").condition[0].test);
+  CHECK(size.what == Metric::Size);
+  CHECK(size.value == 10.0 * 1024 * 1024);
+  CHECK(test("size > 10").text == "if size > 10 B then alert");
+  CHECK(test("size > 10 MB").event == EventKind::Size);
+  CHECK(test("changed size").mode == Mode::EachChange);
+  struct Case {
+    std::string text;
+    Attribute what;
+    std::string wanted;  // empty: as it was at first
+    std::string canonical;
+  };
+  const std::vector<Case> cases{
+      {"failed checksum", Attribute::Md5, "", "failed md5 checksum"},
+      {"failed md5 checksum", Attribute::Md5, "", "failed md5 checksum"},
+      {"failed sha1 checksum", Attribute::Sha1, "", "failed sha1 checksum"},
+      {"failed sha512 checksum", Attribute::Sha512, "", "failed sha512 checksum"},
+      {"failed checksum expect " + md5, Attribute::Md5, md5, "failed md5 checksum expect " + md5},
+      {"failed checksum and expect the sum \"" + sha1 + "\"", Attribute::Sha1, sha1,
+       "failed sha1 checksum expect " + sha1},
+      {"failed checksum expect D41D8CD98F00B204E9800998ECF8427E", Attribute::Md5, md5,
+       "failed md5 checksum expect " + md5},
+      {"failed sha256 checksum expect " + std::string(64, 'a'), Attribute::Sha256, std::string(64, 'a'),
+       "failed sha256 checksum expect " + std::string(64, 'a')},
+  };
+  for (const Case& one : cases) {
+    INFO(one.text);
+    CHECK(differs(one.text).what == one.what);
+    CHECK(differs(one.text).wanted == (one.wanted.empty() ? std::nullopt : std::optional<engine::Value>(one.wanted)));
+    CHECK(test(one.text).text == "if " + one.canonical + " then alert");
+    CHECK(test(one.canonical).text == "if " + one.canonical + " then alert");
+    CHECK(test(one.text).event == EventKind::Checksum);
+  }
+  CHECK(std::get<engine::Changed>(test("changed checksum").condition[0].test).what == Attribute::Md5);
+  CHECK(std::get<engine::Changed>(test("changed sha1 checksum").condition[0].test).what == Attribute::Sha1);
+  // Only what a rule asks for is read.
+  const auto block = services(header + "if changed sha1 checksum then alert if failed checksum then alert").front();
+  CHECK(block->plan.parts.front() ==
+        engine::Measurement(engine::measure::ReadPath{.type = engine::measure::PathType::File,
+                                                      .checksums = {.md5 = true, .sha1 = true}}));
+  for (const std::string& wrong :
+       {"failed sha1 checksum expect " + md5, std::string("failed checksum expect 123"),
+        std::string("failed md4 checksum"), std::string("failed size > 1"), std::string("space > 1%"),
+        std::string("changed fsflags"), "failed checksum expect " + std::string(32, 'g')}) {
+    INFO(wrong);
+    CHECK_FALSE(load_text(header + "if " + wrong + " then alert").ok());
+  }
+}
+
 TEST_CASE("without looking up an owner is taken as it is written", "[services]") {
   const LoadResult result =
       load_text(kProcess + "if failed uid 1234 then alert if failed gid nobody then alert", false);

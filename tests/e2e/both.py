@@ -4,6 +4,7 @@
 Beside the services each has a program that runs once a cycle, by which the test sees that a supervisor has nothing more
 to do.
 """
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -103,3 +104,36 @@ class Case(supervised.Case):
                     if line.split() and line.split()[0] in told and "Not monitored" not in line}
 
         self.wait_for(lambda: of_monit() == set(names), f"{names} to be monitored by Monit", detail=lambda: str(of_monit()))
+
+
+DATE = re.compile(r"\w{3}, \d+ \w{3} \d{4} [\d:]+|\d{4}-\d\d-\d\dT[\d:.+Z]+")
+
+
+class Acts(Case):
+    """Rules whose actions write down which one has fired, and what it was told."""
+
+    def act(self, folder: Path) -> Path:
+        """Leaves its argument, the event and the description in `acts`."""
+        return self.place(folder, "act", 'echo "$1: $MONIT_EVENT: $MONIT_DESCRIPTION" >> acts')
+
+    def block(self, folder: Path, header: str, tests: dict[str, str]) -> str:
+        """A service each of whose tests, by its name, runs the program above; one of `else NAME` has a branch."""
+        act, text = self.act(folder), header + "\n"
+        for name, test in tests.items():
+            name, _, otherwise = name.partition(" else ")
+            branch = f' else if succeeded then exec "{act} {otherwise}"' if otherwise else ""
+            text += f'  if {test} then exec "{act} {name}"{branch}\n'
+        return text
+
+    def acts(self, folder: Path) -> list[str]:
+        path = folder / "acts"
+        text = path.read_text() if path.exists() else ""
+        return sorted(DATE.sub("DATE", line).replace(str(folder), "") for line in text.splitlines())
+
+    def fired(self, expected: list[str]) -> None:
+        for folder in self.folders():
+            self.wait_for(lambda: len(self.acts(folder)) >= len(expected), f"the actions of {folder.name}",
+                          detail=lambda: str(self.acts(folder)))
+        self.more_beats(QUIET)
+        for folder in self.folders():
+            self.assertEqual(self.acts(folder), sorted(expected), folder.name)

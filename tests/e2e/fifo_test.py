@@ -2,46 +2,24 @@
 """Named pipes: the same rules in healer and the real Monit, which fire the same and say the same of it, but for the form
 of a date."""
 import os
-import re
 from pathlib import Path
 
 import both
 import support
 
-DATE = re.compile(r"\w{3}, \d+ \w{3} \d{4} [\d:]+|\d{4}-\d\d-\d\dT[\d:.+Z]+")
 
-
-class Fifo(both.Case):
-    def act(self, folder: Path) -> Path:
-        """Leaves its argument, the event and the description in `acts`."""
-        return self.place(folder, "act", 'echo "$1: $MONIT_EVENT: $MONIT_DESCRIPTION" >> acts')
-
-    def acts(self, folder: Path) -> list[str]:
-        path = folder / "acts"
-        text = path.read_text() if path.exists() else ""
-        return sorted(DATE.sub("DATE", line).replace(str(folder), "") for line in text.splitlines())
-
-    def fired(self, expected: list[str]) -> None:
-        for folder in self.folders():
-            self.wait_for(lambda: len(self.acts(folder)) >= len(expected), f"the actions of {folder.name}",
-                          detail=lambda: str(self.acts(folder)))
-        self.more_beats(both.QUIET)
-        for folder in self.folders():
-            self.assertEqual(self.acts(folder), sorted(expected), folder.name)
-
+class Fifo(both.Acts):
     def test_a_fifo_is_tested_as_in_monit(self):
         def more(folder: Path) -> str:
-            act = self.act(folder)
             os.mkfifo(folder / "pipe", 0o600)
             (folder / "pipe").chmod(0o600)
             # Monit keeps only the last test of a permission, and of an owner, in a service.
-            services = {"pipe": {"mode": "failed permission 0640", "uid": "failed uid 1", "gid": "failed gid 1",
-                                 "young": "timestamp < 1 hour", "old": "modification time > 1 hour",
-                                 "gone": "does not exist"},
-                        "other": {"changed": "changed permission", "touched": "changed mtime", "kept": "failed uid 0"}}
-            return "".join(f"check fifo {service} with path {folder}/pipe\n" +
-                           "".join(f'  if {test} then exec "{act} {name}"\n' for name, test in tests.items())
-                           for service, tests in services.items())
+            return (self.block(folder, f"check fifo pipe with path {folder}/pipe",
+                               {"mode": "failed permission 0640", "uid": "failed uid 1", "gid": "failed gid 1",
+                                "young": "timestamp < 1 hour", "old": "modification time > 1 hour",
+                                "gone": "does not exist"}) +
+                    self.block(folder, f"check fifo other with path {folder}/pipe",
+                               {"changed": "changed permission", "touched": "changed mtime", "kept": "failed uid 0"}))
 
         self.run_both(lambda folder: [], more)
         expected = ["mode: Permission failed: permission test failed for /pipe [current permission 0600]",

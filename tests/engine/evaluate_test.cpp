@@ -168,6 +168,30 @@ TEST_CASE("What decides a condition decides it, whatever cannot be told beside i
   CHECK(of("F|?F|TT") == true);
 }
 
+TEST_CASE("A checksum is held against what it was at first, which stays remembered") {
+  const auto file = [](std::string sum) {
+    Facts facts;
+    facts.attributes = {{Attribute::Sha256, std::move(sum)}};
+    return Evidence{.facts = std::make_shared<const Facts>(std::move(facts))};
+  };
+  const Test test = Differs{.what = Attribute::Sha256, .wanted = {}};
+  ServiceBlock block;
+  block.rules.emplace_back().condition.push_back({.test = test, .or_before = false});
+  Memory memory = fresh_memory(block);
+  REQUIRE(memory.baselines.size() == 1);
+  CHECK(told(test, file("aa"), memory) == false);
+  CHECK_FALSE(remember(memory, Evidence{.answer = Answer::Unknown}));
+  CHECK(remember(memory, file("aa")));
+  CHECK(told(test, file("aa"), memory) == false);
+  CHECK(told(test, file("bb"), memory) == true);
+  CHECK_FALSE(remember(memory, file("bb")));
+  CHECK(told(test, file("bb"), memory) == true);
+  CHECK(told(test, file("aa"), memory) == false);
+  CHECK(told(test, nothing(), memory) == kUnknown);
+  // It outlives a restart.
+  CHECK(told(test, file("bb"), restored(fresh_memory(block), memory)) == true);
+}
+
 TEST_CASE("Only what a rule asks for is remembered") {
   const auto memory_of = [](Test test) {
     ServiceBlock block;

@@ -45,6 +45,8 @@ std::uint64_t InspectorBench::look(std::shared_ptr<const engine::ServiceBlock> b
     inspector.look_for_process(run, *find, std::move(block));
   else if (const auto* path = std::get_if<engine::measure::ReadPath>(&part))
     inspector.read_path(run, *path, std::move(block));
+  else if (std::holds_alternative<engine::measure::ReadFilesystem>(part))
+    inspector.read_filesystem(run, std::move(block));
   else
     inspector.read_system(run);
   return last;

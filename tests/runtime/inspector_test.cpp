@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/inspector.hpp"
+#include "runtime/filesystem_look.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +66,86 @@ TEST_CASE("a fifo tells its permission, owner and times, and is absent where ano
   block->path = bench.pid_file("plain", "x");
   CHECK(bench.see(block).answer == Answer::Absent);
   CHECK(*bench.see(block).output == block->path + " is not a fifo");
+}
+
+TEST_CASE("a filesystem tells its space, flags and owner, and is absent where nothing is mounted", "[runtime]") {
+  InspectorBench bench;
+  auto block = InspectorBench::block(kind_named("filesystem"));
+  block->path = "/";
+  const Evidence& seen = bench.see(block);
+  REQUIRE(seen.answer == Answer::Told);
+  struct ::statvfs space {};
+  REQUIRE(::statvfs("/", &space) == 0);
+  const double used = static_cast<double>(space.f_blocks - space.f_bfree) * static_cast<double>(space.f_frsize);
+  constexpr double kMegabyte = 1024 * 1024;  // others write meanwhile
+  CHECK(value_of(seen, Metric::SpaceUsageBytes).value() == Approx(used).margin(1000 * kMegabyte));
+  CHECK(value_of(seen, Metric::SpaceUsage).value() + value_of(seen, Metric::SpaceFree).value() == Approx(100));
+  CHECK(std::get<std::string>(attribute_of(seen, Attribute::FsFlags).value()).starts_with("r"));
+  CHECK(attribute_of(seen, Attribute::Uid) == Value(std::int64_t{0}));
+  block->path = bench.directory.path().string() + "/";
+  CHECK(bench.see(block).answer == Answer::Absent);
+  CHECK(bench.see(block).output->empty());
+}
+
+TEST_CASE("a file tells its size and its checksums, which are made again where it has changed", "[runtime]") {
+  InspectorBench bench;
+  auto block = InspectorBench::block(kind_named("file"));
+  block->path = bench.pid_file("file", "x");
+  Rule rule;
+  rule.condition.push_back({.test = Differs{.what = Attribute::Md5, .wanted = {}}, .or_before = false});
+  rule.condition.push_back({.test = Changed{Attribute::Sha256}, .or_before = false});
+  block->rules.push_back(rule);
+  const auto text = [&](Attribute what) { return std::get<std::string>(attribute_of(bench.see(block), what).value()); };
+  CHECK(value_of(bench.see(block), Metric::Size) == 1.0);
+  CHECK(attribute_of(bench.see(block), Attribute::Size) == Value(std::int64_t{1}));
+  CHECK(text(Attribute::Md5) == "9dd4e461268c8034f5c8564e155c67a6");
+  CHECK(text(Attribute::Sha256) == "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881");
+  CHECK_FALSE(attribute_of(bench.see(block), Attribute::Sha1));
+  bench.pid_file("file", "y");
+  CHECK(text(Attribute::Md5) == "415290769594460e2e485922904f345d");
+  REQUIRE(::chmod(block->path.c_str(), 0) == 0);
+  if (::geteuid() != 0) CHECK_FALSE(attribute_of(bench.see(block), Attribute::Md5));
+  block->path = bench.directory.path();
+  CHECK(bench.see(block).answer == Answer::Absent);
+}
+
+TEST_CASE("a checksum of a file without end keeps nobody else waiting", "[runtime]") {
+  InspectorBench bench;
+  auto slow = InspectorBench::block(kind_named("file"));
+  slow->path = bench.path("holes");  // a minute of reading and more
+  const Descriptor file(::open(slow->path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  REQUIRE(::ftruncate(file.get(), off_t{1} << 40) == 0);
+  Rule rule;
+  rule.condition.push_back({.test = Changed{Attribute::Sha512}, .or_before = false});
+  slow->rules.push_back(rule);
+  const std::uint64_t begun = bench.look(slow, 1);
+  auto quick = InspectorBench::block(kind_named("file"));
+  quick->path = bench.pid_file("plain", "x");
+  for (int i = 0; i < 50; ++i) CHECK(bench.see(quick, 2).answer == Answer::Told);
+  CHECK(bench.seen.count(begun) == 0);
+  bench.inspector.cancel(RunId(begun));
+  REQUIRE(::ftruncate(file.get(), 0) == 0);  // its reading ends
+}
+
+TEST_CASE("what a device has done is told by the second") {
+  const DeviceSample former{.taken = Duration{1000}, .bytes_read = 512, .reads = 1, .busy = Duration{5}};
+  DeviceSample present{.taken = Duration{3000},
+                       .bytes_read = 512 + 8192,
+                       .bytes_written = 2048,
+                       .reads = 5,
+                       .writes = 4,
+                       .busy = Duration{21}};
+  Metrics metrics;
+  add_means(metrics, former, present);
+  CHECK(metrics.get(Metric::ReadRate) == 4096.0);
+  CHECK(metrics.get(Metric::WriteRate) == 1024.0);
+  CHECK(metrics.get(Metric::ReadOperations) == 2.0);
+  CHECK(metrics.get(Metric::WriteOperations) == 2.0);
+  CHECK(metrics.get(Metric::ServiceTime) == 2.0);
+  present = {.taken = Duration{4000}};  // another device by that name
+  add_means(metrics, former, present);
+  CHECK(metrics.get(Metric::ReadRate) == 0.0);
+  CHECK(metrics.get(Metric::ServiceTime) == 0.0);
 }
 
 TEST_CASE("a process is found by its pid file, and seen", "[inspector]") {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// What the kernel says of a mounted filesystem and of the device that it is on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/evidence.hpp"
+#include "util/time.hpp"
+
+namespace healer::runtime {
+
+/// What a device has done up to a moment, as /proc/diskstats counts it.
+struct DeviceSample {
+  Duration taken{0};
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  Duration busy{0};  ///< of all its operations together
+};
+
+struct FilesystemLook {
+  engine::Answer answer = engine::Answer::Told;
+  engine::Facts facts;                 ///< its space, inodes, owner, permission and flags
+  std::string output;                  ///< why it is not known
+  std::optional<DeviceSample> device;  ///< none: it is on no device of its own
+};
+
+/// Where that is mounted which is called `name`: a device (also by a symbolic link under /dev), a mount point, or what
+/// a remote one is mounted from; the name itself where nothing is. No mount is touched.
+[[nodiscard]] std::string mount_point_of(const std::string& name);
+/// Looks at what is mounted so. May wait for a mount that hangs: not for the loop thread.
+[[nodiscard]] FilesystemLook look_at_filesystem(const std::string& name);
+
+/// Adds what the device has done in a second since `former`, and how long an operation took: 0 where there was none.
+void add_means(engine::Metrics& metrics, const DeviceSample& former, const DeviceSample& present);
+
+}  // namespace healer::runtime

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Files: the same rules in healer and the real Monit, which fire the same and say the same of it."""
+import os
+from pathlib import Path
+
+import both
+import support
+
+MD5_OF_X = "9dd4e461268c8034f5c8564e155c67a6"
+SHA1_OF_X = "11f6ad8ec52a2984abaafd7c3b516503785c2072"
+GROWN = "x" + 16 * "y"
+MD5_GROWN = "7bcee0d701b0925e7feebc48c6e41e63"
+SHA1_GROWN = "c8b0b4d4a67a92d34dfe98cc285ca02a97607172"
+
+
+class File(both.Acts):
+    def test_a_file_is_tested_as_in_monit(self):
+        def more(folder: Path) -> str:
+            path = folder / "file"
+            path.write_text("x")
+            path.chmod(0o640)
+            # Monit keeps only the last test of a checksum, and of a permission, in a service.
+            return (self.block(folder, f"check file a with path {path}",
+                               {"big else small": "size > 10 B", "less": "size < 3", "huge": "size > 1 kB",
+                                "sum": "changed checksum", "size": "changed size", "mode": "failed permission 0600",
+                                "gone else back": "does not exist"}) +
+                    self.block(folder, f"check file b with path {path}",
+                               {"wrong else right": f"failed md5 checksum expect {MD5_OF_X}"}) +
+                    self.block(folder, f"check file c with path {path}", {"first": "failed checksum"}) +
+                    self.block(folder, f"check file d with path {path}",
+                               {"wrong1": f"failed sha1 checksum expect {SHA1_OF_X}"}) +
+                    self.block(folder, f"check file e with path {path}", {"there": "exist", "old": "mtime > 1 hour"}))
+
+        self.run_both(lambda folder: [], more)
+        paths = [folder / "file" for folder in self.folders()]
+        expected = ["mode: Permission failed: permission test failed for /file [current permission 0640]",
+                    "less: Size failed: size test failed for /file -- current size is 1 B",
+                    "there: Does exist: file exists"]
+        self.fired(expected)
+        for path in paths:
+            path.write_text(GROWN)
+        failed = f"checksum failed, expected {MD5_OF_X} got {MD5_GROWN}"
+        expected += [f"sum: Checksum changed: checksum changed to {MD5_GROWN}",
+                     "size: Size changed: size for /file changed to 17 B",
+                     "big: Size failed: size test failed for /file -- current size is 17 B",
+                     f"wrong: Checksum failed: {failed}", f"first: Checksum failed: {failed}",
+                     f"wrong1: Checksum failed: checksum failed, expected {SHA1_OF_X} got {SHA1_GROWN}"]
+        self.fired(expected)
+        for path in paths:
+            path.unlink()
+        expected += ["gone: Does not exist: file doesn't exist"]
+        self.fired(expected)
+        for path in paths:
+            path.write_text("x")
+            path.chmod(0o640)
+        expected += ["back: Exists: file exists", f"sum: Checksum changed: checksum changed to {MD5_OF_X}",
+                     "size: Size changed: size for /file changed to 1 B",
+                     "small: Size succeeded: size check succeeded [current size = 1 B]",
+                     "less: Size failed: size test failed for /file -- current size is 1 B",
+                     "right: Checksum succeeded: checksum is valid"]
+        # What has fired before a file went may fire anew when it is there again.
+        again = {"mode: Permission failed: permission test failed for /file [current permission 0640]",
+                 "there: Does exist: file exists"}
+        for folder in self.folders():
+            self.wait_for(lambda: set(expected) <= set(self.acts(folder)), f"the actions of {folder.name}",
+                          detail=lambda: str(self.acts(folder)))
+        healer, monit = (self.acts(folder) for folder in self.folders())
+        self.assertEqual(set(healer) - again, set(monit) - again)
+        for path in paths:
+            os.utime(path, (1e9, 1e9))
+        for folder in self.folders():
+            self.wait_for(lambda: any(line.startswith("old: Timestamp failed") for line in self.acts(folder)),
+                          f"the age in {folder.name}")
+
+    def test_what_a_checksum_was_at_first_outlives_a_restart(self):
+        path = self.path("file")
+        path.write_text("x")
+        daemon = self.start(f"check file a with path {path}\n  if failed sha256 checksum then alert\n")
+        self.wait_for(lambda: "running" in daemon.ctl("summary").stdout, "the first look")
+        daemon.stop()
+        path.write_text("changed while nobody looked")
+        daemon.launch()
+        self.wait_for(lambda: "checksum failed, expected 2d711642" in daemon.log_text(), "the firing")
+
+
+if __name__ == "__main__":
+    support.main()
