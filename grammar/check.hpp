@@ -127,7 +127,13 @@ struct mode           : seq<token<Kind::Mode>, mode_value> {};
 struct reboot_policy  : token<Kind::Start, Kind::NoStart, Kind::LastState> {};
 struct on_reboot      : seq<token<Kind::OnReboot>, reboot_policy> {};
 
-struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, leftovers, service_program, depends> {};
+// ignore content = "regular expression", ignore [not] match "regular expression", of a file
+struct ignored_pattern: token<Kind::String, Kind::Quoted, Kind::Address, Kind::Path> { static constexpr std::string_view kExpected = "a regular expression"; };
+struct ignored_operator : token<Kind::Operator, Kind::Equal> { static constexpr std::string_view kExpected = "an operator such as '='"; };
+struct ignore         : seq<token<Kind::Ignore>, sor<seq<token<Kind::Content>, ignored_operator, ignored_pattern>,
+                                                     seq<opt<token<Kind::Not>>, token<Kind::Match>, ignored_pattern>>> {};
+
+struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, leftovers, ignore, service_program, depends> {};
 // clang-format on
 
 }  // namespace healer::grammar

@@ -10,7 +10,7 @@ namespace healer::grammar {
 // clang-format off
 
 // `and`, `or` and parentheses are noise to the lexer: terms stand side by side.
-struct term           : sor<status_test, content_test, resource_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, changed_status, changed_attribute, changed_checksum> {};
+struct term           : sor<status_test, content_test, match_test, resource_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, changed_status, changed_attribute, changed_checksum> {};
 struct more_terms     : star<extension<"more than one condition", term>> {};
 struct condition      : sor<seq<plus<resource_test>, more_terms>, seq<term, more_terms>> {};
 

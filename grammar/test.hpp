@@ -32,9 +32,14 @@ struct changed_word   : test_word<Kind::Changed> {};
 struct changed_status : seq<changed_word, token<Kind::Status>> {};
 
 // content = "regular expression"
-struct pattern        : sor<string_word, extension<"a pattern that begins with '/'", token<Kind::Path>>> {};
+// To the lines of a file one that begins with '/' is the path of a file of patterns; elsewhere Monit has none such.
+struct pattern        : token<Kind::String, Kind::Quoted, Kind::Address, Kind::Path> { static constexpr std::string_view kExpected = "a text"; };
 struct content_word   : test_word<Kind::Content> {};
 struct content_test   : seq<content_word, comparison, pattern> {};
+
+// match "regular expression", not match "regular expression"
+struct match_word     : test_word<Kind::Match> {};
+struct match_test     : sor<seq<match_word, pattern>, seq<test_word<Kind::Not>, token<Kind::Match>, pattern>> {};
 
 // A quantity, an operator and a number: cpu > 80%, disk read 10 MB/s
 struct tight_measured : tight<is_tight_measured> {};

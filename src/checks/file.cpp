@@ -63,7 +63,9 @@ measure::Checksums checksums_of(const ServiceBlock& block) {
 }
 
 Plan plan(const ServiceBlock& block) {
-  return {.parts = {measure::ReadPath{.type = measure::PathType::File, .checksums = checksums_of(block)}}};
+  return {
+      .parts = {measure::ReadPath{
+          .type = measure::PathType::File, .checksums = checksums_of(block), .lines = !block.lines.patterns.empty()}}};
 }
 
 }  // namespace
@@ -72,12 +74,15 @@ extern const CheckKind kFile;
 constinit const CheckKind kFile{
     .word = "file",
     .target = Target::Path,
+    .traits = {.has_lines = true},
     .quantities = kQuantities,
     .attributes = kAttributes,
     .summary = kSummary,
     .presence = true,
+    .content = true,
     .tests =
-        "it has tests of existence, size, checksum, permission, uid, gid and timestamps, as in 'if changed checksum "
+        "it has tests of existence, size, checksum, content, permission, uid, gid and timestamps, as in 'if changed "
+        "checksum "
         "then "
         "alert'",
     .present = "file exists",

@@ -208,7 +208,10 @@ class ServiceCompiler {
         block_.program.command = command(check.command);
         block_.program.output_limit = settings_.limits.program_output;
         break;
-      case engine::Target::Path: block_.path = check.path->value; break;
+      case engine::Target::Path:
+        block_.path = check.path->value;
+        block_.lines.limit = settings_.limits.file_content_buffer;
+        break;
       case engine::Target::Process:
         if (check.pid_file) block_.process.pid_file = check.pid_file->value;
         if (check.pattern) block_.process.pattern = check.pattern->value;
@@ -323,10 +326,21 @@ class ServiceCompiler {
   }
   engine::Test test(const PresentSyntax& syntax) const { return engine::Present{.wanted = !syntax.negated}; }
   engine::Test test(const MatchesSyntax& syntax) {
+    if (check_->kind->traits.has_lines) {
+      std::vector<engine::LinePattern>& patterns = block_.lines.patterns;
+      const engine::LinePattern wanted = line_pattern(syntax);
+      auto found = std::ranges::find(patterns, wanted);
+      if (found == patterns.end()) found = patterns.insert(patterns.end(), wanted);
+      return engine::Matches{.pattern = static_cast<std::uint8_t>(found - patterns.begin()), .negated = false};
+    }
     std::vector<std::string>& patterns = block_.program.patterns;
     auto found = std::ranges::find(patterns, syntax.pattern.value);
     if (found == patterns.end()) found = patterns.insert(patterns.end(), syntax.pattern.value);
     return engine::Matches{.pattern = static_cast<std::uint8_t>(found - patterns.begin()), .negated = syntax.negated};
+  }
+  [[nodiscard]] engine::LinePattern line_pattern(const MatchesSyntax& syntax) const {
+    const auto found = lookups_.patterns.find(&syntax);
+    return {.text = found != lookups_.patterns.end() ? found->second : syntax.pattern.value, .negated = syntax.negated};
   }
   engine::Test test(const RestartsSyntax&) const { return engine::Restarts{}; }
 
@@ -380,6 +394,7 @@ class ServiceCompiler {
   }
   void add(const LeftoversSyntax&) { block_.end_leftovers = !block_.foreground(); }
   void add(const EverySyntax&) {}
+  void add(const IgnoreSyntax& ignore) { block_.lines.ignored.push_back(line_pattern(ignore.lines)); }
   void add(const AlertSyntax& alert) {
     silenced_.push_back(alert.address.value);
     engine::Recipient local = recipient(alert);

@@ -48,6 +48,7 @@ class Gatherer {
   void add(const engine::Identity& identity) { all(identity.uid, identity.gid, identity.user, identity.home); }
   void add(const engine::Command& command) { all(command.arguments, command.identity, command.timeout); }
   void add(const engine::ProgramSpec& spec) { all(spec.command, spec.patterns, spec.output_limit); }
+  void add(const engine::LinePattern& pattern) { all(pattern.text, pattern.negated); }
   void add(const engine::StopSignal& signal) { all(signal.number, signal.within); }
   void add(const engine::ForegroundSpec& spec) { all(spec.command, spec.stop, spec.ready_after, spec.by_notice); }
   void add(const engine::ProcessSpec& spec) { all(spec.pid_file, spec.pattern, spec.foreground); }
@@ -104,6 +105,7 @@ class Gatherer {
 Hash128 fingerprint(const engine::ServiceBlock& block) {
   Gatherer gatherer;
   gatherer.add(block);
+  if (block.kind->traits.has_lines) gatherer.all(block.lines.patterns, block.lines.ignored, block.lines.limit);
   return gatherer.hash();
 }
 

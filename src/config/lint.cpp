@@ -281,7 +281,7 @@ class Linter {
       warn(silence.range, silence.message,
            silence.remedy + (silence.remedy.empty() ? "" : "; ") +
                dormant_hint(silence.is_by_quotes ? "till then the rule is" : "the rule is"));
-    if (rule.grouping && stands_in_row(rule)) warn(*rule.grouping, kNoGroups, kNoGroupsRemedy);
+    if (rule.grouping && stands_in_row(*check_->kind, rule)) warn(*rule.grouping, kNoGroups, kNoGroupsRemedy);
     if (counts_restarts(rule))
       restarts(*rule.tolerance);
     else if (rule.tolerance)
@@ -324,6 +324,10 @@ class Linter {
     if (test.unit || reading.value == 0 || reading.value > kWhole ||
         engine::unit_of(reading.row->metric) != engine::Unit::Bytes)
       return;
+    const auto is_percent = [&](const engine::Quantity& row) {
+      return row.words == reading.row->words && engine::unit_of(row.metric) == engine::Unit::Percent;
+    };
+    if (std::ranges::none_of(check_->kind->quantities, is_percent)) return;
     warn(test.number.range, fmt::format("without a unit this is {} B", test.number.value),
          fmt::format("write {}% for a part of the whole", test.number.value));
   }
@@ -450,6 +454,7 @@ class Linter {
     if (check_->foreground)
       warn(leftovers.range, "what a process leaves that healer runs itself is ended without this, too");
   }
+  void statement(const IgnoreSyntax&) {}
   void statement(const DependsSyntax&) {}
   void statement(const EverySyntax&) {}
   void statement(const GroupSyntax&) {}

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "config/parse_build.hpp"
 #include "grammar/check.hpp"
 
@@ -127,6 +129,23 @@ struct action<grammar::leftovers> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     note_extension<grammar::leftovers>(in, build);
     scratch.statement = LeftoversSyntax{build.range(matched(in, build))};
+  }
+};
+
+template <>
+struct action<grammar::ignore> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    const std::string_view sign = build.text(at.begin + 2);  // after `content`
+    const bool is_content = build.kind(at.begin + 1) == Kind::Content;
+    if (is_content && sign != "=" && sign != "==" && sign != "!=")
+      build.complain({at.begin + 2, at.begin + 3}, fmt::format("a content cannot be compared with '{}'", sign),
+                     "write content = \"...\" or content != \"...\"");
+    scratch.statement =
+        IgnoreSyntax{.lines = {.negated = is_content ? sign == "!=" : build.kind(at.begin + 1) == Kind::Not,
+                               .of_lines = true,
+                               .pattern = build.word(at.end - 1)},
+                     .range = build.range(at)};
   }
 };
 

@@ -110,8 +110,21 @@ struct action<grammar::content_test> {
       build.complain({at.begin + 1, at.begin + 2},
                      fmt::format("a content cannot be compared with '{}'", build.text(at.begin + 1)),
                      "write content = \"...\" or content != \"...\"");
+    const bool has_lines = build.service != nullptr && build.service->traits.has_lines;
+    if (!has_lines && build.kind(at.begin + 2) == Kind::Path)
+      build.extend("a pattern that begins with '/'", {at.begin + 2, at.begin + 3});
     add_term(build, scratch, at,
              MatchesSyntax{.negated = comparison == ComparisonWord::NotEqual, .pattern = build.word(at.begin + 2)});
+  }
+};
+
+template <>
+struct action<grammar::match_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    add_term(build, scratch, at,
+             MatchesSyntax{
+                 .negated = build.kind(at.begin) == Kind::Not, .of_lines = true, .pattern = build.word(at.end - 1)});
   }
 };
 
@@ -120,6 +133,8 @@ struct action<grammar::resource_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
     scratch.has_else = true;
+    const bool joins = build.service == nullptr || build.service->target != engine::Target::Path;
+    if (!joins && !scratch.statement.condition.empty()) build.extend("more than one condition", at);
     add_term(build, scratch, at, resource_of(build, at));
   }
 };
@@ -194,6 +209,8 @@ struct action<grammar::checksum_test> {
     if (build.kind(at.end - 1) != Kind::Checksum) test.value = build.word(at.end - 1);
     test.value.value = to_lower(test.value.value);
     test.what = checksum_name(build, at, test.value.value);
+    if (build.kind(at.begin + 1) == Kind::Checksum && test.what.starts_with("sha") && test.what != "sha1 checksum")
+      build.extend("sha256 and sha512", at);
     add_term(build, scratch, at, std::move(test));
   }
 };

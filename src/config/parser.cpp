@@ -256,7 +256,6 @@ class Parser {
         syntax = std::move(rule);
         break;
       }
-      case Kind::Ignore: unsupported({at_, at_ + 1}, "'ignore'"); return skip_to_service_statement();
       case Kind::Alert:
       case Kind::NoAlert:
         if (!attempt([&](TokenInput& in) { return parsing::parse_alert(in, build_, syntax); })) return failed();
@@ -270,6 +269,7 @@ class Parser {
       case Kind::Stop:
       case Kind::Restart:
       case Kind::Depends:
+      case Kind::Ignore:
         if (!attempt([&](TokenInput& in) { return parsing::parse_service_statement(in, build_, syntax); }))
           return failed();
         break;
@@ -312,10 +312,6 @@ class Parser {
     }
     const bool has_subject = first == Kind::Failed || first == Kind::Changed;
     switch (has_subject ? kind(2) : first) {
-      case Kind::Match: return "a test of the lines of a file";
-      case Kind::Content:
-        return build_.service != nullptr && build_.service->word == "file" ? "a test of the lines of a file"
-                                                                           : std::string_view{};
       case Kind::Link:
       case Kind::Saturation:
       case Kind::Upload:

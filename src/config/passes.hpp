@@ -68,6 +68,7 @@ void for_each_started(const CheckSyntax& check, Visit&& visit) {
 struct Lookups {
   std::unordered_map<const CommandSyntax*, engine::Identity> identities;  ///< who a command runs as
   std::unordered_map<const DiffersSyntax*, std::uint32_t> owners;         ///< numbers of users and groups
+  std::unordered_map<const MatchesSyntax*, std::string> patterns;         ///< of a file of patterns, as one
 };
 
 /// Reads and parses `path` and everything it includes. Where nothing can be read the document is empty and the reason

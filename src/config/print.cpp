@@ -176,6 +176,8 @@ class Printer {
     if (block.end_leftovers && !settings.end_leftovers) line("  with leftovers ended");
     line(fmt::format("  onreboot {}", kRebootPolicies[static_cast<std::size_t>(block.on_reboot)]));
     if (!block.schedule.text.empty()) line("  " + block.schedule.text);
+    for (const engine::LinePattern& pattern : block.lines.ignored)
+      line(fmt::format("  ignore content {} {}", pattern.negated ? "!=" : "=", written_text(pattern.text)));
     recipients(block, settings);
     for (const engine::Rule& rule : block.rules) {
       line("  " + rule.text);

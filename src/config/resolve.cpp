@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What the rules need of the machine: programs, users, groups and certificates. A missing program of a check is an
 // error, of an action a warning, as in Monit; unknown users and groups and missing certificates are errors.
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "config/passes.hpp"
+#include "util/regex.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -39,10 +41,16 @@ class Resolver {
       program(command, DiagnosticSeverity::Warning, "until it is in place the action fails");
       identity(command);
     });
+    for (const ServiceStatement& statement : check.statements) {
+      const auto* rule = std::get_if<IfSyntax>(&statement);
+      if (rule == nullptr) continue;
+      for (const TermSyntax& term : rule->condition) {
+        if (const auto* test = std::get_if<DiffersSyntax>(&term.test)) owner(check, *test);
+        if (const auto* test = std::get_if<MatchesSyntax>(&term.test)) patterns(check, *test);
+      }
+    }
     for (const ServiceStatement& statement : check.statements)
-      if (const auto* rule = std::get_if<IfSyntax>(&statement))
-        for (const TermSyntax& term : rule->condition)
-          if (const auto* test = std::get_if<DiffersSyntax>(&term.test)) owner(check, *test);
+      if (const auto* ignore = std::get_if<IgnoreSyntax>(&statement)) patterns(check, ignore->lines);
   }
 
   void certificates(const SetMailServer& set) {
@@ -99,6 +107,40 @@ class Resolver {
         said_, DiagnosticSeverity::Warning, path.range,
         fmt::format("{} is a program: here, as in Monit, it is read as a pid file and not run", in_quotes(path.value)),
         fmt::format("write 'check process {} with program \"...\"' to have it run", printable(check.name.value)));
+  }
+
+  /// What a line of a file is held against may stand in a file, a pattern a line: `match /etc/patterns`.
+  void patterns(const CheckSyntax& check, const MatchesSyntax& test) {
+    const std::string& path = test.pattern.value;
+    if (!check.kind->traits.has_lines || !path.starts_with('/')) return;
+    const Result<std::string> text = environment_.read(path);
+    if (!text) {
+      report(said_, environment_.looks_up() ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning,
+             test.pattern.range, fmt::format("the file of patterns cannot be read: {}", text.error().what),
+             "a text that begins with '/' names a file with a pattern in each line");
+      return;
+    }
+    std::string all;
+    for (std::size_t begin = 0; begin < text->size();) {
+      const std::size_t end = std::min(text->find('\n', begin), text->size());
+      const std::string line = text->substr(begin, end - begin);
+      begin = end + 1;
+      if (line.empty()) continue;
+      if (const std::string problem = pattern_problem(line); !problem.empty()) {
+        report(
+            said_, DiagnosticSeverity::Error, test.pattern.range,
+            fmt::format("{} in {} is not a valid regular expression: {}", in_quotes(line), printable(path), problem));
+        return;
+      }
+      all += fmt::format("{}({})", all.empty() ? "" : "|", line);
+    }
+    if (all.empty())
+      return report(said_, DiagnosticSeverity::Error, test.pattern.range,
+                    fmt::format("there is no pattern in {}", in_quotes(path)));
+    if (const std::string problem = pattern_problem(all); !problem.empty())
+      return report(said_, DiagnosticSeverity::Error, test.pattern.range,
+                    fmt::format("the patterns in {} are too large together: {}", in_quotes(path), problem));
+    found_.patterns.emplace(&test, std::move(all));
   }
 
   void identity(const CommandSyntax& command) {

@@ -27,8 +27,9 @@ class Silences {
  public:
   Silences(const engine::CheckKind& kind, const ServicePrograms& programs) : kind_(kind), programs_(programs) {}
 
-  std::vector<Silence> of(const IfSyntax& rule) {
+  std::vector<Silence> of(const CheckSyntax& check, const IfSyntax& rule) {
     condition(rule);
+    only_last(check, rule);
     action(rule.action, may_find_process(rule));
     if (rule.recovery) action(rule.recovery->action, true);
     return std::move(found_);
@@ -36,7 +37,7 @@ class Silences {
 
  private:
   void condition(const IfSyntax& rule) {
-    if (rule.condition.size() > 1 && stands_in_row(rule))
+    if (rule.condition.size() > 1 && stands_in_row(kind_, rule))
       add({rule.condition.front().range.file, rule.condition.front().range.begin, rule.condition.back().range.end},
           "Monit forgets all but the last of these conditions");
     for (const TermSyntax& term : rule.condition) {
@@ -45,6 +46,33 @@ class Silences {
       if (row != nullptr && row->monit_skips)
         add(term.range, fmt::format("Monit takes this test of a {} but never makes it", kind_.word),
             "'check system' has it, too");
+    }
+  }
+
+  /// What Monit has one test of in a service: the last. Empty: it has as many as are written.
+  static std::string_view single(const TermSyntax& term) {
+    const auto* differs = std::get_if<DiffersSyntax>(&term.test);
+    const auto* changed = std::get_if<ChangedSyntax>(&term.test);
+    const std::string_view what = differs != nullptr   ? std::string_view(differs->what)
+                                  : changed != nullptr ? std::string_view(changed->what)
+                                                       : std::string_view();
+    if (what.ends_with("checksum")) return "checksum";
+    for (const std::string_view one : {"permission", "uid", "gid"})
+      if (what == one) return one;
+    return {};
+  }
+
+  void only_last(const CheckSyntax& check, const IfSyntax& rule) {
+    bool is_later = false;
+    for (const ServiceStatement& statement : check.statements) {
+      const auto* other = std::get_if<IfSyntax>(&statement);
+      if (other == nullptr) continue;
+      if (is_later)
+        for (const TermSyntax& term : rule.condition)
+          for (const TermSyntax& late : other->condition)
+            if (const std::string_view what = single(term); !what.empty() && what == single(late))
+              return add(term.range, fmt::format("Monit keeps only the last test of a {} in a service", what));
+      is_later = is_later || other == &rule;
     }
   }
 
@@ -75,18 +103,19 @@ class Silences {
 
 }  // namespace
 
-bool stands_in_row(const IfSyntax& rule) {
-  return std::ranges::all_of(rule.condition, [](const TermSyntax& term) {
-    const auto* resource = std::get_if<CompareSyntax>(&term.test);
-    return resource != nullptr && resource->name.value != "status" && !resource->name.value.ends_with("time") &&
-           resource->name.value != "timestamp" && !resource->name.value.ends_with("filedescriptors");
-  });
+bool stands_in_row(const engine::CheckKind& kind, const IfSyntax& rule) {
+  const bool has_rows = kind.traits.has_process || kind.traits.is_machine;
+  return has_rows && std::ranges::all_of(rule.condition, [](const TermSyntax& term) {
+           const auto* resource = std::get_if<CompareSyntax>(&term.test);
+           return resource != nullptr && resource->name.value != "status" && !resource->name.value.ends_with("time") &&
+                  resource->name.value != "timestamp" && !resource->name.value.ends_with("filedescriptors");
+         });
 }
 
 std::vector<Silence> silences(const CheckSyntax& check, const ServicePrograms& programs, const IfSyntax& rule) {
   // A foreground process is nothing that Monit knows, and a broken one may be.
   if (check.foreground || check.broken) return {};
-  return Silences(*check.kind, programs).of(rule);
+  return Silences(*check.kind, programs).of(check, rule);
 }
 
 ServicePrograms programs_of(const CheckSyntax& check) {

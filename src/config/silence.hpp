@@ -34,7 +34,7 @@ inline constexpr const char* kNoGroups = "parentheses do not group conditions";
 inline constexpr const char* kNoGroupsRemedy = "'and' binds tighter than 'or'; write it out";
 
 /// Whether Monit takes the tests of a condition side by side: tests of resources, of which the last counts there.
-[[nodiscard]] bool stands_in_row(const IfSyntax& rule);
+[[nodiscard]] bool stands_in_row(const engine::CheckKind& kind, const IfSyntax& rule);
 
 /// Whether a rule of the service says what to do when its process is there, or is not.
 [[nodiscard]] bool tests_existence(const CheckSyntax& check);

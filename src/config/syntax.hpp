@@ -75,6 +75,7 @@ struct PresentSyntax {
 /// `content = "..."`.
 struct MatchesSyntax {
   bool negated = false;
+  bool of_lines = false;  ///< written as `match "..."`, which only files have
   Word pattern;
 };
 /// `3 restarts within 5 cycles`: the numbers are the rule's tolerance.
@@ -179,9 +180,15 @@ struct LeftoversSyntax {
   SourceRange range;
 };
 
+/// `ignore content = "..."`, `ignore match "..."`.
+struct IgnoreSyntax {
+  MatchesSyntax lines;
+  SourceRange range;
+};
+
 using ServiceStatement =
     std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax, OnRebootSyntax,
-                 ServiceProgramSyntax, DependsSyntax, StopSignalSyntax, ReadySyntax, LeftoversSyntax>;
+                 ServiceProgramSyntax, DependsSyntax, StopSignalSyntax, ReadySyntax, LeftoversSyntax, IgnoreSyntax>;
 
 struct CheckSyntax {
   const engine::CheckKind* kind = engine::all_kinds().front();  ///< never null

@@ -107,7 +107,7 @@ class Validator {
       tested_ = tested_ || !std::holds_alternative<RestartsSyntax>(term.test);
       std::visit([&](const auto& node) { test(node, term.range); }, term.test);
     }
-    if (rule.grouping && !stands_in_row(rule)) error(*rule.grouping, kNoGroups, kNoGroupsRemedy);
+    if (rule.grouping && !stands_in_row(*kind_, rule)) error(*rule.grouping, kNoGroups, kNoGroupsRemedy);
     if (counts_restarts(rule))
       restarts(*rule.tolerance);
     else if (rule.tolerance)
@@ -148,9 +148,18 @@ class Validator {
     if (!kind_->presence) has_no_test(range, "existence");
   }
   void test(const MatchesSyntax& test, const SourceRange& range) {
-    if (!kind_->content) has_no_test(range, "a content");
-    patterns_.insert(test.pattern.value);
-    regex(test.pattern);
+    if (!kind_->content) return has_no_test(range, "a content");
+    if (test.of_lines && !kind_->traits.has_lines) return has_no_test(range, "lines");
+    const bool is_file = kind_->traits.has_lines && test.pattern.value.starts_with('/');
+    // To a file `content != "x"` is a question of its own: whether there is a line without it.
+    patterns_.insert(test.pattern.value + (kind_->traits.has_lines && test.negated ? "!" : "="));
+    if (!is_file) regex(test.pattern);
+  }
+  void statement(const IgnoreSyntax& ignore) {
+    if (!kind_->traits.has_lines && !check_->broken)
+      return error(ignore.range, "'ignore' is for the lines of a file",
+                   "take it away, or begin the service with 'check file'");
+    if (!ignore.lines.pattern.value.starts_with('/')) regex(ignore.lines.pattern);
   }
 
   /// What an attribute is called where a kind does not have it.
@@ -174,12 +183,8 @@ class Validator {
     if (const std::string problem = regex_problem(pattern.value); !problem.empty())
       return error(pattern.range,
                    fmt::format("the regular expression {} is too large: {}", in_quotes(pattern.value), problem));
-    regex_t compiled;
-    const int code = regcomp(&compiled, pattern.value.c_str(), REG_EXTENDED | REG_NOSUB);
-    if (code == 0) return regfree(&compiled);
-    std::array<char, 200> reason{};
-    regerror(code, &compiled, reason.data(), reason.size());
-    error(pattern.range, fmt::format("{} is no regular expression: {}", in_quotes(pattern.value), reason.data()));
+    if (const std::string problem = pattern_problem(pattern.value); !problem.empty())
+      error(pattern.range, fmt::format("{} is no regular expression: {}", in_quotes(pattern.value), problem));
   }
 
   void tolerance(const ToleranceSyntax& tolerance) {

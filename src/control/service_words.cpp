@@ -89,7 +89,8 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
   if (!block.is_run()) {
     const bool there = last.facts && (last.answer == engine::Answer::Told || last.facts->process);
     if (there) return describe_look(*block.kind, *last.facts);
-    return describe_missing(last.output && !last.output->empty() ? *last.output : "not there", block, state);
+    return describe_missing(last.output && !last.output->empty() ? *last.output : engine::describe_absence(block),
+                            block, state);
   }
   const std::string elapsed = format_duration(last.elapsed);
   std::string text;
@@ -135,8 +136,9 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
     return fmt::format("{}{}{}", condition_of_text(rule.text), words.empty() ? "" : ": ", words);
   };
   if (state.unknown && !state.died) return named(fmt::format("not known: {}", state.unknown->why));
-  const bool missing = block.has_process() &&
-                       (state.died || (state.last && engine::process_of(*state.last) == nullptr && !last.empty()));
+  const bool absent = state.last && (block.has_process() ? engine::process_of(*state.last) == nullptr
+                                                         : state.last->answer == engine::Answer::Absent);
+  const bool missing = !block.is_run() && (state.died || (absent && !last.empty()));
   // What is not there is told in its own words, which say the same as the rule.
   if (missing) return wants_existence(rule) ? last : named(last);
   if (!state.last) return named("not looked at since healer was started");

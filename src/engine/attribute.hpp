@@ -33,6 +33,9 @@ enum class Attribute : std::uint8_t {
   FirstSha1,
   FirstSha256,
   FirstSha512,
+  ReadFile,  ///< up to where the lines of a file were read
+  ReadOffset,
+  Path,  ///< which it is that the others are remembered of
   Count_
 };
 

@@ -137,7 +137,11 @@ class Account {
     return why.empty() ? told(kind.absent) : std::string(why);
   }
 
-  std::string operator()(const Matches& /*test*/) const { return describe_content(failed_, output_of(seen_.run)); }
+  std::string operator()(const Matches& test) const {
+    if (!block_.kind->traits.has_lines) return describe_content(failed_, output_of(seen_.run));
+    const bool has_lines = failed_ && seen_.run.facts != nullptr && test.pattern < seen_.run.facts->lines.size();
+    return has_lines ? "content match:\n" + seen_.run.facts->lines[test.pattern] : "content doesn't match";
+  }
 
   std::string operator()(const Restarts& /*test*/) const {
     if (!failed_) return "process is running after previous restart timeout (manually recovered?)";
@@ -215,6 +219,10 @@ std::string_view event_text(EventKind event, State state) {
 
 std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed) {
   return std::visit(Account(block, rule, seen, failed), deciding(rule.condition, seen, failed));
+}
+
+std::string describe_absence(const ServiceBlock& block) {
+  return fmt::format(fmt::runtime(block.kind->absent), fmt::arg("path", block.path));
 }
 
 std::string describe_doubt(const ProcessFacts& process, Doubt doubt) {

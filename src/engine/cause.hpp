@@ -38,6 +38,8 @@ inline constexpr std::string_view kRulesRefused = "Rules not loaded";
 /// What programs are told of a process: MONIT_PROCESS_*.
 [[nodiscard]] effect::Cause::Process figures_of(const Evidence& run);
 
+/// What is said of a path that is not there, where nothing else is known: "fifo doesn't exist".
+[[nodiscard]] std::string describe_absence(const ServiceBlock& block);
 /// "process is not running", "process is running with pid 42", "process with pid 42 is a zombie".
 [[nodiscard]] std::string describe_existence(const Evidence& run);
 

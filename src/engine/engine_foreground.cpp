@@ -62,8 +62,17 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
   if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{})) {
     const KnownProcess known = state.known.value_or(KnownProcess{});
-    return turn.sink.emit(
-        effect::Measure{id, run, known.pid, known.start_ticks, state.starts.left_by, state.starts.came_by});
+    // A file that comes to be is read from its beginning.
+    const bool was_absent = state.last && state.last->answer == Answer::Absent;
+    auto position = position_of(state.memory);
+    if (!position && was_absent) position.emplace();
+    return turn.sink.emit(effect::Measure{.service = id,
+                                          .run = run,
+                                          .pid = known.pid,
+                                          .start_ticks = known.start_ticks,
+                                          .left_by = state.starts.left_by,
+                                          .came_by = state.starts.came_by,
+                                          .position = position});
   }
   if (state.child) {
     if (state.child->pid != 0 && !state.child->ending)

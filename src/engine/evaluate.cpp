@@ -41,6 +41,7 @@ class Evaluation {
   }
 
   std::optional<bool> operator()(const Matches& test) const {
+    if (seen_.run.answer != Answer::Told) return std::nullopt;
     return seen_.run.outcome != Outcome::NotStarted &&
            (seen_.run.matches >> test.pattern & 1U) == (test.negated ? 0U : 1U);
   }
@@ -114,6 +115,10 @@ const Value* first_value(const Memory& memory, const Differs& test) {
 
 Memory fresh_memory(const ServiceBlock& block) {
   Memory memory;
+  if (!block.lines.patterns.empty()) {
+    memory.add({.what = Attribute::ReadFile, .value = {}});
+    memory.add({.what = Attribute::ReadOffset, .value = {}});
+  }
   for (const Rule& rule : block.rules) {
     for (const Term& term : rule.condition) {
       if (const auto* changed = std::get_if<Changed>(&term.test)) memory.add({.what = changed->what, .value = {}});
@@ -122,10 +127,23 @@ Memory fresh_memory(const ServiceBlock& block) {
         if (const std::optional<Attribute> first = first_of(differs->what)) memory.add({.what = *first, .value = {}});
     }
   }
+  // Another path is another thing: what was remembered says nothing of it.
+  if (block.kind->target == Target::Path && !memory.baselines.empty())
+    memory.add({.what = Attribute::Path, .value = block.path});
   return memory;
 }
 
+std::optional<ReadPosition> position_of(const Memory& memory) {
+  const Value* file = memory.find(Attribute::ReadFile);
+  const Value* offset = memory.find(Attribute::ReadOffset);
+  if (file == nullptr || offset == nullptr) return std::nullopt;
+  return ReadPosition{std::get<std::int64_t>(*file), std::get<std::int64_t>(*offset)};
+}
+
 Memory restored(Memory fresh, const Memory& saved) {
+  const Value* path = fresh.find(Attribute::Path);
+  const Value* before = saved.find(Attribute::Path);
+  if (path != nullptr && before != nullptr && *path != *before) return fresh;
   for (Baseline& baseline : fresh.baselines)
     if (const Value* value = saved.find(baseline.what)) baseline.value = *value;
   return fresh;

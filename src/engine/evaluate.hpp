@@ -7,6 +7,7 @@
 
 #include "engine/comparison.hpp"
 #include "engine/evidence.hpp"
+#include "engine/measure.hpp"
 #include "engine/state.hpp"
 #include "engine/test.hpp"
 
@@ -37,6 +38,8 @@ struct Seen {
 /// such a run leaves the rule alone. Whether a process exists is always told. A test that cannot be told leaves the
 /// condition open only where the other tests do not decide it.
 [[nodiscard]] std::optional<bool> holds(const std::vector<Term>& condition, const Seen& seen);
+/// Up to where the lines of a file were read; none: nobody has read them yet.
+[[nodiscard]] std::optional<ReadPosition> position_of(const Memory& memory);
 /// What is remembered for a test that wants what was told at first; null: nothing yet.
 [[nodiscard]] const Value* first_value(const Memory& memory, const Differs& test);
 /// What a service remembers that has not run yet: only what a rule of it asks for.

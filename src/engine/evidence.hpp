@@ -53,6 +53,7 @@ struct Facts {
       process;  ///< none: there is no such process; where it is a zombie, it is not there either
   Metrics metrics;
   std::vector<std::pair<Attribute, Value>> attributes;  ///< of what is no process
+  std::vector<std::string> lines;                       ///< by LinesSpec::patterns: the new lines that fulfil each
   /// Where there is none: what runs still of what the program `left_by` has left, the eldest first; one of those that
   /// Measure names.
   std::vector<LeftProcess> left;
@@ -71,7 +72,7 @@ struct Evidence {
   Answer answer = Answer::Told;
   Outcome outcome = Outcome::Exited;
   std::int64_t status = 0;
-  std::uint64_t matches = 0;  ///< bit i: ProgramSpec::patterns[i] matched the output
+  std::uint64_t matches = 0;  ///< bit i: ProgramSpec::patterns[i] matched the output, or LinesSpec::patterns[i] a line
   Duration elapsed{0};
   std::shared_ptr<const std::string> output;   ///< stderr first, then stdout; never null once observed
   std::shared_ptr<const Facts> facts;          ///< of a process or the system; null for a program

@@ -86,6 +86,7 @@ struct Traits {
   bool has_process = false;  ///< its presence is that of a process: it can die, and is started and stopped
   bool is_run = false;       ///< a program answers, not a look
   bool is_machine = false;   ///< it is the machine itself
+  bool has_lines = false;    ///< its content is that of its new lines, which are read from where the last run ended
 };
 
 struct CheckKind {

@@ -3,10 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "engine/ids.hpp"
 
 namespace healer::engine {
+
+/// Up to where the lines of a file were read, in bytes.
+struct ReadPosition {
+  std::int64_t file = 0;  ///< which one, as runtime/file_lines knows it; 0: none yet
+  std::int64_t offset = 0;
+
+  bool operator==(const ReadPosition&) const = default;
+};
 
 namespace effect {
 
@@ -24,6 +33,8 @@ struct Measure {
   /// for what that one has left, by control group alone.
   ActionId left_by{};
   ActionId came_by{};
+  /// Where the lines of a file are read on; none: at its end, for nobody has read it before.
+  std::optional<ReadPosition> position{};
 };
 
 /// End a run that is no longer wanted (its service is gone or unmonitored): SIGTERM, then SIGKILL to its group. No

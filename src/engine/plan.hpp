@@ -48,6 +48,7 @@ enum class PathType : std::uint8_t { File, Directory, Fifo };
 struct ReadPath {
   PathType type = PathType::File;
   Checksums checksums{};  ///< of a file
+  bool lines = false;     ///< also its new lines (ServiceBlock::lines)
 
   bool operator==(const ReadPath&) const = default;
 };

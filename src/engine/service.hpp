@@ -42,6 +42,23 @@ struct ProcessSpec {
   bool operator==(const ProcessSpec&) const = default;
 };
 
+/// What a line of a file has to match, or not to match.
+struct LinePattern {
+  std::string text;  ///< POSIX extended regular expression
+  bool negated = false;
+
+  bool operator==(const LinePattern&) const = default;
+};
+
+/// What is looked for in the new lines of a file: Matches::pattern is an index into `patterns`.
+struct LinesSpec {
+  std::vector<LinePattern> patterns;  ///< at most kMaxPatterns
+  std::vector<LinePattern> ignored;   ///< lines that fulfil one of these are passed over
+  std::uint32_t limit = 512;          ///< bytes of a line that are looked at (set limits fileContentBuffer)
+
+  bool operator==(const LinesSpec&) const = default;
+};
+
 /// One `check` block.
 struct ServiceBlock {
   std::string name;
@@ -50,6 +67,7 @@ struct ServiceBlock {
   ProgramSpec program;                          ///< Target::Program
   ProcessSpec process;                          ///< Target::Process
   std::string path;                             ///< Target::Path
+  LinesSpec lines;                              ///< of a file whose lines are read (Traits::has_lines)
   /// Programs of the service; timeouts are set. Absent: not written.
   std::optional<Command> start;
   std::optional<Command> stop;

@@ -25,21 +25,27 @@ const EVP_MD* algorithm_of(std::string_view checksum) {
 
 struct Digest::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
+  bool works = false;
   ~State() { EVP_MD_CTX_free(context); }
 };
 
 Digest::Digest(std::string_view wanted) : state_(std::make_unique<State>()) {
-  EVP_DigestInit_ex(state_->context, algorithm_of(wanted), nullptr);
+  state_->works = state_->context != nullptr && EVP_DigestInit_ex(state_->context, algorithm_of(wanted), nullptr) == 1;
 }
 Digest::~Digest() = default;
 Digest::Digest(Digest&&) noexcept = default;
 Digest& Digest::operator=(Digest&&) noexcept = default;
 
-void Digest::add(std::string_view bytes) { EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()); }
+bool Digest::works() const { return state_->works; }
+
+void Digest::add(std::string_view bytes) {
+  if (state_->works) EVP_DigestUpdate(state_->context, bytes.data(), bytes.size());
+}
 
 std::string Digest::finish() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
   unsigned size = 0;
+  if (!state_->works) return {};
   EVP_DigestFinal_ex(state_->context, bytes.data(), &size);
   std::string text;
   for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", bytes[i]);

@@ -20,8 +20,10 @@ class Digest {
   Digest(Digest&&) noexcept;
   Digest& operator=(Digest&&) noexcept;
 
+  /// False: this machine does not make such checksums (as MD5 in FIPS mode). add() does nothing then.
+  [[nodiscard]] bool works() const;
   void add(std::string_view bytes);
-  /// In lower-case hexadecimal digits. Once, at the end.
+  /// In lower-case hexadecimal digits; empty where it does not work. Once, at the end.
   [[nodiscard]] std::string finish();
 
  private:

@@ -61,8 +61,10 @@ Result<std::optional<Mounted>> find_mount(const std::string& name) {
   std::string buffer(64 * 1024, '\0');
   while (::getmntent_r(table.get(), &entry, buffer.data(), static_cast<int>(buffer.size())) != nullptr) {
     const bool at = point == entry.mnt_dir;
-    const bool from =
-        !found && (name == entry.mnt_fsname || (!device.empty() && device == device_of(entry.mnt_fsname)));
+    const std::string source = entry.mnt_fsname;
+    // Who mounts may write anything for a source: only what is plainly a device is looked up.
+    const bool plain = source.find("/../") == std::string::npos;
+    const bool from = !found && (name == source || (plain && !device.empty() && device == device_of(source)));
     if (at || from) found = Mounted{entry.mnt_fsname, entry.mnt_dir, entry.mnt_opts};
   }
   return found;
@@ -72,9 +74,10 @@ void add_space(Metrics& metrics, const struct ::statvfs& seen) {
   const auto block = static_cast<double>(seen.f_frsize);
   const auto add = [&](Metric used_percent, Metric used, Metric free_percent, Metric free, double all, double left,
                        double size) {
-    metrics.set(used_percent, all > 0 ? 100 * (all - left) / all : 0);
+    if (all <= 0) return;  // it has none to be counted
+    metrics.set(used_percent, 100 * (all - left) / all);
     metrics.set(used, (all - left) * size);
-    metrics.set(free_percent, all > 0 ? 100 * left / all : 0);
+    metrics.set(free_percent, 100 * left / all);
     metrics.set(free, left * size);
   };
   // What is kept for root is free, to Monit.
@@ -99,6 +102,7 @@ std::optional<DeviceSample> sample_of(dev_t device) {
       continue;
     if (makedev(major, minor) != device) continue;
     return DeviceSample{.taken = mono_now(),
+                        .device = device,
                         .bytes_read = sectors_read * kSector,
                         .bytes_written = sectors_written * kSector,
                         .reads = reads,
@@ -131,8 +135,14 @@ FilesystemLook look_at_filesystem(const std::string& name) {
   const auto& [source, point, flags] = **mount;
   struct ::statvfs space {};
   struct ::stat seen {};
-  if (::statvfs(point.c_str(), &space) != 0 || ::stat(point.c_str(), &seen) != 0)
-    return unknown(system_error(errno, "cannot look at " + printable(point)));
+  if (::statvfs(point.c_str(), &space) != 0 || ::stat(point.c_str(), &seen) != 0) {
+    const int code = errno;
+    // What is mounted and cannot be read, because its server or its disk has gone, is as good as not there.
+    const bool is_ours = code == ENOMEM || code == EMFILE || code == ENFILE || code == EINTR;
+    look.answer = is_ours ? Answer::Unknown : Answer::Absent;
+    look.output = system_error(code, "cannot look at " + printable(point)).what;
+    return look;
+  }
   constexpr mode_t kPermission = 07777;
   look.facts.attributes = {{Attribute::Uid, std::int64_t{seen.st_uid}},
                            {Attribute::Gid, std::int64_t{seen.st_gid}},

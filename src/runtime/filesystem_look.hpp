@@ -14,6 +14,7 @@ namespace healer::runtime {
 /// What a device has done up to a moment, as /proc/diskstats counts it.
 struct DeviceSample {
   Duration taken{0};
+  std::uint64_t device = 0;  ///< which one
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t reads = 0;

@@ -9,16 +9,14 @@
 #include <cerrno>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "engine/event.hpp"
 #include "engine/service.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/filesystem_look.hpp"
+#include "runtime/inspector_impl.hpp"
 #include "runtime/leftovers.hpp"
 #include "runtime/named_pid.hpp"
-#include "runtime/path_look.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -31,7 +29,6 @@ constexpr Duration kFreshForPatterns{100};
 constexpr Duration kGoodEnough{1000};
 constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours, without a step
 constexpr std::size_t kMostReaders = 4;
-constexpr Duration kLongestSum{600'000};  // of a checksum; after that its thread counts as one that hangs
 constexpr std::int64_t kFirstProcess = 1;
 
 /// Whether a process was started after a file was written, as far as the clocks of today can tell.
@@ -42,38 +39,6 @@ bool started_after(std::uint64_t start_ticks, std::int64_t written) {
 }
 
 }  // namespace
-
-struct Inspector::Look {
-  engine::ServiceId service;
-  std::uint64_t run = 0;
-  std::shared_ptr<const engine::ServiceBlock> block;  // of a process
-  ProcessIdentity own;                                // of a foreground process
-  Duration begun{0};
-  ProcessWish wish;
-  Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
-  engine::ActionId left_by;
-  engine::ActionId came_by;
-  std::shared_ptr<const engine::Facts> meanwhile;  // the answer without what is searched for
-  std::string meanwhile_output;
-  Loop::Timer patience;
-  std::shared_ptr<const ProcCommands> commands;  // where a pattern is looked for
-  std::function<Loop::Callback()> read;          // at what is no process: on a worker
-  std::string path;                              // of which checksums are asked for
-  engine::measure::Checksums checksums;
-
-  [[nodiscard]] bool by_pattern() const { return block != nullptr && !block->process.pattern.empty(); }
-};
-
-/// What is kept of a service between looks.
-struct Inspector::Memory {
-  std::optional<Duration> last_look;
-  bool died = false;         // since it was found last
-  ProcessIdentity identity;  // whose samples they are
-  Means<ProcessSample> process;
-  Means<SystemSample> system;
-  Means<DeviceSample> device;
-  FileSums sums;
-};
 
 /// A reading of all command lines.
 struct Inspector::Reader {
@@ -119,7 +84,8 @@ Inspector::Inspector(Loop& loop, Options options, Sink sink)
       })),
       pool_(loop, {"healer-inspect", options_.workers, options_.max_lost, options_.stuck}),
       searcher_(loop, {"healer-search", 1, 2, options_.stuck}),
-      sums_(loop, {"healer-sum", std::max(1U, std::thread::hardware_concurrency()), 2, kLongestSum}) {}
+      lines_(loop, {"healer-lines", 2, 4, options_.stuck}),
+      sums_(loop, {.stuck = options_.stuck, .patience = options_.patience}, guard_) {}
 
 Inspector::~Inspector() = default;
 
@@ -147,51 +113,6 @@ void Inspector::read_system(const engine::effect::Measure& run) {
   };
 }
 
-void Inspector::read_path(const engine::effect::Measure& run, const engine::measure::ReadPath& wanted,
-                          std::shared_ptr<const engine::ServiceBlock> block) {
-  read_of_path(
-      run, [block] { return block->path; },
-      [this, id = run.run.number(), block, type = wanted.type]() -> Loop::Callback {
-        auto seen = std::make_shared<PathLook>(look_at_path(block->path, type));
-        return [this, id, seen] { found_path(id, *seen); };
-      });
-  Look& look = *looks_.at(run.run.number());
-  look.path = block->path;
-  look.checksums = wanted.checksums;
-}
-
-void Inspector::read_filesystem(const engine::effect::Measure& run, std::shared_ptr<const engine::ServiceBlock> block) {
-  read_of_path(
-      run, [block] { return mount_point_of(block->path); },
-      [this, id = run.run.number(), block]() -> Loop::Callback {
-        auto seen = std::make_shared<FilesystemLook>(look_at_filesystem(block->path));
-        return [this, id, seen] { found_filesystem(id, *seen); };
-      });
-}
-
-/// What is read of a path may lie on a mount that hangs.
-void Inspector::read_of_path(const engine::effect::Measure& run, std::function<std::string()> find,
-                             std::function<Loop::Callback()> read) {
-  add(run).read = [this, id = run.run.number(), find = std::move(find), read = std::move(read),
-                   patience = options_.stuck, guard = guard_]() -> Loop::Callback {
-    const std::string path = find();
-    if (const std::string mount = guard->hanging(path, patience); !mount.empty())
-      return [this, id, path, mount] {
-        fail(id, fmt::format("cannot look at {} ({} does not answer)", printable(path), printable(mount)));
-      };
-    guard->enter(id, path);
-    Loop::Callback done = read();
-    guard->leave(id);
-    return done;
-  };
-}
-
-Inspector::Memory& Inspector::memory_of(engine::ServiceId service) {
-  auto& kept = memories_[service.number()];
-  if (kept == nullptr) kept = std::make_unique<Memory>();
-  return *kept;
-}
-
 /// A look that is begun in this turn of the loop.
 Inspector::Look& Inspector::add(const engine::effect::Measure& run) {
   auto made = std::make_unique<Look>();
@@ -214,7 +135,10 @@ Inspector::Look& Inspector::add(const engine::effect::Measure& run) {
   return look;
 }
 
-void Inspector::cancel(engine::RunId run) { looks_.erase(run.number()); }
+void Inspector::cancel(engine::RunId run) {
+  looks_.erase(run.number());
+  sums_.cancel(run.number());
+}
 
 void Inspector::forget(engine::ServiceId service) {
   watch_.forget(service);
@@ -525,48 +449,6 @@ void Inspector::found_system(std::uint64_t run, SystemLook& look) {
   answer(run, std::move(facts), {}, Answer::Told);
 }
 
-void Inspector::found_path(std::uint64_t run, PathLook& look) {
-  const auto entry = looks_.find(run);
-  if (entry != looks_.end() && entry->second->checksums.any() && look.answer == Answer::Told)
-    return sum(*entry->second, look);
-  answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);
-}
-
-/// Adds the checksums of a file. They are made again only where it has changed.
-void Inspector::sum(Look& look, PathLook& seen) {
-  auto facts = std::make_shared<engine::Facts>(std::move(seen.facts));
-  const auto say = [this, run = look.run, facts](const FileSums& sums) {
-    facts->attributes.insert(facts->attributes.end(), sums.sums.begin(), sums.sums.end());
-    answer(run, facts, {}, Answer::Told);
-  };
-  const FileSums& known = memory_of(look.service).sums;
-  if (known.wanted == look.checksums && known.state == seen.state) return say(known);
-  look.patience.set_deadline(std::nullopt);
-  sums_.submit(
-      [this, run = look.run, path = look.path, wanted = look.checksums, say, facts]() -> Loop::Callback {
-        auto sums = std::make_shared<Result<FileSums>>(sum_file(path, wanted));
-        return [this, run, sums, say, facts] {
-          const auto entry = looks_.find(run);
-          if (entry == looks_.end()) return;
-          if (!*sums) return answer(run, facts, sums->error().what, Answer::Told);
-          say(memory_of(entry->second->service).sums = **sums);
-        };
-      },
-      [this, run = look.run](const Error& error) { fail(run, error.what); });
-}
-
-void Inspector::found_filesystem(std::uint64_t run, FilesystemLook& look) {
-  const auto entry = looks_.find(run);
-  if (entry == looks_.end()) return;
-  Means<DeviceSample>& means = memory_of(entry->second->service).device;
-  if (!look.device) {
-    means = {};
-  } else if (const auto& former = means.add(*look.device)) {
-    add_means(look.facts.metrics, *former, *look.device);
-  }
-  answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);
-}
-
 // ---- answers
 
 void Inspector::fail(std::uint64_t run, const std::string& why) {
@@ -587,6 +469,8 @@ void Inspector::answer(std::uint64_t run, std::shared_ptr<const engine::Facts> f
   observed.evidence.answer = answer;
   observed.evidence.elapsed = mono_now() - look->begun;
   observed.evidence.output = std::make_shared<const std::string>(std::move(output));
+  for (std::size_t i = 0; i < facts->lines.size(); ++i)
+    if (!facts->lines[i].empty()) observed.evidence.matches |= std::uint64_t{1} << i;
   observed.evidence.facts = std::move(facts);
   sink_(std::move(observed));
 }

@@ -2,7 +2,7 @@
 // Looks at processes, paths and the machine, and hears of deaths. Owned and called by the loop thread; what may wait
 // runs on threads that are replaced when they are stuck (runtime/worker_pool), so that a pid file on a dead mount, or a
 // process that hangs and lets everybody hang who asks after it, delays no other service. A look that has no answer
-// after `patience`, or that lacks descriptors, is observed as TimedOut with facts that know of no process: whether
+// after `patience`, or that lacks descriptors, is observed as unknown (engine::Answer): whether
 // there is one is not known then.
 //
 // A look at a process reads its pid file and then that process (or, where the file names nobody, the one that it named
@@ -40,6 +40,7 @@
 #include "engine/measure.hpp"
 #include "engine/plan.hpp"
 #include "runtime/control_groups.hpp"
+#include "runtime/file_sums.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mount_guard.hpp"
 #include "runtime/proc_table.hpp"
@@ -134,6 +135,7 @@ class Inspector {
   void search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output);
   void found_system(std::uint64_t run, SystemLook& look);
   void found_path(std::uint64_t run, PathLook& look);
+  void read_on(Look& look, PathLook& seen);
   void sum(Look& look, PathLook& seen);
   void found_filesystem(std::uint64_t run, FilesystemLook& look);
   void fail(std::uint64_t run, const std::string& why);
@@ -160,7 +162,8 @@ class Inspector {
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   WorkerPool pool_;
   WorkerPool searcher_;
-  WorkerPool sums_;  ///< for checksums, each of which takes as long as it takes to read its file
+  WorkerPool lines_;  ///< for the lines of files, whose patterns may make it last for ever
+  FileSummer sums_;
 };
 
 }  // namespace healer::runtime

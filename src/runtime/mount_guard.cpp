@@ -31,11 +31,30 @@ std::string MountGuard::hanging(const std::string& path, Duration patience) cons
   }
   if (hanging.size() < kMostPerMount) return {};
   const std::string mount = mount_of(path);
-  if (mount == "/") return {};
-  const auto same =
-      std::count_if(hanging.begin(), hanging.end(), [&](const std::string& other) { return mount_of(other) == mount; });
-  return same >= kMostPerMount ? mount : std::string();
+  const auto is_same = [&](const std::string& other) { return mount_of(other) == mount; };
+  if (mount != "/" && std::count_if(hanging.begin(), hanging.end(), is_same) >= kMostPerMount) return mount;
+  // Wherever a path leads, by symbolic links, too: it is not waited for by more than these.
+  return std::count(hanging.begin(), hanging.end(), path) >= kMostPerMount ? path : std::string();
 }
+
+namespace {
+
+/// As the kernel writes blanks and the like in a path: \040.
+std::string decoded(const std::string& written) {
+  std::string text;
+  for (std::size_t at = 0; at < written.size(); ++at) {
+    const auto octal = [&](std::size_t digit) { return written[at + digit] >= '0' && written[at + digit] <= '7'; };
+    if (written[at] == '\\' && at + 3 < written.size() && octal(1) && octal(2) && octal(3)) {
+      text += static_cast<char>((written[at + 1] - '0') * 64 + (written[at + 2] - '0') * 8 + (written[at + 3] - '0'));
+      at += 3;
+    } else {
+      text += written[at];
+    }
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string mount_of(const std::string& path) {
   std::ifstream table("/proc/self/mountinfo");
@@ -45,9 +64,10 @@ std::string mount_of(const std::string& path) {
     std::string skipped;
     std::string point;
     fields >> skipped >> skipped >> skipped >> skipped >> point;
-    const bool below =
-        path.size() > point.size() && path.compare(0, point.size(), point) == 0 && path[point.size()] == '/';
-    if (below && point.size() > best.size()) best = point;
+    point = decoded(point);
+    const bool at_or_below =
+        path.compare(0, point.size(), point) == 0 && (path.size() == point.size() || path[point.size()] == '/');
+    if (at_or_below && point.size() > best.size()) best = point;
   }
   return best;
 }

@@ -21,8 +21,8 @@ class MountGuard {
   void enter(std::uint64_t key, const std::string& path);
   void leave(std::uint64_t key);
 
-  /// The mount of `path` where at least kMostPerMount waits have lasted for `patience`; else nothing. The root file
-  /// system is exempt: where it hangs, refusing helps nobody.
+  /// The mount of `path` where at least kMostPerMount waits have lasted for `patience`, or `path` itself where so many
+  /// have for it; else nothing. The root file system as a whole is exempt: where it hangs, refusing helps nobody.
   [[nodiscard]] std::string hanging(const std::string& path, Duration patience) const;
 
  private:
@@ -34,7 +34,8 @@ class MountGuard {
   std::unordered_map<std::uint64_t, Entry> entries_;
 };
 
-/// The mount point that `path` lies on, by the kernel's table (the path itself is not touched); "/" where unknown.
+/// The mount point that `path` lies on, or is, by the kernel's table (the path itself is not touched); "/" where
+/// unknown.
 [[nodiscard]] std::string mount_of(const std::string& path);
 
 }  // namespace healer::runtime

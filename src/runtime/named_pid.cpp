@@ -18,6 +18,7 @@
 
 #include "engine/evidence.hpp"
 #include "runtime/descriptor.hpp"
+#include "runtime/path_look.hpp"
 #include "runtime/safe_path.hpp"
 #include "util/text.hpp"
 
@@ -88,12 +89,6 @@ std::optional<std::int64_t> namers_of(const std::string& path, const struct ::st
 
 std::int64_t written_at(const struct ::stat& facts) {
   return std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
-}
-
-/// Errors of the path itself, which stay until somebody mends it: there is no pid file that could be read. Others are
-/// the machine's, and say nothing of the file.
-bool is_of_the_path(int error) {
-  return error == EACCES || error == ELOOP || error == ENAMETOOLONG || error == EISDIR || error == ENXIO;
 }
 
 }  // namespace

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/path_look.hpp"
 
-#include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
 
-#include "protocols/digest.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/descriptor.hpp"
 #include "util/result.hpp"
 #include "util/text.hpp"
 
@@ -29,20 +25,14 @@ struct Type {
   std::string_view name;
 };
 
-bool is_of(mode_t mode, PathType type, mode_t bits) {
-  return (mode & S_IFMT) == bits || (type == PathType::File && S_ISSOCK(mode));
+/// Seconds since the epoch. Whoever owns a file can write any time to it, even one that no calculation holds.
+std::int64_t bounded(const timespec& time) {
+  constexpr std::int64_t kMost = 9'000'000'000;  // in the year 2255
+  return std::clamp<std::int64_t>(time.tv_sec, -kMost, kMost);
 }
 
-FileState state_of(const struct ::stat& seen) {
-  const auto nanoseconds = [](const timespec& time) {
-    constexpr std::int64_t kSecond = 1'000'000'000;
-    return time.tv_sec * kSecond + time.tv_nsec;
-  };
-  return {.device = seen.st_dev,
-          .inode = seen.st_ino,
-          .size = seen.st_size,
-          .modified = nanoseconds(seen.st_mtim),
-          .changed = nanoseconds(seen.st_ctim)};
+bool is_of(mode_t mode, PathType type, mode_t bits) {
+  return (mode & S_IFMT) == bits || (type == PathType::File && S_ISSOCK(mode));
 }
 
 Type type_of(PathType type) {
@@ -56,14 +46,28 @@ Type type_of(PathType type) {
 
 }  // namespace
 
+FileState state_of(const struct ::stat& seen) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const auto nanoseconds = [](const timespec& time) { return bounded(time) * kSecond + time.tv_nsec; };
+  return {.device = seen.st_dev,
+          .inode = seen.st_ino,
+          .size = seen.st_size,
+          .modified = nanoseconds(seen.st_mtim),
+          .changed = nanoseconds(seen.st_ctim)};
+}
+
+bool is_of_the_path(int error) {
+  return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP || error == ENAMETOOLONG ||
+         error == EISDIR || error == ENXIO;
+}
+
 PathLook look_at_path(const std::string& path, PathType type) {
   PathLook look;
   struct ::stat seen {};
   if (::stat(path.c_str(), &seen) != 0) {
     const int code = errno;
-    look.answer = code == ENOENT || code == ENOTDIR ? engine::Answer::Absent : engine::Answer::Unknown;
-    if (look.answer == engine::Answer::Unknown)
-      look.output = system_error(code, "cannot look at " + printable(path)).what;
+    look.answer = is_of_the_path(code) ? engine::Answer::Absent : engine::Answer::Unknown;
+    if (code != ENOENT && code != ENOTDIR) look.output = system_error(code, "cannot look at " + printable(path)).what;
     return look;
   }
   const auto [bits, name] = type_of(type);
@@ -73,9 +77,9 @@ PathLook look_at_path(const std::string& path, PathType type) {
     return look;
   }
   const std::int64_t now = std::chrono::duration_cast<seconds>(runtime::now().wall.time_since_epoch()).count();
-  const std::int64_t accessed = seen.st_atim.tv_sec;
-  const std::int64_t modified = seen.st_mtim.tv_sec;
-  const std::int64_t changed = seen.st_ctim.tv_sec;
+  const std::int64_t accessed = bounded(seen.st_atim);
+  const std::int64_t modified = bounded(seen.st_mtim);
+  const std::int64_t changed = bounded(seen.st_ctim);
   const std::int64_t touched = std::max(modified, changed);
   constexpr mode_t kPermission = 07777;
   look.facts.attributes = {{Attribute::Uid, std::int64_t{seen.st_uid}},
@@ -98,33 +102,6 @@ PathLook look_at_path(const std::string& path, PathType type) {
     look.facts.attributes.emplace_back(Attribute::Size, std::int64_t{seen.st_size});
   }
   return look;
-}
-
-Result<FileSums> sum_file(const std::string& path, const engine::measure::Checksums& wanted) {
-  const auto failed = [&](int code) { return system_error(code, "cannot read " + printable(path)); };
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct ::stat seen {};
-  if (!file || ::fstat(file.get(), &seen) != 0) return failed(errno);
-  if (!S_ISREG(seen.st_mode)) return failed(EINVAL);
-  FileSums result{.state = state_of(seen), .wanted = wanted, .sums = {}};
-  std::vector<std::pair<Attribute, protocols::Digest>> digests;
-  const auto add = [&](bool asked, Attribute attribute, std::size_t digits) {
-    if (asked) digests.emplace_back(attribute, protocols::Digest(std::string(digits, '0')));
-  };
-  add(wanted.md5, Attribute::Md5, 32);
-  add(wanted.sha1, Attribute::Sha1, 40);
-  add(wanted.sha256, Attribute::Sha256, 64);
-  add(wanted.sha512, Attribute::Sha512, 128);
-  std::vector<char> buffer(256 * 1024);
-  while (true) {
-    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return failed(errno);
-    if (count == 0) break;
-    for (auto& [attribute, digest] : digests) digest.add({buffer.data(), static_cast<std::size_t>(count)});
-  }
-  for (auto& [attribute, digest] : digests) result.sums.emplace_back(attribute, digest.finish());
-  return result;
 }
 
 }  // namespace healer::runtime

@@ -2,14 +2,13 @@
 // What the file system says of a path.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "engine/evidence.hpp"
 #include "engine/plan.hpp"
-#include "util/result.hpp"
 
 namespace healer::runtime {
 
@@ -24,6 +23,9 @@ struct FileState {
   bool operator==(const FileState&) const = default;
 };
 
+/// Of what stat() has told.
+[[nodiscard]] FileState state_of(const struct ::stat& seen);
+
 struct PathLook {
   engine::Answer answer = engine::Answer::Told;
   engine::Facts facts;  ///< its owner, permission and times, and how long ago these are
@@ -31,17 +33,9 @@ struct PathLook {
   std::string output;  ///< why it is not there, or not known; empty where there is nothing of that path
 };
 
-/// The checksums of a file, as attributes.
-struct FileSums {
-  FileState state;  ///< before it was read
-  engine::measure::Checksums wanted;
-  std::vector<std::pair<engine::Attribute, engine::Value>> sums;
-};
-
-/// Reads a file to its end, however long that takes: not for the loop thread. An Error where it cannot be read, or is
-/// no regular file.
-[[nodiscard]] Result<FileSums> sum_file(const std::string& path, const engine::measure::Checksums& wanted);
-
+/// Errors of the path itself, which stay until somebody mends it: there is no such thing to be seen. Others are the
+/// machine's, and say nothing of it.
+[[nodiscard]] bool is_of_the_path(int error);
 /// Looks at a path; symbolic links are followed. Of another type than `type` it is absent. May wait for a mount that
 /// hangs: not for the loop thread.
 [[nodiscard]] PathLook look_at_path(const std::string& path, engine::measure::PathType type);

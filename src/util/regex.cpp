@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "util/regex.hpp"
 
+#include <regex.h>
+
+#include <array>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -108,6 +112,19 @@ std::string regex_problem(std::string_view pattern) {
   for (const Level& level : levels) whole += level.before + level.last;
   if (most <= kMostWritten && whole <= kMostWritten + pattern.size()) return {};
   return fmt::format("written out, its repetitions have more than {} parts; use smaller numbers, or '*'", kMostWritten);
+}
+
+std::string pattern_problem(const std::string& pattern) {
+  if (std::string problem = regex_problem(pattern); !problem.empty()) return problem;
+  regex_t compiled;
+  const int code = ::regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB);
+  if (code == 0) {
+    ::regfree(&compiled);
+    return {};
+  }
+  std::array<char, 200> reason{};
+  ::regerror(code, &compiled, reason.data(), reason.size());
+  return reason.data();
 }
 
 }  // namespace healer

@@ -12,4 +12,7 @@ namespace healer {
 /// too much, or it is nested too deeply. Empty: it may be.
 [[nodiscard]] std::string regex_problem(std::string_view pattern);
 
+/// Why a text is no POSIX extended regular expression that is compiled, for people. Empty: it is one.
+[[nodiscard]] std::string pattern_problem(const std::string& pattern);
+
 }  // namespace healer

@@ -337,6 +337,79 @@ TEST_CASE("a file has tests of its size and its checksums", "[services]") {
   }
 }
 
+TEST_CASE("a file has tests of its lines", "[services]") {
+  const std::string header = "check file x with path /x start program \"/bin/true\"\n";
+  const auto block = services(header +
+                              "ignore content = \"noise\" ignore not match \"^\\[\"\n"
+                              "if content = \"error\" then alert\n"
+                              "if content != \"error\" then alert\n"
+                              "if match \"warn\" then alert\n"
+                              "if does not match \"error\" for 2 cycles then alert\n")
+                         .front();
+  using engine::LinePattern;
+  CHECK(block->lines.patterns == std::vector<LinePattern>{{"error", false}, {"error", true}, {"warn", false}});
+  CHECK(block->lines.ignored == std::vector<LinePattern>{{"noise", false}, {"^\\[", true}});
+  CHECK(block->lines.limit == 512);
+  REQUIRE(block->rules.size() == 5);
+  CHECK(std::get<engine::Matches>(block->rules[3].condition[0].test).pattern == 1);
+  CHECK_FALSE(std::get<engine::Matches>(block->rules[3].condition[0].test).negated);
+  CHECK(block->rules[3].text == "if content != \"error\" for 2 cycles then alert");
+  CHECK(block->rules[0].mode == Mode::EachMatch);
+  CHECK(block->rules[0].event == EventKind::Content);
+  CHECK(block->plan.parts.front() == engine::Measurement(engine::measure::ReadPath{
+                                         .type = engine::measure::PathType::File, .checksums = {}, .lines = true}));
+  CHECK(services("set limits { fileContentBuffer: 1 kB }\n" + header).front()->lines.limit == 1024);
+  for (const std::string wrong :
+       {"if match \"(\" then alert", "ignore match \"(\"", "if match = \"x\" then alert",
+        "if content > \"x\" then alert", "ignore \"x\"", "if match \"x\" then alert else alert"}) {
+    INFO(wrong);
+    CHECK_FALSE(load_text(header + wrong).ok());
+  }
+  CHECK_FALSE(load_text(kProgram + "if match \"x\" then alert").ok());
+  CHECK_FALSE(load_text(kProgram + "ignore match \"x\"\nif status != 0 then alert").ok());
+}
+
+TEST_CASE("of several tests that Monit has one of, the last is awake", "[services]") {
+  const std::string header = "check file x with path /x start program \"/bin/true\"\n";
+  const auto asleep = [&](const std::string& text) {
+    std::string out;
+    const auto block = services(header + text).front();
+    for (const engine::Rule& rule : block->rules) out += rule.dormant ? 'z' : '-';
+    return out;
+  };
+  CHECK(asleep("if failed permission 0600 then alert if failed permission 0644 then alert") == "z--");
+  CHECK(asleep("if failed checksum then alert if changed sha1 checksum then alert") == "z--");
+  CHECK(asleep("if failed uid www then alert if failed gid www then alert if changed size then alert") == "----");
+  // What Monit refuses is healer's own, and acts.
+  CHECK(asleep("if size > 5 or size < 3 then alert") == "--");
+  CHECK_FALSE(
+      services("check filesystem x with path /\nif space > 90% or inode > 90% then alert").front()->rules[0].dormant);
+  CHECK_FALSE(services("check filesystem x with path /\nif read > 1 MB/s or write > 1 MB/s then alert")
+                  .front()
+                  ->rules[0]
+                  .dormant);
+}
+
+TEST_CASE("a file of patterns holds one in each line", "[services]") {
+  test::FakeEnvironment machine;
+  machine.files[kMain] = "check file x with path /x\n ignore match /noise\n if content = /patterns then alert\n";
+  machine.files["/patterns"] = "alpha\n\nbe(ta|th)\n";
+  machine.files["/noise"] = "^#\n";
+  const LoadResult result = load(kMain, {}, machine);
+  INFO(format_all(result.diagnostics, result.sources, false));
+  REQUIRE(result.ok());
+  const auto& lines = result.rules->services.front()->lines;
+  CHECK(lines.patterns == std::vector<engine::LinePattern>{{"(alpha)|(be(ta|th))", false}});
+  CHECK(lines.ignored == std::vector<engine::LinePattern>{{"(^#)", false}});
+  CHECK(result.rules->services.front()->rules[0].text == "if content = \"/patterns\" then alert");
+  machine.files["/patterns"] = "fine\n(\n";
+  CHECK_FALSE(load(kMain, {}, machine).ok());
+  machine.files["/patterns"] = "\n";
+  CHECK_FALSE(load(kMain, {}, machine).ok());
+  machine.files.erase("/patterns");
+  CHECK_FALSE(load(kMain, {}, machine).ok());
+}
+
 TEST_CASE("without looking up an owner is taken as it is written", "[services]") {
   const LoadResult result =
       load_text(kProcess + "if failed uid 1234 then alert if failed gid nobody then alert", false);

@@ -116,6 +116,9 @@ struct ShowService {
     return std::string(ready.by_notice ? "ready on notify" : "ready after") + optional("time", ready.time);
   }
   std::string operator()(const LeftoversSyntax&) const { return "leftovers ended"; }
+  std::string operator()(const IgnoreSyntax& ignore) const {
+    return fmt::format("ignore {}'{}'", ignore.lines.negated ? "not " : "", ignore.lines.pattern.value);
+  }
   std::string operator()(const DependsSyntax& depends) const {
     std::string out = "depends";
     for (const auto& name : depends.names) out += " " + show(name);

@@ -96,7 +96,7 @@ TEST_CASE("WHAT of a process that could not be started has the last words of its
       .action = world.execs.front().action, .status = 3, .output = "reading shop.conf\nport 80 is in use\n"});
   world.settle();
   world.run(milliseconds{900});
-  CHECK(what(world, "shop") == "not there; failed to start (exit status 3): port 80 is in use");
+  CHECK(what(world, "shop") == "process is not running; failed to start (exit status 3): port 80 is in use");
 }
 
 TEST_CASE("the condition of a rule is what stands before its tolerance and its action", "[control]") {

@@ -72,6 +72,77 @@ class File(both.Acts):
             self.wait_for(lambda: any(line.startswith("old: Timestamp failed") for line in self.acts(folder)),
                           f"the age in {folder.name}")
 
+    def test_new_lines_are_found_as_in_monit(self):
+        def more(folder: Path) -> str:
+            for name in ("log", "other"):
+                (folder / name).write_text("old error\n")
+            return (self.block(folder, f"check file log with path {folder}/log",
+                               {"eq": 'content = "error"', "ne": 'content != "error"', "match": 'match "warn"',
+                                "unlike": 'not match "error"'}) +
+                    self.block(folder, f"check file other with path {folder}/other\n"
+                                       '  ignore content = "skip"\n  ignore match "noise"',
+                               {"other": 'content = "error"'}))
+
+        self.run_both(lambda folder: [], more)
+        self.fired([])
+
+        def written(name: str, text: str) -> None:
+            for folder in self.folders():
+                with (folder / name).open("a") as log:
+                    log.write(text)
+
+        expected = []
+
+        def told(name: str, *lines: str) -> list[str]:
+            expected.extend([f"{name}: Content match: content match:", *lines])
+
+        written("log", "new error A\nplain line\nnew error B\nwarn me\n")
+        told("eq", "new error A", "new error B")
+        told("ne", "plain line", "warn me")
+        told("match", "warn me")
+        told("unlike", "plain line", "warn me")
+        self.fired_lines(expected)
+        written("log", "half err")
+        self.fired_lines(expected)
+        written("log", "or\n")
+        told("eq", "half error")
+        self.fired_lines(expected)
+        for folder in self.folders():
+            (folder / "log").rename(folder / "log.1")
+        written("log", "fresh error\n")
+        told("eq", "fresh error")
+        self.fired_lines(expected)
+        for folder in self.folders():
+            os.truncate(folder / "log", 0)
+        self.more_beats(both.QUIET)
+        written("log", "error\n")
+        told("eq", "error")
+        self.fired_lines(expected)
+        written("other", "error skip\nerror noise\nerror real\n")
+        told("other", "error real")
+        self.fired_lines(expected)
+
+    def fired_lines(self, expected: list[str]) -> None:
+        """A description of lines ends in a newline, after which the program's own leaves an empty line."""
+        for folder in self.folders():
+            self.wait_for(lambda: [line for line in self.acts(folder) if line] == sorted(expected),
+                          f"the actions of {folder.name}", detail=lambda: "\n".join(self.acts(folder)))
+        self.more_beats(both.QUIET)
+        for folder in self.folders():
+            self.assertEqual([line for line in self.acts(folder) if line], sorted(expected), folder.name)
+
+    def test_lines_that_come_while_nobody_looks_are_found_after_a_restart(self):
+        log = self.path("log")
+        log.write_text("old error\n")
+        daemon = self.start(f'check file a with path {log}\n  if content = "error" then alert\n')
+        self.wait_for(lambda: "running" in daemon.ctl("summary").stdout, "the first look")
+        daemon.stop()
+        with log.open("a") as more:
+            more.write("an error while down\n")
+        daemon.launch()
+        self.wait_for(lambda: "an error while down" in daemon.log_text(), "the firing")
+        self.assertNotIn("old error", daemon.log_text())
+
     def test_what_a_checksum_was_at_first_outlives_a_restart(self):
         path = self.path("file")
         path.write_text("x")

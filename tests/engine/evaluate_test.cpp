@@ -192,6 +192,20 @@ TEST_CASE("A checksum is held against what it was at first, which stays remember
   CHECK(told(test, file("bb"), restored(fresh_memory(block), memory)) == true);
 }
 
+TEST_CASE("Of another path nothing is remembered") {
+  ServiceBlock block;
+  block.kind = kind_named("file");
+  block.path = "/a";
+  block.rules.emplace_back().condition.push_back({.test = Changed{Attribute::Size}, .or_before = false});
+  Memory memory = fresh_memory(block);
+  Facts facts;
+  facts.attributes = {{Attribute::Size, std::int64_t{5}}};
+  CHECK(remember(memory, Evidence{.facts = std::make_shared<const Facts>(facts)}));
+  CHECK(restored(fresh_memory(block), memory) == memory);
+  block.path = "/b";
+  CHECK(restored(fresh_memory(block), memory) == fresh_memory(block));
+}
+
 TEST_CASE("Only what a rule asks for is remembered") {
   const auto memory_of = [](Test test) {
     ServiceBlock block;

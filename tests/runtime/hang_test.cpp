@@ -235,6 +235,7 @@ TEST_CASE("when every thread that may be lost is lost, runs are reported as not 
 
 TEST_CASE("the mount of a path is known without touching the path", "[hang]") {
   CHECK(mount_of("/proc/1/exe") == "/proc");
+  CHECK(mount_of("/proc") == "/proc");
   CHECK(mount_of("/") == "/");
   CHECK(mount_of("relative") == "/");
   CHECK(mount_of("/processes-of-old/x") == "/");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/inspector.hpp"
+#include "runtime/file_sums.hpp"
 #include "runtime/filesystem_look.hpp"
 
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -32,6 +34,7 @@ using healer::test::Child;
 using healer::test::InspectorBench;
 using healer::test::run_for;
 using healer::test::run_until;
+using healer::test::TemporaryDirectory;
 
 namespace {
 
@@ -124,7 +127,35 @@ TEST_CASE("a checksum of a file without end keeps nobody else waiting", "[runtim
   for (int i = 0; i < 50; ++i) CHECK(bench.see(quick, 2).answer == Answer::Told);
   CHECK(bench.seen.count(begun) == 0);
   bench.inspector.cancel(RunId(begun));
-  REQUIRE(::ftruncate(file.get(), 0) == 0);  // its reading ends
+  // It is not begun twice, whoever asks how often.
+  for (int i = 0; i < 100; ++i) bench.inspector.cancel(RunId(bench.look(slow, 1)));
+  CHECK(bench.see(quick, 2).answer == Answer::Told);
+  REQUIRE(::ftruncate(file.get(), 0) == 0);
+}
+
+TEST_CASE("a file is summed anew until it has settled", "[runtime]") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() / "file";
+  std::ofstream(path) << "x";
+  Loop loop;
+  FileSummer summer(loop, {}, std::make_shared<MountGuard>());
+  std::uint64_t last = 0;
+  const auto sums = [&](const std::string& of) {
+    std::optional<Result<FileSums>> seen;
+    summer.sum(++last, of, {.md5 = true}, [&](Result<FileSums> made) { seen = std::move(made); });
+    REQUIRE(run_until(loop, [&] { return seen.has_value(); }));
+    return std::move(*seen);
+  };
+  CHECK(sums(path)->sums.front().second == Value(std::string("9dd4e461268c8034f5c8564e155c67a6")));
+  CHECK_FALSE(sums(path)->lasting);            // it was just changed
+  CHECK_FALSE(sums("/proc/uptime")->lasting);  // its times do not change with it
+  CHECK(sums("/usr/bin/env")->lasting);
+  CHECK_FALSE(sums(directory.path()));
+  CHECK_FALSE(sums(directory.path() / "none"));
+  REQUIRE(::symlink("/proc/uptime", (directory.path() / "link").c_str()) == 0);
+  CHECK(sums(directory.path() / "link").error().what.ends_with("leads to a file of the kernel's"));
+  REQUIRE(::mkfifo((directory.path() / "pipe").c_str(), 0600) == 0);
+  CHECK(sums(directory.path() / "pipe").error().what.ends_with("is not a regular file"));
 }
 
 TEST_CASE("what a device has done is told by the second") {
@@ -731,6 +762,40 @@ TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
         "process is not running (the pid file " + mount.path() + "/x.pid does not exist)");
 }
 
+TEST_CASE("a mount that hangs costs the looks at itself, and no others", "[inspector][hang]") {
+  test::HungMount mount;
+  if (!mount.works()) {
+    WARN("SKIPPED: no FUSE mounts here");
+    return;
+  }
+  Inspector::Options options;
+  options.stuck = Duration{100};
+  options.patience = Duration{700};
+  InspectorBench bench(options);
+  REQUIRE(::symlink(mount.path().c_str(), bench.path("link").c_str()) == 0);
+  const auto looked = [&](std::string_view kind, const std::string& path) {
+    auto block = InspectorBench::block(kind_named(kind));
+    block->path = path;
+    return block;
+  };
+  const Child child = sleeper();
+  const auto healthy = InspectorBench::by_file(bench.pid_file("x", number(child)));
+  for (int round = 0; round < 4; ++round) {
+    std::vector<std::uint64_t> hanging;
+    for (std::uint32_t service = 100; service < 110; ++service) {
+      hanging.push_back(bench.look(looked("filesystem", mount.path()), service));
+      hanging.push_back(bench.look(looked("directory", mount.path()), service + 10));
+      hanging.push_back(bench.look(looked("directory", bench.path("link")), service + 20));
+    }
+    CHECK(bench.see(healthy).facts->process);
+    for (const auto run : hanging) CHECK(bench.result(run).answer == Answer::Unknown);
+  }
+  CHECK(bench.inspector.stuck() <= 6);
+  mount.end();
+  CHECK(run_until(bench.loop, [&] { return bench.inspector.stuck() == 0; }));
+  for (const auto& [run, count] : bench.answers) CHECK(count == 1);
+}
+
 TEST_CASE("looks leave no descriptor behind", "[inspector]") {
   { const InspectorBench first; }  // libuv keeps a pipe for ever once there was a loop
   const std::size_t before = test::open_descriptors();
@@ -738,7 +803,16 @@ TEST_CASE("looks leave no descriptor behind", "[inspector]") {
     InspectorBench bench;
     const Child child = sleeper();
     const std::string file = bench.pid_file("x", number(child));
+    auto summed = InspectorBench::block(kind_named("file"));
+    summed->path = file;
+    Rule changed;
+    changed.condition.push_back({.test = Changed{Attribute::Md5}, .or_before = false});
+    summed->rules.push_back(changed);
+    auto root = InspectorBench::block(kind_named("filesystem"));
+    root->path = "/";
     for (int i = 0; i < 20; ++i) {
+      bench.see(summed, 5);
+      bench.see(root, 6);
       bench.see(InspectorBench::by_file(file));
       bench.see(InspectorBench::by_file(bench.path("none")), 2);
       bench.see(InspectorBench::by_pattern("sleep"), 3);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What an inspector keeps of looks and services: for its own files only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/evidence.hpp"
+#include "engine/measure.hpp"
+#include "runtime/file_sums.hpp"
+#include "runtime/filesystem_look.hpp"
+#include "runtime/inspector.hpp"
+#include "runtime/path_look.hpp"
+
+namespace healer::runtime {
+
+struct Inspector::Look {
+  engine::ServiceId service;
+  std::uint64_t run = 0;
+  std::shared_ptr<const engine::ServiceBlock> block;  // of a process
+  ProcessIdentity own;                                // of a foreground process
+  Duration begun{0};
+  ProcessWish wish;
+  Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
+  engine::ActionId left_by;
+  engine::ActionId came_by;
+  std::shared_ptr<const engine::Facts> meanwhile;  // the answer without what is searched for
+  std::string meanwhile_output;
+  Loop::Timer patience;
+  std::shared_ptr<const ProcCommands> commands;  // where a pattern is looked for
+  std::function<Loop::Callback()> read;          // at what is no process: on a worker
+  std::string path;                              // of which checksums or lines are asked for
+  std::optional<engine::ReadPosition> position;
+  bool lines = false;
+  engine::measure::Checksums checksums;
+
+  [[nodiscard]] bool by_pattern() const { return block != nullptr && !block->process.pattern.empty(); }
+};
+
+/// What is kept of a service between looks.
+struct Inspector::Memory {
+  std::optional<Duration> last_look;
+  bool died = false;         // since it was found last
+  ProcessIdentity identity;  // whose samples they are
+  Means<ProcessSample> process;
+  Means<SystemSample> system;
+  Means<DeviceSample> device;
+  FileSums sums;
+  bool reading = false;  // its lines, on a thread
+};
+
+}  // namespace healer::runtime

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/file_lines.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "support/child.hpp"
+
+namespace file_lines_test {
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::runtime;
+using healer::test::TemporaryDirectory;
+
+namespace {
+
+/// A log that grows, and what a service finds in it.
+struct Log {
+  explicit Log(LinesSpec what) : spec(std::move(what)) {}
+
+  void write(std::string_view text) { std::ofstream(path, std::ios::app) << text; }
+  /// What the first pattern finds in the next reading.
+  std::string next() { return read().empty() ? "" : last.front(); }
+  const std::vector<std::string>& read() {
+    auto found = read_lines(path, position, spec);
+    REQUIRE(found);
+    position = found->position;
+    return last = std::move(found->lines);
+  }
+
+  TemporaryDirectory directory;
+  std::string path = directory.path() / "log";
+  LinesSpec spec;
+  std::optional<ReadPosition> position;
+  std::vector<std::string> last;
+};
+
+LinesSpec errors() { return {.patterns = {{"error", false}}, .ignored = {}}; }
+
+}  // namespace
+
+TEST_CASE("only lines that come after the first reading are told, once", "[runtime]") {
+  Log log(errors());
+  log.write("old error\n");
+  CHECK(log.next().empty());
+  CHECK(log.next().empty());
+  log.write("new error\nfine\nerror 2\r\n");
+  CHECK(log.next() == "new error\nerror 2\n");
+  CHECK(log.next().empty());
+}
+
+TEST_CASE("a line counts when it is whole", "[runtime]") {
+  Log log(errors());
+  log.write("");
+  CHECK(log.next().empty());
+  log.write("half an err");
+  CHECK(log.next().empty());
+  log.write("or\nan error ");
+  CHECK(log.next() == "half an error\n");
+  log.write("more\n");
+  CHECK(log.next() == "an error more\n");
+}
+
+TEST_CASE("a file that comes to be is read from its beginning", "[runtime]") {
+  Log log(errors());
+  log.write("error\n");
+  log.position = ReadPosition{};
+  CHECK(log.next() == "error\n");
+}
+
+TEST_CASE("of a file that is rotated nothing is lost", "[runtime]") {
+  Log log(errors());
+  log.write("");
+  CHECK(log.next().empty());
+  log.write("error 1\nerror 2 without a newline");
+  std::filesystem::rename(log.path, log.path + ".1");
+  log.write("error 3\n");
+  CHECK(log.next() == "error 1\nerror 2 without a newline\nerror 3\n");
+  CHECK(log.next().empty());
+  std::filesystem::remove(log.path);  // it is gone for good
+  log.write("error 4\n");
+  CHECK(log.next() == "error 4\n");
+}
+
+TEST_CASE("a file that is truncated is read from its beginning", "[runtime]") {
+  Log log(errors());
+  log.write("one line that is long enough\n");
+  CHECK(log.next().empty());
+  std::filesystem::resize_file(log.path, 0);
+  log.write("error\n");
+  CHECK(log.next() == "error\n");
+}
+
+TEST_CASE("lines are ignored, negated and cut as the rules say", "[runtime]") {
+  Log log(
+      {.patterns = {{"error", false}, {"error", true}, {"tail", false}}, .ignored = {{"noise", false}}, .limit = 16});
+  log.write("");
+  log.read();
+  log.write("error noise\nplain noise\nan error\nplain\nerror " + std::string(100, 'z') + " tail\n");
+  CHECK(log.read() == std::vector<std::string>{"an error\nerror zzzzzzzzzz...\n", "plain\n", ""});
+}
+
+TEST_CASE("what many lines tell is bounded, and a big file is read in parts", "[runtime]") {
+  Log log(errors());
+  log.write("");
+  log.read();
+  const std::string line = "error " + std::string(94, 'x') + "\n";
+  std::string many;
+  while (many.size() < kMostBytes + 1'000'000) many += line;
+  log.write(many);
+  const std::string first = log.next();
+  CHECK(first.size() < kMostTold + 200);
+  CHECK(first.ends_with("\n...\n"));
+  CHECK(log.position->offset > 0);
+  CHECK(log.position->offset <= static_cast<std::int64_t>(kMostBytes));
+  CHECK_FALSE(log.next().empty());
+  CHECK(log.position->offset == static_cast<std::int64_t>(many.size()));
+  CHECK(log.next().empty());
+}
+
+TEST_CASE("one line without end is passed in parts, and so are zero bytes", "[runtime]") {
+  Log log(errors());
+  log.write("");
+  log.read();
+  log.write("error" + std::string(kMostBytes + 100, '\0'));
+  CHECK(log.next().starts_with("error"));
+  CHECK(log.position->offset == static_cast<std::int64_t>(kMostBytes));
+  log.write("\nerror\n");
+  CHECK(log.next() == "error\n");
+}
+
+TEST_CASE("what cannot be read is an error, and moves nothing", "[runtime]") {
+  Log log(errors());
+  CHECK_FALSE(read_lines(log.path, {}, log.spec));
+  CHECK_FALSE(read_lines(log.directory.path(), {}, log.spec));
+  log.write("x\n");
+  CHECK_FALSE(read_lines(log.path, {}, {.patterns = {{"(", false}}, .ignored = {}}));
+}
+
+}  // namespace file_lines_test
