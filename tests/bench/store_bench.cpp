@@ -30,9 +30,11 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Aborts where a thing that must work does not: the figures would be those of something else.
-void require(bool good) {
-  if (!good) std::abort();
+/// Ends the program where a thing that must work does not: the figures would be those of something else.
+void require(bool good, const char* why = "the store cannot be opened") {
+  if (good) return;
+  std::fprintf(stderr, "%s\n", why);
+  std::exit(EXIT_FAILURE);
 }
 
 class Through {
@@ -95,8 +97,8 @@ class Bare {
         "VALUES(?, 0, 'rule-failed', 'info', ?, '00000000000000000000000000000000', 0, "
         "'status failed (1) -- no output', '')");
     service_ = prepare(
-        "INSERT OR REPLACE INTO services(name, monitored, memory, boot, saved_ms, quick_starts, restarted, paused, "
-        "pause_reason, paused_by) VALUES(?, 1, 'none', 0, 0, 0, 0, 0, '', '')");
+        "INSERT OR REPLACE INTO services(name, monitored, boot, saved_ms, quick_starts, restarted, paused, "
+        "pause_reason, paused_by) VALUES(?, 1, 0, 0, 0, 0, 0, '', '')");
     rule_ = prepare(
         "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, again_bits, accepted) "
         "VALUES(?, ?, '00000000000000000000000000000000', 0, 'ok', 0, 0, 0)");
@@ -133,18 +135,20 @@ class Bare {
  private:
   sqlite3_stmt* prepare(const char* sql) {
     sqlite3_stmt* statement = nullptr;
-    require(sqlite3_prepare_v2(handle_, sql, -1, &statement, nullptr) == SQLITE_OK);
+    require(sqlite3_prepare_v2(handle_, sql, -1, &statement, nullptr) == SQLITE_OK, sqlite3_errmsg(handle_));
     return statement;
   }
-  void execute(const char* sql) { require(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) == SQLITE_OK); }
+  void execute(const char* sql) {
+    require(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) == SQLITE_OK, sqlite3_errmsg(handle_));
+  }
   static void bind(sqlite3_stmt* statement, int place, engine::Sequence value) {
     sqlite3_bind_int64(statement, place, static_cast<sqlite3_int64>(value));
   }
   static void bind(sqlite3_stmt* statement, int place, const std::string& value) {
     sqlite3_bind_text(statement, place, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT);
   }
-  static void step(sqlite3_stmt* statement) {
-    require(sqlite3_step(statement) == SQLITE_DONE);
+  void step(sqlite3_stmt* statement) {
+    require(sqlite3_step(statement) == SQLITE_DONE, sqlite3_errmsg(handle_));
     sqlite3_reset(statement);
   }
 

@@ -114,7 +114,9 @@ esac""")
         return list(map(int, path.read_text().split())) if path.exists() else []
 
     def living(self) -> list[int]:
-        return [pid for pid in self.copies() if processes.command_line(pid).startswith(str(self.program))]
+        """Those that run, be it still the script that is about to become the program."""
+        lines = {pid: processes.command_line(pid) for pid in self.copies()}
+        return [pid for pid, line in lines.items() if line.startswith(str(self.program)) or str(self.live_script) in line]
 
     def pid(self) -> int:
         """By its pid file, if it lives; else 0."""

@@ -85,6 +85,7 @@ class SupervisionMonit(both.Case):
             return both
 
         self.run_both(services)
+        self.more_beats(1)  # Monit takes no commands before
         living = [one["runs"].pid for one in self.services]
         for pid in living:
             self.wait_for(pid, "the process")

@@ -33,7 +33,8 @@ class Deb:
 
     @classmethod
     def file_before(cls) -> Path:
-        """The same package with a lower version, and with another default file of settings."""
+        """The same package with a lower version, and with another default file of settings; tests beside this one see
+        it whole or not at all."""
         target = FOLDER / "before" / "healer_0.0.9_all.deb"
         if not target.exists() or target.stat().st_mtime < cls.file().stat().st_mtime:
             target.parent.mkdir(exist_ok=True)
@@ -44,7 +45,10 @@ class Deb:
                 settings = Path(folder, "etc/healer/rules.d/00-settings.rules")
                 settings.write_text(settings.read_text() + "\n# of the version before\n")
                 Path(folder, "DEBIAN/md5sums").unlink()
-                subprocess.run(["dpkg-deb", "-Zgzip", "-b", folder, str(target)], check=True, stdout=subprocess.DEVNULL)
+                made = Path(tempfile.mkdtemp(dir=target.parent), target.name)
+                subprocess.run(["dpkg-deb", "-Zgzip", "-b", folder, str(made)], check=True, stdout=subprocess.DEVNULL)
+                made.replace(target)
+                made.parent.rmdir()
         return target
 
     def install(self, file: Path | None = None, *options: str) -> None:
