@@ -8,11 +8,13 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "util/text.hpp"
+
 namespace healer::protocols {
 namespace {
 
-const EVP_MD* algorithm_of(std::string_view checksum) {
-  switch (checksum.size()) {
+const EVP_MD* algorithm_of(std::size_t digits) {
+  switch (digits) {
     case 32: return EVP_md5();
     case 40: return EVP_sha1();
     case 64: return EVP_sha256();
@@ -29,8 +31,8 @@ struct Digest::State {
   ~State() { EVP_MD_CTX_free(context); }
 };
 
-Digest::Digest(std::string_view wanted) : state_(std::make_unique<State>()) {
-  state_->works = state_->context != nullptr && EVP_DigestInit_ex(state_->context, algorithm_of(wanted), nullptr) == 1;
+Digest::Digest(std::size_t digits) : state_(std::make_unique<State>()) {
+  state_->works = state_->context != nullptr && EVP_DigestInit_ex(state_->context, algorithm_of(digits), nullptr) == 1;
 }
 Digest::~Digest() = default;
 Digest::Digest(Digest&&) noexcept = default;
@@ -52,14 +54,21 @@ std::string Digest::finish() {
   return text;
 }
 
-bool is_checksum(std::string_view text) {
-  return algorithm_of(text) != nullptr && std::ranges::all_of(text, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-         });
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
-std::string_view checksum_name(std::string_view checksum) {
-  return checksum.size() == 32 ? "MD5" : checksum.size() == 40 ? "SHA1" : checksum.size() == 64 ? "SHA256" : "SHA512";
+bool is_checksum(std::string_view text) { return find_checksum(text.size()) != nullptr && is_hex(text); }
+
+const ChecksumType* find_checksum(std::size_t digits) {
+  const auto* found = std::ranges::find(kChecksumTypes, digits, &ChecksumType::digits);
+  return found != kChecksumTypes.end() ? found : nullptr;
+}
+
+const ChecksumType* find_checksum(std::string_view name) {
+  const auto* found =
+      std::ranges::find_if(kChecksumTypes, [&](const ChecksumType& type) { return iequals(type.name, name); });
+  return found != kChecksumTypes.end() ? found : nullptr;
 }
 
 std::string base64(std::string_view bytes) {

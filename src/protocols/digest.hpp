@@ -2,6 +2,7 @@
 // Checksums of what servers send, and Base64. A thin layer over OpenSSL's libcrypto, which touches nothing but memory.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -9,13 +10,19 @@
 
 namespace healer::protocols {
 
+/// A checksum that can be made. It is known by its length.
+struct ChecksumType {
+  std::string_view name;
+  std::size_t digits;  ///< hexadecimal ones
+};
+inline constexpr std::array kChecksumTypes{ChecksumType{"MD5", 32}, ChecksumType{"SHA1", 40},
+                                           ChecksumType{"SHA256", 64}, ChecksumType{"SHA512", 128}};
+
 /// The checksum of bytes that come in pieces.
 class Digest {
  public:
-  /// By the number of hexadecimal digits of the checksum that is wanted: 32 MD5, 40 SHA-1, 64 SHA-256, 128
-  /// SHA-512.
-  /// Requires: is_checksum(wanted).
-  explicit Digest(std::string_view wanted);
+  /// By the number of digits of the checksum that is wanted. Requires: it is one of kChecksumTypes.
+  explicit Digest(std::size_t digits);
   ~Digest();
   Digest(Digest&&) noexcept;
   Digest& operator=(Digest&&) noexcept;
@@ -31,10 +38,13 @@ class Digest {
   std::unique_ptr<State> state_;
 };
 
-/// Whether it is one that Digest can make: hexadecimal digits, 32, 40, 64 or 128 of them.
+/// Whether it is all hexadecimal digits.
+[[nodiscard]] bool is_hex(std::string_view text);
+/// Whether it is one that Digest can make: hexadecimal, and of a known length.
 [[nodiscard]] bool is_checksum(std::string_view text);
-/// "MD5", "SHA1", "SHA256" or "SHA512", by its length.
-[[nodiscard]] std::string_view checksum_name(std::string_view checksum);
+/// What a checksum of so many digits is, or one of that name, without regard to case; null: there is none.
+[[nodiscard]] const ChecksumType* find_checksum(std::size_t digits);
+[[nodiscard]] const ChecksumType* find_checksum(std::string_view name);
 
 /// `bytes` in Base64, on one line.
 [[nodiscard]] std::string base64(std::string_view bytes);

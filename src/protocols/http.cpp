@@ -71,7 +71,7 @@ class Http final : public Conversation {
     if (const Setting* content = order.find("content")) content_ = *content;
     if (const std::string_view sum = order.text("checksum"); !sum.empty()) {
       checksum_ = to_lower(sum);
-      digest_.emplace(checksum_);
+      digest_.emplace(checksum_.size());
     }
   }
 
@@ -130,7 +130,8 @@ class Http final : public Conversation {
       if (!whole) return Want::receive();
       const std::string sum = digest_->finish();
       if (sum != checksum_)
-        return Want::fail(fmt::format("the {} checksum of its content is {}", checksum_name(checksum_), sum));
+        return Want::fail(
+            fmt::format("the {} checksum of its content is {}", find_checksum(checksum_.size())->name, sum));
     }
     return Want::pass(fmt::format("HTTP status {}", status));
   }

@@ -28,7 +28,7 @@ struct TlsPlan {
   std::string client_certificate;  ///< file with certificate and key; empty: none is shown
   std::string ca_file;             ///< whom to trust instead of the machine's authorities
   std::string ca_path;
-  std::string checksum;           ///< of the certificate: 32, 40 or 64 hexadecimal digits; empty: any
+  std::string checksum;           ///< of the certificate: 32, 40, 64 or 128 hexadecimal digits; empty: any
   std::optional<int> valid_days;  ///< so many more days at least the certificate must be valid
   std::string server_name;        ///< for SNI and the certificate's name; empty: the host, where it is a name
 

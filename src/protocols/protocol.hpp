@@ -23,7 +23,7 @@ enum class OptionType : std::uint8_t {
   Compared,  ///< an operator (none: equal) and a whole number
   Matched,   ///< `=` or `!=` and a regular expression
   Pattern,   ///< a regular expression
-  Checksum,  ///< 32 or 40 hexadecimal digits (MD5, SHA-1); 64 (SHA-256) are healer's own
+  Checksum,  ///< 32 or 40 hexadecimal digits (MD5, SHA-1); 64 and 128 (SHA-256, SHA-512) are healer's own
   Headers,   ///< `[name: value, ...]`; each header is a Setting of its own
 };
 

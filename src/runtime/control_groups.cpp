@@ -16,6 +16,8 @@
 #include <tuple>
 #include <utility>
 
+#include "util/text.hpp"
+
 namespace healer::runtime {
 namespace {
 
@@ -88,22 +90,6 @@ void remove_group(const std::string& group, int depth) {
   ::rmdir(group.c_str());
 }
 
-/// A path of mountinfo, where blanks and the like are written as octal numbers.
-std::string unescape(std::string_view text) {
-  std::string path;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned letter = 0;
-    if (text[i] == '\\' && i + 3 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 4, letter, 8).ptr == text.data() + i + 4) {
-      path += static_cast<char>(letter);
-      i += 3;
-    } else {
-      path += text[i];
-    }
-  }
-  return path;
-}
-
 struct Mount {
   std::string root;   // the group that is seen there
   std::string point;  // without a / at its end
@@ -120,8 +106,8 @@ std::vector<Mount> group_mounts(std::string_view mountinfo) {
     std::string skipped;
     Mount mount;
     if (!(fields >> skipped >> skipped >> skipped >> mount.root >> mount.point)) continue;
-    mount.root = unescape(mount.root);
-    mount.point = unescape(mount.point);
+    mount.root = from_octal(mount.root);
+    mount.point = from_octal(mount.point);
     if (mount.root == "/") mount.root.clear();
     mounts.push_back(std::move(mount));
   }

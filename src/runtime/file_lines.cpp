@@ -75,33 +75,27 @@ class Sieve {
   std::string invalid_;
 };
 
-/// Reads whole lines from `offset`, at most `most` bytes; a last one without a newline only where `all` says that none
-/// will come any more. Where it ended.
-Result<std::int64_t> sift(int file, std::int64_t offset, std::size_t most, bool all, Sieve& sieve) {
-  std::string rest;
+/// Adds the whole lines from `offset` on to `text`, of at most kMostBytes; a last one without a newline only where
+/// `all` says that none will come any more, and in parts where it is longer than what is read at once. Where it ended.
+Result<std::int64_t> read_from(int file, std::int64_t offset, bool all, std::string& text) {
+  std::string lines;
   std::string buffer(64 * 1024, '\0');
-  for (std::size_t read = 0; read < most;) {
-    const ssize_t count =
-        ::pread(file, buffer.data(), std::min(buffer.size(), most - read), offset + static_cast<off_t>(rest.size()));
+  bool is_end = false;
+  while (!is_end && lines.size() < kMostBytes) {
+    const ssize_t count = ::pread(file, buffer.data(), std::min(buffer.size(), kMostBytes - lines.size()),
+                                  offset + static_cast<off_t>(lines.size()));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error(errno, "cannot read the file");
-    if (count == 0) break;
-    read += static_cast<std::size_t>(count);
-    rest.append(buffer.data(), static_cast<std::size_t>(count));
-    std::size_t begin = 0;
-    for (std::size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
-      sieve.add(std::string_view(rest).substr(begin, end - begin));
-      begin = end + 1;
-    }
-    rest.erase(0, begin);
-    offset += static_cast<std::int64_t>(begin);
+    is_end = count == 0;
+    lines.append(buffer.data(), static_cast<std::size_t>(count));
   }
-  const bool is_endless = rest.size() >= most;  // a line that is longer than all that is read at once
-  if (!rest.empty() && (all || is_endless)) {
-    sieve.add(rest);
-    offset += static_cast<std::int64_t>(rest.size());
-  }
-  return offset;
+  const std::size_t last = lines.rfind('\n');
+  const std::size_t whole = last == std::string::npos ? 0 : last + 1;
+  const bool is_part = whole == 0 && !is_end;
+  const bool is_last = all && is_end;
+  if (!is_part && !is_last) lines.resize(whole);
+  text += lines;
+  return offset + static_cast<std::int64_t>(lines.size());
 }
 
 /// Which file it is: its inode with its birth, for the number of a file that was removed is soon used again. 0: nobody
@@ -138,33 +132,44 @@ Descriptor find_rotated(const std::string& path, std::int64_t identity) {
 
 }  // namespace
 
-Result<FileLines> read_lines(const std::string& path, const std::optional<engine::ReadPosition>& from,
-                             const engine::LinesSpec& spec) {
+Result<NewLines> read_lines(const std::string& path, const std::optional<engine::ReadPosition>& from) {
   const auto opened = open_regular(path);
   if (!opened) return opened.error();
   const Descriptor& file = *opened;
   struct ::stat seen {};
   if (::fstat(file.get(), &seen) != 0) return system_error(errno, "cannot read " + printable(path));
+  NewLines read{.position = {identity_of(file), from ? from->offset : seen.st_size}, .text = {}};
+  if (from && from->file != read.position.file) {
+    read.position.offset = 0;
+    const Descriptor rotated = from->file != 0 ? find_rotated(path, from->file) : Descriptor();
+    if (rotated) {
+      const auto ended = read_from(rotated.get(), from->offset, true, read.text);
+      if (!ended) return ended.error();
+      struct ::stat old {};
+      if (::fstat(rotated.get(), &old) == 0 && *ended < old.st_size) {  // the next run reads the rest
+        read.position = {from->file, *ended};
+        return read;
+      }
+      if (!read.text.empty() && !read.text.ends_with('\n')) read.text += '\n';
+    }
+  }
+  if (read.position.offset > seen.st_size) read.position.offset = 0;  // it was truncated
+  const auto ended = read_from(file.get(), read.position.offset, false, read.text);
+  if (!ended) return ended.error();
+  read.position.offset = *ended;
+  return read;
+}
+
+Result<std::vector<std::string>> sift(std::string_view text, const engine::LinesSpec& spec) {
   Sieve sieve(spec);
   if (!sieve.invalid().empty())
     return Error{EINVAL, fmt::format("the pattern \"{}\" is invalid", printable(sieve.invalid()))};
-  engine::ReadPosition position{identity_of(file), from ? from->offset : seen.st_size};
-  if (from && from->file != position.file) {
-    position.offset = 0;
-    const Descriptor rotated = from->file != 0 ? find_rotated(path, from->file) : Descriptor();
-    if (rotated) {
-      const auto ended = sift(rotated.get(), from->offset, kMostBytes, true, sieve);
-      if (!ended) return ended.error();
-      struct ::stat old {};
-      if (::fstat(rotated.get(), &old) == 0 && *ended < old.st_size)  // the next run reads the rest
-        return FileLines{{from->file, *ended}, sieve.take()};
-    }
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    sieve.add(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  if (position.offset > seen.st_size) position.offset = 0;  // it was truncated
-  const auto ended = sift(file.get(), position.offset, kMostBytes, false, sieve);
-  if (!ended) return ended.error();
-  position.offset = *ended;
-  return FileLines{position, sieve.take()};
+  return sieve.take();
 }
 
 }  // namespace healer::runtime

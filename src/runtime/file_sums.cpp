@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <thread>
 
@@ -20,11 +21,27 @@ namespace healer::runtime {
 namespace {
 
 using engine::Attribute;
+using engine::measure::Checksums;
 
 constexpr Duration kSlice{200};
 constexpr std::size_t kMostOpen = 32;              // files that are read in turn
 constexpr std::int64_t kSettled = 60'000'000'000;  // nanoseconds after which a change shows in the times of a file
 constexpr std::int64_t kMostOfNothing = 64 * 1024 * 1024;  // bytes of a file that says it is empty, as the kernel's do
+
+struct Sum {
+  bool Checksums::*asked;
+  Attribute attribute;
+  std::size_t digits;
+};
+constexpr std::array kSums{Sum{&Checksums::md5, Attribute::Md5, 32}, Sum{&Checksums::sha1, Attribute::Sha1, 40},
+                           Sum{&Checksums::sha256, Attribute::Sha256, 64},
+                           Sum{&Checksums::sha512, Attribute::Sha512, 128}};
+
+/// As many as cores, where nothing else is said.
+FileSummer::Options completed(FileSummer::Options options) {
+  if (options.at_once == 0) options.at_once = std::max(1U, std::thread::hardware_concurrency());
+  return options;
+}
 
 }  // namespace
 
@@ -57,7 +74,7 @@ class FileSummer::Reading {
   }
 
  private:
-  Result<bool> begin() {
+  Result<void> begin() {
     auto opened = open_regular(path_);
     if (!opened) return opened.error();
     file_ = std::move(*opened);
@@ -66,18 +83,14 @@ class FileSummer::Reading {
     sums_.state = state_of(seen);
     const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(runtime::now().wall.time_since_epoch());
     sums_.lasting = std::max(sums_.state.modified, sums_.state.changed) + kSettled <= now.count();
-    const engine::measure::Checksums& wanted = sums_.wanted;
-    for (const auto& [asked, attribute, digits] : {std::tuple{wanted.md5, Attribute::Md5, 32},
-                                                   {wanted.sha1, Attribute::Sha1, 40},
-                                                   {wanted.sha256, Attribute::Sha256, 64},
-                                                   {wanted.sha512, Attribute::Sha512, 128}}) {
-      if (!asked) continue;
-      digests_.emplace_back(attribute, protocols::Digest(std::string(static_cast<std::size_t>(digits), '0')));
+    for (const auto& [asked, attribute, digits] : kSums) {
+      if (!(sums_.wanted.*asked)) continue;
+      digests_.emplace_back(attribute, protocols::Digest(digits));
       if (!digests_.back().second.works())
         return Error{ENOTSUP, fmt::format("this machine makes no checksum of {} digits (FIPS?)", digits)};
     }
     buffer_.resize(256 * 1024);
-    return true;
+    return {};
   }
 
   Result<bool> finish() {
@@ -107,13 +120,9 @@ struct FileSummer::Job {
 
 FileSummer::FileSummer(Loop& loop, const Options& options, std::shared_ptr<MountGuard> guard)
     : loop_(loop),
-      options_(options),
+      options_(completed(options)),
       guard_(std::move(guard)),
-      pool_(loop,
-            {"healer-sum", options.at_once != 0 ? options.at_once : std::max(1U, std::thread::hardware_concurrency()),
-             4, options.stuck}) {
-  if (options_.at_once == 0) options_.at_once = std::max(1U, std::thread::hardware_concurrency());
-}
+      pool_(loop, {"healer-sum", options_.at_once, 4, options_.stuck}) {}
 
 FileSummer::~FileSummer() = default;
 
@@ -158,16 +167,9 @@ void FileSummer::submit(std::uint64_t id, Job& job) {
   job.patience.set_deadline(mono_now() + options_.patience);
   pool_.submit(
       [this, id, reading = job.reading, guard = guard_, patience = options_.stuck]() -> Loop::Callback {
-        const std::string& path = reading->path();
-        if (const std::string mount = guard->hanging(path, patience); !mount.empty())
-          return [this, id, path, mount] {
-            end(id, Error{ETIMEDOUT,
-                          fmt::format("cannot read {} ({} does not answer)", printable(path), printable(mount))});
-          };
         const Duration begun = mono_now();
-        guard->enter(id, path);
-        const Result<bool> ended = reading->step();
-        guard->leave(id);
+        const Result<bool> ended =
+            guard->guarded({id, reading->path(), patience, "read"}, [&] { return reading->step(); });
         return [this, id, ended, spent = mono_now() - begun] { stepped(id, ended, spent); };
       },
       [this, id](const Error& error) { end(id, error); });

@@ -15,14 +15,12 @@
 #include <memory>
 
 #include "runtime/clock.hpp"
-#include "util/result.hpp"
+#include "runtime/path_look.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
 namespace {
 
-using engine::Answer;
-using engine::Attribute;
 using engine::Metric;
 using engine::Metrics;
 
@@ -30,12 +28,6 @@ struct Closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using File = std::unique_ptr<std::FILE, Closer>;
-
-struct Mounted {
-  std::string source;
-  std::string point;
-  std::string flags;
-};
 
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -47,27 +39,6 @@ std::string device_of(const std::string& name) {
   if (!name.starts_with("/dev/")) return name;
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(name.c_str(), nullptr), &std::free);
   return real ? std::string(real.get()) : name;
-}
-
-/// The mount of that name: of several at one point the last, which hides the others; of several from one device the
-/// first, which the others are bound to. None: nothing is mounted so.
-Result<std::optional<Mounted>> find_mount(const std::string& name) {
-  const std::string point = without_slash(name);
-  const std::string device = name.starts_with("/dev/") ? device_of(name) : std::string();
-  const File table(::setmntent("/proc/self/mounts", "re"));
-  if (table == nullptr) return system_error(errno, "cannot read /proc/self/mounts");
-  std::optional<Mounted> found;
-  mntent entry{};
-  std::string buffer(64 * 1024, '\0');
-  while (::getmntent_r(table.get(), &entry, buffer.data(), static_cast<int>(buffer.size())) != nullptr) {
-    const bool at = point == entry.mnt_dir;
-    const std::string source = entry.mnt_fsname;
-    // Who mounts may write anything for a source: only what is plainly a device is looked up.
-    const bool plain = source.find("/../") == std::string::npos;
-    const bool from = !found && (name == source || (plain && !device.empty() && device == device_of(source)));
-    if (at || from) found = Mounted{entry.mnt_fsname, entry.mnt_dir, entry.mnt_opts};
-  }
-  return found;
 }
 
 void add_space(Metrics& metrics, const struct ::statvfs& seen) {
@@ -114,40 +85,42 @@ std::optional<DeviceSample> sample_of(dev_t device) {
 
 }  // namespace
 
-std::string mount_point_of(const std::string& name) {
-  const auto mount = find_mount(name);
-  return mount && *mount ? (*mount)->point : name;
+Result<std::optional<Mounted>> find_mount(const std::string& name) {
+  const std::string point = without_slash(name);
+  const std::string device = name.starts_with("/dev/") ? device_of(name) : std::string();
+  const File table(::setmntent("/proc/self/mounts", "re"));
+  if (table == nullptr) return system_error(errno, "cannot read /proc/self/mounts");
+  std::optional<Mounted> found;
+  mntent entry{};
+  std::string buffer(64 * 1024, '\0');
+  while (::getmntent_r(table.get(), &entry, buffer.data(), static_cast<int>(buffer.size())) != nullptr) {
+    const bool at = point == entry.mnt_dir;
+    const std::string source = entry.mnt_fsname;
+    // Who mounts may write anything for a source: only what is plainly a device is looked up.
+    const bool plain = source.find("/../") == std::string::npos;
+    const bool from = !found && (name == source || (plain && !device.empty() && device == device_of(source)));
+    if (at || from) found = Mounted{entry.mnt_fsname, entry.mnt_dir, entry.mnt_opts};
+  }
+  return found;
 }
 
-FilesystemLook look_at_filesystem(const std::string& name) {
+Result<FilesystemLook> look_at_filesystem(const Mounted& mount) {
   FilesystemLook look;
-  const auto unknown = [&](Error error) {
-    look.answer = Answer::Unknown;
-    look.output = std::move(error.what);
-    return look;
-  };
-  auto mount = find_mount(name);
-  if (!mount) return unknown(mount.error());
-  if (!*mount) {
-    look.answer = Answer::Absent;
-    return look;
-  }
-  const auto& [source, point, flags] = **mount;
+  const auto& [source, point, flags] = mount;
   struct ::statvfs space {};
   struct ::stat seen {};
   if (::statvfs(point.c_str(), &space) != 0 || ::stat(point.c_str(), &seen) != 0) {
     const int code = errno;
     // What is mounted and cannot be read, because its server or its disk has gone, is as good as not there.
     const bool is_ours = code == ENOMEM || code == EMFILE || code == ENFILE || code == EINTR;
-    look.answer = is_ours ? Answer::Unknown : Answer::Absent;
-    look.output = system_error(code, "cannot look at " + printable(point)).what;
+    Error error = system_error(code, "cannot look at " + printable(point));
+    if (is_ours) return error;
+    look.answer = engine::Answer::Absent;
+    look.output = std::move(error.what);
     return look;
   }
-  constexpr mode_t kPermission = 07777;
-  look.facts.attributes = {{Attribute::Uid, std::int64_t{seen.st_uid}},
-                           {Attribute::Gid, std::int64_t{seen.st_gid}},
-                           {Attribute::Permission, std::int64_t{seen.st_mode & kPermission}},
-                           {Attribute::FsFlags, flags}};
+  look.facts.attributes = owner_of(seen);
+  look.facts.attributes.emplace_back(engine::Attribute::FsFlags, flags);
   add_space(look.facts.metrics, space);
   struct ::stat device {};
   if (source.starts_with('/') && ::stat(source.c_str(), &device) == 0 && S_ISBLK(device.st_mode))

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/evidence.hpp"
+#include "util/result.hpp"
 #include "util/time.hpp"
 
 namespace healer::runtime {
@@ -22,18 +23,26 @@ struct DeviceSample {
   Duration busy{0};  ///< of all its operations together
 };
 
-struct FilesystemLook {
-  engine::Answer answer = engine::Answer::Told;
-  engine::Facts facts;                 ///< its space, inodes, owner, permission and flags
-  std::string output;                  ///< why it is not known
-  std::optional<DeviceSample> device;  ///< none: it is on no device of its own
+/// What is mounted, and where.
+struct Mounted {
+  std::string source;
+  std::string point;
+  std::string flags;
 };
 
-/// Where that is mounted which is called `name`: a device (also by a symbolic link under /dev), a mount point, or what
-/// a remote one is mounted from; the name itself where nothing is. No mount is touched.
-[[nodiscard]] std::string mount_point_of(const std::string& name);
-/// Looks at what is mounted so. May wait for a mount that hangs: not for the loop thread.
-[[nodiscard]] FilesystemLook look_at_filesystem(const std::string& name);
+struct FilesystemLook {
+  engine::Answer answer = engine::Answer::Told;  ///< or Absent
+  engine::Facts facts;                           ///< its space, inodes, owner, permission and flags
+  std::string output;                            ///< why it is as good as not there
+  std::optional<DeviceSample> device;            ///< none: it is on no device of its own
+};
+
+/// The mount of that name: a device (also by a symbolic link under /dev), a mount point, or what a remote one is
+/// mounted from. Of several at one point it is the last, which hides the others; of several from one device the first,
+/// which the others are bound to. None: nothing is mounted so. No mount is touched.
+[[nodiscard]] Result<std::optional<Mounted>> find_mount(const std::string& name);
+/// Looks at it. An Error where nobody can tell. May wait for a mount that hangs: not for the loop thread.
+[[nodiscard]] Result<FilesystemLook> look_at_filesystem(const Mounted& mount);
 
 /// Adds what the device has done in a second since `former`, and how long an operation took: 0 where there was none.
 void add_means(engine::Metrics& metrics, const DeviceSample& former, const DeviceSample& present);

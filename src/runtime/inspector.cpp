@@ -135,6 +135,12 @@ Inspector::Look& Inspector::add(const engine::effect::Measure& run) {
   return look;
 }
 
+Inspector::Memory& Inspector::memory_of(engine::ServiceId service) {
+  auto& kept = memories_[service.number()];
+  if (kept == nullptr) kept = std::make_unique<Memory>();
+  return *kept;
+}
+
 void Inspector::cancel(engine::RunId run) {
   looks_.erase(run.number());
   sums_.cancel(run.number());
@@ -303,14 +309,9 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     } else {
       why = see({.pid = *match}, request, found);
     }
-  } else if (const std::string mount = guard.hanging(spec.pid_file, request.mount_patience); !mount.empty()) {
-    found.unknown = true;
-    found.output =
-        fmt::format("cannot read the pid file {} ({} does not answer)", printable(spec.pid_file), printable(mount));
   } else {
-    guard.enter(request.run, spec.pid_file);
-    const auto file = read_pid_file(spec.pid_file);
-    guard.leave(request.run);
+    const auto file = guard.guarded({request.run, spec.pid_file, request.mount_patience, "read the pid file"},
+                                    [&] { return read_pid_file(spec.pid_file); });
     if (file) {
       why = see(*file, request, found);
     } else if (file.error().code == ESRCH) {

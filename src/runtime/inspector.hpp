@@ -105,8 +105,8 @@ class Inspector {
   [[nodiscard]] std::size_t watched() const { return watch_.size(); }
   /// Walks over /proc so far.
   [[nodiscard]] std::size_t walks() const { return walks_; }
-  /// Threads that hang now.
-  [[nodiscard]] unsigned stuck() const { return pool_.stuck(); }
+  /// Threads that hang now, at a look or at the lines of a file.
+  [[nodiscard]] unsigned stuck() const { return pool_.stuck() + lines_.stuck(); }
 
  private:
   struct Look;
@@ -124,8 +124,8 @@ class Inspector {
   void commands_read(const std::shared_ptr<Reader>& reader,
                      const Result<std::shared_ptr<const ProcCommands>>& commands);
   void submit(Look& look);
-  void read_of_path(const engine::effect::Measure& run, std::function<std::string()> find,
-                    std::function<Loop::Callback()> read);
+  template <typename Seen>
+  Loop::Callback told(std::uint64_t run, Result<Seen> seen, void (Inspector::*found)(std::uint64_t, Seen&));
   [[nodiscard]] Memory& memory_of(engine::ServiceId service);
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
   [[nodiscard]] static Found find_own(const Request& request);

@@ -19,7 +19,7 @@ namespace healer::runtime {
 struct Inspector::Look {
   engine::ServiceId service;
   std::uint64_t run = 0;
-  std::shared_ptr<const engine::ServiceBlock> block;  // of a process
+  std::shared_ptr<const engine::ServiceBlock> block;  // of a process or a path
   ProcessIdentity own;                                // of a foreground process
   Duration begun{0};
   ProcessWish wish;
@@ -31,10 +31,8 @@ struct Inspector::Look {
   Loop::Timer patience;
   std::shared_ptr<const ProcCommands> commands;  // where a pattern is looked for
   std::function<Loop::Callback()> read;          // at what is no process: on a worker
-  std::string path;                              // of which checksums or lines are asked for
-  std::optional<engine::ReadPosition> position;
-  bool lines = false;
-  engine::measure::Checksums checksums;
+  engine::measure::ReadPath wanted;              // of a path, as far as it is not known yet
+  std::optional<engine::ReadPosition> position;  // from which its lines are read on
 
   [[nodiscard]] bool by_pattern() const { return block != nullptr && !block->process.pattern.empty(); }
 };

@@ -13,59 +13,65 @@ namespace healer::runtime {
 
 using engine::Answer;
 
+namespace {
+
+/// Adds the new lines of a file to what is known of it. Only the reading is up to its mount: a pattern that takes long
+/// is no fault of that.
+Result<void> add_lines(engine::Facts& facts, const engine::LinesSpec& spec,
+                       const std::optional<engine::ReadPosition>& position, const MountGuard::Attempt& attempt,
+                       MountGuard& guard) {
+  const auto read = guard.guarded(attempt, [&] { return read_lines(attempt.path, position); });
+  if (!read) return read.error();
+  auto lines = sift(read->text, spec);
+  if (!lines) return lines.error();
+  facts.lines = std::move(*lines);
+  facts.attributes.emplace_back(engine::Attribute::ReadFile, read->position.file);
+  facts.attributes.emplace_back(engine::Attribute::ReadOffset, read->position.offset);
+  return {};
+}
+
+}  // namespace
+
 void Inspector::read_path(const engine::effect::Measure& run, const engine::measure::ReadPath& wanted,
                           std::shared_ptr<const engine::ServiceBlock> block) {
-  read_of_path(
-      run, [block] { return block->path; },
-      [this, id = run.run.number(), block, type = wanted.type]() -> Loop::Callback {
-        auto seen = std::make_shared<PathLook>(look_at_path(block->path, type));
-        return [this, id, seen] { found_path(id, *seen); };
-      });
-  Look& look = *looks_.at(run.run.number());
-  look.path = block->path;
-  look.checksums = wanted.checksums;
-  look.lines = wanted.lines;
+  Look& look = add(run);
+  look.read = [this, id = look.run, block, type = wanted.type, patience = options_.stuck, guard = guard_] {
+    return told(id,
+                guard->guarded({id, block->path, patience, "look at"}, [&] { return look_at_path(block->path, type); }),
+                &Inspector::found_path);
+  };
+  look.wanted = wanted;
   look.position = run.position;
   look.block = std::move(block);
 }
 
 void Inspector::read_filesystem(const engine::effect::Measure& run, std::shared_ptr<const engine::ServiceBlock> block) {
-  read_of_path(
-      run, [block] { return mount_point_of(block->path); },
-      [this, id = run.run.number(), block]() -> Loop::Callback {
-        auto seen = std::make_shared<FilesystemLook>(look_at_filesystem(block->path));
-        return [this, id, seen] { found_filesystem(id, *seen); };
-      });
-}
-
-/// What is read of a path may lie on a mount that hangs.
-void Inspector::read_of_path(const engine::effect::Measure& run, std::function<std::string()> find,
-                             std::function<Loop::Callback()> read) {
-  add(run).read = [this, id = run.run.number(), find = std::move(find), read = std::move(read),
-                   patience = options_.stuck, guard = guard_]() -> Loop::Callback {
-    const std::string path = find();
-    if (const std::string mount = guard->hanging(path, patience); !mount.empty())
-      return [this, id, path, mount] {
-        fail(id, fmt::format("cannot look at {} ({} does not answer)", printable(path), printable(mount)));
-      };
-    guard->enter(id, path);
-    Loop::Callback done = read();
-    guard->leave(id);
-    return done;
+  Look& look = add(run);
+  look.read = [this, id = look.run, block = std::move(block), patience = options_.stuck, guard = guard_] {
+    const auto see = [&]() -> Result<FilesystemLook> {
+      const auto mount = find_mount(block->path);
+      if (!mount) return mount.error();
+      if (!*mount) return FilesystemLook{.answer = Answer::Absent};
+      return guard->guarded({id, (*mount)->point, patience, "look at"}, [&] { return look_at_filesystem(**mount); });
+    };
+    return told(id, see(), &Inspector::found_filesystem);
   };
 }
 
-Inspector::Memory& Inspector::memory_of(engine::ServiceId service) {
-  auto& kept = memories_[service.number()];
-  if (kept == nullptr) kept = std::make_unique<Memory>();
-  return *kept;
+/// On a worker: what the loop does with what was seen.
+template <typename Seen>
+Loop::Callback Inspector::told(std::uint64_t run, Result<Seen> seen, void (Inspector::*found)(std::uint64_t, Seen&)) {
+  return [this, run, found, kept = std::make_shared<Result<Seen>>(std::move(seen))] {
+    if (!*kept) return fail(run, kept->error().what);
+    (this->*found)(run, **kept);
+  };
 }
 
 void Inspector::found_path(std::uint64_t run, PathLook& look) {
   const auto entry = looks_.find(run);
   if (entry != looks_.end() && look.answer == Answer::Told) {
-    if (entry->second->lines) return read_on(*entry->second, look);
-    if (entry->second->checksums.any()) return sum(*entry->second, look);
+    if (entry->second->wanted.lines) return read_on(*entry->second, look);
+    if (entry->second->wanted.checksums.any()) return sum(*entry->second, look);
   }
   answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);
 }
@@ -74,25 +80,22 @@ void Inspector::found_path(std::uint64_t run, PathLook& look) {
 void Inspector::read_on(Look& look, PathLook& seen) {
   Memory& memory = memory_of(look.service);
   if (std::exchange(memory.reading, true))
-    return fail(look.run, fmt::format("the lines of {} are still being read", printable(look.path)));
+    return fail(look.run, fmt::format("the lines of {} are still being read", printable(look.block->path)));
   const auto ended = [this, service = look.service] {
     if (const auto kept = memories_.find(service.number()); kept != memories_.end()) kept->second->reading = false;
   };
-  auto facts = std::make_shared<PathLook>(std::move(seen));
   lines_.submit(
-      [this, run = look.run, path = look.path, position = look.position, block = look.block, facts,
-       ended]() -> Loop::Callback {
-        auto read = std::make_shared<Result<FileLines>>(read_lines(path, position, block->lines));
-        return [this, run, read, facts, ended] {
+      [this, run = look.run, position = look.position, block = look.block, ended, patience = options_.stuck,
+       guard = guard_, kept = std::make_shared<PathLook>(std::move(seen))]() -> Loop::Callback {
+        const Result<void> read =
+            add_lines(kept->facts, block->lines, position, {run, block->path, patience, "read"}, *guard);
+        return [this, run, read, kept, ended] {
           ended();
           const auto entry = looks_.find(run);
           if (entry == looks_.end()) return;
-          if (!*read) return fail(run, read->error().what);
-          facts->facts.lines = std::move((*read)->lines);
-          facts->facts.attributes.emplace_back(engine::Attribute::ReadFile, (*read)->position.file);
-          facts->facts.attributes.emplace_back(engine::Attribute::ReadOffset, (*read)->position.offset);
-          entry->second->lines = false;
-          found_path(run, *facts);
+          if (!read) return fail(run, read.error().what);
+          entry->second->wanted.lines = false;
+          found_path(run, *kept);
         };
       },
       [this, run = look.run, ended](const Error& error) {
@@ -108,10 +111,11 @@ void Inspector::sum(Look& look, PathLook& seen) {
     facts->attributes.insert(facts->attributes.end(), sums.sums.begin(), sums.sums.end());
     answer(run, facts, {}, Answer::Told);
   };
+  const engine::measure::Checksums& wanted = look.wanted.checksums;
   const FileSums& known = memory_of(look.service).sums;
-  if (known.lasting && known.wanted == look.checksums && known.state == seen.state) return say(known);
+  if (known.lasting && known.wanted == wanted && known.state == seen.state) return say(known);
   look.patience.set_deadline(std::nullopt);  // it is known to be read
-  sums_.sum(look.run, look.path, look.checksums, [this, run = look.run, say](const Result<FileSums>& sums) {
+  sums_.sum(look.run, look.block->path, wanted, [this, run = look.run, say](const Result<FileSums>& sums) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) return;
     if (!sums) return fail(run, sums.error().what);
@@ -124,11 +128,11 @@ void Inspector::found_filesystem(std::uint64_t run, FilesystemLook& look) {
   const auto entry = looks_.find(run);
   if (entry == looks_.end()) return;
   Means<DeviceSample>& means = memory_of(entry->second->service).device;
-  const bool other = !look.device || (means.former() && means.former()->device != look.device->device);
-  if (other) means = {};
-  if (look.device)
-    if (const auto& former = means.add(*look.device); former && former->device == look.device->device)
-      add_means(look.facts.metrics, *former, *look.device);
+  if (!look.device) {
+    means = {};
+  } else if (const auto& former = means.add(*look.device); former && former->device == look.device->device) {
+    add_means(look.facts.metrics, *former, *look.device);
+  }
   answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);
 }
 

@@ -2,11 +2,15 @@
 #include "runtime/mount_guard.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 #include <vector>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "runtime/clock.hpp"
+#include "util/text.hpp"
 
 namespace healer::runtime {
 
@@ -37,24 +41,10 @@ std::string MountGuard::hanging(const std::string& path, Duration patience) cons
   return std::count(hanging.begin(), hanging.end(), path) >= kMostPerMount ? path : std::string();
 }
 
-namespace {
-
-/// As the kernel writes blanks and the like in a path: \040.
-std::string decoded(const std::string& written) {
-  std::string text;
-  for (std::size_t at = 0; at < written.size(); ++at) {
-    const auto octal = [&](std::size_t digit) { return written[at + digit] >= '0' && written[at + digit] <= '7'; };
-    if (written[at] == '\\' && at + 3 < written.size() && octal(1) && octal(2) && octal(3)) {
-      text += static_cast<char>((written[at + 1] - '0') * 64 + (written[at + 2] - '0') * 8 + (written[at + 3] - '0'));
-      at += 3;
-    } else {
-      text += written[at];
-    }
-  }
-  return text;
+Error MountGuard::refusal(const Attempt& attempt, const std::string& mount) {
+  return {ETIMEDOUT,
+          fmt::format("cannot {} {} ({} does not answer)", attempt.purpose, printable(attempt.path), printable(mount))};
 }
-
-}  // namespace
 
 std::string mount_of(const std::string& path) {
   std::ifstream table("/proc/self/mountinfo");
@@ -64,7 +54,7 @@ std::string mount_of(const std::string& path) {
     std::string skipped;
     std::string point;
     fields >> skipped >> skipped >> skipped >> skipped >> point;
-    point = decoded(point);
+    point = from_octal(point);
     const bool at_or_below =
         path.compare(0, point.size(), point) == 0 && (path.size() == point.size() || path[point.size()] == '/');
     if (at_or_below && point.size() > best.size()) best = point;

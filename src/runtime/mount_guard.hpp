@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <unordered_map>
 
+#include "util/result.hpp"
 #include "util/time.hpp"
 
 namespace healer::runtime {
@@ -16,6 +19,23 @@ class MountGuard {
  public:
   /// So many waits on one mount make it one that hangs.
   static constexpr unsigned kMostPerMount = 2;
+
+  /// What a thread is about to do.
+  struct Attempt {
+    std::uint64_t key;         ///< of its own
+    const std::string& path;   ///< which it may have to wait for
+    Duration patience;         ///< after which others have waited for too long
+    std::string_view purpose;  ///< what it cannot do then: "read the pid file"
+  };
+  /// Makes an attempt: `read` gives a Result. Where what it would wait for is hanging(), it is an Error at once.
+  template <typename Read>
+  std::invoke_result_t<Read> guarded(const Attempt& attempt, Read&& read) {
+    if (const std::string mount = hanging(attempt.path, attempt.patience); !mount.empty())
+      return refusal(attempt, mount);
+    enter(attempt.key, attempt.path);
+    const Leave leave{*this, attempt.key};
+    return read();
+  }
 
   /// Something on a thread begins to wait for `path`, or has its answer.
   void enter(std::uint64_t key, const std::string& path);
@@ -26,6 +46,13 @@ class MountGuard {
   [[nodiscard]] std::string hanging(const std::string& path, Duration patience) const;
 
  private:
+  struct Leave {
+    MountGuard& guard;
+    std::uint64_t key;
+    ~Leave() { guard.leave(key); }
+  };
+  [[nodiscard]] static Error refusal(const Attempt& attempt, const std::string& mount);
+
   struct Entry {
     std::string path;
     Duration since;

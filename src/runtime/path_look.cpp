@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "runtime/clock.hpp"
-#include "util/result.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -56,18 +55,27 @@ FileState state_of(const struct ::stat& seen) {
           .changed = nanoseconds(seen.st_ctim)};
 }
 
+std::vector<std::pair<Attribute, engine::Value>> owner_of(const struct ::stat& seen) {
+  constexpr mode_t kPermission = 07777;
+  return {{Attribute::Uid, std::int64_t{seen.st_uid}},
+          {Attribute::Gid, std::int64_t{seen.st_gid}},
+          {Attribute::Permission, std::int64_t{seen.st_mode & kPermission}}};
+}
+
 bool is_of_the_path(int error) {
   return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP || error == ENAMETOOLONG ||
          error == EISDIR || error == ENXIO;
 }
 
-PathLook look_at_path(const std::string& path, PathType type) {
+Result<PathLook> look_at_path(const std::string& path, PathType type) {
   PathLook look;
   struct ::stat seen {};
   if (::stat(path.c_str(), &seen) != 0) {
     const int code = errno;
-    look.answer = is_of_the_path(code) ? engine::Answer::Absent : engine::Answer::Unknown;
-    if (code != ENOENT && code != ENOTDIR) look.output = system_error(code, "cannot look at " + printable(path)).what;
+    Error error = system_error(code, "cannot look at " + printable(path));
+    if (!is_of_the_path(code)) return error;
+    look.answer = engine::Answer::Absent;
+    if (code != ENOENT && code != ENOTDIR) look.output = std::move(error.what);
     return look;
   }
   const auto [bits, name] = type_of(type);
@@ -81,14 +89,11 @@ PathLook look_at_path(const std::string& path, PathType type) {
   const std::int64_t modified = bounded(seen.st_mtim);
   const std::int64_t changed = bounded(seen.st_ctim);
   const std::int64_t touched = std::max(modified, changed);
-  constexpr mode_t kPermission = 07777;
-  look.facts.attributes = {{Attribute::Uid, std::int64_t{seen.st_uid}},
-                           {Attribute::Gid, std::int64_t{seen.st_gid}},
-                           {Attribute::Permission, std::int64_t{seen.st_mode & kPermission}},
-                           {Attribute::AccessTime, accessed},
-                           {Attribute::ModificationTime, modified},
-                           {Attribute::ChangeTime, changed},
-                           {Attribute::Timestamp, touched}};
+  look.facts.attributes = owner_of(seen);
+  look.facts.attributes.insert(look.facts.attributes.end(), {{Attribute::AccessTime, accessed},
+                                                             {Attribute::ModificationTime, modified},
+                                                             {Attribute::ChangeTime, changed},
+                                                             {Attribute::Timestamp, touched}});
   const auto age = [&](Metric metric, std::int64_t time) {
     look.facts.metrics.set(metric, static_cast<double>(std::max<std::int64_t>(now - time, 0)));
   };

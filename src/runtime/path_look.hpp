@@ -6,9 +6,12 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/evidence.hpp"
 #include "engine/plan.hpp"
+#include "util/result.hpp"
 
 namespace healer::runtime {
 
@@ -27,17 +30,20 @@ struct FileState {
 [[nodiscard]] FileState state_of(const struct ::stat& seen);
 
 struct PathLook {
-  engine::Answer answer = engine::Answer::Told;
-  engine::Facts facts;  ///< its owner, permission and times, and how long ago these are
+  engine::Answer answer = engine::Answer::Told;  ///< or Absent
+  engine::Facts facts;                           ///< its owner, permission and times, and how long ago these are
   FileState state;
-  std::string output;  ///< why it is not there, or not known; empty where there is nothing of that path
+  std::string output;  ///< why it is not there; empty where there is nothing of that path
 };
+
+/// Who owns it, and its permission.
+[[nodiscard]] std::vector<std::pair<engine::Attribute, engine::Value>> owner_of(const struct ::stat& seen);
 
 /// Errors of the path itself, which stay until somebody mends it: there is no such thing to be seen. Others are the
 /// machine's, and say nothing of it.
 [[nodiscard]] bool is_of_the_path(int error);
-/// Looks at a path; symbolic links are followed. Of another type than `type` it is absent. May wait for a mount that
-/// hangs: not for the loop thread.
-[[nodiscard]] PathLook look_at_path(const std::string& path, engine::measure::PathType type);
+/// Looks at a path; symbolic links are followed. Of another type than `type` it is absent. An Error where nobody can
+/// tell. May wait for a mount that hangs: not for the loop thread.
+[[nodiscard]] Result<PathLook> look_at_path(const std::string& path, engine::measure::PathType type);
 
 }  // namespace healer::runtime

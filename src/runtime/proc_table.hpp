@@ -43,7 +43,6 @@ class Means {
     }
     return former_;
   }
-  [[nodiscard]] const std::optional<Sample>& former() const { return former_; }
 
  private:
   std::optional<Sample> former_;

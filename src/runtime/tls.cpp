@@ -89,6 +89,16 @@ std::string hex(std::string_view checksum) {
   return digits;
 }
 
+std::string checksum_of(X509* certificate, std::size_t digits) {
+  unsigned char* bytes = nullptr;
+  const int size = i2d_X509(certificate, &bytes);
+  if (size < 0) return {};
+  protocols::Digest digest(digits);
+  digest.add({reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size)});
+  OPENSSL_free(bytes);
+  return digest.finish();
+}
+
 /// The last word on a chain that signed itself is the caller's, where he allows it; all else stays as it is.
 int allow_self_signed(int fine, X509_STORE_CTX* context) {
   if (fine == 0 && X509_STORE_CTX_get_error(context) == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT) {
@@ -220,14 +230,10 @@ std::string TlsSession::judge() {
                                   text_of(X509_get_issuer_name(certificate)), time_of(X509_get0_notAfter(certificate))};
   const WallTime today = now().wall;
   if (const std::string wanted = hex(plan_.checksum); !wanted.empty()) {
-    const EVP_MD* digest = wanted.size() == 32 ? EVP_md5() : wanted.size() == 40 ? EVP_sha1() : EVP_sha256();
-    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-    unsigned size = 0;
-    X509_digest(certificate, digest, bytes.data(), &size);
-    std::string sum;
-    for (unsigned i = 0; i < size; ++i) sum += fmt::format("{:02x}", bytes[i]);
+    const std::string sum = checksum_of(certificate, wanted.size());
     if (sum != wanted)
-      return fmt::format("the {} checksum of the certificate is {}", protocols::checksum_name(wanted), sum);
+      return fmt::format("the {} checksum of the certificate is {}", protocols::find_checksum(wanted.size())->name,
+                         sum);
   }
   if (plan_.verify) {
     const long result = SSL_get_verify_result(ssl);

@@ -3,9 +3,8 @@
 
 #include <regex.h>
 
-#include <array>
-
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>

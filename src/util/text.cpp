@@ -131,6 +131,21 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string from_octal(std::string_view written) {
+  std::string text;
+  const auto octal = [](char c) { return c >= '0' && c <= '7'; };
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const std::string_view digits = written.substr(i + 1, 3);
+    if (written[i] == '\\' && digits.size() == 3 && std::ranges::all_of(digits, octal)) {
+      text += static_cast<char>((digits[0] - '0') * 64 + (digits[1] - '0') * 8 + (digits[2] - '0'));
+      i += digits.size();
+    } else {
+      text += written[i];
+    }
+  }
+  return text;
+}
+
 std::string join_words(std::span<const std::string> words, std::string_view last_separator) {
   std::string result;
   for (std::size_t i = 0; i < words.size(); ++i) {

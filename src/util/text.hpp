@@ -37,6 +37,9 @@ namespace healer {
 /// Text with control characters and invalid UTF-8 made visible (\n, \t, \xHH), safe for a log line or a terminal.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// A path as the kernel's tables of mounts have it, where blanks and the like are octal numbers: "a\040b" is "a b".
+[[nodiscard]] std::string from_octal(std::string_view written);
+
 /// "a, b and c" / "a, b or c".
 [[nodiscard]] std::string join_words(std::span<const std::string> words, std::string_view last_separator);
 

@@ -9,7 +9,7 @@ using namespace healer::protocols;
 
 TEST_CASE("checksums go by the length of what is wanted", "[protocols][digest]") {
   const auto sum = [](std::size_t digits) {
-    Digest digest(std::string(digits, '0'));
+    Digest digest(digits);
     digest.add("hel");
     digest.add("lo");
     return digest.finish();

@@ -25,10 +25,12 @@ struct Log {
   /// What the first pattern finds in the next reading.
   std::string next() { return read().empty() ? "" : last.front(); }
   const std::vector<std::string>& read() {
-    auto found = read_lines(path, position, spec);
+    const auto lines = read_lines(path, position);
+    REQUIRE(lines);
+    position = lines->position;
+    auto found = sift(lines->text, spec);
     REQUIRE(found);
-    position = found->position;
-    return last = std::move(found->lines);
+    return last = std::move(*found);
   }
 
   TemporaryDirectory directory;
@@ -121,6 +123,20 @@ TEST_CASE("what many lines tell is bounded, and a big file is read in parts", "[
   CHECK(log.next().empty());
 }
 
+TEST_CASE("a big file that is rotated is read in whole lines", "[runtime]") {
+  Log log({.patterns = {{"^error x*$", true}}, .ignored = {}});
+  log.write("");
+  log.read();
+  const std::string line = "error " + std::string(94, 'x') + "\n";
+  std::string many;
+  while (many.size() < kMostBytes + 1'000'000) many += line;
+  log.write(many);
+  std::filesystem::rename(log.path, log.path + ".1");
+  log.write("new\n");
+  CHECK(log.next().empty());
+  CHECK(log.next() == "new\n");
+}
+
 TEST_CASE("one line without end is passed in parts, and so are zero bytes", "[runtime]") {
   Log log(errors());
   log.write("");
@@ -132,12 +148,11 @@ TEST_CASE("one line without end is passed in parts, and so are zero bytes", "[ru
   CHECK(log.next() == "error\n");
 }
 
-TEST_CASE("what cannot be read is an error, and moves nothing", "[runtime]") {
+TEST_CASE("what cannot be read is an error, and so is an invalid pattern", "[runtime]") {
   Log log(errors());
-  CHECK_FALSE(read_lines(log.path, {}, log.spec));
-  CHECK_FALSE(read_lines(log.directory.path(), {}, log.spec));
-  log.write("x\n");
-  CHECK_FALSE(read_lines(log.path, {}, {.patterns = {{"(", false}}, .ignored = {}}));
+  CHECK_FALSE(read_lines(log.path, {}));
+  CHECK_FALSE(read_lines(log.directory.path(), {}));
+  CHECK_FALSE(sift("x\n", {.patterns = {{"(", false}}, .ignored = {}}));
 }
 
 }  // namespace file_lines_test

@@ -50,11 +50,6 @@ class Gate {
   int waiting_ = 0;
 };
 
-bool skipped(const test::HungMount& mount) {
-  if (!mount.works()) WARN("SKIPPED: no FUSE mounts here");
-  return !mount.works();
-}
-
 }  // namespace
 
 TEST_CASE("workers that are stuck are replaced, up to a limit, and work is refused beyond it", "[hang]") {

@@ -51,6 +51,20 @@ bool process_is_gone(const Evidence& evidence) {
   return !evidence.facts->process || evidence.facts->process->zombie;
 }
 
+std::shared_ptr<ServiceBlock> looked(std::string_view kind, const std::string& path) {
+  auto block = InspectorBench::block(kind_named(kind));
+  block->path = path;
+  return block;
+}
+
+/// Of an inspector on a machine where something hangs.
+Inspector::Options impatient(Duration patience) {
+  Inspector::Options options;
+  options.stuck = Duration{100};
+  options.patience = patience;
+  return options;
+}
+
 }  // namespace
 
 TEST_CASE("a fifo tells its permission, owner and times, and is absent where another type is", "[runtime]") {
@@ -730,14 +744,9 @@ TEST_CASE("a look that is cancelled is not answered, others are answered once", 
 
 TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
   test::HungMount mount;
-  if (!mount.works()) {
-    WARN("SKIPPED: no FUSE mounts here");
-    return;
-  }
-  Inspector::Options options;
-  options.stuck = Duration{100};
-  options.patience = Duration{1500};
-  InspectorBench bench(options);
+  if (skipped(mount)) return;
+  constexpr Duration kPatience{1500};
+  InspectorBench bench(impatient(kPatience));
   const Child child = sleeper();
   std::vector<std::uint64_t> hanging;
   for (std::uint32_t service = 100; service < 130; ++service) {
@@ -745,7 +754,7 @@ TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
   }
   const Duration begin = mono_now();
   CHECK(bench.see(InspectorBench::by_file(bench.pid_file("x", number(child)))).facts->process);
-  CHECK(mono_now() - begin < options.patience);
+  CHECK(mono_now() - begin < kPatience);
   for (const auto run : hanging) {
     CHECK(bench.result(run).answer == Answer::Unknown);
     CHECK_FALSE(bench.result(run).facts->process);
@@ -764,20 +773,9 @@ TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
 
 TEST_CASE("a mount that hangs costs the looks at itself, and no others", "[inspector][hang]") {
   test::HungMount mount;
-  if (!mount.works()) {
-    WARN("SKIPPED: no FUSE mounts here");
-    return;
-  }
-  Inspector::Options options;
-  options.stuck = Duration{100};
-  options.patience = Duration{700};
-  InspectorBench bench(options);
+  if (skipped(mount)) return;
+  InspectorBench bench(impatient(Duration{700}));
   REQUIRE(::symlink(mount.path().c_str(), bench.path("link").c_str()) == 0);
-  const auto looked = [&](std::string_view kind, const std::string& path) {
-    auto block = InspectorBench::block(kind_named(kind));
-    block->path = path;
-    return block;
-  };
   const Child child = sleeper();
   const auto healthy = InspectorBench::by_file(bench.pid_file("x", number(child)));
   for (int round = 0; round < 4; ++round) {
@@ -794,6 +792,30 @@ TEST_CASE("a mount that hangs costs the looks at itself, and no others", "[inspe
   mount.end();
   CHECK(run_until(bench.loop, [&] { return bench.inspector.stuck() == 0; }));
   for (const auto& [run, count] : bench.answers) CHECK(count == 1);
+}
+
+TEST_CASE("a mount that hangs costs the lines of its own files, and no others", "[inspector][hang]") {
+  test::HungMount mount(test::HungMount::Answers::Names);
+  if (skipped(mount)) return;
+  InspectorBench bench(impatient(Duration{1500}));
+  const auto read = [](const std::string& path) {
+    auto block = looked("file", path);
+    block->lines.patterns = {{"error", false}};
+    return block;
+  };
+  std::vector<std::uint64_t> hanging;
+  for (std::uint32_t service = 100; service < 120; ++service)
+    hanging.push_back(bench.look(read(mount.path() + "/log"), service));
+  CHECK(run_until(bench.loop, [&] { return bench.inspector.stuck() >= 2; }));
+  const auto healthy = read(bench.pid_file("log", "error\n"));
+  CHECK(bench.see(healthy).answer == Answer::Told);
+  for (const auto run : hanging) CHECK(bench.result(run).answer == Answer::Unknown);
+  CHECK(*bench.result(hanging.back()).output ==
+        "cannot read " + mount.path() + "/log (" + mount.path() + " does not answer)");
+  CHECK(bench.see(healthy).answer == Answer::Told);
+  CHECK(bench.inspector.stuck() <= 4);
+  mount.end();
+  CHECK(run_until(bench.loop, [&] { return bench.inspector.stuck() == 0; }));
 }
 
 TEST_CASE("looks leave no descriptor behind", "[inspector]") {

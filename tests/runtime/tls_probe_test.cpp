@@ -132,7 +132,7 @@ TEST_CASE("a certificate of another name is no proof", "[probe][tls]") {
 TEST_CASE("checksums of certificates", "[probe][tls]") {
   const SecureServer server("server.pem");
   Prober prober;
-  for (const std::string digest : {"md5", "sha1", "sha256"}) {
+  for (const std::string digest : {"md5", "sha1", "sha256", "sha512"}) {
     const std::string sum = certificates().fingerprint(digest);
     CHECK(prober.words(server.listener(), "protocol https certificate checksum \"" + sum + "\"") == kPassed);
   }

@@ -1,7 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "support/hung_mount.hpp"
 
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+
 namespace healer::test {
+namespace {
+
+template <typename Body>
+void answer(int device, std::uint64_t unique, const Body& body) {
+  struct {
+    fuse_out_header head;
+    Body body;
+  } answer{};
+  answer.head.len = sizeof answer;
+  answer.head.unique = unique;
+  answer.body = body;
+  [[maybe_unused]] const auto written = ::write(device, &answer, sizeof answer);
+}
+
+}  // namespace
+
+bool skipped(const HungMount& mount) {
+  if (!mount.works()) WARN("SKIPPED: no FUSE mounts here");
+  return !mount.works();
+}
 
 void HungMount::end() {
   if (reader_.joinable()) {
@@ -23,6 +47,8 @@ void HungMount::take_requests() {
     const auto* head = reinterpret_cast<const fuse_in_header*>(request.data());
     if (head->opcode == FUSE_INIT) {
       greet(head->unique);
+    } else if (head->opcode == FUSE_LOOKUP && answers_ == Answers::Names) {
+      name(head->unique);
     } else if (head->opcode == FUSE_LOOKUP) {
       ++taken_;
     }
@@ -30,16 +56,22 @@ void HungMount::take_requests() {
 }
 
 void HungMount::greet(std::uint64_t unique) const {
-  struct {
-    fuse_out_header head;
-    fuse_init_out body;
-  } answer{};
-  answer.head.len = sizeof answer;
-  answer.head.unique = unique;
-  answer.body.major = FUSE_KERNEL_VERSION;
-  answer.body.minor = FUSE_KERNEL_MINOR_VERSION;
-  answer.body.max_write = 4096;
-  [[maybe_unused]] const auto written = ::write(device_, &answer, sizeof answer);
+  fuse_init_out body{};
+  body.major = FUSE_KERNEL_VERSION;
+  body.minor = FUSE_KERNEL_MINOR_VERSION;
+  body.max_write = 4096;
+  answer(device_, unique, body);
+}
+
+void HungMount::name(std::uint64_t unique) const {
+  constexpr std::uint64_t kForLong = 3600;
+  fuse_entry_out body{};
+  body.nodeid = FUSE_ROOT_ID + 1;
+  body.entry_valid = body.attr_valid = kForLong;
+  body.attr.ino = body.nodeid;
+  body.attr.mode = S_IFREG | 0644;
+  body.attr.nlink = 1;
+  answer(device_, unique, body);
 }
 
 }  // namespace healer::test

@@ -21,8 +21,12 @@ namespace healer::test {
 
 class HungMount {
  public:
+  enum class Answers {
+    Nothing,
+    Names  ///< whatever is asked for is there, an empty file; but it cannot be opened
+  };
   /// Requests are taken and never answered, so that not even SIGKILL ends the wait of who made them.
-  HungMount() {
+  explicit HungMount(Answers answers = Answers::Nothing) : answers_(answers) {
     device_ = ::open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (device_ < 0) return;
     const std::string options = "fd=" + std::to_string(device_) + ",rootmode=40000,user_id=0,group_id=0,allow_other";
@@ -45,13 +49,18 @@ class HungMount {
  private:
   void take_requests();
   void greet(std::uint64_t unique) const;
+  void name(std::uint64_t unique) const;
 
   TemporaryDirectory directory_;
+  Answers answers_;
   int device_ = -1;
   bool mounted_ = false;
   std::atomic<bool> stopping_{false};
   std::atomic<int> taken_{0};
   std::thread reader_;
 };
+
+/// Whether a test is left out, and says so, because this machine lets nobody mount.
+[[nodiscard]] bool skipped(const HungMount& mount);
 
 }  // namespace healer::test

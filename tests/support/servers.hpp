@@ -277,7 +277,8 @@ class TestCertificates {
         "openssl ca -batch -config ca.conf -cert ca.crt -keyfile ca.key -in expired.csr -out expired.crt -notext "
         "-extfile names -startdate 20200101000000Z -enddate $(date -u -d '84 hours ago' +%Y%m%d%H%M%SZ) 2>/dev/null\n"
         "for n in server client expired self; do cat $n.crt $n.key > $n.pem; done\n"
-        "for d in md5 sha1 sha256; do openssl x509 -in server.crt -noout -fingerprint -$d | cut -d= -f2 > $d; done\n";
+        "for d in md5 sha1 sha256 sha512; do openssl x509 -in server.crt -noout -fingerprint -$d | cut -d= -f2 > $d; "
+        "done\n";
     Child shell({"bash", "-c", script}, folder_.path() / "log");
     if (shell.wait() != 0) std::abort();
   }

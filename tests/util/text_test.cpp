@@ -31,6 +31,14 @@ TEST_CASE("text of others is made printable", "[util]") {
   CHECK(printable("\u2014\U0001F642") == "\u2014\U0001F642");
 }
 
+TEST_CASE("paths in the kernel's tables have octal numbers", "[util]") {
+  CHECK(from_octal("/a\\040b\\134c") == "/a b\\c");
+  CHECK(from_octal("\\04") == "\\04");
+  CHECK(from_octal("\\089") == "\\089");
+  CHECK(from_octal("\\") == "\\");
+  CHECK(from_octal("").empty());
+}
+
 TEST_CASE("words are joined as a sentence", "[util]") {
   const std::string words[] = {"a", "b", "c"};
   CHECK(join_words(words, "or") == "a, b or c");
