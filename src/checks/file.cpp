@@ -82,9 +82,7 @@ constinit const CheckKind kFile{
     .content = true,
     .tests =
         "it has tests of existence, size, checksum, content, permission, uid, gid and timestamps, as in 'if changed "
-        "checksum "
-        "then "
-        "alert'",
+        "checksum then alert'",
     .present = "file exists",
     .absent = "file doesn't exist",
     .plan = &plan,

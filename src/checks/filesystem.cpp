@@ -60,8 +60,7 @@ constinit const CheckKind kFilesystem{
     .presence = true,
     .tests =
         "it has tests of space, inodes, filesystem flags, what is read and written, service time, existence, "
-        "permission, "
-        "uid and gid, as in 'if space usage > 80% then alert'",
+        "permission, uid and gid, as in 'if space usage > 80% then alert'",
     .present = "filesystem '{path}' exists",
     .returned = "succeeded getting filesystem statistics for '{path}'",
     .absent = "unable to read filesystem '{path}' state",

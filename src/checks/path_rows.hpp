@@ -3,15 +3,11 @@
 // times are written in another form.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
 
-#include "engine/kind.hpp"
+#include "checks/rows.hpp"
 
 namespace healer::checks {
-
-using namespace engine;
 
 /// How long ago a time of the path is.
 constexpr Quantity age(Metric metric, std::string_view words, Sentence sentence) {
@@ -45,22 +41,8 @@ constexpr AttributeRow changing(Attribute attribute, std::string_view words, Att
 }
 
 inline constexpr std::array kOwnerAttributes{
-    AttributeRow{Attribute::Uid,
-                 "uid",
-                 "a uid or gid",
-                 Form::User,
-                 true,
-                 false,
-                 EventKind::Uid,
-                 {"uid test failed for {name} -- current uid is {now}", "uid test succeeded [current uid = {now}]"}},
-    AttributeRow{Attribute::Gid,
-                 "gid",
-                 "a uid or gid",
-                 Form::Group,
-                 true,
-                 false,
-                 EventKind::Gid,
-                 {"gid test failed for {name} -- current gid is {now}", "gid test succeeded [current gid = {now}]"}},
+    kUid,
+    kGid,
     AttributeRow{Attribute::Permission,
                  "permission",
                  "a permission",
@@ -87,15 +69,6 @@ inline constexpr std::array kTimeAttributes{
              {.changed = "modify/change time for {path} changed from {before} to {now}",
               .unchanged = "modify/change time was not changed for {path}"}),
 };
-
-/// The rows of both.
-template <typename Row, std::size_t kFirst, std::size_t kSecond>
-consteval std::array<Row, kFirst + kSecond> joined(const std::array<Row, kFirst>& first,
-                                                   const std::array<Row, kSecond>& second) {
-  std::array<Row, kFirst + kSecond> all{};
-  std::ranges::copy(second, std::ranges::copy(first, all.begin()).out);
-  return all;
-}
 
 inline constexpr auto kPathAttributes = joined(kOwnerAttributes, kTimeAttributes);
 

@@ -3,16 +3,13 @@
 // are those of Monit 5.33.
 #include <array>
 
-#include "engine/kind.hpp"
+#include "checks/rows.hpp"
 #include "engine/service.hpp"
 
 namespace healer::checks {
-
-using namespace engine;
-
 namespace {
 
-constexpr auto kQuantities = std::to_array<Quantity>({
+constexpr auto kOwn = std::to_array<Quantity>({
     {.metric = Metric::Cpu,
      .words = "cpu",
      .sentence = {"cpu usage of", "cpu usage", "cpu usage check", "cpu usage"},
@@ -64,39 +61,10 @@ constexpr auto kQuantities = std::to_array<Quantity>({
     {.metric = Metric::WriteOperations,
      .words = "disk write",
      .sentence = {"write rate", "write", "write rate test", "write"}},
-    {.metric = Metric::Uptime,
-     .words = "uptime",
-     .sentence = {.matched = "uptime test failed for {path} -- current uptime is {value} seconds",
-                  .succeeded = "uptime test succeeded [current uptime = {value} seconds]"},
-     .event = EventKind::Uptime},
-    {.metric = Metric::Load1,
-     .words = "loadavg(1min)",
-     .sentence = {"loadavg (1min) of", "loadavg (1min)", "loadavg (1min) check", "loadavg (1min)"},
-     .monit_skips = true},
-    {.metric = Metric::Load5,
-     .words = "loadavg(5min)",
-     .sentence = {"loadavg (5min) of", "loadavg (5min)", "loadavg (5min) check", "loadavg (5min)"},
-     .monit_skips = true},
-    {.metric = Metric::Load15,
-     .words = "loadavg(15min)",
-     .sentence = {"loadavg (15min) of", "loadavg (15min)", "loadavg (15min) check", "loadavg (15min)"},
-     .monit_skips = true},
-    {.metric = Metric::Load1PerCore,
-     .words = "loadavg(1min) per core",
-     .sentence = {"loadavg per core (1min) of", "loadavg per core (1min)", "loadavg per core (1min) check",
-                  "loadavg per core (1min)"},
-     .monit_skips = true},
-    {.metric = Metric::Load5PerCore,
-     .words = "loadavg(5min) per core",
-     .sentence = {"loadavg per core (5min) of", "loadavg per core (5min)", "loadavg per core (5min) check",
-                  "loadavg per core (5min)"},
-     .monit_skips = true},
-    {.metric = Metric::Load15PerCore,
-     .words = "loadavg(15min) per core",
-     .sentence = {"loadavg per core (15min) of", "loadavg per core (15min)", "loadavg per core (15min) check",
-                  "loadavg per core (15min)"},
-     .monit_skips = true},
+    kUptime,
 });
+// Monit takes tests of the load in a process, too, but never makes them.
+constexpr auto kQuantities = joined(kOwn, loads(true));
 
 constexpr auto kAttributes = std::to_array<AttributeRow>({
     {Attribute::Pid,
@@ -117,14 +85,7 @@ constexpr auto kAttributes = std::to_array<AttributeRow>({
      EventKind::Ppid,
      {.changed = "process PPID changed from {before} to {now}",
       .unchanged = "process PPID has not changed since last cycle"}},
-    {Attribute::Uid,
-     "uid",
-     "a uid or gid",
-     Form::User,
-     true,
-     false,
-     EventKind::Uid,
-     {"uid test failed for {name} -- current uid is {now}", "uid test succeeded [current uid = {now}]"}},
+    kUid,
     {Attribute::Euid,
      "euid",
      "a uid or gid",
@@ -133,14 +94,7 @@ constexpr auto kAttributes = std::to_array<AttributeRow>({
      false,
      EventKind::Uid,
      {"euid test failed for {name} -- current euid is {now}", "euid test succeeded [current euid = {now}]"}},
-    {Attribute::Gid,
-     "gid",
-     "a uid or gid",
-     Form::Group,
-     true,
-     false,
-     EventKind::Gid,
-     {"gid test failed for {name} -- current gid is {now}", "gid test succeeded [current gid = {now}]"}},
+    kGid,
     {Attribute::Security,
      "security attribute",
      "a security attribute",

@@ -2,36 +2,12 @@
 // check system NAME: the machine itself. The sentences are those of Monit 5.33.
 #include <array>
 
-#include "engine/kind.hpp"
+#include "checks/rows.hpp"
 
 namespace healer::checks {
-
-using namespace engine;
-
 namespace {
 
-constexpr auto kQuantities = std::to_array<Quantity>({
-    {.metric = Metric::Load1,
-     .words = "loadavg(1min)",
-     .sentence = {"loadavg (1min) of", "loadavg (1min)", "loadavg (1min) check", "loadavg (1min)"}},
-    {.metric = Metric::Load5,
-     .words = "loadavg(5min)",
-     .sentence = {"loadavg (5min) of", "loadavg (5min)", "loadavg (5min) check", "loadavg (5min)"}},
-    {.metric = Metric::Load15,
-     .words = "loadavg(15min)",
-     .sentence = {"loadavg (15min) of", "loadavg (15min)", "loadavg (15min) check", "loadavg (15min)"}},
-    {.metric = Metric::Load1PerCore,
-     .words = "loadavg(1min) per core",
-     .sentence = {"loadavg per core (1min) of", "loadavg per core (1min)", "loadavg per core (1min) check",
-                  "loadavg per core (1min)"}},
-    {.metric = Metric::Load5PerCore,
-     .words = "loadavg(5min) per core",
-     .sentence = {"loadavg per core (5min) of", "loadavg per core (5min)", "loadavg per core (5min) check",
-                  "loadavg per core (5min)"}},
-    {.metric = Metric::Load15PerCore,
-     .words = "loadavg(15min) per core",
-     .sentence = {"loadavg per core (15min) of", "loadavg per core (15min)", "loadavg per core (15min) check",
-                  "loadavg per core (15min)"}},
+constexpr auto kOwn = std::to_array<Quantity>({
     {.metric = Metric::SystemCpu,
      .words = "cpu",
      .sentence = {"cpu usage of", "cpu usage", "cpu usage check", "cpu usage"},
@@ -89,11 +65,7 @@ constexpr auto kQuantities = std::to_array<Quantity>({
     {.metric = Metric::SwapBytes,
      .words = "swap",
      .sentence = {"swap amount of", "swap amount", "swap amount check", "swap amount"}},
-    {.metric = Metric::Uptime,
-     .words = "uptime",
-     .sentence = {.matched = "uptime test failed for {path} -- current uptime is {value} seconds",
-                  .succeeded = "uptime test succeeded [current uptime = {value} seconds]"},
-     .event = EventKind::Uptime},
+    kUptime,
     {.metric = Metric::SystemFileDescriptors,
      .words = "filedescriptors",
      .sentence = {"filedescriptors usage of", "filedescriptors", "filedescriptors test", "filedescriptors usage"}},
@@ -102,6 +74,7 @@ constexpr auto kQuantities = std::to_array<Quantity>({
      .sentence = {"filedescriptors usage of", "filedescriptors", "filedescriptors usage test",
                   "filedescriptors usage"}},
 });
+constexpr auto kQuantities = joined(loads(false), kOwn);
 
 constexpr std::array kSummary{Metric::Load1, Metric::SystemCpu, Metric::SystemMemory};
 

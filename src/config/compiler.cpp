@@ -185,6 +185,14 @@ struct EventOf {
   }
 };
 
+/// Which pattern that is of all; it is added where it is a new one.
+template <typename Pattern>
+std::uint8_t place_in(std::vector<Pattern>& all, const Pattern& wanted) {
+  auto found = std::ranges::find(all, wanted);
+  if (found == all.end()) found = all.insert(found, wanted);
+  return static_cast<std::uint8_t>(found - all.begin());
+}
+
 class ServiceCompiler {
  public:
   /// `names`: of the services, by their names in lower case.
@@ -210,7 +218,7 @@ class ServiceCompiler {
         break;
       case engine::Target::Path:
         block_.path = check.path->value;
-        block_.lines.limit = settings_.limits.file_content_buffer;
+        if (check.kind->traits.has_lines) block_.lines.limit = settings_.limits.file_content_buffer;
         break;
       case engine::Target::Process:
         if (check.pid_file) block_.process.pid_file = check.pid_file->value;
@@ -326,17 +334,10 @@ class ServiceCompiler {
   }
   engine::Test test(const PresentSyntax& syntax) const { return engine::Present{.wanted = !syntax.negated}; }
   engine::Test test(const MatchesSyntax& syntax) {
-    if (check_->kind->traits.has_lines) {
-      std::vector<engine::LinePattern>& patterns = block_.lines.patterns;
-      const engine::LinePattern wanted = line_pattern(syntax);
-      auto found = std::ranges::find(patterns, wanted);
-      if (found == patterns.end()) found = patterns.insert(patterns.end(), wanted);
-      return engine::Matches{.pattern = static_cast<std::uint8_t>(found - patterns.begin()), .negated = false};
-    }
-    std::vector<std::string>& patterns = block_.program.patterns;
-    auto found = std::ranges::find(patterns, syntax.pattern.value);
-    if (found == patterns.end()) found = patterns.insert(patterns.end(), syntax.pattern.value);
-    return engine::Matches{.pattern = static_cast<std::uint8_t>(found - patterns.begin()), .negated = syntax.negated};
+    if (check_->kind->traits.has_lines)
+      return engine::Matches{.pattern = place_in(block_.lines.patterns, line_pattern(syntax)), .negated = false};
+    return engine::Matches{.pattern = place_in(block_.program.patterns, syntax.pattern.value),
+                           .negated = syntax.negated};
   }
   [[nodiscard]] engine::LinePattern line_pattern(const MatchesSyntax& syntax) const {
     const auto found = lookups_.patterns.find(&syntax);

@@ -2,6 +2,8 @@
 // The only owner of default values: writes into the document what its writer left to healer. As in Monit, `set limits`
 // and `set onreboot` hold for the services that are written after them.
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "config/passes.hpp"
 #include "config/silence.hpp"
@@ -17,20 +19,11 @@ bool has(const CheckSyntax& check) {
                              [](const ServiceStatement& statement) { return std::holds_alternative<Kind>(statement); });
 }
 
-/// What Monit does of itself: if does not exist then restart.
-IfSyntax existence_rule(const SourceRange& range) {
+/// What Monit does of itself: if does not exist then restart, if changed fsflags then alert.
+IfSyntax own_rule(TestSyntax test, ActionSyntax::Kind action, const SourceRange& range) {
   IfSyntax rule;
-  rule.condition.push_back({.test = PresentSyntax{.negated = true}, .or_before = false, .range = range});
-  rule.action.kind = ActionSyntax::Kind::Restart;
-  rule.action.range = rule.range = range;
-  return rule;
-}
-
-/// What Monit does of itself: if changed fsflags then alert.
-IfSyntax change_rule(std::string_view attribute, const SourceRange& range) {
-  IfSyntax rule;
-  rule.condition.push_back({.test = ChangedSyntax{std::string(attribute)}, .or_before = false, .range = range});
-  rule.action.kind = ActionSyntax::Kind::Alert;
+  rule.condition.push_back({.test = std::move(test), .or_before = false, .range = range});
+  rule.action.kind = action;
   rule.action.range = rule.range = range;
   return rule;
 }
@@ -73,10 +66,12 @@ class Defaults {
         set_timeout(program->command, timeout_of(*program));
     check.statements.reserve(check.statements.size() + 4);
     if (check.foreground) run_in_foreground(check);
-    if (check.kind->presence && !tests_existence(check)) check.statements.emplace_back(existence_rule(check.range));
+    if (check.kind->presence && !tests_existence(check))
+      check.statements.emplace_back(own_rule(PresentSyntax{.negated = true}, ActionSyntax::Kind::Restart, check.range));
     for (const engine::AttributeRow& row : check.kind->attributes)
       if (row.told && !tests_change(check, row.words))
-        check.statements.emplace_back(change_rule(row.words, check.range));
+        check.statements.emplace_back(
+            own_rule(ChangedSyntax{std::string(row.words)}, ActionSyntax::Kind::Alert, check.range));
     // Monit's old `mode manual` is: active, but as it was left.
     if (has<OnRebootSyntax>(check)) return;
     check.statements.emplace_back(

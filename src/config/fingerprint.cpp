@@ -49,6 +49,7 @@ class Gatherer {
   void add(const engine::Command& command) { all(command.arguments, command.identity, command.timeout); }
   void add(const engine::ProgramSpec& spec) { all(spec.command, spec.patterns, spec.output_limit); }
   void add(const engine::LinePattern& pattern) { all(pattern.text, pattern.negated); }
+  void add(const engine::LinesSpec& spec) { all(spec.patterns, spec.ignored, spec.limit); }
   void add(const engine::StopSignal& signal) { all(signal.number, signal.within); }
   void add(const engine::ForegroundSpec& spec) { all(spec.command, spec.stop, spec.ready_after, spec.by_notice); }
   void add(const engine::ProcessSpec& spec) { all(spec.pid_file, spec.pattern, spec.foreground); }
@@ -89,9 +90,9 @@ class Gatherer {
         recipient.format);
   }
   void add(const engine::ServiceBlock& block) {
-    all(block.name, block.kind->word, block.program, block.process, block.path, block.start, block.stop, block.restart,
-        block.depends, block.schedule, block.rules, block.groups, block.recipients, block.on_reboot, block.activity,
-        block.end_leftovers);
+    all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.start, block.stop,
+        block.restart, block.depends, block.schedule, block.rules, block.groups, block.recipients, block.on_reboot,
+        block.activity, block.end_leftovers);
   }
 
   [[nodiscard]] Hash128 hash() const { return hash128(text_); }
@@ -105,7 +106,6 @@ class Gatherer {
 Hash128 fingerprint(const engine::ServiceBlock& block) {
   Gatherer gatherer;
   gatherer.add(block);
-  if (block.kind->traits.has_lines) gatherer.all(block.lines.patterns, block.lines.ignored, block.lines.limit);
   return gatherer.hash();
 }
 

@@ -7,6 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/parse_build.hpp"
+#include "config/parse_test.hpp"
 #include "grammar/check.hpp"
 
 namespace healer::config::parsing {
@@ -136,15 +137,10 @@ template <>
 struct action<grammar::ignore> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);
-    const std::string_view sign = build.text(at.begin + 2);  // after `content`
-    const bool is_content = build.kind(at.begin + 1) == Kind::Content;
-    if (is_content && sign != "=" && sign != "==" && sign != "!=")
-      build.complain({at.begin + 2, at.begin + 3}, fmt::format("a content cannot be compared with '{}'", sign),
-                     "write content = \"...\" or content != \"...\"");
+    const Kind second = build.kind(at.begin + 1);
+    const bool is_negated = second == Kind::Content ? negates_content(build, at.begin + 2) : second == Kind::Not;
     scratch.statement =
-        IgnoreSyntax{.lines = {.negated = is_content ? sign == "!=" : build.kind(at.begin + 1) == Kind::Not,
-                               .of_lines = true,
-                               .pattern = build.word(at.end - 1)},
+        IgnoreSyntax{.lines = {.negated = is_negated, .of_lines = true, .pattern = build.word(at.end - 1)},
                      .range = build.range(at)};
   }
 };

@@ -12,6 +12,7 @@
 #include "config/parse_test.hpp"
 #include "config/rule_text.hpp"
 #include "grammar/condition.hpp"
+#include "protocols/digest.hpp"
 #include "util/text.hpp"
 
 namespace healer::config::parsing {
@@ -105,16 +106,11 @@ template <>
 struct action<grammar::content_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
-    const auto comparison = comparison_of(build.text(at.begin + 1));
-    if (comparison != ComparisonWord::Equal && comparison != ComparisonWord::NotEqual)
-      build.complain({at.begin + 1, at.begin + 2},
-                     fmt::format("a content cannot be compared with '{}'", build.text(at.begin + 1)),
-                     "write content = \"...\" or content != \"...\"");
+    const bool is_negated = negates_content(build, at.begin + 1);
     const bool has_lines = build.service != nullptr && build.service->traits.has_lines;
     if (!has_lines && build.kind(at.begin + 2) == Kind::Path)
       build.extend("a pattern that begins with '/'", {at.begin + 2, at.begin + 3});
-    add_term(build, scratch, at,
-             MatchesSyntax{.negated = comparison == ComparisonWord::NotEqual, .pattern = build.word(at.begin + 2)});
+    add_term(build, scratch, at, MatchesSyntax{.negated = is_negated, .pattern = build.word(at.begin + 2)});
   }
 };
 
@@ -188,14 +184,10 @@ namespace {
 
 /// The checksum that a test is about: written, or known by its length, or MD5.
 std::string checksum_name(const Build& build, TokenRange at, std::string_view digits) {
-  const Kind second = build.kind(at.begin + 1);
-  if (second != Kind::Checksum) return to_lower(build.text(at.begin + 1)) + " checksum";
-  switch (digits.size()) {
-    case 40: return "sha1 checksum";
-    case 64: return "sha256 checksum";
-    case 128: return "sha512 checksum";
-    default: return "md5 checksum";
-  }
+  const bool is_written = build.kind(at.begin + 1) != Kind::Checksum;
+  const protocols::ChecksumType* known = protocols::find_checksum(digits.size());
+  const std::string_view name = is_written ? build.text(at.begin + 1) : known != nullptr ? known->name : "md5";
+  return to_lower(name) + " checksum";
 }
 
 }  // namespace

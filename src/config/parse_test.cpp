@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "grammar/tight.hpp"
 #include "util/text.hpp"
 
@@ -28,7 +30,14 @@ ComparisonWord comparison_of(std::string_view word) {
   return found == std::end(kEntries) ? ComparisonWord::Equal : found->comparison;
 }
 
-/// `status != 0` in its tokens: with or without an operator, with or without blanks.
+bool negates_content(Build& build, std::size_t token) {
+  const ComparisonWord comparison = comparison_of(build.text(token));
+  if (comparison != ComparisonWord::Equal && comparison != ComparisonWord::NotEqual)
+    build.complain({token, token + 1}, fmt::format("a content cannot be compared with '{}'", build.text(token)),
+                   "write content = \"...\" or content != \"...\"");
+  return comparison == ComparisonWord::NotEqual;
+}
+
 CompareSyntax status_of(const Build& build, TokenRange at) {
   std::string written;
   for (std::size_t token = at.begin; token < at.end; ++token) written += build.text(token);

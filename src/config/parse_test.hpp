@@ -13,6 +13,10 @@ namespace healer::config::parsing {
 /// What an operator says; Equal for `changed` and for what is none.
 [[nodiscard]] ComparisonWord comparison_of(std::string_view word);
 
+/// Whether the operator of a content, which is this token, says that it is another. What is neither `=` nor `!=` is
+/// complained of.
+[[nodiscard]] bool negates_content(Build& build, std::size_t token);
+
 /// `status != 0` in its tokens: with or without an operator, with or without blanks.
 [[nodiscard]] CompareSyntax status_of(const Build& build, TokenRange at);
 

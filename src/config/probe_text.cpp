@@ -248,12 +248,17 @@ Duration ProbeReader::time(std::string_view what, Duration unit) {
 
 std::string ProbeReader::checksum() {
   (void)skip({"=", "=="});
-  (void)skip({"md5", "sha1", "sha256"});
+  (void)skip({"md5", "sha1", "sha256", "sha512"});
   (void)skip({"=", "=="});
   std::string digits;
   for (const char c : to_lower(text("a checksum")))
     if (c != ':') digits += c;
-  if (!protocols::is_checksum(digits)) fail("a checksum has 32 (MD5), 40 (SHA1) or 64 (SHA256) hexadecimal digits");
+  if (!protocols::is_checksum(digits)) {
+    std::vector<std::string> known;
+    for (const protocols::ChecksumType& type : protocols::kChecksumTypes)
+      known.push_back(fmt::format("{} ({})", type.digits, type.name));
+    fail(fmt::format("a checksum has {} hexadecimal digits", join_words(known, "or")));
+  }
   return digits;
 }
 

@@ -84,12 +84,6 @@ const UnitWord* find_unit(std::string_view written) {
              : nullptr;
 }
 
-/// What is read and written is told per second.
-bool is_rate(std::string_view name) { return name.ends_with("read") || name.ends_with("write"); }
-
-/// How long ago something was, or for how long it has been.
-bool is_time(std::string_view name) { return name.ends_with("time") || name == "timestamp"; }
-
 /// Without a unit: percentages must have one.
 bool goes_without_unit(Measure measure) {
   return measure != Measure::Percent && measure != Measure::Operations && measure != Measure::Latency;
@@ -105,6 +99,23 @@ std::optional<double> times_of(const UnitWord& unit, Measure measure) {
   if (unit.measure == measure) return unit.times;
   if (measure == Measure::Latency && unit.canonical == "seconds") return 1000;
   return std::nullopt;
+}
+
+/// Whether it is told per second.
+bool is_rate(const Quantity& row) { return engine::unit_of(row.metric) == engine::Unit::BytesPerSecond; }
+
+/// Whether a number of the quantity may have this unit (null: none).
+bool fits(const Quantity& row, const UnitWord* unit) {
+  const Measure measure = measure_of(row);
+  return unit != nullptr ? times_of(*unit, measure).has_value() : goes_without_unit(measure);
+}
+
+/// A quantity of that name and unit: what is called alike is counted alike, whatever kind has it. Null: none has.
+const Quantity* find_row(std::string_view words, const UnitWord* unit) {
+  for (const CheckKind* kind : engine::all_kinds())
+    for (const Quantity& row : kind->quantities)
+      if (row.words == words && fits(row, unit)) return &row;
+  return nullptr;
 }
 
 double number_of(std::string_view digits) {
@@ -129,7 +140,7 @@ std::string units_text(const std::vector<const Quantity*>& rows) {
   for (const Quantity* row : rows) {
     switch (measure_of(*row)) {
       case Measure::Percent: units.emplace_back("'%'"); break;
-      case Measure::Size: units.emplace_back(is_rate(row->words) ? "'MB/s'" : "'MB'"); break;
+      case Measure::Size: units.emplace_back(is_rate(*row) ? "'MB/s'" : "'MB'"); break;
       case Measure::Operations: units.emplace_back("'operations/s'"); break;
       case Measure::Latency: units.insert(units.end(), {"'ms'", "'seconds'"}); break;
       case Measure::Time: units.insert(units.end(), {"'minutes'", "'hours'", "'days'"}); break;
@@ -152,21 +163,19 @@ QuantityReading read_quantity(const CheckKind& kind, const CompareSyntax& test) 
     return reading;
   };
   std::vector<const Quantity*> rows;
-  std::vector<std::string> others;
   for (const Quantity& row : kind.quantities)
     if (row.words == test.name.value) rows.push_back(&row);
-  for (const CheckKind* other : engine::all_kinds())
-    if (other != &kind && other->find_quantity(test.name.value) != nullptr)
-      others.push_back(fmt::format("'check {}'", other->word));
-  if (rows.empty())
+  if (rows.empty()) {
+    std::vector<std::string> others;
+    for (const CheckKind* other : engine::all_kinds())
+      if (other->find_quantity(test.name.value) != nullptr) others.push_back(fmt::format("'check {}'", other->word));
     return refuse(test.name.range, fmt::format("'check {}' has no test of '{}'", kind.word, test.name.value),
                   fmt::format("it is a test of {}", join_words(others, "and")));
+  }
 
   const UnitWord* unit = test.unit ? find_unit(test.unit->value) : nullptr;
-  const auto found = std::ranges::find_if(rows, [&](const Quantity* row) {
-    const Measure measure = measure_of(*row);
-    return test.unit ? unit != nullptr && times_of(*unit, measure) : goes_without_unit(measure);
-  });
+  const bool is_unknown = test.unit && unit == nullptr;
+  const auto found = std::ranges::find_if(rows, [&](const Quantity* row) { return !is_unknown && fits(*row, unit); });
   if (found == rows.end()) {
     if (!test.unit)
       return refuse(test.number.range, fmt::format("this number of '{}' needs a unit", test.name.value),
@@ -192,19 +201,18 @@ std::optional<std::int64_t> permission_of(std::string_view digits) {
 
 std::string quantity_text(const CompareSyntax& test) {
   const std::string number = number_text(test.number.value);
-  const std::string_view name = test.name.value;
-  const bool per_second = is_rate(name);
   const UnitWord* unit = test.unit ? find_unit(test.unit->value) : nullptr;
+  const Quantity* row = find_row(test.name.value, unit);
+  const bool per_second = row != nullptr && is_rate(*row);
   if (unit == nullptr) {
-    if (is_time(name)) return number + (number == "1" ? " second" : " seconds");
-    const bool is_size = per_second || name == "memory" || name == "total memory" || name == "swap" || name == "size" ||
-                         name.starts_with("space");
-    return number + (is_size ? per_second ? " B/s" : " B" : "");
+    const Measure measure = row != nullptr ? measure_of(*row) : Measure::None;
+    if (measure == Measure::Time) return number + (number == "1" ? " second" : " seconds");
+    return number + (measure == Measure::Size ? per_second ? " B/s" : " B" : "");
   }
   std::string_view canonical = unit->canonical;
   if (unit->measure == Measure::Percent) return fmt::format("{}%", number);
   if (unit->measure == Measure::Time && number == "1") canonical.remove_suffix(1);
-  return fmt::format("{} {}{}", number, canonical, per_second && unit->measure == Measure::Size ? "/s" : "");
+  return fmt::format("{} {}{}", number, canonical, per_second ? "/s" : "");
 }
 
 }  // namespace healer::config

@@ -18,6 +18,7 @@
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
 #include "engine/service.hpp"
+#include "protocols/digest.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
 
@@ -155,12 +156,6 @@ class Validator {
     patterns_.insert(test.pattern.value + (kind_->traits.has_lines && test.negated ? "!" : "="));
     if (!is_file) regex(test.pattern);
   }
-  void statement(const IgnoreSyntax& ignore) {
-    if (!kind_->traits.has_lines && !check_->broken)
-      return error(ignore.range, "'ignore' is for the lines of a file",
-                   "take it away, or begin the service with 'check file'");
-    if (!ignore.lines.pattern.value.starts_with('/')) regex(ignore.lines.pattern);
-  }
 
   /// What an attribute is called where a kind does not have it.
   static std::string_view topic_of(std::string_view words) {
@@ -215,6 +210,13 @@ class Validator {
     if (!every.cron) return;
     const CronReading reading = read_cron(every.cron->value);
     if (!reading.error.empty()) error(every.cron->range, reading.error, reading.remedy);
+  }
+
+  void statement(const IgnoreSyntax& ignore) {
+    if (!kind_->traits.has_lines && !check_->broken)
+      return error(ignore.range, "'ignore' is for the lines of a file",
+                   "take it away, or begin the service with 'check file'");
+    if (!ignore.lines.pattern.value.starts_with('/')) regex(ignore.lines.pattern);
   }
 
   // ---- foreground processes
@@ -329,15 +331,11 @@ class Validator {
             "write 'tls' for the best that both sides know");
   }
 
-  static bool is_hex(std::string_view text) {
-    return text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
-  }
-
   /// `words` begin with the name of the algorithm.
   void checksum(std::string_view words, const Word& sum) {
     const std::string_view type = words.substr(0, words.find(' '));
-    const std::size_t wanted = type == "md5" ? 32 : type == "sha1" ? 40 : type == "sha256" ? 64 : 128;
-    if (!is_hex(sum.value) || sum.value.size() != wanted)
+    const std::size_t wanted = protocols::find_checksum(type)->digits;
+    if (!protocols::is_hex(sum.value) || sum.value.size() != wanted)
       error(sum.range, fmt::format("{} is not a valid {} checksum", in_quotes(sum.value), type),
             fmt::format("it has {} hexadecimal digits", wanted));
   }
@@ -349,7 +347,7 @@ class Validator {
     std::string_view type = "checksum";
     if (server.checksum_type && iequals(server.checksum_type->value, "md5")) wanted = 32, type = "MD5 checksum";
     if (server.checksum_type && iequals(server.checksum_type->value, "sha1")) wanted = 40, type = "SHA1 checksum";
-    if (!is_hex(sum.value) || size != wanted)
+    if (!protocols::is_hex(sum.value) || size != wanted)
       error(sum.range, fmt::format("{} is no {}", in_quotes(sum.value), type),
             server.checksum_type ? fmt::format("it has {} hexadecimal digits", wanted)
                                  : "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");

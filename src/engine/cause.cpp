@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstring>
 
 #include <spdlog/fmt/fmt.h>
@@ -134,7 +133,7 @@ class Account {
     const CheckKind& kind = *block_.kind;
     if (there) return told(test.wanted || kind.returned.empty() ? kind.present : kind.returned);
     const std::string_view why = output_of(seen_.run);
-    return why.empty() ? told(kind.absent) : std::string(why);
+    return why.empty() ? describe_absence(block_) : std::string(why);
   }
 
   std::string operator()(const Matches& test) const {

@@ -106,8 +106,7 @@ bool Engine::passes(const ServiceState& state, const Evidence& seen) const {
 void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
-  const Memory memory = state.memory;
-  const Seen run{seen, memory, state.starts.restarted};
+  const Seen run{seen, state.memory, state.starts.restarted};
   if (seen.outcome == Outcome::TimedOut && block.is_run()) {
     Record& record = turn.record(RecordKind::RunTimedOut, Severity::Warning, block.name,
                                  describe_timeout(block.program.command.timeout));
@@ -184,16 +183,9 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     failed = failed || (bad && !rule.counts_restarts());  // that it was restarted is no failure now
     if (now != before || (counted && now.counting())) turn.save(id);
   }
-  if (counted && remember(state.memory, seen)) turn.save(id);
-  if (counted && state.starts.restarted) {
-    state.starts.restarted = false;
-    turn.save(id);
-  }
-  state.resting = std::ranges::all_of(states, &RuleState::resting);
-  finish_validate(id, failed, turn);  // before an action may take the service out of it
-  if (decisions.empty()) return;
 
-  // One cause a rule; repeats and reminders of it share the text.
+  // One cause a rule; repeats and reminders of it share the text. Before the run is remembered, for it tells of
+  // changes.
   for (Decision& decision : decisions) {
     const Rule& rule = block.rules[decision.rule];
     const bool recovered = decision.what == Decision::What::Recover;
@@ -212,6 +204,15 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     if (block.is_run()) cause->program_status = seen.status;
     decision.cause = std::move(cause);
   }
+  if (counted && remember(state.memory, seen)) turn.save(id);
+  if (counted && state.starts.restarted) {
+    state.starts.restarted = false;
+    turn.save(id);
+  }
+  state.resting = std::ranges::all_of(states, &RuleState::resting);
+  finish_validate(id, failed, turn);  // before an action may take the service out of it
+  if (decisions.empty()) return;
+
   // What a run stops or unmonitors, it does not start.
   const auto kind_of = [&](const Decision& decision) {
     const Rule& rule = block.rules[decision.rule];

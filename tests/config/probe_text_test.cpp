@@ -119,7 +119,7 @@ TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]
   CHECK(fault("port 80 protocol http reqest '/'") == "unexpected reqest at 'reqest': did you mean 'request'?");
   CHECK(fault("port 80 send \"x") == "this \" is never closed at '\"x'");
   CHECK(fault("port 80 protocol http checksum abc") ==
-        "a checksum has 32 (MD5), 40 (SHA1) or 64 (SHA256) hexadecimal digits at 'abc'");
+        "a checksum has 32 (MD5), 40 (SHA1), 64 (SHA256) or 128 (SHA512) hexadecimal digits at 'abc'");
   CHECK(fault("port 80 with ssl options {verify: maybe}") == "expected enable or disable at 'maybe'");
   CHECK(fault("port 80 with ssl options {version: sslv3}") ==
         "expected auto, tlsv1, tlsv11, tlsv12 or tlsv13 at 'sslv3': OpenSSL speaks no older ones any more");

@@ -341,6 +341,7 @@ TEST_CASE("a file has tests of its lines", "[services]") {
   const std::string header = "check file x with path /x start program \"/bin/true\"\n";
   const auto block = services(header +
                               "ignore content = \"noise\" ignore not match \"^\\[\"\n"
+                              "ignore content eq \"a\" ignore content NotEqual \"b\"\n"
                               "if content = \"error\" then alert\n"
                               "if content != \"error\" then alert\n"
                               "if match \"warn\" then alert\n"
@@ -348,7 +349,7 @@ TEST_CASE("a file has tests of its lines", "[services]") {
                          .front();
   using engine::LinePattern;
   CHECK(block->lines.patterns == std::vector<LinePattern>{{"error", false}, {"error", true}, {"warn", false}});
-  CHECK(block->lines.ignored == std::vector<LinePattern>{{"noise", false}, {"^\\[", true}});
+  CHECK(block->lines.ignored == std::vector<LinePattern>{{"noise", false}, {"^\\[", true}, {"a", false}, {"b", true}});
   CHECK(block->lines.limit == 512);
   REQUIRE(block->rules.size() == 5);
   CHECK(std::get<engine::Matches>(block->rules[3].condition[0].test).pattern == 1);
@@ -360,8 +361,9 @@ TEST_CASE("a file has tests of its lines", "[services]") {
                                          .type = engine::measure::PathType::File, .checksums = {}, .lines = true}));
   CHECK(services("set limits { fileContentBuffer: 1 kB }\n" + header).front()->lines.limit == 1024);
   for (const std::string wrong :
-       {"if match \"(\" then alert", "ignore match \"(\"", "if match = \"x\" then alert",
-        "if content > \"x\" then alert", "ignore \"x\"", "if match \"x\" then alert else alert"}) {
+       {"if match \"(\" then alert", "ignore match \"(\"", "ignore match = \"x\"", "ignore content gt \"x\"",
+        "if match = \"x\" then alert", "if content > \"x\" then alert", "ignore \"x\"",
+        "if match \"x\" then alert else alert"}) {
     INFO(wrong);
     CHECK_FALSE(load_text(header + wrong).ok());
   }

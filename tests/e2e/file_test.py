@@ -80,7 +80,7 @@ class File(both.Acts):
                                {"eq": 'content = "error"', "ne": 'content != "error"', "match": 'match "warn"',
                                 "unlike": 'not match "error"'}) +
                     self.block(folder, f"check file other with path {folder}/other\n"
-                                       '  ignore content = "skip"\n  ignore match "noise"',
+                                       '  ignore content eq "skip"\n  ignore match "noise"',
                                {"other": 'content = "error"'}))
 
         self.run_both(lambda folder: [], more)
