@@ -86,7 +86,11 @@ struct filesystem_name: sor<path_word, string_word> {};
 struct check_filesystem : seq<token<Kind::CheckFilesystem>, service_name, token<Kind::PathWord>, filesystem_name> {};
 struct check_path     : seq<token<Kind::CheckFile, Kind::CheckDirectory, Kind::CheckFifo>, service_name, token<Kind::PathWord>, checked_path> {};
 
-struct check          : sor<check_program, check_process, check_system, check_filesystem, check_path> {};
+// check host NAME with address HOST
+struct checked_host   : string_word { static constexpr std::string_view kExpected = "the name or address of a host"; };
+struct check_host     : seq<token<Kind::CheckHost>, service_name, token<Kind::AddressWord>, checked_host> {};
+
+struct check          : sor<check_host, check_program, check_process, check_system, check_filesystem, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };

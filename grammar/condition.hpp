@@ -3,6 +3,7 @@
 // if N restarts within M cycles then ACTION.
 #pragma once
 
+#include "grammar/connection.hpp"
 #include "grammar/test.hpp"
 
 namespace healer::grammar {
@@ -10,7 +11,7 @@ namespace healer::grammar {
 // clang-format off
 
 // `and`, `or` and parentheses are noise to the lexer: terms stand side by side.
-struct term           : sor<status_test, content_test, match_test, resource_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, changed_status, changed_attribute, changed_checksum> {};
+struct term           : sor<status_test, content_test, match_test, resource_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_checksum> {};
 struct more_terms     : star<extension<"more than one condition", term>> {};
 struct condition      : sor<seq<plus<resource_test>, more_terms>, seq<term, more_terms>> {};
 
@@ -32,7 +33,9 @@ struct main_tolerance     : tolerance {};
 struct recovery_tolerance : tolerance {};
 struct else_word      : token<Kind::Else> {};
 struct then_word      : token<Kind::Then> {};
-struct recovery       : seq<else_word, sor<seq<token<Kind::If>, token<Kind::Succeeded>, opt<recovery_tolerance>, then_word, recovery_action>,
+struct recovery_failed: token<Kind::Failed> { static constexpr std::string_view kExpected = ""; };
+struct recovery_word  : sor<token<Kind::Succeeded>, recovery_failed> {};
+struct recovery       : seq<else_word, sor<seq<token<Kind::If>, recovery_word, opt<recovery_tolerance>, then_word, recovery_action>,
                                            recovery_action>> {};
 struct give_up        : token<Kind::Timeout> {};
 struct if_restarts    : seq<restarts_test, then_word, sor<main_action, give_up>> {};

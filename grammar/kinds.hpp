@@ -25,6 +25,7 @@ enum class Kind : std::uint8_t {
   Pattern,   ///< the raw word after `include`
   RawLine,   ///< text to the end of the line or '}', after `from:`, `reply-to:`, `subject:`; may be empty
   RawText,   ///< text to '}', after `message:`; may be empty
+  Headers,   ///< `[name: value, ...]`, after `http headers`
   // Signs.
   Colon,
   LeftBrace,
@@ -32,6 +33,7 @@ enum class Kind : std::uint8_t {
   Percent,
   Equal,
   Operator,
+  At,  ///< after `allow` alone
   // A noise word: never becomes a token.
   Noise,
   // Statements.
@@ -214,6 +216,7 @@ enum class Kind : std::uint8_t {
   Count,
   UrlWord,
   Request,
+  HttpHeaders,
   Method,
   Get,
   Head,

@@ -5,9 +5,11 @@
 #include <array>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
+#include "grammar/escapes.hpp"
 #include "util/text.hpp"
 
 namespace healer::grammar {
@@ -153,6 +155,7 @@ class Lexer {
   }
 
   void unknown(char c) {
+    if (c == '@' && !out_.tokens.empty() && out_.tokens.back().kind == Kind::Allow) return add(Kind::At, at_, at_ + 1);
     if (c == '\0') {
       broken(at_, at_ + 1, "a zero byte", "this is not a text file; save it as UTF-8");
       at_ = skip(at_, [](char x) { return x == '\0'; });  // UTF-16 and binary files: one message a run
@@ -274,12 +277,30 @@ class Lexer {
       add(Kind::Url, begin, url);
       return url;
     }
-    if (peek(end) == ':' && peek(end + 1) == ':' && text()[begin] != '/') {
-      const std::size_t address = address_end(begin);
+    if (const std::size_t address = peek(end) == ':' ? ipv6_end(begin) : 0; address != 0) {
       add(Kind::Address, begin, address);
       return address;
     }
     return 0;
+  }
+
+  /// The end of the IPv6 address at `begin`, with what hangs on it, as a mask; 0: there is none.
+  std::size_t ipv6_end(std::size_t begin) const {
+    constexpr std::size_t kLongestGroup = 4;
+    constexpr std::size_t kColons = 7;
+    std::size_t at = begin, colons = 0;
+    bool shortened = false;
+    for (;;) {
+      const std::size_t group = skip(at, [](char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f'); });
+      if (group - at > kLongestGroup) return 0;
+      at = group;
+      if (peek(at) != ':') break;
+      ++colons;
+      if (peek(++at) != ':') continue;
+      if (std::exchange(shortened, true)) return 0;
+      ++at;
+    }
+    return shortened || colons == kColons ? address_end(at) : 0;
   }
 
   void bare(std::size_t begin, std::size_t end) {
@@ -324,6 +345,7 @@ class Lexer {
         if (in_program_) command(skip(at_, is_blank), true);
         return;
       case LexState::Assigned: return assigned();
+      case LexState::Headers: return headers();
     }
   }
 
@@ -471,6 +493,15 @@ class Lexer {
     command(skip(at_, is_blank), true);
   }
 
+  void headers() {
+    const std::size_t begin = skip(at_, is_blank);
+    if (peek(begin) != '[') return;
+    const std::size_t end = text().find(']', begin);
+    if (end != std::string_view::npos) return add(Kind::Headers, begin, end + 1);
+    broken(begin, begin + 1, "the list of headers that begins here has no end", "close it with ]");
+    at_ = begin + 1;
+  }
+
   void assigned() {
     std::size_t at = skip(at_, is_blank);
     constexpr std::string_view kProgram = "program";
@@ -507,31 +538,6 @@ class Lexer {
   bool after_program_ = false;
   int unclosed_ = 0;
 };
-
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  const char low = lower(c);
-  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
-std::string replace_escapes(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
-    if (next == 'n' || next == 'r' || next == 't' || next == '\\') {
-      out += next == 'n' ? '\n' : next == 'r' ? '\r' : next == 't' ? '\t' : '\\';
-      ++i;
-    } else if (next == '0' && i + 4 < text.size() && text[i + 2] == 'x' && hex_digit(text[i + 3]) >= 0 &&
-               hex_digit(text[i + 4]) >= 0 && (text[i + 3] != '0' || text[i + 4] != '0')) {
-      out += static_cast<char>(hex_digit(text[i + 3]) * 16 + hex_digit(text[i + 4]));
-      i += 4;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
 
 bool is_quoted(std::string_view text) {
   return text.size() >= 2 && class_of(text.front()) == Class::Quote && class_of(text.back()) == Class::Quote;

@@ -2,10 +2,14 @@
 // set ..., but for `set alert` and `set mail-format`, and include.
 #pragma once
 
+#include "grammar/access.hpp"
 #include "grammar/alert.hpp"
 #include "grammar/check.hpp"
 
 namespace healer::grammar {
+
+/// Whether `user:password` comes.
+[[nodiscard]] inline bool is_login(const TokenInput& in) { return in.kind(1) == Kind::Colon; }
 
 // clang-format off
 
@@ -46,38 +50,50 @@ struct time_limit     : seq<time_name, token<Kind::Colon>, time_value> {};
 struct limit_item     : sor<size_limit, time_limit> {};
 struct set_limits     : seq<token<Kind::Limits>, token<Kind::LeftBrace>, star<limit_item>, token<Kind::RightBrace>> {};
 
-// using tls with options { verify: enable, version: tlsv12 }
-struct tls_version    : token<Kind::SslVersion, Kind::Auto> {};
-struct tls_flag_name  : token<Kind::Verify> {};
-struct tls_flag       : token<Kind::Enable, Kind::Disable> {};
-struct tls_self_name  : token<Kind::SelfSigned> {};
-struct tls_self       : token<Kind::Allow, Kind::Reject> {};
-struct tls_text_name  : token<Kind::Ciphers> {};
-struct tls_text       : string_word {};
-struct tls_path_name  : token<Kind::PemPath, Kind::CaPath> {};
-struct tls_path       : path_word {};
-struct tls_version_name : token<Kind::Version> {};
-struct tls_option     : sor<seq<tls_flag_name, token<Kind::Colon>, tls_flag>,
-                            seq<tls_self_name, token<Kind::Colon>, tls_self>,
-                            seq<tls_text_name, token<Kind::Colon>, tls_text>,
-                            seq<tls_path_name, token<Kind::Colon>, tls_path>,
-                            seq<tls_version_name, token<Kind::Colon>, star<tls_version>>> {};
-struct tls_options    : seq<token<Kind::LeftBrace>, star<tls_option>, token<Kind::RightBrace>> {};
-struct tls_word       : token<Kind::Ssl> {};
-struct tls_only_version : token<Kind::SslVersion, Kind::Auto> {};
-struct tls            : sor<seq<tls_word, opt<tls_options>>,
-                            seq<tls_only_version, opt<extension<"options after a version", tls_options>>>> {};
+struct certificate    : sor<certificate_sum, certificate_md5> {};
 
-// Any word or text at all.
-struct any_word       : pegtl::not_one<static_cast<char>(Kind::Broken), static_cast<char>(Kind::Colon), static_cast<char>(Kind::LeftBrace),
-                                       static_cast<char>(Kind::RightBrace), static_cast<char>(Kind::Percent), static_cast<char>(Kind::Equal),
-                                       static_cast<char>(Kind::Operator)> { static constexpr std::string_view kExpected = "a text"; };
+// set ssl options { verify: enable }
+struct set_ssl        : seq<tls_word, tls_options> {};
+
+// set httpd port 2812 read-only, unixsocket /run/x permission 0600, allow admin:monit, allow 192.0.2.0/24, allow @group
+struct httpd_word     : token<Kind::Httpd> {};
+struct read_only      : token<Kind::ReadOnly> {};
+struct httpd_port     : seq<token<Kind::Port>, number, opt<read_only>> {};
+struct httpd_address  : seq<token<Kind::AddressWord>, string_word> {};
+struct socket_uid     : seq<token<Kind::Uid>, owner_name> {};
+struct socket_gid     : seq<token<Kind::Gid>, owner_name> {};
+struct socket_permission : seq<token<Kind::Permission>, number> {};
+struct socket_option  : sor<socket_uid, socket_gid, socket_permission> {};
+struct httpd_socket_path : path_word {};
+struct httpd_socket   : seq<token<Kind::Unix>, httpd_socket_path, star<socket_option>, opt<read_only>, star<socket_option>> {};
+struct httpd_signature: seq<token<Kind::Signature>, token<Kind::Enable, Kind::Disable>> {};
+struct httpd_tls      : seq<tls_word, opt<sor<tls_options, token<Kind::Enable, Kind::Disable>>>> {};
+struct httpd_pem      : seq<token<Kind::PemPath>, path_word> {};
+struct httpd_self_signed : text<"allowselfcertification"> {};
+struct allowed_user   : credential {};
+struct allowed_password : credential {};
+struct allowed_login  : seq<ahead<is_login>, allowed_user, token<Kind::Colon>, allowed_password, opt<read_only>> {};
+struct allowed_group  : seq<token<Kind::At>, string_word, opt<read_only>> {};
+struct password_file  : path_word {};
+struct file_user      : string_word {};
+struct allowed_file   : seq<opt<token<Kind::Cleartext, Kind::Crypt, Kind::ChecksumType>>, password_file, star<file_user>> {};
+struct allowed_host   : string_word { static constexpr std::string_view kExpected = "a host, a network or 'user:password'"; };
+struct httpd_allow    : seq<token<Kind::Allow>, sor<allowed_login, allowed_group, allowed_file, allowed_host>> {};
+struct set_httpd      : seq<httpd_word, star<sor<httpd_port, httpd_address, httpd_socket, httpd_signature, httpd_tls, httpd_pem, httpd_self_signed, httpd_allow>>> {};
+
+// set mmonit https://monit:monit@mmonit.example.org/collector with timeout 30 seconds and register without credentials
+struct mmonit_url     : token<Kind::Url> { static constexpr std::string_view kExpected = "a URL"; };
+struct mmonit_timeout : seq<token<Kind::Timeout>, seconds> {};
+struct mmonit_tls     : tls {};
+struct mmonit_sum     : certificate {};
+struct mmonit_register: seq<token<Kind::Register>, token<Kind::Credentials>> {};
+struct set_mmonit     : seq<token<Kind::Mmonit>, mmonit_url, star<sor<mmonit_url, mmonit_timeout, mmonit_tls, mmonit_sum>>, opt<mmonit_register>> {};
+
+// set expectbuffer 5 kB: the older form of a limit
+struct set_expectbuffer : seq<token<Kind::ExpectBuffer>, size_value> {};
+struct set_fips       : token<Kind::Fips> {};
 
 // set mailserver HOST [port N] [username S password S] [using tls] [certificate checksum MD5 S], HOST2 ... [timeout] [hostname]
-struct credential_text: token<Kind::String, Kind::Quoted, Kind::Mail, Kind::Address> { static constexpr std::string_view kExpected = "a text"; };
-struct credential_word: pegtl::seq<pegtl::not_at<pegtl::one<static_cast<char>(Kind::Username), static_cast<char>(Kind::Password), static_cast<char>(Kind::Port),
-                                                            static_cast<char>(Kind::Timeout), static_cast<char>(Kind::Set), static_cast<char>(Kind::Include)>>, any_word> {};
-struct credential     : sor<credential_text, extension<"a word of the language as a credential", credential_word>> {};
 struct username       : credential {};
 struct password       : credential {};
 struct server_host    : string_word { static constexpr std::string_view kExpected = "a host name"; };
@@ -85,11 +101,6 @@ struct server_port    : number {};
 struct port_option    : seq<token<Kind::Port>, server_port> {};
 struct username_option: seq<token<Kind::Username>, username> {};
 struct password_option: seq<token<Kind::Password>, password> {};
-struct checksum_type  : token<Kind::ChecksumType> {};
-struct checksum_value : token<Kind::String, Kind::Quoted> { static constexpr std::string_view kExpected = "a checksum"; };
-struct certmd5_word   : token<Kind::CertMd5> {};
-struct certificate    : sor<seq<token<Kind::Certificate>, token<Kind::Checksum>, opt<token<Kind::Equal>>, opt<checksum_type>, checksum_value>,
-                            seq<certmd5_word, checksum_value>> {};
 struct tls_server     : tls {};
 struct timeout_option : timeout {};
 struct hostname_value : string_word {};
@@ -126,7 +137,7 @@ struct set_environment: extension<"set environment", text<"environment">, variab
 
 struct set_statement  : seq<token<Kind::Set>, sor<set_daemon, set_log, set_path, set_limits, set_mailserver, set_mail_format, set_alert, set_onreboot,
                                                   set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_leftovers, set_socket,
-                                                  set_environment, set_eventqueue, set_mail_limit>> {};
+                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_expectbuffer, set_fips>> {};
 
 struct include        : seq<token<Kind::Include>, token<Kind::Pattern>> {};
 // clang-format on

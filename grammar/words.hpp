@@ -25,6 +25,7 @@ enum class LexState : std::uint8_t {
   Command,      ///< where '"' follows after blanks only, a program with its arguments
   ProgramPath,  ///< as Command, in `check program` only
   Assigned,     ///< as Command, where `program` and '=' may come between
+  Headers,      ///< where '[' follows after blanks only, any text up to ']'
 };
 
 /// One spelling, in lower case: the language does not tell cases apart. Between the words of a spelling stands what
@@ -452,6 +453,7 @@ inline constexpr WordEntry kWords[] = {
     {"get", Kind::Get},
     {"head", Kind::Head},
     {"hostheader", Kind::HostHeader},
+    {"http\theaders", Kind::HttpHeaders, LexState::Headers},
     {"origin", Kind::Origin},
     {"target", Kind::Target},
     {"maxforward", Kind::MaxForward},

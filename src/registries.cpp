@@ -12,7 +12,8 @@
   KIND(kFile) \
   KIND(kFilesystem) \
   KIND(kDirectory) \
-  KIND(kFifo)
+  KIND(kFifo) \
+  KIND(kHost)
 // clang-format on
 
 namespace healer {

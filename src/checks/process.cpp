@@ -139,6 +139,7 @@ constinit const CheckKind kProcess{
     .attributes = kAttributes,
     .summary = kSummary,
     .presence = true,
+    .connections = {.ports = true, .unix_sockets = true},
     .tests = "it has tests of existence, resources, uid, gid and pid, as in 'if cpu > 80% then alert'",
     .absent = "process is not running",
     .plan = &plan,

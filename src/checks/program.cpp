@@ -34,8 +34,8 @@ constinit const CheckKind kProgram{
     .quantities = kQuantities,
     .attributes = kAttributes,
     .content = true,
-    .needs_test = true,
     .tests = "it has tests of its status and its content, as in 'if status != 0 then alert'",
+    .needed_test = "a 'status' or 'content' test, as in 'if status != 0 then alert'",
     .plan = &plan,
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "config/connection.hpp"
 #include "config/cron.hpp"
 #include "config/fingerprint.hpp"
 #include "config/passes.hpp"
@@ -123,13 +124,67 @@ class SettingsCompiler {
       case SetSwitch::Kind::AcceptDormant: settings_.accept_dormant = true; return;
       case SetSwitch::Kind::EndLeftovers: settings_.end_leftovers = true; return;
       case SetSwitch::Kind::TerminalBatch: settings_.terminal_batch = true; return;
+      case SetSwitch::Kind::Fips: settings_.fips = true; return;
       case SetSwitch::Kind::CyclesCountPolls: settings_.count_polls = true; return;
       case SetSwitch::Kind::CyclesCountRuns: settings_.count_polls = false; return;
     }
   }
+  void operator()(const SetSsl& set) { settings_.tls_options = options_of(set.tls); }
+  /// A second statement adds to the first, as in Monit.
+  void operator()(const SetHttpd& set) {
+    if (!settings_.httpd) settings_.httpd.emplace();
+    engine::HttpdSettings& httpd = *settings_.httpd;
+    if (set.port) {
+      httpd.port = bounded<std::uint16_t>(set.port->value);
+      httpd.port_read_only = set.port_read_only;
+    }
+    if (set.address) httpd.address = set.address->value;
+    if (set.unix_socket) {
+      httpd.unix_socket = set.unix_socket->value;
+      httpd.socket_read_only = set.socket_read_only;
+    }
+    if (set.uid) httpd.uid = set.uid->value;
+    if (set.gid) httpd.gid = set.gid->value;
+    if (set.permission) httpd.permission = set.permission->value;
+    if (set.signature) httpd.signature = set.signature->value == "enable";
+    if (set.tls) httpd.tls = *set.tls;
+    for (const auto& [name, value] : set.tls_options) httpd.tls_options.emplace_back(name.value, value.value);
+    for (const SetHttpd::Allow& allow : set.allow) httpd.allow.push_back(allowed(allow));
+  }
+  void operator()(const SetMmonit& set) {
+    if (!settings_.mmonit) settings_.mmonit.emplace();
+    engine::MmonitSettings& mmonit = *settings_.mmonit;
+    for (const Word& url : set.urls) mmonit.urls.push_back(url.value);
+    mmonit.timeout = bounded(set.timeout ? set.timeout->value : settings_.limits.network_timeout);
+    mmonit.tls = set.tls.has_value();
+    if (set.tls) mmonit.tls_options = options_of(*set.tls);
+    if (set.checksum) mmonit.certificate_checksum = to_lower(set.checksum->value);
+    mmonit.register_credentials = !set.without_credentials;
+  }
+  void operator()(const SetExpectBuffer& set) {
+    settings_.limits.send_expect_buffer = static_cast<std::uint32_t>(std::min(set.bytes.value, kMaxSize));
+  }
   void operator()(const SetOnReboot& set) { settings_.on_reboot = on_reboot(set.policy); }
 
  private:
+  static engine::TlsOptions options_of(const TlsSyntax& tls) {
+    engine::TlsOptions options;
+    if (tls.version && tls.version->value != "ssl" && tls.version->value != "tls")
+      options.emplace_back("version", tls.version->value);
+    for (const auto& [name, value] : tls.options) options.emplace_back(name.value, value.value);
+    return options;
+  }
+
+  static engine::HttpdSettings::Allow allowed(const SetHttpd::Allow& allow) {
+    engine::HttpdSettings::Allow result{.kind = static_cast<engine::HttpdSettings::Allow::Kind>(allow.kind),
+                                        .who = allow.who.value,
+                                        .password = allow.password ? allow.password->value : "",
+                                        .how = allow.how ? allow.how->value : "",
+                                        .read_only = allow.read_only};
+    for (const Word& user : allow.users) result.users.push_back(user.value);
+    return result;
+  }
+
   static engine::MailServer mail_server(const SetMailServer::Server& server) {
     engine::MailServer result;
     result.host = server.host.value;
@@ -176,6 +231,9 @@ struct EventOf {
   Event operator()(const ChangedSyntax& test) const { return of(test.what); }
   Event operator()(const PresentSyntax& test) const { return test.negated ? Event::NonExist : Event::Exist; }
   Event operator()(const MatchesSyntax&) const { return Event::Content; }
+  Event operator()(const ConnectionSyntax& test) const {
+    return test.target == ConnectionSyntax::Target::Ping ? Event::Icmp : Event::Connection;
+  }
   Event operator()(const RestartsSyntax&) const { return Event::Timeout; }
 
  private:
@@ -216,6 +274,7 @@ class ServiceCompiler {
         block_.program.command = command(check.command);
         block_.program.output_limit = settings_.limits.program_output;
         break;
+      case engine::Target::Host: block_.host = check.host->value; break;
       case engine::Target::Path:
         block_.path = check.path->value;
         if (check.kind->traits.has_lines) block_.lines.limit = settings_.limits.file_content_buffer;
@@ -342,6 +401,12 @@ class ServiceCompiler {
   [[nodiscard]] engine::LinePattern line_pattern(const MatchesSyntax& syntax) const {
     const auto found = lookups_.patterns.find(&syntax);
     return {.text = found != lookups_.patterns.end() ? found->second : syntax.pattern.value, .negated = syntax.negated};
+  }
+  engine::Test test(const ConnectionSyntax& syntax) {
+    const std::string& host = block_.host.empty() ? std::string(kLocalHost) : block_.host;
+    ConnectionReading reading = read_connection(syntax, {}, host, settings_.limits);
+    block_.probes.push_back(std::make_shared<const protocols::ProbePlan>(std::move(reading.plan)));
+    return engine::Reached{.probe = static_cast<std::uint16_t>(block_.probes.size() - 1), .wanted = syntax.succeeded};
   }
   engine::Test test(const RestartsSyntax&) const { return engine::Restarts{}; }
 

@@ -3,6 +3,7 @@
 // has marked is told here; the rest are values that only healer understands.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -30,6 +31,12 @@ class Dialect {
         if (server.checksum && server.checksum->value.size() == kSha256Digits)
           refuse(server.checksum->range, "a SHA256 checksum");
     });
+    bool has_cycle = false;
+    for_each_set<SetDaemon>(document, [&](const SetDaemon&, const SourceRange&) { has_cycle = true; });
+    for_each_set<SetSwitch>(document, [&](const SetSwitch& set, const SourceRange& range) {
+      if (set.kind == SetSwitch::Kind::Init && !std::exchange(has_cycle, true))
+        refuse(range, "'set init' without 'set daemon'");
+    });
   }
 
   void service(const CheckSyntax& check) {
@@ -38,6 +45,10 @@ class Dialect {
              "Monit takes all of it for the program's name; write it in double quotes");
     for (const ServiceStatement& statement : check.statements)
       if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
+        for (const TermSyntax& term : rule->condition)
+          if (const auto* test = std::get_if<ConnectionSyntax>(&term.test))
+            if (test->checksum && test->checksum->value.size() == kSha256Digits)
+              refuse(test->checksum->range, "a SHA256 checksum");
         restarts(*rule);
         repeat(rule->action);
         if (rule->recovery) repeat(rule->recovery->action);

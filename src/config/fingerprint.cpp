@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/service.hpp"
+#include "protocols/probe.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -67,6 +68,7 @@ class Gatherer {
   void add(const engine::Changed& test) { all('h', test.what); }
   void add(const engine::Present& test) { all('p', test.wanted); }
   void add(const engine::Matches& test) { all('m', test.pattern, test.negated); }
+  void add(const engine::Reached& test) { all('r', test.probe, test.wanted); }
   void add(const engine::Restarts&) { add('n'); }
   void add(const engine::Term& term) {
     std::visit([this](const auto& test) { add(test); }, term.test);
@@ -80,6 +82,11 @@ class Gatherer {
     all(rule.condition, rule.tolerance, rule.action, rule.recovery.tolerance, rule.recovery.action, rule.mode,
         rule.event, rule.key.high, rule.key.low, rule.dormant, rule.text);
   }
+  void add(const protocols::Setting& setting) { all(setting.word, setting.op, setting.number, setting.text); }
+  /// The rest is in the rules' texts, but for secrets and the limits of what is kept.
+  void add(const engine::Probe& probe) {
+    all(probe->host, probe->settings, probe->timeout, probe->limits.send_expect, probe->limits.http_content);
+  }
   void add(const engine::CronSpec& cron) { all(cron.minutes, cron.hours, cron.month_days, cron.months, cron.weekdays); }
   void add(const engine::Schedule& schedule) {
     all(schedule.kind, schedule.cycles, schedule.interval, schedule.cron, schedule.text);
@@ -90,9 +97,9 @@ class Gatherer {
         recipient.format);
   }
   void add(const engine::ServiceBlock& block) {
-    all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.start, block.stop,
-        block.restart, block.depends, block.schedule, block.rules, block.groups, block.recipients, block.on_reboot,
-        block.activity, block.end_leftovers);
+    all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.host, block.probes,
+        block.start, block.stop, block.restart, block.depends, block.schedule, block.rules, block.groups,
+        block.recipients, block.on_reboot, block.activity, block.end_leftovers);
   }
 
   [[nodiscard]] Hash128 hash() const { return hash128(text_); }

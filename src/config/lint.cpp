@@ -8,6 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/connection.hpp"
 #include "config/cron.hpp"
 #include "config/passes.hpp"
 #include "config/quantity.hpp"
@@ -47,6 +48,11 @@ class Linter {
       else
         service(std::get<CheckSyntax>(statement));
     }
+    if (connections_ > 0)
+      warn(first_connection_,
+           fmt::format("tests of connections are kept, but not run yet: {} of them, of which this is the first",
+                       connections_),
+           "'healerctl probe HOST ...' makes one at once");
   }
 
  private:
@@ -60,6 +66,11 @@ class Linter {
   void only_last(const SourceRange*& before, const SourceRange& range, std::string_view what) {
     if (before != nullptr) warn(*before, fmt::format("'{}' is given again further down: only the last counts", what));
     before = &range;
+  }
+
+  /// One warning, however many statements.
+  void not_yet(bool& said, const SourceRange& range, std::string message, std::string remedy = {}) {
+    if (!std::exchange(said, true)) warn(range, std::move(message), std::move(remedy));
   }
 
   void check(const SetDaemon& set, const SourceRange& range) {
@@ -90,8 +101,24 @@ class Linter {
     only_last(mail_limit_, range, "set mail limit");
     long_duration(set.within);
   }
+  void check(const SetHttpd&, const SourceRange& range) {
+    not_yet(httpd_, range, "'set httpd' is kept, but nothing is served over HTTP yet",
+            "healerctl asks the daemon without it");
+  }
+  void check(const SetMmonit&, const SourceRange& range) {
+    not_yet(mmonit_, range, "'set mmonit' is kept, but nothing is sent to M/Monit yet");
+  }
+  void check(const SetSsl&, const SourceRange& range) {
+    not_yet(ssl_, range, "'set ssl' is kept, but servers are reached by their own options yet");
+  }
+  void check(const SetExpectBuffer& set, const SourceRange&) {
+    if (set.bytes.value > kMaxSize) warn(set.bytes.range, fmt::format("this is kept to {}", written_size(kMaxSize)));
+  }
   void check(const SetEnvironment&, const SourceRange&) {}
-  void check(const SetSwitch&, const SourceRange&) {}
+  void check(const SetSwitch& set, const SourceRange& range) {
+    if (set.kind == SetSwitch::Kind::Fips)
+      not_yet(fips_, range, "'set fips' is kept, but OpenSSL is used as the machine configures it");
+  }
   void check(const SetOnReboot&, const SourceRange& range) {
     if (services_ > 0)
       warn(range, "'set onreboot' comes after services: as in Monit, it is not for those above it",
@@ -273,8 +300,10 @@ class Linter {
   }
 
   void statement(const IfSyntax& rule) {
-    for (const TermSyntax& term : rule.condition)
+    for (const TermSyntax& term : rule.condition) {
       if (const auto* test = std::get_if<CompareSyntax>(&term.test)) compared(*test);
+      if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test, term.range);
+    }
     action(rule.action, false);
     if (rule.recovery) action(rule.recovery->action, true);
     for (const Silence& silence : silences(*check_, programs_, rule))
@@ -287,6 +316,12 @@ class Linter {
     else if (rule.tolerance)
       tolerance(*rule.tolerance);
     if (rule.recovery && rule.recovery->tolerance) tolerance(*rule.recovery->tolerance);
+  }
+
+  void connection(const ConnectionSyntax& test, const SourceRange& range) {
+    if (connections_++ == 0) first_connection_ = range;
+    for (ConnectionFault& fault : read_connection(test, range, std::string(kLocalHost), {}).warnings)
+      warn(fault.place, std::move(fault.message), std::move(fault.remedy));
   }
 
   void compared(const CompareSyntax& test) {
@@ -461,6 +496,9 @@ class Linter {
   void statement(const ModeSyntax& mode) { only_last(mode_, mode.mode.range, "mode"); }
   void statement(const OnRebootSyntax& reboot) { only_last(reboot_, reboot.policy.range, "onreboot"); }
 
+  bool httpd_ = false, mmonit_ = false, ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
+  std::size_t connections_ = 0;                                       ///< tests of them in all services
+  SourceRange first_connection_;
   const Sources& sources_;
   Diagnostics& said_;
   Duration cycle_ = engine::Settings{}.cycle_length();

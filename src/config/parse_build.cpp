@@ -107,6 +107,12 @@ Word Build::word(std::size_t token) const { return {grammar::unquote(text(token)
 
 Word Build::raw(std::size_t token) const { return {std::string(text(token)), range({token, token + 1})}; }
 
+Word lower_word(const Build& build, std::size_t token) {
+  Word word = build.word(token);
+  word.value = to_lower(word.value);
+  return word;
+}
+
 Number Build::number(std::size_t token) const {
   const auto value = grammar::tight_number(text(token));
   return {value ? value->number : 0, range({token, token + 1})};

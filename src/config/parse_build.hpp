@@ -71,6 +71,9 @@ struct Build {
   void warn_of_quotes(std::size_t token, std::string_view argument, std::string_view quotes);
 };
 
+/// A word in lower case.
+[[nodiscard]] Word lower_word(const Build& build, std::size_t token);
+
 /// The tokens that an action is told of.
 template <typename ActionInput>
 [[nodiscard]] TokenRange matched(const ActionInput& in, const Build& build) {

@@ -53,6 +53,13 @@ template <>
 struct action<grammar::filesystem_name> : action<grammar::checked_path> {};
 
 template <>
+struct action<grammar::checked_host> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.host = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
 struct action<grammar::process_pattern> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     scratch.check.pattern = build.word(matched(in, build).begin);

@@ -9,6 +9,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/parse_build.hpp"
+#include "config/parse_connection.hpp"
 #include "config/parse_test.hpp"
 #include "config/rule_text.hpp"
 #include "grammar/condition.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 using grammar::Kind;
 
-struct IfScratch {
+struct IfScratch : ConnectionScratch {
   IfSyntax statement;
   ActionSyntax action;
   bool has_else = false;                                    ///< whether the condition may have an `else` branch
@@ -224,6 +225,15 @@ struct action<grammar::changed_attribute> {
 };
 
 template <>
+struct action<grammar::connection_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, at, std::exchange(scratch.connection, {}));
+  }
+};
+
+template <>
 struct action<grammar::restarts_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
@@ -346,6 +356,19 @@ struct action<grammar::else_word> {
         restarts ? "a test of restarts has no 'else'"
                  : "content and changed tests have no 'else': they act on every match or change",
         restarts || of_pid ? "take the 'else' branch away" : "take the 'else' branch away, or test the status");
+  }
+};
+
+/// Back from `succeeded` one comes by `failed`.
+template <>
+struct action<grammar::recovery_word> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    const auto* connection = std::get_if<ConnectionSyntax>(&scratch.statement.condition.back().test);
+    const bool succeeded = connection != nullptr && connection->succeeded;
+    if ((build.kind(at.begin) == Kind::Failed) != succeeded)
+      build.complain(at, fmt::format("'{}' is no way back from this test", build.text(at.begin)),
+                     fmt::format("write 'else if {}'", succeeded ? "failed" : "succeeded"));
   }
 };
 

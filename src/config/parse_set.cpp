@@ -5,8 +5,10 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/parse_access.hpp"
 #include "config/parse_alert.hpp"
 #include "config/parse_build.hpp"
+#include "config/parse_httpd.hpp"
 #include "grammar/set.hpp"
 #include "util/text.hpp"
 
@@ -15,15 +17,13 @@ namespace {
 
 using grammar::Kind;
 
-struct SetScratch : AlertScratch {
-  SetStatement statement;
+struct SetScratch : AlertScratch, HttpdScratch {
   SetDaemon daemon;
   SetLog log;
   SetLimits limits;
+  Located<std::uint64_t> size;
   SetEventQueue queue;
   Number mail_count;
-  TlsSyntax tls;
-  std::size_t option_name = 0;  ///< token: of a limit or a TLS option
   SetMailServer mail;
   int last_server_option = 0;  ///< Monit's order: port 1, the others 2, timeout 3, hostname 4
   bool counts_polls = false;
@@ -47,16 +47,6 @@ std::uint64_t size_of(const Build& build, TokenRange at) {
   const int shift = unit.starts_with('k') ? 10 : unit.starts_with('m') ? 20 : unit.starts_with('g') ? 30 : 0;
   constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
   return value->number > (kMost >> shift) ? kMost : value->number << shift;
-}
-
-Word lower_word(const Build& build, std::size_t token) {
-  Word word = build.word(token);
-  word.value = to_lower(word.value);
-  return word;
-}
-
-void add_tls_option(Build& build, SetScratch& scratch, std::size_t value) {
-  scratch.tls.options.emplace_back(lower_word(build, scratch.option_name), build.word(value));
 }
 
 }  // namespace
@@ -174,11 +164,7 @@ struct action<grammar::set_mail_limit> {
 // ---- limits
 
 template <>
-struct action<grammar::size_name> {
-  static void apply(const auto& in, Build& build, SetScratch& scratch) {
-    scratch.option_name = matched(in, build).begin;
-  }
-};
+struct action<grammar::size_name> : action<grammar::tls_flag_name> {};
 
 template <>
 struct action<grammar::time_name> : action<grammar::size_name> {};
@@ -187,9 +173,21 @@ template <>
 struct action<grammar::size_value> {
   static void apply(const auto& in, Build& build, SetScratch& scratch) {
     const auto at = matched(in, build);
-    scratch.limits.items.push_back(
-        {lower_word(build, scratch.option_name), size_of(build, at), build.range({scratch.option_name, at.end})});
+    scratch.size = {size_of(build, at), build.range(at)};
   }
+};
+
+template <>
+struct action<grammar::size_limit> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.limits.items.push_back(
+        {lower_word(build, scratch.option_name), scratch.size.value, build.range(matched(in, build))});
+  }
+};
+
+template <>
+struct action<grammar::set_expectbuffer> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = SetExpectBuffer{scratch.size}; }
 };
 
 template <>
@@ -206,44 +204,10 @@ struct action<grammar::set_limits> {
   static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = std::move(scratch.limits); }
 };
 
-// ---- TLS
-
 template <>
-struct action<grammar::tls_word> {
-  static void apply(const auto& in, Build& build, SetScratch& scratch) {
-    scratch.tls = {};
-    scratch.tls.version = lower_word(build, matched(in, build).begin);
-  }
+struct action<grammar::set_fips> {
+  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = SetSwitch{SetSwitch::Kind::Fips}; }
 };
-
-template <>
-struct action<grammar::tls_only_version> : action<grammar::tls_word> {};
-
-template <>
-struct action<grammar::tls_flag_name> : action<grammar::size_name> {};
-template <>
-struct action<grammar::tls_self_name> : action<grammar::size_name> {};
-template <>
-struct action<grammar::tls_text_name> : action<grammar::size_name> {};
-template <>
-struct action<grammar::tls_path_name> : action<grammar::size_name> {};
-template <>
-struct action<grammar::tls_version_name> : action<grammar::size_name> {};
-
-template <>
-struct action<grammar::tls_flag> {
-  static void apply(const auto& in, Build& build, SetScratch& scratch) {
-    add_tls_option(build, scratch, matched(in, build).begin);
-  }
-};
-template <>
-struct action<grammar::tls_self> : action<grammar::tls_flag> {};
-template <>
-struct action<grammar::tls_text> : action<grammar::tls_flag> {};
-template <>
-struct action<grammar::tls_path> : action<grammar::tls_flag> {};
-template <>
-struct action<grammar::tls_version> : action<grammar::tls_flag> {};
 
 // ---- mail servers
 
@@ -293,29 +257,10 @@ struct action<grammar::tls_server> {
 };
 
 template <>
-struct action<grammar::checksum_type> {
-  static void apply(const auto& in, Build& build, SetScratch& scratch) {
-    scratch.server().checksum_type = lower_word(build, matched(in, build).begin);
-  }
-};
-
-template <>
-struct action<grammar::certmd5_word> {
-  static void apply(const auto& in, Build& build, SetScratch& scratch) {
-    scratch.server().checksum_type = Word{"md5", build.range(matched(in, build))};
-  }
-};
-
-template <>
-struct action<grammar::checksum_value> {
-  static void apply(const auto& in, Build& build, SetScratch& scratch) {
-    scratch.server().checksum = build.word(matched(in, build).begin);
-  }
-};
-
-template <>
 struct action<grammar::certificate> {
   static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.server().checksum_type = std::exchange(scratch.sum_type, {});
+    scratch.server().checksum = std::exchange(scratch.sum, {});
     scratch.server_option(build, matched(in, build), 2);
   }
 };

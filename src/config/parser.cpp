@@ -105,24 +105,9 @@ class Parser {
 
   void set() {
     begin_file_statement(Service::None);
-    if (const auto what = unsupported_set(kind(1)); !what.empty()) {
-      unsupported({at_, at_ + 2}, in_quotes(what));
-      return skip_to_statement();
-    }
     SetSyntax syntax;
     if (!attempt([&](TokenInput& in) { return parsing::parse_set(in, build_, syntax); })) return failed();
     out_.statements.emplace_back(std::move(syntax));
-  }
-
-  static std::string_view unsupported_set(Kind kind) {
-    switch (kind) {
-      case Kind::Httpd: return "set httpd";
-      case Kind::Mmonit: return "set mmonit";
-      case Kind::Ssl: return "set ssl";
-      case Kind::Fips: return "set fips";
-      case Kind::ExpectBuffer: return "set expectbuffer";
-      default: return {};
-    }
   }
 
   void include() {
@@ -299,17 +284,6 @@ class Parser {
   /// Tests that Monit has and this version of healer has not.
   [[nodiscard]] std::string_view unsupported_test() const {
     const Kind first = kind(1) == Kind::Not ? kind(2) : kind(1);
-    if (first == Kind::Failed || first == Kind::Succeeded) {
-      switch (kind(2)) {
-        case Kind::Host:
-        case Kind::Port:
-        case Kind::Unix:
-        case Kind::UrlWord:
-        case Kind::Ping:
-        case Kind::Icmp: return "a test of a connection";
-        default: break;
-      }
-    }
     const bool has_subject = first == Kind::Failed || first == Kind::Changed;
     switch (has_subject ? kind(2) : first) {
       case Kind::Link:

@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/connection.hpp"
 #include "config/vocabulary.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
@@ -79,6 +80,10 @@ class Printer {
     for (const auto& [name, value] : settings.environment)
       line(fmt::format("# set environment {} \"...\" (the value is not shown)", name));
     mail(settings.mail);
+    if (settings.fips) line("set fips");
+    if (!settings.tls_options.empty()) line("set ssl " + options_text(settings.tls_options));
+    if (settings.httpd) httpd(*settings.httpd);
+    if (settings.mmonit) mmonit(*settings.mmonit);
   }
 
   /// Whole seconds as Monit writes them, anything else with its unit.
@@ -134,6 +139,65 @@ class Printer {
       line(fmt::format("set mail limit {} mail{} within {}", mail.limit->mails, mail.limit->mails == 1 ? "" : "s",
                        written(mail.limit->within)));
     for (const engine::Recipient& recipient : mail.recipients) line("set " + recipient_text(recipient, ""));
+  }
+
+  static std::string options_text(const engine::TlsOptions& options) {
+    std::string text, versions;
+    for (const auto& [name, value] : options) {
+      const bool is_word = name == "version" || name == "verify" || name == "selfsigned";
+      const std::string shown = is_word             ? to_lower(value)
+                                : name == "ciphers" ? written_text(value)
+                                                    : written_word(value);
+      if (name == "version")
+        versions += (versions.empty() ? "version: " : " ") + shown;
+      else
+        text += fmt::format("{}{}: {}", text.empty() ? "" : " ", name, shown);
+    }
+    return fmt::format("{{ {} }}", versions + (versions.empty() || text.empty() ? "" : " ") + text);
+  }
+
+  void httpd(const engine::HttpdSettings& httpd) {
+    std::string text = "set httpd";
+    if (httpd.port) text += fmt::format(" port {}{}", *httpd.port, httpd.port_read_only ? " read-only" : "");
+    if (!httpd.address.empty()) text += " address " + written_text(httpd.address);
+    if (!httpd.unix_socket.empty()) {
+      text += " unixsocket " + written_word(httpd.unix_socket);
+      if (!httpd.uid.empty()) text += " uid " + written_string(httpd.uid);
+      if (!httpd.gid.empty()) text += " gid " + written_string(httpd.gid);
+      if (!httpd.permission.empty()) text += " permission " + httpd.permission;
+      if (httpd.socket_read_only) text += " read-only";
+    }
+    if (!httpd.signature) text += " signature disable";
+    if (!httpd.tls_options.empty()) text += " ssl " + options_text(httpd.tls_options);
+    if (!httpd.tls && !httpd.tls_options.empty()) text += " ssl disable";
+    for (const engine::HttpdSettings::Allow& allow : httpd.allow) text += " allow " + allowed(allow);
+    line(text);
+  }
+
+  static std::string allowed(const engine::HttpdSettings::Allow& allow) {
+    using Kind = engine::HttpdSettings::Allow::Kind;
+    const std::string_view read_only = allow.read_only ? " read-only" : "";
+    switch (allow.kind) {
+      case Kind::Login: return fmt::format("{}:\"*****\"{}", written_text(allow.who), read_only);
+      case Kind::Group: return fmt::format("@{}{}", written_text(allow.who), read_only);
+      case Kind::Host: return written_string(allow.who);
+      case Kind::File: break;
+    }
+    std::string text = (allow.how.empty() ? "" : allow.how + " ") + written_word(allow.who);
+    for (const std::string& user : allow.users) text += " " + written_text(user);
+    return text;
+  }
+
+  void mmonit(const engine::MmonitSettings& mmonit) {
+    std::string text = "set mmonit";
+    for (const std::string& url : mmonit.urls) text += " " + shown_url(url);
+    text += " timeout " + written(mmonit.timeout);
+    if (mmonit.tls)
+      text += " using tls" + (mmonit.tls_options.empty() ? "" : " with options " + options_text(mmonit.tls_options));
+    if (!mmonit.certificate_checksum.empty())
+      text += fmt::format(" certificate checksum \"{}\"", mmonit.certificate_checksum);
+    if (!mmonit.register_credentials) text += " register without credentials";
+    line(text);
   }
 
   static std::string server(const engine::MailServer& server) {
@@ -192,6 +256,7 @@ class Printer {
     switch (block.kind->target) {
       case engine::Target::None: return begin;
       case engine::Target::Program: return fmt::format("{} with path {}", begin, command_text(block.program.command));
+      case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.host));
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
       case engine::Target::Process:
         if (block.foreground())

@@ -402,7 +402,9 @@ void ProbeReader::option(const Option& option) {
         fail(fmt::format("expected {}", option.choices));
       break;
     }
+    case OptionType::Number: setting.number = static_cast<std::int64_t>(number("a number", 0, 1'000'000'000)); break;
     case OptionType::Compared:
+    case OptionType::Share:
       setting.op = comparison(Operator::Equal);
       setting.number = static_cast<std::int64_t>(number("a number", 0, 1'000'000'000));
       break;

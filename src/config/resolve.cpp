@@ -25,6 +25,9 @@ std::optional<std::uint32_t> as_number(std::string_view text) {
   return value;
 }
 
+constexpr std::uint32_t kAnyMode = 07777;
+constexpr std::uint32_t kMostOfKey = 0750;  // as in Monit
+
 class Resolver {
  public:
   Resolver(const Environment& environment, Diagnostics& said) : environment_(environment), said_(said) {}
@@ -47,6 +50,7 @@ class Resolver {
       for (const TermSyntax& term : rule->condition) {
         if (const auto* test = std::get_if<DiffersSyntax>(&term.test)) owner(check, *test);
         if (const auto* test = std::get_if<MatchesSyntax>(&term.test)) patterns(check, *test);
+        if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);
       }
     }
     for (const ServiceStatement& statement : check.statements)
@@ -54,22 +58,32 @@ class Resolver {
   }
 
   void certificates(const SetMailServer& set) {
+    for (const SetMailServer::Server& server : set.servers)
+      if (server.tls) certificates(server.tls->options);
+  }
+
+  /// Of those that Monit looks up, too, wherever TLS is.
+  void certificates(const std::vector<std::pair<Word, Word>>& options, std::uint32_t most = kAnyMode) {
     if (!environment_.looks_up()) return;
-    for (const SetMailServer::Server& server : set.servers) {
-      if (!server.tls) continue;
-      for (const auto& [name, value] : server.tls->options) {
-        const std::string option = to_lower(name.value);
-        if (option.find("pem") == std::string::npos && !option.starts_with("cacertificate")) continue;
-        const std::string_view kind = option == "cacertificatepath" ? "directory" : "file";
-        const Result<FileFacts> facts = environment_.stat(value.value);
-        if (!facts)
-          report(said_, DiagnosticSeverity::Error, value.range,
-                 fmt::format("there is no {} {}", kind, in_quotes(value.value)));
-        else if (kind == "directory" ? !facts->is_directory : !facts->is_regular)
-          report(said_, DiagnosticSeverity::Error, value.range,
-                 fmt::format("{} is no {}", in_quotes(value.value), kind));
-      }
+    for (const auto& [name, value] : options) {
+      const std::string option = to_lower(name.value);
+      if (option.find("pem") == std::string::npos && !option.starts_with("cacertificate")) continue;
+      const std::string_view kind = option == "cacertificatepath" ? "directory" : "file";
+      const Result<FileFacts> facts = environment_.stat(value.value);
+      if (!facts)
+        report(said_, DiagnosticSeverity::Error, value.range,
+               fmt::format("there is no {} {}", kind, in_quotes(value.value)));
+      else if (kind == "directory" ? !facts->is_directory : !facts->is_regular)
+        report(said_, DiagnosticSeverity::Error, value.range, fmt::format("{} is no {}", in_quotes(value.value), kind));
+      else if (option == "pemfile" && (facts->mode & ~most) != 0)
+        report(said_, DiagnosticSeverity::Error, value.range,
+               fmt::format("others can read {}, the server's key", in_quotes(value.value)),
+               fmt::format("chmod {:04o} {}", most & facts->mode, value.value));
     }
+  }
+
+  void connection(const ConnectionSyntax& test) {
+    if (test.tls) certificates(test.tls->options);
   }
 
   Lookups take() { return std::move(found_); }
@@ -221,6 +235,13 @@ Lookups resolve(const Document& document, const Environment& environment, Diagno
   Resolver resolver(environment, said);
   for_each_set<SetMailServer>(document,
                               [&](const SetMailServer& set, const SourceRange&) { resolver.certificates(set); });
+  for_each_set<SetSsl>(document,
+                       [&](const SetSsl& set, const SourceRange&) { resolver.certificates(set.tls.options); });
+  for_each_set<SetHttpd>(
+      document, [&](const SetHttpd& set, const SourceRange&) { resolver.certificates(set.tls_options, kMostOfKey); });
+  for_each_set<SetMmonit>(document, [&](const SetMmonit& set, const SourceRange&) {
+    if (set.tls) resolver.certificates(set.tls->options);
+  });
   for_each_check(document, [&](const CheckSyntax& check) { resolver.service(check); });
   return resolver.take();
 }

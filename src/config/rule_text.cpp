@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/connection.hpp"
 #include "config/quantity.hpp"
 #include "config/vocabulary.hpp"
 #include "util/text.hpp"
@@ -30,6 +31,7 @@ struct TestText {
   std::string operator()(const MatchesSyntax& test) const {
     return fmt::format("content {} {}", test.negated ? "!=" : "=", written_text(test.pattern.value));
   }
+  std::string operator()(const ConnectionSyntax& test) const { return connection_text(test); }
   std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };
 
@@ -105,9 +107,11 @@ std::string rule_text(const IfSyntax& rule) {
   const bool restarts = counts_restarts(rule);
   std::string text = "if" + (restarts ? restarts_text(*rule.tolerance) : ' ' + condition_text(rule));
   text += (restarts ? "" : tolerance_text(rule.tolerance)) + " then " + action_text(rule.action);
+  const auto* connection = std::get_if<ConnectionSyntax>(&rule.condition.back().test);
   if (rule.recovery)
-    text += fmt::format(" else if succeeded{} then {}", tolerance_text(rule.recovery->tolerance),
-                        action_text(rule.recovery->action));
+    text +=
+        fmt::format(" else if {}{} then {}", connection != nullptr && connection->succeeded ? "failed" : "succeeded",
+                    tolerance_text(rule.recovery->tolerance), action_text(rule.recovery->action));
   return text;
 }
 

@@ -66,7 +66,7 @@ std::string without_secrets(std::string_view line, std::string_view before) {
   };
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [begin, end, quoted] = parts[i];
-    if (is(i, 1, "password") || is(i, 2, "environment")) {
+    if (is(i, 1, "password") || is(i, 1, "secret") || is(i, 2, "environment")) {
       blank(begin, end);
       continue;
     }
@@ -80,6 +80,11 @@ std::string without_secrets(std::string_view line, std::string_view before) {
     const std::size_t password = word.find(':', user);
     if (at != std::string_view::npos && password < at) blank(begin + password + 1, begin + at);
   }
+  // In `http headers [Cookie: ...]`; blanks are within it.
+  const std::string low = to_lower(line);
+  for (const std::string_view header : {"authorization:", "cookie:"})
+    for (std::size_t at = low.find(header); at != std::string::npos; at = low.find(header, at + 1))
+      blank(at + header.size(), std::min(line.find_first_of(",]\n", at), line.size()));
   return shown;
 }
 

@@ -78,11 +78,41 @@ struct MatchesSyntax {
   bool of_lines = false;  ///< written as `match "..."`, which only files have
   Word pattern;
 };
+struct TlsSyntax {
+  std::optional<Word> version;                 ///< as written, "ssl", "tls", "tlsv12", "auto"
+  std::vector<std::pair<Word, Word>> options;  ///< verify: enable, ...
+};
+
+/// An option of a protocol: `request "/x"`, `status >= 400`, `http headers [...]`; also what is sent, expected and
+/// looked for, whatever the protocol.
+struct SettingSyntax {
+  Word name;  ///< protocols::Option::word
+  std::optional<ComparisonWord> comparison;
+  Word value;  ///< of headers: all of them, without the brackets
+};
+/// `failed port 80 protocol http`, `failed ping`, `succeeded unixsocket /run/x.sock`, `failed url http://...`.
+struct ConnectionSyntax {
+  enum class Target : std::uint8_t { Port, UnixSocket, Ping, Url } target = Target::Port;
+  bool succeeded = false;  ///< it holds where there is an answer, not where there is none
+  Word place;              ///< the host, where one is written; the path; the URL; "ping", "ping4", "ping6"
+  std::optional<Number> port;
+  std::optional<Word> source;
+  std::optional<Word> family;     ///< ipv4, ipv6
+  std::optional<Word> transport;  ///< tcp, udp, tcpssl
+  std::optional<TlsSyntax> tls;
+  std::optional<Word> checksum_type, checksum;  ///< of the certificate
+  std::optional<Number> valid_days;
+  std::optional<Word> protocol;
+  std::vector<SettingSyntax> settings;  ///< in the order of writing
+  std::optional<ComparisonWord> response_comparison;
+  std::optional<Located<Duration>> response_time, timeout;
+  std::optional<Number> retry, count, size;
+};
 /// `3 restarts within 5 cycles`: the numbers are the rule's tolerance.
 struct RestartsSyntax {};
 
-using TestSyntax =
-    std::variant<CompareSyntax, DiffersSyntax, ChangedSyntax, PresentSyntax, MatchesSyntax, RestartsSyntax>;
+using TestSyntax = std::variant<CompareSyntax, DiffersSyntax, ChangedSyntax, PresentSyntax, MatchesSyntax,
+                                ConnectionSyntax, RestartsSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -197,6 +227,7 @@ struct CheckSyntax {
   std::optional<Word> pid_file;   ///< Process: this, the pattern or a program
   std::optional<Word> pattern;    ///< Process
   std::optional<Word> path;       ///< of a kind that is nothing but a path
+  std::optional<Word> host;       ///< Host: its name or address
   bool foreground = false;        ///< Process: healer runs the program itself
   bool broken = false;            ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;  ///< one had an error and is not below: it is not told what the service has not
@@ -228,10 +259,6 @@ struct SetLimits {
   };
   std::vector<Item> items;
 };
-struct TlsSyntax {
-  std::optional<Word> version;                 ///< as written, "ssl", "tls", "tlsv12", "auto"
-  std::vector<std::pair<Word, Word>> options;  ///< verify: enable, ...
-};
 struct SetMailServer {
   struct Server {
     Word host;
@@ -253,6 +280,41 @@ struct SetAlert {
 struct SetEventQueue {
   std::optional<Word> directory;
   std::optional<Number> slots;
+};
+struct SetSsl {
+  TlsSyntax tls;
+};
+struct SetHttpd {
+  struct Allow {
+    enum class Kind : std::uint8_t { Host, Login, Group, File } kind = Kind::Host;
+    Word who;  ///< host or network, user, group, file
+    std::optional<Word> password;
+    std::optional<Word> how;  ///< of a file: cleartext, crypt, md5
+    std::vector<Word> users;  ///< of a file: these of it; empty: all
+    bool read_only = false;
+  };
+  SourceRange range;  ///< of `httpd`
+  std::optional<Number> port;
+  bool port_read_only = false;
+  std::optional<Word> address;
+  std::optional<Word> unix_socket, uid, gid, permission;
+  bool socket_read_only = false;
+  std::optional<Word> signature;  ///< enable, disable
+  std::optional<bool> tls;        ///< whether it was switched on, or off
+  std::vector<std::pair<Word, Word>> tls_options;
+  std::vector<Allow> allow;
+};
+struct SetMmonit {
+  std::vector<Word> urls;
+  std::optional<Located<Duration>> timeout;
+  std::optional<TlsSyntax> tls;
+  std::optional<Word> checksum_type, checksum;
+  bool without_credentials = false;
+  SourceRange range;
+};
+/// `set expectbuffer 1 kB`.
+struct SetExpectBuffer {
+  Located<std::uint64_t> bytes;
 };
 /// `set mail limit 20 mails within 1 hour`.
 struct SetMailLimit {
@@ -276,6 +338,7 @@ struct SetSwitch {
     AcceptDormant,
     EndLeftovers,
     TerminalBatch,
+    Fips,
     CyclesCountPolls,
     CyclesCountRuns
   } kind{};
@@ -285,7 +348,8 @@ struct SetOnReboot {
 };
 
 using SetStatement = std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert,
-                                  SetEventQueue, SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot>;
+                                  SetEventQueue, SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot,
+                                  SetSsl, SetHttpd, SetMmonit, SetExpectBuffer>;
 
 struct SetSyntax {
   SetStatement statement;

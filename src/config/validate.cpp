@@ -11,6 +11,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/connection.hpp"
 #include "config/cron.hpp"
 #include "config/passes.hpp"
 #include "config/quantity.hpp"
@@ -26,6 +27,7 @@ namespace healer::config {
 namespace {
 
 constexpr std::uint64_t kMaxCycles = 64;
+constexpr std::size_t kMaxConnections = 1000;
 constexpr std::string_view kStatus = "status";
 
 class Validator {
@@ -88,15 +90,16 @@ class Validator {
     tested_ = false;
     killed_ = false;
     patterns_.clear();
+    connections_ = 0;
     if (check.foreground && check.command.timeout)
       error(check.command.timeout->range, "a process that healer runs itself has no timeout",
             "'ready on notify within 30 seconds' is for how long its start may take");
     if (check.pattern) regex(*check.pattern);
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { this->statement(node); }, statement);
-    if (check.kind->needs_test && !tested_ && !is_broken(check.range, next))
+    if (!check.kind->needed_test.empty() && !tested_ && !is_broken(check.range, next))
       error(check.range, fmt::format("'check {} {}' has no test", check.kind->word, printable(check.name.value)),
-            "add a 'status' or 'content' test, as in 'if status != 0 then alert'");
+            fmt::format("add {}", check.kind->needed_test));
     if (patterns_.size() > engine::kMaxPatterns)
       error(check.range, fmt::format("{} has {} different content tests: at most {} are possible",
                                      in_quotes(check.name.value), patterns_.size(), engine::kMaxPatterns));
@@ -164,6 +167,21 @@ class Validator {
     return words;
   }
   void test(const RestartsSyntax&, const SourceRange&) {}
+  void test(const ConnectionSyntax& test, const SourceRange& range) {
+    using Target = ConnectionSyntax::Target;
+    const engine::Connections& has = kind_->connections;
+    if (!has.any()) return has_no_test(range, "connections");
+    if (test.target == Target::UnixSocket && !has.unix_sockets)
+      return error(range, fmt::format("'check {}' has no test of a unix socket", kind_->word),
+                   "a unix socket is this machine's: test it in the 'check process' of its server");
+    if (test.target == Target::Ping && !has.pings)
+      return error(range, fmt::format("'check {}' has no ping", kind_->word),
+                   "a ping is for 'check host NAME with address HOST'");
+    if (++connections_ > kMaxConnections)
+      return error(range, fmt::format("a service has at most {} tests of connections", kMaxConnections));
+    for (ConnectionFault& fault : read_connection(test, range, std::string(kLocalHost), {}).errors)
+      error(fault.place, std::move(fault.message), std::move(fault.remedy));
+  }
 
   void restarts(const ToleranceSyntax& tolerance) {
     if (tolerance.count->value < 1)
@@ -290,7 +308,7 @@ class Validator {
   void check(const SetMailServer& set) {
     for (const SetMailServer::Server& server : set.servers) {
       if (server.tls) tls(*server.tls);
-      if (server.checksum) checksum(server);
+      if (server.checksum) checksum(server.checksum_type, *server.checksum);
     }
   }
   void check(const SetMailLimit& set) {
@@ -313,6 +331,28 @@ class Validator {
   void check(const SetPath&) {}
   void check(const SetLimits&) {}
   void check(const SetEventQueue&) {}
+  void check(const SetExpectBuffer&) {}
+  void check(const SetSsl& set) { tls(set.tls); }
+  void check(const SetHttpd& set) {
+    if (set.permission && !permission_of(set.permission->value))
+      error(set.permission->range, fmt::format("{} is no permission", in_quotes(set.permission->value)),
+            "it is written in octal digits, as in 0600");
+    for (const auto& [name, value] : set.tls_options)
+      if (name.value == "version") tls_version(value);
+    const auto is_pem = [](const auto& option) {
+      return option.first.value == "pemfile" || option.first.value == "pemchain";
+    };
+    if (set.tls.value_or(false) && std::ranges::none_of(set.tls_options, is_pem))
+      error(set.range, "TLS needs the certificate of the server", "add 'pemfile: PATH' to its options");
+  }
+  void check(const SetMmonit& set) {
+    for (const Word& url : set.urls)
+      if (!url.value.starts_with("http://") && !url.value.starts_with("https://"))
+        error(url.range, fmt::format("{} is no URL of HTTP", in_quotes(url.value)),
+              "it begins with http:// or https://");
+    if (set.tls) tls(*set.tls);
+    if (set.checksum) checksum(set.checksum_type, *set.checksum);
+  }
   void check(const SetMailFormat&) {}
   void check(const SetAlert&) {}
   void check(const SetSettle&) {}
@@ -340,17 +380,16 @@ class Validator {
             fmt::format("it has {} hexadecimal digits", wanted));
   }
 
-  void checksum(const SetMailServer::Server& server) {
-    const Word& sum = *server.checksum;
+  void checksum(const std::optional<Word>& written, const Word& sum) {
     const std::size_t size = sum.value.size();
     std::size_t wanted = size == 40 || size == 64 ? size : 32;
     std::string_view type = "checksum";
-    if (server.checksum_type && iequals(server.checksum_type->value, "md5")) wanted = 32, type = "MD5 checksum";
-    if (server.checksum_type && iequals(server.checksum_type->value, "sha1")) wanted = 40, type = "SHA1 checksum";
+    if (written && iequals(written->value, "md5")) wanted = 32, type = "MD5 checksum";
+    if (written && iequals(written->value, "sha1")) wanted = 40, type = "SHA1 checksum";
     if (!protocols::is_hex(sum.value) || size != wanted)
       error(sum.range, fmt::format("{} is no {}", in_quotes(sum.value), type),
-            server.checksum_type ? fmt::format("it has {} hexadecimal digits", wanted)
-                                 : "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");
+            written ? fmt::format("it has {} hexadecimal digits", wanted)
+                    : "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");
   }
 
   const Sources& sources_;
@@ -359,6 +398,7 @@ class Validator {
   const engine::CheckKind* kind_ = nullptr;
   bool tested_ = false;                                       ///< the service has a test
   const CheckSyntax* check_ = nullptr;                        ///< the service
+  std::size_t connections_ = 0;                               ///< its tests of them
   bool killed_ = false;                                       ///< KILL is among its stop signals
   std::set<std::string> patterns_;                            ///< of its content tests
   std::set<std::pair<std::uint32_t, std::uint32_t>> broken_;  ///< file and offset of errors

@@ -142,6 +142,10 @@ class Account {
     return has_lines ? "content match:\n" + seen_.run.facts->lines[test.pattern] : "content doesn't match";
   }
 
+  std::string operator()(const Reached& test) const {
+    return failed_ != test.wanted ? "connection failed" : "connection succeeded";
+  }
+
   std::string operator()(const Restarts& /*test*/) const {
     if (!failed_) return "process is running after previous restart timeout (manually recovered?)";
     return fmt::format("service restarted {} times within {} cycles(s) - {}", rule_.tolerance.count,

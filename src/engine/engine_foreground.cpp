@@ -45,6 +45,14 @@ Evidence no_process(const ServiceState& state) {
   return seen;
 }
 
+/// Of a service whose tests are none that can be made.
+Evidence not_measured() {
+  Evidence seen;
+  seen.answer = Answer::Unknown;
+  seen.output = std::make_shared<const std::string>("this version does not run tests of connections yet");
+  return seen;
+}
+
 }  // namespace
 
 bool Engine::is_up(ServiceId id) const {
@@ -60,6 +68,7 @@ bool Engine::is_up(ServiceId id) const {
 /// yet, or it is ending, the look waits for that.
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
+  if (graph_->at(id).plan.parts.empty()) return on(event::Measured{id, run, not_measured()}, turn);
   if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{})) {
     const KnownProcess known = state.known.value_or(KnownProcess{});
     // A file that comes to be is read from its beginning.

@@ -46,6 +46,8 @@ class Evaluation {
            (seen_.run.matches >> test.pattern & 1U) == (test.negated ? 0U : 1U);
   }
 
+  std::optional<bool> operator()(const Reached& /*test*/) const { return std::nullopt; }  // nobody has tried
+
   std::optional<bool> operator()(const Restarts& /*test*/) const { return seen_.restarted; }
 
  private:

@@ -78,7 +78,17 @@ enum class Target : std::uint8_t {
   None,     ///< nothing: there is only one
   Program,  ///< `with path "PROGRAM"`: ServiceBlock::program
   Process,  ///< a pid file, a pattern, or a program in the foreground: ServiceBlock::process
-  Path      ///< `with path PATH`: ServiceBlock::path
+  Path,     ///< `with path PATH`: ServiceBlock::path
+  Host      ///< `with address HOST`: ServiceBlock::host
+};
+
+/// Which connections tests of a kind ask for.
+struct Connections {
+  bool ports = false;         ///< `failed port 80`, `failed url http://...`
+  bool unix_sockets = false;  ///< `failed unixsocket PATH`
+  bool pings = false;         ///< `failed ping`
+
+  [[nodiscard]] bool any() const { return ports || unix_sockets || pings; }
 };
 
 /// What the engine has to know of a kind beyond its rows.
@@ -98,8 +108,9 @@ struct CheckKind {
   std::span<const Metric> summary;  ///< what a service is summed up by on one line: "up 3 h, cpu 1.2%"
   bool presence = false;  ///< `exist` and `not exist` are tests of it; without any, a lasting absence restarts it
   bool content = false;   ///< `content = "..."` is
-  bool needs_test = false;
-  std::string_view tests;  ///< which it has, for who asks for another: "it has tests of ..., as in '...'"
+  Connections connections{};
+  std::string_view tests;          ///< which it has, for who asks for another: "it has tests of ..., as in '...'"
+  std::string_view needed_test{};  ///< one of these it must have; empty: it needs none
   /// What is said where it is there, with {path} in it: "fifo exists".
   std::string_view present{};
   std::string_view returned{};  ///< where it is there again; empty: the same

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@
 #include "engine/schedule.hpp"
 #include "engine/source_place.hpp"
 #include "util/hash.hpp"
+
+namespace healer::protocols {
+struct ProbePlan;
+}  // namespace healer::protocols
 
 namespace healer::engine {
 
@@ -59,6 +64,9 @@ struct LinesSpec {
   bool operator==(const LinesSpec&) const = default;
 };
 
+/// A connection, or an echo, that rules ask for. How it is made is not the engine's business.
+using Probe = std::shared_ptr<const protocols::ProbePlan>;
+
 /// One `check` block.
 struct ServiceBlock {
   std::string name;
@@ -67,6 +75,8 @@ struct ServiceBlock {
   ProgramSpec program;                          ///< Target::Program
   ProcessSpec process;                          ///< Target::Process
   std::string path;                             ///< Target::Path
+  std::string host;                             ///< Target::Host: its name or address
+  std::vector<Probe> probes;                    ///< never null; Reached::probe is an index
   LinesSpec lines;                              ///< of a file whose lines are read (Traits::has_lines)
   /// Programs of the service; timeouts are set. Absent: not written.
   std::optional<Command> start;

@@ -53,6 +53,46 @@ struct MailSettings {
   bool operator==(const MailSettings&) const = default;
 };
 
+/// `name: value`, as they are written in `using tls with options { ... }`.
+using TlsOptions = std::vector<std::pair<std::string, std::string>>;
+
+/// `set httpd`: what may be asked over HTTP, and by whom. Kept, and not served yet.
+struct HttpdSettings {
+  struct Allow {
+    enum class Kind : std::uint8_t { Host, Login, Group, File } kind = Kind::Host;
+    std::string who;       ///< host or network, user, group, file
+    std::string password;  ///< of a login
+    std::string how;       ///< of a file: cleartext, crypt, md5; empty: not written
+    std::vector<std::string> users;
+    bool read_only = false;
+
+    bool operator==(const Allow&) const = default;
+  };
+  std::optional<std::uint16_t> port;
+  bool port_read_only = false;
+  std::string address;
+  std::string unix_socket, uid, gid, permission;
+  bool socket_read_only = false;
+  bool signature = true;  ///< says which program answers
+  bool tls = false;
+  TlsOptions tls_options;
+  std::vector<Allow> allow;
+
+  bool operator==(const HttpdSettings&) const = default;
+};
+
+/// `set mmonit`: who is told of everything. Kept, and not done yet.
+struct MmonitSettings {
+  std::vector<std::string> urls;
+  Duration timeout{5000};
+  bool tls = false;
+  TlsOptions tls_options;
+  std::string certificate_checksum;
+  bool register_credentials = true;
+
+  bool operator==(const MmonitSettings&) const = default;
+};
+
 struct LogSettings {
   enum class Target : std::uint8_t { None, File, Syslog } target = Target::None;
   std::string path;
@@ -88,6 +128,10 @@ struct Settings {
   std::string control_socket;
   Limits limits;
   MailSettings mail;
+  std::optional<HttpdSettings> httpd;
+  std::optional<MmonitSettings> mmonit;
+  TlsOptions tls_options;  ///< set ssl
+  bool fips = false;
   Duration settle{1000};
   bool count_polls = false;  ///< set cycles count polls
   std::vector<std::pair<std::string, std::string>> environment;

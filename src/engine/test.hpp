@@ -42,11 +42,17 @@ struct Matches {
   bool negated = false;
 };
 
+/// `failed port 80`: holds where there is no answer as there should be; `succeeded port 80`: where there is.
+struct Reached {
+  std::uint16_t probe = 0;  ///< index into ServiceBlock::probes
+  bool wanted = false;
+};
+
 /// `if N restarts within M cycles`: holds in a run since whose predecessor the service was restarted, or a restart was
 /// held back; N and M are the rule's tolerance.
 struct Restarts {};
 
-using Test = std::variant<Compare, Differs, Changed, Present, Matches, Restarts>;
+using Test = std::variant<Compare, Differs, Changed, Present, Matches, Reached, Restarts>;
 
 /// One test of a condition. A condition is a flat list, an `or` of `and`s: a term with `or_before` begins a new
 /// alternative; all terms of an alternative must hold. (`and` binds tighter than `or`.)

@@ -20,7 +20,9 @@ enum class OptionType : std::uint8_t {
   Text,      ///< a text
   Secret,    ///< a text that is never shown
   Choice,    ///< one of Option::choices
+  Number,    ///< a whole number
   Compared,  ///< an operator (none: equal) and a whole number
+  Share,     ///< an operator (none: equal) and a percentage
   Matched,   ///< `=` or `!=` and a regular expression
   Pattern,   ///< a regular expression
   Checksum,  ///< 32 or 40 hexadecimal digits (MD5, SHA-1); 64 and 128 (SHA-256, SHA-512) are healer's own
@@ -100,5 +102,8 @@ struct Protocol {
 [[nodiscard]] std::span<const Protocol* const> registry();
 /// The one of that name, without regard to case; null: it is not spoken.
 [[nodiscard]] const Protocol* find_protocol(std::string_view name);
+/// One that rules may name though it is not spoken yet: its `make` is null. Null: there is none of that name, or it is
+/// spoken.
+[[nodiscard]] const Protocol* find_unspoken(std::string_view name);
 
 }  // namespace healer::protocols

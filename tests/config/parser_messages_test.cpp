@@ -276,21 +276,7 @@ TEST_CASE("what is understood is in the tree even beside errors", "[config]") {
         "set init\ncheck 'x' [/x]\n  if status = 2 then alert\ncheck 'path' broken\n  if status = 3 then alert\n");
 }
 
-TEST_CASE("statements that are not supported are one clear error each", "[config]") {
-  const std::string version = " is not supported by this version of healer (leave it to Monit, or take it away)\n";
-  for (const std::string type : {"host", "network"})
-    CHECK(errors("check  " + type +
-                 " x with path /x\n if cpu > 5% then alert\n start program = \"/x\"\n depends on y\nset init") ==
-          "1:1: 'check " + type + "'" + version);
-  CHECK(errors("set httpd port 2812 and use address localhost\n allow admin:monit\nset daemon x") ==
-        "1:1: 'set httpd'" + version + "3:12: unexpected 'x', expected a number\n");
-  CHECK(errors("set mmonit http://u:p@h/c") == "1:1: 'set mmonit'" + version);
-  CHECK(errors("set ssl { verify: enable }") == "1:1: 'set ssl'" + version);
-  CHECK(errors("set fips set expectbuffer 5 kB") == "1:1: 'set fips'" + version + "1:10: 'set expectbuffer'" + version);
-  CHECK(rule_errors("if failed port 80 then alert\nif succeeded url http://x then alert\n"
-                    "if link down then alert\ngroup a") == "2:1: a test of a connection" + version +
-                                                               "3:1: a test of a connection" + version +
-                                                               "4:1: a test of a network" + version);
+TEST_CASE("an include within a statement is one clear error", "[config]") {
   CHECK(rule_errors("if status 1 include /x then alert") ==
         "2:13: an 'include' within a statement is not supported by this version of healer (write it before or after "
         "the statement)\n");

@@ -213,7 +213,7 @@ TEST_CASE("what is understood of a service with a broken header is in the tree",
       "4:15: the statement ends here, expected 'path'\n"
       "6:7: 'proces' is not a kind of check (did you mean 'process'?)\n"
       "8:7: 'fil' is not a kind of check (did you mean 'file'?)\n"
-      "10:1: 'check host' is not supported by this version of healer (leave it to Monit, or take it away)\n"
+      "10:14: unexpected 'path', expected 'address'\n"
       "process 'x' broken\n"
       "  if cpu > 5 '%' then alert\n"
       "  depends 'y'\n"
@@ -223,7 +223,8 @@ TEST_CASE("what is understood of a service with a broken header is in the tree",
       "  group 'h'\n"
       "file 'a' broken\n"
       "  group 'i'\n"
-      "unknown b\n");
+      "host 'b' broken\n"
+      "  group 'j'\n");
 }
 
 }  // namespace parser_own_test

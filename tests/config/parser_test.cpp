@@ -209,7 +209,7 @@ TEST_CASE("set statements are parsed", "[config]") {
 TEST_CASE("mail servers are parsed", "[config]") {
   CHECK(tree("set mailserver a.b port 25 username \"u\" password p@q using tls with options { verify: enable, version: "
              "tlsv12 -tlsv13 "
-             "selfsigned: reject ciphers: \"A:B\" pemfile: /p cacertificatepath: /c } certificate checksum = md5 "
+             "selfsigned: reject ciphers: \"A:B\" pemfile: /p cacertificatepath: /c } certificate checksum md5 = "
              "\"8f\", ::1, 'c d' using hostname hh") ==
         "set mailserver ('a.b' port=25 user='u' password='p@q' tls='tls' verify:'enable' version:'tlsv12' "
         "version:'-tlsv13' "

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "config/connection.hpp"
 #include "config/parser.hpp"
 #include "config/source.hpp"
 #include "util/text.hpp"
@@ -66,6 +67,7 @@ inline std::string show(const TermSyntax& term) {
   if (const auto* test = std::get_if<DiffersSyntax>(&term.test))
     return test->is_text ? "attribute " + show(test->value)
                          : fmt::format("failed {} {}", test->what, show(test->value));
+  if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) return connection_text(*test);
   return "restarts";
 }
 
@@ -137,6 +139,34 @@ struct ShowSet {
     static constexpr const char* kKinds[] = {"pidfile ", "idfile ", "statefile ", "control socket "};
     return kKinds[static_cast<std::size_t>(set.kind)] + show(set.path);
   }
+  std::string operator()(const SetSsl& set) const {
+    std::string out = "ssl";
+    for (const auto& [name, value] : set.tls.options) out += " " + name.value + ":" + show(value);
+    return out;
+  }
+  std::string operator()(const SetHttpd& set) const {
+    static constexpr const char* kKinds[] = {"host ", "login ", "group ", "file "};
+    std::string out = "httpd" + optional("port", set.port) + (set.port_read_only ? " read-only" : "") +
+                      optional("address", set.address) + optional("unixsocket", set.unix_socket) +
+                      optional("uid", set.uid) + optional("gid", set.gid) + optional("permission", set.permission) +
+                      (set.socket_read_only ? " read-only" : "") + optional("signature", set.signature);
+    if (set.tls) out += *set.tls ? " tls" : " no tls";
+    for (const auto& [name, value] : set.tls_options) out += " " + name.value + ":" + show(value);
+    for (const SetHttpd::Allow& allow : set.allow) {
+      out += " allow " + (kKinds[static_cast<std::size_t>(allow.kind)] + show(allow.who)) +
+             optional("password", allow.password) + optional("how", allow.how);
+      for (const Word& user : allow.users) out += " " + show(user);
+      if (allow.read_only) out += " read-only";
+    }
+    return out;
+  }
+  std::string operator()(const SetMmonit& set) const {
+    std::string out = "mmonit";
+    for (const Word& url : set.urls) out += " " + show(url);
+    return out + optional("timeout", set.timeout) + optional("tls", set.tls) + optional("checksum", set.checksum) +
+           (set.without_credentials ? " without credentials" : "");
+  }
+  std::string operator()(const SetExpectBuffer& set) const { return fmt::format("expectbuffer {}", set.bytes.value); }
   std::string operator()(const SetLimits& set) const {
     std::string out = "limits";
     for (const auto& item : set.items) {
@@ -168,8 +198,9 @@ struct ShowSet {
   }
   std::string operator()(const SetSettle& set) const { return "settle " + show(set.settle); }
   std::string operator()(const SetSwitch& set) const {
-    static constexpr const char* kKinds[] = {"init",          "shadow",         "dry run",       "accept dormant",
-                                             "leftovers end", "terminal batch", "cycles: polls", "cycles: runs"};
+    static constexpr const char* kKinds[] = {"init",           "shadow",        "dry run",
+                                             "accept dormant", "leftovers end", "terminal batch",
+                                             "fips",           "cycles: polls", "cycles: runs"};
     return kKinds[static_cast<std::size_t>(set.kind)];
   }
   std::string operator()(const SetOnReboot& set) const { return "onreboot " + show(set.policy); }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Tests of connections: failed port 80 protocol http request "/", failed ping count 5, failed unixsocket /run/x.sock,
+// failed url https://example.org/. Which protocol has which option, and which service which test, the validator says.
+#pragma once
+
+#include "grammar/access.hpp"
+#include "grammar/test.hpp"
+
+namespace healer::grammar {
+
+[[nodiscard]] inline bool is_tls_transport(const TokenInput& in) { return iequals(in.text(), "tcpssl"); }
+
+/// Whether the options of a connection begin before what is connected to, as Monit does not have it.
+[[nodiscard]] inline bool begins_with_option(const TokenInput& in) {
+  switch (in.kind()) {
+    case Kind::AddressWord:
+    case Kind::IpVersion:
+    case Kind::Type:
+    case Kind::Ssl:
+    case Kind::Certificate:
+    case Kind::Protocol:
+    case Kind::ResponseTime:
+    case Kind::Timeout:
+    case Kind::Retry:
+    case Kind::Send:
+    case Kind::Expect: return true;
+    default: return false;
+  }
+}
+
+// clang-format off
+struct connection_state : test_word<Kind::Failed, Kind::Succeeded> {};
+
+// What a protocol is asked, right after its name.
+struct protocol_name  : token<Kind::ProtocolName> { static constexpr std::string_view kExpected = "the name of a protocol"; };
+struct protocol_text  : token<Kind::String, Kind::Quoted, Kind::Address, Kind::Path, Kind::Mail, Kind::Command> { static constexpr std::string_view kExpected = "a text"; };
+struct text_option    : seq<token<Kind::Request, Kind::HostHeader, Kind::PathWord, Kind::Database, Kind::Secret, Kind::Target, Kind::Host, Kind::Origin>, protocol_text> {};
+struct number_option  : seq<token<Kind::MaxForward, Kind::Version>, number> {};
+struct credential_option : seq<token<Kind::Username, Kind::Password>, credential> {};
+struct method_option  : seq<token<Kind::Method>, token<Kind::Get, Kind::Head>> {};
+struct status_option  : seq<token<Kind::Status>, opt<any_operator>, number> {};
+struct share_option   : seq<token<Kind::LimitName>, opt<any_operator>, number, token<Kind::Percent>> {};
+struct sum_option     : seq<token<Kind::Checksum>, sum_value> {};
+struct key_sum_option : seq<token<Kind::RsaKey>, token<Kind::Checksum>, opt<sum_type>, opt<sum_equal>, sum_value> {};
+struct headers_option : seq<token<Kind::HttpHeaders>, token<Kind::Headers>> {};
+struct protocol_option: sor<text_option, number_option, credential_option, method_option, status_option, share_option, sum_option, key_sum_option, headers_option> {};
+struct protocol       : seq<token<Kind::Protocol>, protocol_name, star<protocol_option>> {};
+
+// What any connection may be asked.
+struct response_limit : token<Kind::Number> {};
+struct response_unit  : sor<token<Kind::Second, Kind::Millisecond>, extension<"a response time in other units than seconds", other_unit>> {};
+struct response_time  : seq<token<Kind::ResponseTime>, opt<any_operator>, sor<seq<response_limit, response_unit>,
+                            extension<"a duration without a blank before its unit", tight_duration>>> {};
+struct connection_time: seq<token<Kind::Timeout>, seconds> {};
+struct retry          : seq<token<Kind::Retry>, number> {};
+struct sent_text      : string_word {};
+struct send           : seq<token<Kind::Send>, sent_text> {};
+struct expect         : seq<token<Kind::Expect>, sent_text> {};
+struct content_option : seq<token<Kind::Content>, comparison, sent_text> {};
+struct talk_option    : sor<protocol, response_time, connection_time, retry, send, expect, content_option,
+                            extension<"options in another order", protocol_option>> {};
+
+struct source_address : seq<token<Kind::AddressWord>, string_word> {};
+struct ip_version     : token<Kind::IpVersion> {};
+struct transport_word : token<Kind::Transport> {};
+struct tls_transport  : seq<pegtl::at<ahead<is_tls_transport>>, transport_word, opt<tls_only_version>, opt<certificate_md5>> {};
+struct transport      : seq<token<Kind::Type>, sor<tls_transport, transport_word>> {};
+struct tls_use        : seq<tls_word, opt<tls_options>> {};
+struct connection_sum : certificate_sum {};
+struct valid_sign     : token<Kind::Operator> {};
+struct certificate_days : seq<token<Kind::Certificate>, token<Kind::Valid>, opt<valid_sign>, number, token<Kind::Day>> {};
+
+struct port_option_of : sor<source_address, ip_version, transport, tls_use, connection_sum, certificate_days, talk_option> {};
+struct tested_host    : seq<token<Kind::Host>, string_word> {};
+struct tested_port    : seq<opt<tested_host>, token<Kind::Port>, number> {};
+struct port_test      : sor<seq<tested_port, star<port_option_of>>,
+                            extension<"options in another order", ahead<begins_with_option>, plus<port_option_of>, tested_port, star<port_option_of>>> {};
+
+struct unix_socket    : seq<token<Kind::Unix>, path_word> {};
+struct unix_transport : seq<token<Kind::Type>, token<Kind::Transport>> {};
+struct unix_test      : seq<unix_socket, star<sor<unix_transport, talk_option>>> {};
+
+struct ping_kind      : sor<token<Kind::Ping>, seq<token<Kind::Icmp>, token<Kind::Type>, token<Kind::Echo>>> {};
+struct ping_number    : seq<token<Kind::Count, Kind::Size>, number> {};
+struct ping_test      : seq<ping_kind, star<sor<ping_number, response_time, connection_time, source_address>>> {};
+
+struct url_value      : sor<token<Kind::Url>, extension<"a URL in quotes", token<Kind::Quoted>>> { };
+struct tested_url     : seq<token<Kind::UrlWord>, url_value> {};
+struct url_test       : seq<tested_url, star<sor<content_option, connection_time, retry, tls_use, connection_sum, certificate_days,
+                                                 extension<"a response time of a URL", response_time>>>> {};
+
+struct connection_test: seq<connection_state, sor<port_test, unix_test, ping_test, url_test>> {};
+// clang-format on
+
+}  // namespace healer::grammar

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: MIT
+#include "config/connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/diagnostic.hpp"
+#include "config/rule_text.hpp"
+#include "config/vocabulary.hpp"
+#include "protocols/digest.hpp"
+#include "util/regex.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+using protocols::Option;
+using protocols::OptionType;
+using protocols::ProbePlan;
+using protocols::Protocol;
+using protocols::Setting;
+using protocols::Transport;
+using Target = ConnectionSyntax::Target;
+
+constexpr std::uint64_t kMaxPort = 65535;
+constexpr std::uint64_t kLeastPing = 8;
+constexpr std::uint64_t kMostPing = 1492;
+constexpr std::uint64_t kMostPings = 1000;
+constexpr std::uint64_t kMostAttempts = 1000;
+constexpr std::uint64_t kMostDays = 36500;
+constexpr std::string_view kHidden = "*****";
+
+/// What is sent and expected is said in no protocol of its own.
+bool is_talk(std::string_view word) { return word == "send" || word == "expect"; }
+
+/// Of those that are spoken, and those that are not.
+const Protocol* protocol_named(std::string_view name) {
+  const Protocol* spoken = protocols::find_protocol(name);
+  return spoken != nullptr ? spoken : protocols::find_unspoken(name);
+}
+
+protocols::Operator operator_of(ComparisonWord word) {
+  using protocols::Operator;
+  switch (word) {
+    case ComparisonWord::Equal: return Operator::Equal;
+    case ComparisonWord::NotEqual: return Operator::NotEqual;
+    case ComparisonWord::Less: return Operator::Less;
+    case ComparisonWord::LessEqual: return Operator::LessEqual;
+    case ComparisonWord::Greater: return Operator::Greater;
+    case ComparisonWord::GreaterEqual: return Operator::GreaterEqual;
+  }
+  return Operator::Equal;
+}
+
+/// `https://user:password@host:port/path?query#fragment` in its parts, as they are written.
+struct UrlParts {
+  bool secure = false;
+  std::optional<std::string> user, password;
+  std::string host;  ///< without the brackets of an address
+  std::string port;  ///< digits; empty: none is written
+  std::string path;  ///< with the query; "/" where there is none
+  std::string wrong;
+};
+
+UrlParts split_url(std::string_view url) {
+  UrlParts parts;
+  const std::size_t colon = url.find("://");
+  const std::string scheme = to_lower(url.substr(0, colon));
+  parts.secure = scheme == "https";
+  if (scheme != "http" && scheme != "https") {
+    parts.wrong = fmt::format("there are no tests of {}: URLs", printable(scheme));
+    return parts;
+  }
+  std::string_view rest = url.substr(colon + 3);
+  const std::size_t slash = std::min(rest.find_first_of("/?#"), rest.size());
+  std::string_view place = rest.substr(0, slash);
+  parts.path = rest.substr(slash);
+  parts.path.erase(std::min(parts.path.find('#'), parts.path.size()));
+  if (!parts.path.starts_with('/')) parts.path.insert(0, "/");
+  if (const std::size_t at = place.rfind('@'); at != std::string_view::npos) {
+    const std::string_view user = place.substr(0, at);
+    const std::size_t split = std::min(user.find(':'), user.size());
+    parts.user = user.substr(0, split);
+    parts.password = user.substr(std::min(split + 1, user.size()));
+    place.remove_prefix(at + 1);
+  }
+  const bool in_brackets = place.starts_with('[');
+  const std::size_t close = in_brackets ? place.find(']') : 0;
+  if (close == std::string_view::npos) {
+    parts.wrong = "the ']' of its address is missing";
+    return parts;
+  }
+  const std::size_t port = std::min(place.find(':', close), place.size());
+  parts.host = in_brackets ? place.substr(1, close - 1) : place.substr(0, port);
+  parts.port = place.substr(std::min(port + 1, place.size()));
+  if (parts.host.empty()) parts.wrong = "this URL names no host";
+  return parts;
+}
+
+/// `Host: a, User-Agent: b`: each in its place in `text`.
+std::vector<std::string_view> split_headers(std::string_view text) {
+  std::vector<std::string_view> headers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of(",\n", at), text.size());
+    if (const std::string_view header = trim(text.substr(at, end - at)); !header.empty()) headers.push_back(header);
+    at = end + 1;
+  }
+  return headers;
+}
+
+class ConnectionReader {
+ public:
+  ConnectionReader(const ConnectionSyntax& test, const SourceRange& range) : test_(test), range_(range) {}
+
+  ConnectionReading read(const std::string& host, const engine::Limits& limits) {
+    ProbePlan& plan = out_.plan;
+    plan.host = host;
+    plan.timeout = limits.network_timeout;
+    plan.limits = {.send_expect = limits.send_expect_buffer, .http_content = limits.http_content_buffer};
+    switch (test_.target) {
+      case Target::Port: port(); break;
+      case Target::UnixSocket:
+        plan.transport = Transport::Unix;
+        plan.host = test_.place.value;
+        break;
+      case Target::Ping: ping(); break;
+      case Target::Url: url(); break;
+    }
+    if (test_.source) source(*test_.source);
+    if (test_.family) plan.family = family();
+    if (test_.timeout && test_.timeout->value == Duration{0})
+      warn(test_.timeout->range, "a timeout of nothing would end every test at once: the default is used");
+    else if (test_.timeout)
+      plan.timeout = std::min<Duration>(test_.timeout->value, kMaxDuration);
+    if (test_.retry)
+      plan.attempts = static_cast<unsigned>(std::clamp<std::uint64_t>(test_.retry->value, 1, kMostAttempts));
+    if (test_.response_time)
+      plan.response_time =
+          protocols::ResponseTime{operator_of(test_.response_comparison.value_or(ComparisonWord::Less)),
+                                  std::chrono::duration_cast<protocols::microseconds>(
+                                      std::clamp(test_.response_time->value, Duration{0}, kMaxDuration))};
+    if (plan.transport != Transport::Ping) talk();
+    return std::move(out_);
+  }
+
+ private:
+  void error(const SourceRange& place, std::string message, std::string remedy = {}) {
+    out_.errors.push_back({place, std::move(message), std::move(remedy)});
+  }
+  void warn(const SourceRange& place, std::string message, std::string remedy = {}) {
+    out_.warnings.push_back({place, std::move(message), std::move(remedy)});
+  }
+
+  // ---- what is connected to
+
+  void port() {
+    ProbePlan& plan = out_.plan;
+    if (!test_.place.value.empty()) plan.host = test_.place.value;
+    if (test_.port->value < 1 || test_.port->value > kMaxPort)
+      warn(test_.port->range, fmt::format("there is no port {}: nothing will ever answer there", test_.port->value),
+           fmt::format("ports are numbered from 1 to {}", kMaxPort));
+    else
+      plan.port = static_cast<std::uint16_t>(test_.port->value);
+    if (!test_.transport) return;
+    if (test_.transport->value == "udp") plan.transport = Transport::Udp;
+    if (test_.transport->value == "tcpssl") tls();
+  }
+
+  void ping() {
+    ProbePlan& plan = out_.plan;
+    plan.transport = Transport::Ping;
+    if (test_.place.value == "ping4") plan.family = protocols::Family::V4;
+    if (test_.place.value == "ping6") plan.family = protocols::Family::V6;
+    if (test_.count) plan.pings = static_cast<unsigned>(std::clamp<std::uint64_t>(test_.count->value, 1, kMostPings));
+    if (!test_.size) return;
+    if (test_.size->value < kLeastPing || test_.size->value > kMostPing)
+      return error(test_.size->range, fmt::format("a ping cannot have {} bytes", test_.size->value),
+                   fmt::format("it has from {} to {}", kLeastPing, kMostPing));
+    plan.ping_size = static_cast<unsigned>(test_.size->value);
+  }
+
+  void url() {
+    ProbePlan& plan = out_.plan;
+    UrlParts parts = split_url(test_.place.value);
+    if (!parts.wrong.empty())
+      return error(test_.place.range, parts.wrong, "a URL is written http://HOST/PATH or https://...");
+    plan.protocol = protocols::find_protocol(parts.secure ? "https" : "http");
+    plan.host = std::move(parts.host);
+    plan.port = plan.protocol->port;
+    if (!parts.port.empty()) {
+      std::uint16_t number = 0;
+      const auto [rest, wrong] = std::from_chars(parts.port.data(), parts.port.data() + parts.port.size(), number);
+      plan.port = wrong == std::errc{} && rest == parts.port.data() + parts.port.size() ? number : std::uint16_t{0};
+      if (plan.port == 0)
+        warn(test_.place.range,
+             fmt::format("there is no port {}: nothing will ever answer there", printable(parts.port)));
+    }
+    if (parts.user) add("username", std::move(*parts.user));
+    if (parts.password) add("password", std::move(*parts.password));
+    add("request", std::move(parts.path));
+  }
+
+  void source(const Word& address) {
+    const auto is_part = [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '.' || c == ':';
+    };
+    const std::string& text = address.value;
+    const bool dotted = text.find('.') != std::string::npos || text.find(':') != std::string::npos;
+    if (!dotted || !std::ranges::all_of(text, is_part))
+      return error(address.range, fmt::format("{} is no address to send from", in_quotes(text)),
+                   "write an IP address of this machine, as in 'address 192.0.2.1'");
+    out_.plan.source = text;
+  }
+
+  [[nodiscard]] protocols::Family family() const {
+    return test_.family->value == "ipv4" ? protocols::Family::V4 : protocols::Family::V6;
+  }
+
+  // ---- TLS
+
+  protocols::TlsPlan& tls() {
+    if (!out_.plan.tls) out_.plan.tls.emplace();
+    return *out_.plan.tls;
+  }
+
+  void access() {
+    if (test_.tls) {
+      tls();
+      if (test_.tls->version) tls_version(*test_.tls->version);
+      for (const auto& [name, value] : test_.tls->options) tls_option(name.value, value);
+    }
+    if (test_.valid_days) tls().valid_days = static_cast<int>(std::min(test_.valid_days->value, kMostDays));
+    if (!test_.checksum) return;
+    const std::string digits = to_lower(test_.checksum->value);
+    const protocols::ChecksumType* type = protocols::find_checksum(digits.size());
+    const bool fits = type != nullptr && (!test_.checksum_type || iequals(type->name, test_.checksum_type->value));
+    if (!fits || !protocols::is_hex(digits))
+      return error(test_.checksum->range,
+                   fmt::format("{} is no {}checksum", in_quotes(test_.checksum->value),
+                               test_.checksum_type ? test_.checksum_type->value + " " : ""),
+                   "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64, SHA512 128");
+    tls().checksum = digits;
+  }
+
+  void tls_option(std::string_view name, const Word& value) {
+    protocols::TlsPlan& plan = tls();
+    if (name == "version") tls_version(value);
+    if (name == "verify") plan.verify = iequals(value.value, "enable");
+    if (name == "selfsigned") plan.allow_self_signed = iequals(value.value, "allow");
+    if (name == "ciphers") plan.ciphers = value.value;
+    if (name == "cacertificatefile") plan.ca_file = value.value;
+    if (name == "cacertificatepath") plan.ca_path = value.value;
+    if (name == "clientpemfile" || (name == "pemfile" && plan.client_certificate.empty()))
+      plan.client_certificate = value.value;
+  }
+
+  /// `-tlsv1` takes one away, from what stands before it or, first of all, from those that are usual.
+  void tls_version(const Word& word) {
+    struct Version {
+      std::string_view name;
+      unsigned bits;
+    };
+    static constexpr std::array<Version, 4> kVersions{{{"tlsv1", protocols::kTls10},
+                                                       {"tlsv11", protocols::kTls11},
+                                                       {"tlsv12", protocols::kTls12},
+                                                       {"tlsv13", protocols::kTls13}}};
+    constexpr unsigned kUsual = protocols::kTls12 | protocols::kTls13;
+    const std::string name = to_lower(word.value);
+    std::uint8_t& versions = tls().versions;
+    const bool away = name.starts_with('-');
+    const std::string_view bare = std::string_view(name).substr(away ? 1 : 0);
+    if (bare == "sslv2" || bare == "sslv3") {
+      if (!away)
+        error(word.range, fmt::format("{} is broken and no longer supported", in_quotes(word.value)),
+              "write 'tls' for the best that both sides know");
+      return;
+    }
+    const auto found = std::ranges::find(kVersions, bare, &Version::name);
+    const unsigned bits = found != kVersions.end() ? found->bits : 0;
+    if (away)
+      versions = static_cast<std::uint8_t>((versions != 0 ? versions : kUsual) & ~bits);
+    else
+      versions = static_cast<std::uint8_t>(versions | (bits != 0                             ? bits
+                                                       : name == "auto" || name == "sslauto" ? kUsual
+                                                                                             : 0));
+  }
+
+  // ---- what is said
+
+  void talk() {
+    ProbePlan& plan = out_.plan;
+    access();
+    const auto said =
+        std::ranges::find_if(test_.settings, [](const SettingSyntax& one) { return is_talk(one.name.value); });
+    const bool talks = said != test_.settings.end();
+    if (test_.protocol) plan.protocol = protocol_named(test_.protocol->value);
+    if (talks && plan.protocol != nullptr && plan.protocol->name != "default")
+      return error(said->name.range,
+                   fmt::format("'{}' is no part of protocol {}", said->name.value, plan.protocol->name),
+                   "'send' and 'expect' stand where there is no protocol");
+    if (talks) plan.protocol = protocols::find_protocol("generic");
+    if (plan.protocol == nullptr) plan.protocol = protocols::find_protocol("default");
+    for (const SettingSyntax& setting : test_.settings) this->setting(setting);
+    if (!out_.errors.empty()) return;
+    const bool upgrades = plan.protocol->upgrades != nullptr && plan.protocol->upgrades(plan.settings);
+    if (plan.protocol->tls == protocols::TlsStart::Always || upgrades) tls();
+    // Monit wants limits of an Apache, and something to ask a WebSocket.
+    if (plan.settings.empty() && (plan.protocol->name == "apache-status" || plan.protocol->name == "websocket"))
+      error(test_.protocol->range, fmt::format("protocol {} needs an option", plan.protocol->name),
+            fmt::format("it has {}", options_of(*plan.protocol)));
+    if (plan.protocol->name == "radius" && plan.transport != Transport::Udp)
+      error(test_.protocol->range, "RADIUS is spoken over UDP alone", "write 'type udp' before the protocol");
+    if (plan.protocol->fault == nullptr || plan.protocol->make == nullptr) return;
+    if (const std::string wrong = plan.protocol->fault(plan.settings); !wrong.empty()) error(range_, wrong);
+  }
+
+  void setting(const SettingSyntax& written) {
+    const Protocol& protocol = *out_.plan.protocol;
+    const std::string& name = written.name.value;
+    const Option* option = protocol.find(name);
+    // Monit takes a content anywhere, and looks for it in what HTTP brings.
+    if (option == nullptr && name == "content")
+      return warn(written.name.range, fmt::format("protocol {} has no content: this is not looked for", protocol.name),
+                  "write 'protocol http' before it");
+    if (option == nullptr)
+      return error(written.name.range, fmt::format("protocol {} has no option '{}'", protocol.name, name),
+                   options_of(protocol).empty() ? "" : fmt::format("it has {}", options_of(protocol)));
+    Setting setting{.word = option->word, .op = operator_of(written.comparison.value_or(ComparisonWord::Equal))};
+    const std::string& text = written.value.value;
+    switch (option->type) {
+      case OptionType::Flag: break;
+      case OptionType::Text:
+      case OptionType::Secret: setting.text = text; break;
+      case OptionType::Choice: setting.text = to_lower(text); break;
+      case OptionType::Pattern:
+      case OptionType::Matched:
+        if (const std::string problem = pattern_problem(text); !problem.empty())
+          return error(written.value.range, fmt::format("{} is no regular expression: {}", in_quotes(text), problem));
+        setting.text = text;
+        break;
+      case OptionType::Number:
+      case OptionType::Compared:
+      case OptionType::Share: setting.number = number(text); break;
+      case OptionType::Checksum:
+        setting.text = to_lower(text);
+        if (!protocols::is_checksum(setting.text))
+          return error(written.value.range, fmt::format("{} is no checksum", in_quotes(text)),
+                       "MD5 has 32 hexadecimal digits, SHA1 40");
+        break;
+      case OptionType::Headers: return headers(*option, written);
+    }
+    if (!option->repeats)
+      std::erase_if(out_.plan.settings, [&](const Setting& one) { return one.word == option->word; });
+    out_.plan.settings.push_back(std::move(setting));
+  }
+
+  void headers(const Option& option, const SettingSyntax& written) {
+    for (const std::string_view header : split_headers(written.value.value)) {
+      const std::size_t colon = header.find(':');
+      if (colon == std::string_view::npos || colon == 0 || trim(header.substr(colon + 1)).empty())
+        return error(written.value.range, fmt::format("{} is no header", in_quotes(header)),
+                     "a header is written NAME: VALUE, with ',' between two of them");
+      out_.plan.settings.push_back({.word = option.word, .text = std::string(header)});
+    }
+  }
+
+  void add(std::string_view word, std::string text) {
+    out_.plan.settings.push_back({.word = out_.plan.protocol->find(word)->word, .text = std::move(text)});
+  }
+
+  static std::int64_t number(std::string_view digits) {
+    std::int64_t value = 0;
+    const auto [rest, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return wrong == std::errc{} ? value : std::numeric_limits<std::int64_t>::max();
+  }
+
+  static std::string options_of(const Protocol& protocol) {
+    std::string words;
+    for (const Option& option : protocol.options)
+      words += fmt::format("{}'{}'", words.empty() ? "" : ", ", option.word);
+    return words;
+  }
+
+  const ConnectionSyntax& test_;
+  SourceRange range_;
+  ConnectionReading out_;
+};
+
+// ---- canonical text
+
+std::string comparison_text(ComparisonWord word) { return std::string(to_symbol(comparison(word))); }
+
+std::string tls_text(const TlsSyntax& tls) {
+  std::string options;
+  const auto option = [&](std::string_view name, std::string_view value) {
+    options += fmt::format("{}{}: {}", options.empty() ? "" : " ", name, value);
+  };
+  std::string versions;
+  const auto version = [&](const std::string& word) {
+    const std::string name = to_lower(word);
+    if (name != "ssl" && name != "tls") versions += (versions.empty() ? "" : " ") + (name == "sslauto" ? "auto" : name);
+  };
+  if (tls.version) version(tls.version->value);
+  for (const auto& [name, value] : tls.options)
+    if (name.value == "version") version(value.value);
+  if (!versions.empty()) option("version", versions);
+  for (const auto& [name, value] : tls.options) {
+    if (name.value == "version") continue;
+    const bool is_word = name.value == "verify" || name.value == "selfsigned";
+    option(name.value, is_word                   ? to_lower(value.value)
+                       : name.value == "ciphers" ? written_text(value.value)
+                                                 : written_word(value.value));
+  }
+  return options.empty() ? " using tls" : fmt::format(" using tls with options {{ {} }}", options);
+}
+
+/// Nobody may read a secret in a rule's text, which stands in the log and in the status.
+std::string setting_text(const SettingSyntax& setting, const Protocol* protocol) {
+  const std::string& name = setting.name.value;
+  if (name == "headers") {
+    std::string list;
+    for (const std::string_view header : split_headers(setting.value.value)) {
+      // A cookie or a token is a secret, too.
+      const std::string_view field = trim(header.substr(0, header.find(':')));
+      const bool is_secret =
+          iequals(field, "authorization") || iequals(field, "cookie") || iequals(field, "proxy-authorization");
+      list += list.empty() ? "" : ", ";
+      list += is_secret ? fmt::format("{}: {}", field, kHidden) : std::string(header);
+    }
+    return fmt::format(" http headers [{}]", list);
+  }
+  const Option* option = protocol != nullptr ? protocol->find(name) : nullptr;
+  const OptionType type = option != nullptr ? option->type : OptionType::Text;
+  std::string text = " " + name;
+  if (setting.comparison || type == OptionType::Compared || type == OptionType::Share)
+    text += " " + comparison_text(setting.comparison.value_or(ComparisonWord::Equal));
+  switch (type) {
+    case OptionType::Secret: return text + fmt::format(" \"{}\"", kHidden);
+    case OptionType::Choice: return text + " " + to_lower(setting.value.value);
+    case OptionType::Number:
+    case OptionType::Compared: return text + " " + setting.value.value;
+    case OptionType::Share: return text + " " + setting.value.value + "%";
+    case OptionType::Checksum: return text + fmt::format(" \"{}\"", to_lower(setting.value.value));
+    default: return text + " " + written_text(setting.value.value);
+  }
+}
+
+std::string target_text(const ConnectionSyntax& test) {
+  switch (test.target) {
+    case Target::Port:
+      return fmt::format("{}port {}", test.place.value.empty() ? "" : "host " + written_text(test.place.value) + " ",
+                         test.port->value);
+    case Target::UnixSocket: return "unixsocket " + written_word(test.place.value);
+    case Target::Ping: return test.place.value;
+    case Target::Url: return "url " + shown_url(test.place.value);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string shown_url(const std::string& url) {
+  const std::size_t begin = url.find("://") + 3;
+  const std::size_t end = std::min(url.find_first_of("/?#", begin), url.size());
+  const std::size_t at = url.rfind('@', end);
+  if (at == std::string::npos || at < begin) return url;
+  const std::size_t colon = url.find(':', begin);
+  if (colon == std::string::npos || colon > at) return url;
+  return url.substr(0, colon + 1) + std::string(kHidden) + url.substr(at);
+}
+
+ConnectionReading read_connection(const ConnectionSyntax& test, const SourceRange& range, const std::string& host,
+                                  const engine::Limits& limits) {
+  return ConnectionReader(test, range).read(host, limits);
+}
+
+std::string connection_text(const ConnectionSyntax& test) {
+  const Protocol* protocol = test.protocol ? protocol_named(test.protocol->value) : nullptr;
+  std::string text = fmt::format("{} {}", test.succeeded ? "succeeded" : "failed", target_text(test));
+  if (test.count) text += fmt::format(" count {}", test.count->value);
+  if (test.size) text += fmt::format(" size {}", test.size->value);
+  if (test.source) text += " address " + written_text(test.source->value);
+  if (test.family) text += " " + test.family->value;
+  if (test.transport) text += " type " + test.transport->value;
+  if (test.tls) text += tls_text(*test.tls);
+  if (test.checksum) text += fmt::format(" certificate checksum \"{}\"", to_lower(test.checksum->value));
+  if (test.valid_days) text += fmt::format(" certificate valid > {} days", test.valid_days->value);
+  if (protocol != nullptr) text += fmt::format(" protocol {}", protocol->name);
+  const auto is_own = [](const SettingSyntax& one) { return !is_talk(one.name.value) && one.name.value != "content"; };
+  for (const SettingSyntax& setting : test.settings)
+    if (is_own(setting)) text += setting_text(setting, protocol);
+  for (const SettingSyntax& setting : test.settings)
+    if (!is_own(setting)) text += setting_text(setting, protocol);
+  if (test.response_time) {
+    // Without an operator Monit wants the time to be met exactly, which no answer does.
+    text += fmt::format(" responsetime {} ", comparison_text(test.response_comparison.value_or(ComparisonWord::Less)));
+    const Duration time = test.response_time->value;
+    text += time % seconds{1} == Duration{0} ? fmt::format("{} s", std::chrono::duration_cast<seconds>(time).count())
+                                             : fmt::format("{} ms", time.count());
+  }
+  if (test.timeout) text += " timeout " + written(test.timeout->value);
+  if (test.retry) text += fmt::format(" retry {}", test.retry->value);
+  return text;
+}
+
+}  // namespace healer::config

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// grammar/connection.hpp to ConnectionSyntax: the actions of parse_if.cpp.
+#pragma once
+
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/parse_access.hpp"
+#include "config/parse_build.hpp"
+#include "config/parse_test.hpp"
+#include "grammar/connection.hpp"
+
+namespace healer::config::parsing {
+
+/// What a test of a connection is built in.
+struct ConnectionScratch : AccessScratch {
+  ConnectionSyntax connection;
+
+  /// An option of the protocol, whose value is the last token of `at`.
+  void setting(const Build& build, std::string name, TokenRange at) {
+    SettingSyntax setting{.name = {std::move(name), build.range({at.begin, at.begin + 1})},
+                          .value = build.word(at.end - 1)};
+    const auto sign = build.kind(at.begin + 1);
+    if (sign == grammar::Kind::Operator || sign == grammar::Kind::Equal || sign == grammar::Kind::Changed)
+      setting.comparison = comparison_of(build.text(at.begin + 1));
+    connection.settings.push_back(std::move(setting));
+  }
+};
+
+template <>
+struct action<grammar::connection_state> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.connection = {};
+    scratch.connection.succeeded = build.kind(at.begin) == grammar::Kind::Succeeded;
+    if (scratch.connection.succeeded && !iequals(build.text(at.begin), "succeeded"))
+      build.extend("another word for 'succeeded' before a connection", at);
+  }
+};
+
+// ---- what is connected to
+
+template <>
+struct action<grammar::tested_host> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.place = build.word(matched(in, build).end - 1);
+  }
+};
+template <>
+struct action<grammar::tested_port> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.port = build.number(matched(in, build).end - 1);
+  }
+};
+template <>
+struct action<grammar::unix_socket> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.target = ConnectionSyntax::Target::UnixSocket;
+    scratch.connection.place = build.word(matched(in, build).end - 1);
+  }
+};
+template <>
+struct action<grammar::ping_kind> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.target = ConnectionSyntax::Target::Ping;
+    const auto at = matched(in, build);
+    scratch.connection.place = lower_word(build, at.begin);
+    if (build.kind(at.begin) == grammar::Kind::Icmp) scratch.connection.place.value = "ping";
+  }
+};
+template <>
+struct action<grammar::tested_url> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.target = ConnectionSyntax::Target::Url;
+    scratch.connection.place = build.word(matched(in, build).end - 1);
+  }
+};
+
+// ---- options
+
+template <>
+struct action<grammar::source_address> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.source = build.word(matched(in, build).end - 1);
+  }
+};
+template <>
+struct action<grammar::ip_version> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.family = lower_word(build, matched(in, build).begin);
+  }
+};
+template <>
+struct action<grammar::transport_word> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.transport = lower_word(build, matched(in, build).begin);
+  }
+};
+template <>
+struct action<grammar::unix_transport> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.transport = lower_word(build, matched(in, build).end - 1);
+  }
+};
+template <>
+struct action<grammar::tls_transport> {
+  static void apply(const auto&, Build&, ConnectionScratch& scratch) {
+    scratch.connection.tls = std::exchange(scratch.tls, {});
+    if (scratch.sum) {
+      scratch.connection.checksum_type = std::exchange(scratch.sum_type, {});
+      scratch.connection.checksum = std::exchange(scratch.sum, {});
+    }
+  }
+};
+template <>
+struct action<grammar::tls_use> {
+  static void apply(const auto&, Build&, ConnectionScratch& scratch) {
+    scratch.connection.tls = std::exchange(scratch.tls, {});
+  }
+};
+template <>
+struct action<grammar::connection_sum> {
+  static void apply(const auto&, Build&, ConnectionScratch& scratch) {
+    scratch.connection.checksum_type = std::exchange(scratch.sum_type, {});
+    scratch.connection.checksum = std::exchange(scratch.sum, {});
+  }
+};
+template <>
+struct action<grammar::certificate_days> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.connection.valid_days = build.number(at.end - 2);
+  }
+};
+template <>
+struct action<grammar::valid_sign> {
+  static void apply(const auto& in, Build& build, ConnectionScratch&) {
+    const auto at = matched(in, build);
+    if (comparison_of(build.text(at.begin)) != ComparisonWord::Greater)
+      build.complain(
+          at, fmt::format("the days that a certificate is valid cannot be compared with '{}'", build.text(at.begin)),
+          "write certificate valid > 30 days");
+  }
+};
+template <>
+struct action<grammar::response_time> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    const bool tight = grammar::is_tight_duration(build.text(at.end - 1));
+    const std::size_t number = at.end - (tight ? 1 : 2);
+    scratch.connection.response_time = build.duration({number, at.end});
+    scratch.connection.response_comparison.reset();
+    if (number > at.begin + 1) scratch.connection.response_comparison = comparison_of(build.text(at.begin + 1));
+  }
+};
+template <>
+struct action<grammar::connection_time> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.connection.timeout = build.duration({at.begin + 1, at.end});
+  }
+};
+template <>
+struct action<grammar::retry> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.retry = build.number(matched(in, build).end - 1);
+  }
+};
+template <>
+struct action<grammar::ping_number> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    (build.kind(at.begin) == grammar::Kind::Count ? scratch.connection.count : scratch.connection.size) =
+        build.number(at.end - 1);
+  }
+};
+
+// ---- what is said
+
+template <>
+struct action<grammar::protocol_name> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    scratch.connection.protocol = lower_word(build, matched(in, build).begin);
+    // Of two protocols the last counts. What is sent and expected is of none.
+    std::erase_if(scratch.connection.settings, [](const SettingSyntax& one) {
+      return one.name.value != "send" && one.name.value != "expect" && one.name.value != "content";
+    });
+  }
+};
+/// One whose name is its first word.
+struct WordSetting {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.setting(build, to_lower(build.text(at.begin)), at);
+  }
+};
+template <>
+struct action<grammar::text_option> : WordSetting {};
+template <>
+struct action<grammar::number_option> : WordSetting {};
+template <>
+struct action<grammar::credential_option> : WordSetting {};
+template <>
+struct action<grammar::method_option> : WordSetting {};
+template <>
+struct action<grammar::status_option> : WordSetting {};
+template <>
+struct action<grammar::sum_option> : WordSetting {};
+template <>
+struct action<grammar::send> : WordSetting {};
+template <>
+struct action<grammar::expect> : WordSetting {};
+template <>
+struct action<grammar::share_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.setting(build, to_lower(build.text(at.begin)), {at.begin, at.end - 1});
+  }
+};
+template <>
+struct action<grammar::key_sum_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.setting(build, "rsakey checksum", at);
+    scratch.connection.settings.back().comparison.reset();
+    scratch.sum_type.reset();
+  }
+};
+template <>
+struct action<grammar::headers_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.setting(build, "headers", at);
+    std::string& list = scratch.connection.settings.back().value.value;
+    list = list.substr(1, list.size() - 2);
+  }
+};
+template <>
+struct action<grammar::content_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.setting(build, "content", at);
+    const auto comparison = scratch.connection.settings.back().comparison;
+    if (comparison != ComparisonWord::Equal && comparison != ComparisonWord::NotEqual)
+      build.complain({at.begin + 1, at.begin + 2},
+                     fmt::format("a content cannot be compared with '{}'", build.text(at.begin + 1)),
+                     "write content = \"...\" or content != \"...\"");
+  }
+};
+
+}  // namespace healer::config::parsing
