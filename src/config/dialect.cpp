@@ -13,7 +13,7 @@
 namespace healer::config {
 namespace {
 
-constexpr std::size_t kSha256Digits = 64;
+constexpr std::size_t kSha1Digits = 40;  // Monit knows no longer checksum
 
 /// What is left of a number in Monit, which keeps numbers in 32 bits.
 std::int32_t in_monit(std::uint64_t number) {
@@ -28,8 +28,8 @@ class Dialect {
   void settings(const Document& document) {
     for_each_set<SetMailServer>(document, [&](const SetMailServer& set, const SourceRange&) {
       for (const SetMailServer::Server& server : set.servers)
-        if (server.checksum && server.checksum->value.size() == kSha256Digits)
-          refuse(server.checksum->range, "a SHA256 checksum");
+        if (server.checksum && server.checksum->value.size() > kSha1Digits)
+          refuse(server.checksum->range, "a checksum longer than SHA1");
     });
     bool has_cycle = false;
     for_each_set<SetDaemon>(document, [&](const SetDaemon&, const SourceRange&) { has_cycle = true; });
@@ -47,8 +47,8 @@ class Dialect {
       if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
         for (const TermSyntax& term : rule->condition)
           if (const auto* test = std::get_if<ConnectionSyntax>(&term.test))
-            if (test->checksum && test->checksum->value.size() == kSha256Digits)
-              refuse(test->checksum->range, "a SHA256 checksum");
+            if (test->checksum && test->checksum->value.size() > kSha1Digits)
+              refuse(test->checksum->range, "a checksum longer than SHA1");
         restarts(*rule);
         repeat(rule->action);
         if (rule->recovery) repeat(rule->recovery->action);
