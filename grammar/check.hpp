@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// check program, check process, check system, checks of paths, and the statements of a service other than `if` and
-// `alert`.
+// check program, check process, check system, check network, checks of paths, and the statements of a service other
+// than `if` and `alert`.
 #pragma once
 
 #include "grammar/common.hpp"
@@ -90,7 +90,12 @@ struct check_path     : seq<token<Kind::CheckFile, Kind::CheckDirectory, Kind::C
 struct checked_host   : string_word { static constexpr std::string_view kExpected = "the name or address of a host"; };
 struct check_host     : seq<token<Kind::CheckHost>, service_name, token<Kind::AddressWord>, checked_host> {};
 
-struct check          : sor<check_host, check_program, check_process, check_system, check_filesystem, check_path> {};
+// check network NAME with address IP, check network NAME with interface NAME
+struct network_address: string_word { static constexpr std::string_view kExpected = "an address of this machine"; };
+struct interface_name : string_word { static constexpr std::string_view kExpected = "the name of an interface"; };
+struct check_network  : seq<token<Kind::CheckNetwork>, service_name, sor<seq<token<Kind::AddressWord>, network_address>, seq<token<Kind::Interface>, interface_name>>> {};
+
+struct check          : sor<check_host, check_program, check_process, check_system, check_filesystem, check_network, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };

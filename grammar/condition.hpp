@@ -11,7 +11,7 @@ namespace healer::grammar {
 // clang-format off
 
 // `and`, `or` and parentheses are noise to the lexer: terms stand side by side.
-struct term           : sor<status_test, content_test, match_test, resource_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_checksum> {};
+struct term           : sor<status_test, content_test, match_test, resource_test, total_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_checksum, link_test, changed_link, rate_test> {};
 struct more_terms     : star<extension<"more than one condition", term>> {};
 struct condition      : sor<seq<plus<resource_test>, more_terms>, seq<term, more_terms>> {};
 
@@ -33,6 +33,7 @@ struct main_tolerance     : tolerance {};
 struct recovery_tolerance : tolerance {};
 struct else_word      : token<Kind::Else> {};
 struct then_word      : token<Kind::Then> {};
+// What `link up` and `succeeded port 80` recover to is failed, in Monit's words.
 struct recovery_failed: token<Kind::Failed> { static constexpr std::string_view kExpected = ""; };
 struct recovery_word  : sor<token<Kind::Succeeded>, recovery_failed> {};
 struct recovery       : seq<else_word, sor<seq<token<Kind::If>, recovery_word, opt<recovery_tolerance>, then_word, recovery_action>,

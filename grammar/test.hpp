@@ -68,8 +68,9 @@ struct time_word      : test_word<Kind::Time, Kind::AccessTime, Kind::Modificati
 struct size_word      : test_word<Kind::Size> {};
 struct share_word     : test_word<Kind::Space, Kind::Inode> {};
 struct service_time   : test_word<Kind::ServiceTime> {};
+struct saturation_word: test_word<Kind::Saturation> {};
 struct lone_quantity  : sor<descriptors_word, seq<total_word, token<Kind::FileDescriptors>>, uptime_word, time_word, size_word,
-                            seq<share_word, opt<token<Kind::Free>>>, service_time> {};
+                            seq<share_word, opt<token<Kind::Free>>>, service_time, saturation_word> {};
 struct lone_test      : measured<lone_quantity, opt<total_word>> {};
 
 // exist, not exist
@@ -94,6 +95,31 @@ struct file_sum_type  : sor<token<Kind::ChecksumType>, extension<"sha256 and sha
 struct file_sum: token<Kind::String, Kind::Quoted, Kind::Number, Kind::Real> { static constexpr std::string_view kExpected = "a checksum in hexadecimal digits"; };
 struct checksum_test  : seq<failed_word, opt<file_sum_type>, token<Kind::Checksum>, opt<seq<token<Kind::Expect>, file_sum>>> {};
 struct changed_checksum : seq<changed_word, opt<file_sum_type>, token<Kind::Checksum>> {};
+
+// link up, link down, failed link, changed link
+struct link_word      : test_word<Kind::Link> {};
+struct link_test      : sor<seq<link_word, token<Kind::Up, Kind::Down>>, seq<failed_word, token<Kind::Link>>> {};
+struct changed_link   : seq<changed_word, token<Kind::Link>> {};
+
+// upload > 500 kB/s, download > 1000 packets per second. Monit takes `upload` and `uploaded` for the same, and any of
+// these units with and without what it is per.
+struct traffic_word   : test_word<Kind::Upload, Kind::Uploaded, Kind::Download, Kind::Downloaded> {};
+struct traffic_unit   : token<Kind::SizeUnit, Kind::Rate, Kind::Packet, Kind::PacketRate> { static constexpr std::string_view kExpected = "a unit such as 'MB/s' or 'packets/s'"; };
+struct traffic_amount : sor<seq<quantity_number, opt<traffic_unit>>, extension<"a number without a blank before its unit", tight_quantity>> {};
+template <typename Subject>
+struct traffic        : seq<Subject, sor<traffic_amount, seq<any_operator, traffic_amount>,
+                                extension<"an operator without blanks around it", tight_measured_operand, opt<traffic_unit>>>> {};
+struct tight_traffic  : extension<"an operator without blanks around it",
+                            sor<seq<tight_measured, opt<traffic_unit>>, seq<tight_measured_operator, traffic_amount>>> {};
+struct per_second     : token<Kind::Second> { static constexpr std::string_view kExpected = ""; };
+struct rate_test      : seq<traffic<traffic_word>, opt<per_second>> {};
+
+// total uploaded > 1 GB in last hour, total downloaded > 5000 packets in last 30 minutes
+struct span_count     : number {};
+struct span_unit      : token<Kind::Minute, Kind::Hour, Kind::Day> { static constexpr std::string_view kExpected = "a time such as 'in last hour'"; };
+struct total_amount   : sor<traffic<seq<total_word, token<Kind::Upload, Kind::Uploaded, Kind::Download, Kind::Downloaded>>>,
+                            seq<total_word, tight_traffic>> {};
+struct total_test     : seq<total_amount, opt<span_count>, span_unit> {};
 
 // 3 restarts within 5 cycles
 struct restart_count  : test_word<Kind::Number> {};

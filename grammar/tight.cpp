@@ -30,6 +30,8 @@ bool is_quantity_unit(std::string_view word) {
     case Kind::Rate:
     case Kind::Operation:
     case Kind::OperationRate:
+    case Kind::Packet:
+    case Kind::PacketRate:
     case Kind::Month: return true;
     default: return is_unit(word);
   }
@@ -52,6 +54,11 @@ bool is_measured(std::string_view word) {
     case Kind::Size:
     case Kind::Space:
     case Kind::Inode:
+    case Kind::Saturation:
+    case Kind::Upload:
+    case Kind::Uploaded:
+    case Kind::Download:
+    case Kind::Downloaded:
     case Kind::Uptime: return true;
     default: return false;
   }

@@ -13,6 +13,7 @@
   KIND(kFilesystem) \
   KIND(kDirectory) \
   KIND(kFifo) \
+  KIND(kNetwork) \
   KIND(kHost)
 // clang-format on
 

@@ -224,9 +224,11 @@ struct EventOf {
   const engine::CheckKind& kind;
 
   Event operator()(const CompareSyntax& test) const {
-    const engine::Quantity* row = kind.find_quantity(test.name.value);
+    const engine::Quantity* row = read_quantity(kind, test).row;
     return row != nullptr ? row->event : Event::Resource;
   }
+  Event operator()(const TotalSyntax& test) const { return (*this)(test.amount); }
+  Event operator()(const LinkSyntax&) const { return Event::Link; }
   Event operator()(const DiffersSyntax& test) const { return of(test.what); }
   Event operator()(const ChangedSyntax& test) const { return of(test.what); }
   Event operator()(const PresentSyntax& test) const { return test.negated ? Event::NonExist : Event::Exist; }
@@ -278,6 +280,10 @@ class ServiceCompiler {
       case engine::Target::Path:
         block_.path = check.path->value;
         if (check.kind->traits.has_lines) block_.lines.limit = settings_.limits.file_content_buffer;
+        break;
+      case engine::Target::Interface:
+        if (check.interface) block_.interface.name = check.interface->value;
+        if (check.address) block_.interface.address = check.address->value;
         break;
       case engine::Target::Process:
         if (check.pid_file) block_.process.pid_file = check.pid_file->value;
@@ -372,9 +378,22 @@ class ServiceCompiler {
 
   engine::Test test(const CompareSyntax& syntax) const {
     const QuantityReading reading = read_quantity(*check_->kind, syntax);
-    return engine::Compare{
-        .what = reading.row->metric, .comparison = comparison(syntax.comparison), .value = reading.value};
+    engine::Compare test{
+        .what = reading.row->metric, .comparison = comparison(syntax.comparison), .value = reading.value, .also = {}};
+    for (const engine::Quantity& row : check_->kind->quantities)
+      if (&row != reading.row && row.words == reading.row->words &&
+          engine::unit_of(row.metric) == engine::unit_of(test.what))
+        test.also.push_back(row.metric);
+    return test;
   }
+  engine::Test test(const TotalSyntax& syntax) const {
+    const QuantityReading reading = read_quantity(*check_->kind, syntax.amount);
+    return engine::Total{.what = reading.row->metric,
+                         .comparison = comparison(syntax.amount.comparison),
+                         .value = reading.value,
+                         .span = syntax.span.value};
+  }
+  engine::Test test(const LinkSyntax& syntax) const { return engine::Linked{.up = syntax.up}; }
   engine::Test test(const DiffersSyntax& syntax) const {
     const engine::AttributeRow& row = *check_->kind->find_attribute(syntax.what);
     if (row.form == engine::Form::Mode)
@@ -389,7 +408,11 @@ class ServiceCompiler {
                            .wanted = std::int64_t{found == lookups_.owners.end() ? 0 : found->second}};
   }
   engine::Test test(const ChangedSyntax& syntax) const {
-    return engine::Changed{check_->kind->find_attribute(syntax.what)->attribute};
+    const engine::AttributeRow& row = *check_->kind->find_attribute(syntax.what);
+    engine::Changed test{.what = row.attribute, .also = {}};
+    for (const engine::AttributeRow& other : check_->kind->attributes)
+      if (&other != &row && other.words == row.words) test.also = other.attribute;
+    return test;
   }
   engine::Test test(const PresentSyntax& syntax) const { return engine::Present{.wanted = !syntax.negated}; }
   engine::Test test(const MatchesSyntax& syntax) {
@@ -417,7 +440,10 @@ class ServiceCompiler {
     for (const TermSyntax& term : syntax.condition) {
       rule.condition.push_back({.test = std::visit([this](const auto& node) { return test(node); }, term.test),
                                 .or_before = term.or_before});
-      changes = changes || std::holds_alternative<ChangedSyntax>(term.test);
+      // Where an `else` is written, a change stands until the run after it, in which it is over.
+      const auto* changed = std::get_if<ChangedSyntax>(&term.test);
+      changes = changes ||
+                (changed != nullptr && !(syntax.recovery && check_->kind->find_attribute(changed->what)->recovers));
       const bool is_content = std::holds_alternative<MatchesSyntax>(term.test);
       if (!is_content || content_only) rule.event = std::visit(EventOf{*check_->kind}, term.test);
       content_only = content_only && is_content;

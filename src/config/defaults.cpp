@@ -28,6 +28,15 @@ IfSyntax own_rule(TestSyntax test, ActionSyntax::Kind action, const SourceRange&
   return rule;
 }
 
+bool tests_link(const CheckSyntax& check) {
+  return std::ranges::any_of(check.statements, [](const ServiceStatement& statement) {
+    const auto* rule = std::get_if<IfSyntax>(&statement);
+    return rule != nullptr && std::ranges::any_of(rule->condition, [](const TermSyntax& term) {
+             return std::holds_alternative<LinkSyntax>(term.test);
+           });
+  });
+}
+
 bool tests_change(const CheckSyntax& check, std::string_view attribute) {
   return std::ranges::any_of(check.statements, [&](const ServiceStatement& statement) {
     const auto* rule = std::get_if<IfSyntax>(&statement);
@@ -68,6 +77,8 @@ class Defaults {
     if (check.foreground) run_in_foreground(check);
     if (check.kind->presence && !tests_existence(check))
       check.statements.emplace_back(own_rule(PresentSyntax{.negated = true}, ActionSyntax::Kind::Restart, check.range));
+    if (check.kind->traits.has_link && !tests_link(check))
+      check.statements.emplace_back(own_rule(LinkSyntax{.up = false}, ActionSyntax::Kind::Alert, check.range));
     for (const engine::AttributeRow& row : check.kind->attributes)
       if (row.told && !tests_change(check, row.words))
         check.statements.emplace_back(

@@ -43,6 +43,7 @@ class Dialect {
     if (check.command.single_quoted_with_arguments)
       refuse(check.command.range, "a command with arguments in single quotes",
              "Monit takes all of it for the program's name; write it in double quotes");
+    links(check);
     for (const ServiceStatement& statement : check.statements)
       if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
         for (const TermSyntax& term : rule->condition)
@@ -60,6 +61,20 @@ class Dialect {
   }
 
  private:
+  void links(const CheckSyntax& check) {
+    std::optional<bool> up;
+    for (const ServiceStatement& statement : check.statements) {
+      const auto* rule = std::get_if<IfSyntax>(&statement);
+      if (rule == nullptr) continue;
+      for (const TermSyntax& term : rule->condition) {
+        const auto* link = std::get_if<LinkSyntax>(&term.test);
+        if (link != nullptr && up.value_or(link->up) != link->up)
+          return refuse(term.range, "tests of 'link up' and 'link down' in one service");
+        if (link != nullptr) up = link->up;
+      }
+    }
+  }
+
   void restarts(const IfSyntax& rule) {
     if (!counts_restarts(rule)) return;
     for (const Number& number : {*rule.tolerance->count, *rule.tolerance->window})

@@ -54,6 +54,7 @@ class Gatherer {
   void add(const engine::StopSignal& signal) { all(signal.number, signal.within); }
   void add(const engine::ForegroundSpec& spec) { all(spec.command, spec.stop, spec.ready_after, spec.by_notice); }
   void add(const engine::ProcessSpec& spec) { all(spec.pid_file, spec.pattern, spec.foreground); }
+  void add(const engine::InterfaceSpec& spec) { all(spec.name, spec.address); }
   void add(const engine::Value& value) {
     if (const auto* number = std::get_if<std::int64_t>(&value)) return all('n', *number);
     all('t', std::get<std::string>(value));
@@ -61,6 +62,10 @@ class Gatherer {
   void add(const engine::Compare& test) {
     all('c', test.what, test.comparison, std::bit_cast<std::uint64_t>(test.value));
   }
+  void add(const engine::Total& test) {
+    all('T', test.what, test.comparison, std::bit_cast<std::uint64_t>(test.value), test.span);
+  }
+  void add(const engine::Linked& test) { all('l', test.up); }
   void add(const engine::Differs& test) {
     all('d', test.what);
     if (test.wanted) add(*test.wanted);
@@ -97,9 +102,9 @@ class Gatherer {
         recipient.format);
   }
   void add(const engine::ServiceBlock& block) {
-    all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.host, block.probes,
-        block.start, block.stop, block.restart, block.depends, block.schedule, block.rules, block.groups,
-        block.recipients, block.on_reboot, block.activity, block.end_leftovers);
+    all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.interface,
+        block.host, block.probes, block.start, block.stop, block.restart, block.depends, block.schedule, block.rules,
+        block.groups, block.recipients, block.on_reboot, block.activity, block.end_leftovers);
   }
 
   [[nodiscard]] Hash128 hash() const { return hash128(text_); }

@@ -303,6 +303,9 @@ class Linter {
     for (const TermSyntax& term : rule.condition) {
       if (const auto* test = std::get_if<CompareSyntax>(&term.test)) compared(*test);
       if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test, term.range);
+      if (const auto* total = std::get_if<TotalSyntax>(&term.test);
+          total != nullptr && total->span.value == Duration{0})
+        warn(total->span.range, "a total of no time is understood as that of the last 24 hours");
     }
     action(rule.action, false);
     if (rule.recovery) action(rule.recovery->action, true);

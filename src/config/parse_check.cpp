@@ -60,6 +60,20 @@ struct action<grammar::checked_host> {
 };
 
 template <>
+struct action<grammar::network_address> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.address = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::interface_name> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.interface = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
 struct action<grammar::process_pattern> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     scratch.check.pattern = build.word(matched(in, build).begin);

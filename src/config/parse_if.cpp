@@ -24,6 +24,8 @@ using grammar::Kind;
 struct IfScratch : ConnectionScratch {
   IfSyntax statement;
   ActionSyntax action;
+  CompareSyntax total;  ///< the amount of a total, which ends before this token:
+  std::size_t total_end = 0;
   bool has_else = false;                                    ///< whether the condition may have an `else` branch
   std::vector<std::size_t> open;                            ///< terms that open a parenthesis which is not closed yet
   std::vector<std::pair<std::size_t, std::size_t>> groups;  ///< the terms [first, end) of each pair of parentheses
@@ -132,7 +134,10 @@ struct action<grammar::resource_test> {
     scratch.has_else = true;
     const bool joins = build.service == nullptr || build.service->target != engine::Target::Path;
     if (!joins && !scratch.statement.condition.empty()) build.extend("more than one condition", at);
-    add_term(build, scratch, at, resource_of(build, at));
+    CompareSyntax test = resource_of(build, at);
+    if (test.name.value == "total upload" || test.name.value == "total download")
+      build.complain(at, "a total is of some time", "as in 'total upload > 1 GB in last hour'");
+    add_term(build, scratch, at, std::move(test));
   }
 };
 
@@ -230,6 +235,73 @@ struct action<grammar::connection_test> {
     const auto at = matched(in, build);
     scratch.has_else = true;
     add_term(build, scratch, at, std::exchange(scratch.connection, {}));
+  }
+};
+
+template <>
+struct action<grammar::link_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, at, LinkSyntax{.up = build.kind(at.begin + 1) == Kind::Up});
+  }
+};
+
+template <>
+struct action<grammar::changed_link> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    scratch.has_else = true;  // alone of all changes
+    add_term(build, scratch, matched(in, build), ChangedSyntax{"link"});
+  }
+};
+
+template <>
+struct action<grammar::rate_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    CompareSyntax test = resource_of(build, at);
+    if (test.unit && grammar::kind_of_word(test.unit->value) == Kind::Second) test.unit.reset();  // `3 per second`
+    add_term(build, scratch, at, std::move(test));
+  }
+};
+
+template <>
+struct action<grammar::total_amount> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    scratch.total = resource_of(build, matched(in, build));
+    scratch.total_end = matched(in, build).end;
+  }
+};
+
+template <>
+struct action<grammar::total_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    const bool counted = build.kind(at.end - 2) == Kind::Number && at.end - 2 >= scratch.total_end;
+    TotalSyntax test{.amount = std::move(scratch.total), .span = {}};
+    // More than any total is kept for, and no sum of it overflows.
+    const std::uint64_t count = counted ? std::min<std::uint64_t>(build.number(at.end - 2).value, 1'000'000) : 1;
+    const Kind unit = build.kind(at.end - 1);
+    const Duration one = unit == Kind::Minute ? Duration{minutes{1}} : unit == Kind::Hour ? hours{1} : days{1};
+    test.span = {one * static_cast<Duration::rep>(count), build.range({at.end - (counted ? 2 : 1), at.end})};
+    if (unit == Kind::Minute && count > 60) build.extend("a total over more than 60 minutes", at);
+    add_term(build, scratch, at, std::move(test));
+  }
+};
+
+/// In Monit tests of `link up` and of `succeeded` recover to failed.
+template <>
+struct action<grammar::recovery_word> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    const bool is_failed = build.kind(at.begin) == Kind::Failed;
+    if (is_failed == recovers_to_failed(scratch.statement)) return;
+    if (is_failed)
+      return build.complain(at, "only tests of 'link up' and of 'succeeded' recover to failed",
+                            "write 'else if succeeded then'");
+    build.extend("'else if succeeded' where Monit has 'else if failed'", at);
   }
 };
 
@@ -356,19 +428,6 @@ struct action<grammar::else_word> {
         restarts ? "a test of restarts has no 'else'"
                  : "content and changed tests have no 'else': they act on every match or change",
         restarts || of_pid ? "take the 'else' branch away" : "take the 'else' branch away, or test the status");
-  }
-};
-
-/// Back from `succeeded` one comes by `failed`.
-template <>
-struct action<grammar::recovery_word> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    const auto at = matched(in, build);
-    const auto* connection = std::get_if<ConnectionSyntax>(&scratch.statement.condition.back().test);
-    const bool succeeded = connection != nullptr && connection->succeeded;
-    if ((build.kind(at.begin) == Kind::Failed) != succeeded)
-      build.complain(at, fmt::format("'{}' is no way back from this test", build.text(at.begin)),
-                     fmt::format("write 'else if {}'", succeeded ? "failed" : "succeeded"));
   }
 };
 

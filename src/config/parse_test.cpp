@@ -100,8 +100,19 @@ std::string quantity_name(Kind kind, std::string_view text) {
     case Kind::Space: return "space usage";
     case Kind::Inode: return "inode usage";
     case Kind::ServiceTime: return "service time";
+    case Kind::Saturation: return "saturation";
+    case Kind::Upload:
+    case Kind::Uploaded: return "upload";
+    case Kind::Download:
+    case Kind::Downloaded: return "download";
     default: return "cpu";
   }
+}
+
+/// Of these Monit reads whole numbers only.
+bool is_whole_to_monit(Kind kind) {
+  return kind == Kind::Size || kind == Kind::Saturation || kind == Kind::Upload || kind == Kind::Uploaded ||
+         kind == Kind::Download || kind == Kind::Downloaded;
 }
 
 }  // namespace
@@ -164,7 +175,8 @@ CompareSyntax resource_of(Build& build, TokenRange at) {
   }
 
   const Kind unit = out.unit ? grammar::kind_of_word(out.unit->value) : Kind::End;
-  if (kind == Kind::Size && out.number.value.find('.') != std::string::npos) build.extend("a size with a fraction", at);
+  if (is_whole_to_monit(kind) && out.number.value.find('.') != std::string::npos)
+    build.extend(kind == Kind::Size ? "a size with a fraction" : "a fraction of this", at);
   // What a filesystem reads is not the disk's in particular.
   const engine::Quantity* row =
       build.service == nullptr ? nullptr : build.service->find(engine::Metric::ReadOperations);

@@ -96,7 +96,7 @@ class Parser {
       default: break;
     }
     if (kind() == Kind::CheckProcess && is_wrong_type()) return wrong_type();
-    if (is_check(kind())) return parsed_check(kind()) ? check() : other_check();
+    if (is_check(kind())) return check();
     if (service_ != Service::None) return service_statement();
     stray();
   }
@@ -166,15 +166,6 @@ class Parser {
     return syntax;
   }
 
-  void other_check() {
-    begin_file_statement(Service::None);
-    const auto written = build_.text(at_);
-    const auto type = trim(written.substr(written.find_last_of(" \t")));
-    unsupported({at_, at_ + 1}, fmt::format("'check {}'", to_lower(type)));
-    unknown_check({at_ + 1});
-    skip_to_statement();
-  }
-
   /// `check proces x`: Monit reads a process check of the name `proces`.
   [[nodiscard]] bool is_wrong_type() const {
     const Kind after_name = kind(2);
@@ -232,10 +223,6 @@ class Parser {
     ServiceStatement syntax;
     switch (kind()) {
       case Kind::If: {
-        if (const auto what = unsupported_test(); !what.empty()) {
-          unsupported({at_, at_ + 2}, what);
-          return skip_to_service_statement();
-        }
         IfSyntax rule;
         if (!attempt([&](TokenInput& in) { return parsing::parse_if(in, build_, rule); })) return failed();
         syntax = std::move(rule);
@@ -279,19 +266,6 @@ class Parser {
       target_ = &std::get<ContinuationSyntax>(out_.statements.back()).statements;
     }
     target_->push_back(std::move(syntax));
-  }
-
-  /// Tests that Monit has and this version of healer has not.
-  [[nodiscard]] std::string_view unsupported_test() const {
-    const Kind first = kind(1) == Kind::Not ? kind(2) : kind(1);
-    const bool has_subject = first == Kind::Failed || first == Kind::Changed;
-    switch (has_subject ? kind(2) : first) {
-      case Kind::Link:
-      case Kind::Saturation:
-      case Kind::Upload:
-      case Kind::Download: return "a test of a network";
-      default: return {};
-    }
   }
 
   // ---- errors
@@ -439,13 +413,6 @@ class Parser {
     build_.expectation = {};
     at_ = 0;
     begin_ = kNothing;
-  }
-
-  void unsupported(parsing::TokenRange where, std::string_view what) {
-    where.end = std::min(where.end, stream_.tokens.size());
-    report({.range = build_.range(where),
-            .message = fmt::format("{} is not supported by this version of healer", what),
-            .remedy = "leave it to Monit, or take it away"});
   }
 
   /// Monit puts the text of the file in the place of an include, wherever that is.

@@ -258,6 +258,10 @@ class Printer {
       case engine::Target::Program: return fmt::format("{} with path {}", begin, command_text(block.program.command));
       case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.host));
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
+      case engine::Target::Interface:
+        return block.interface.name.empty()
+                   ? fmt::format("{} with address {}", begin, written_string(block.interface.address))
+                   : fmt::format("{} with interface {}", begin, written_string(block.interface.name));
       case engine::Target::Process:
         if (block.foreground())
           return fmt::format("{} with program {}", begin, program_text(block.process.foreground->command));

@@ -20,7 +20,7 @@ using engine::Metric;
 using engine::Quantity;
 
 /// What a number counts. Sizes may be per second: what is read and written always is.
-enum class Measure : std::uint8_t { Percent, Size, Operations, Count, Time, Latency, Load, None };
+enum class Measure : std::uint8_t { Percent, Size, Operations, Packets, Count, Time, Latency, Load, None };
 
 Measure measure_of(const Quantity& row) {
   switch (engine::unit_of(row.metric)) {
@@ -28,6 +28,8 @@ Measure measure_of(const Quantity& row) {
     case engine::Unit::Bytes:
     case engine::Unit::BytesPerSecond: return Measure::Size;
     case engine::Unit::OperationsPerSecond: return Measure::Operations;
+    case engine::Unit::Packets:
+    case engine::Unit::PacketsPerSecond: return Measure::Packets;
     case engine::Unit::Number: return Measure::Count;
     case engine::Unit::Seconds: return Measure::Time;
     case engine::Unit::Milliseconds: return Measure::Latency;
@@ -58,6 +60,7 @@ constexpr UnitWord kUnits[] = {
     {"gb", Measure::Size, kKilo* kKilo* kKilo, "GB"},
     {"gigabyte", Measure::Size, kKilo* kKilo* kKilo, "GB"},
     {"operation", Measure::Operations, 1, "operations/s"},
+    {"packet", Measure::Packets, 1, "packets"},
     {"ms", Measure::Latency, 1, "ms"},
     {"millisecond", Measure::Latency, 1, "ms"},
     {"s", Measure::Time, 1, "seconds"},
@@ -86,12 +89,13 @@ const UnitWord* find_unit(std::string_view written) {
 
 /// Without a unit: percentages must have one.
 bool goes_without_unit(Measure measure) {
-  return measure != Measure::Percent && measure != Measure::Operations && measure != Measure::Latency;
+  return measure != Measure::Percent && measure != Measure::Operations && measure != Measure::Packets &&
+         measure != Measure::Latency;
 }
 
 bool is_whole(Measure measure) {
-  return measure == Measure::Count || measure == Measure::Operations || measure == Measure::Time ||
-         measure == Measure::Latency;
+  return measure == Measure::Count || measure == Measure::Operations || measure == Measure::Packets ||
+         measure == Measure::Time || measure == Measure::Latency;
 }
 
 /// How much one of this unit is of what is measured so; none: it is no unit of that.
@@ -102,7 +106,10 @@ std::optional<double> times_of(const UnitWord& unit, Measure measure) {
 }
 
 /// Whether it is told per second.
-bool is_rate(const Quantity& row) { return engine::unit_of(row.metric) == engine::Unit::BytesPerSecond; }
+bool is_rate(const Quantity& row) {
+  const engine::Unit unit = engine::unit_of(row.metric);
+  return unit == engine::Unit::BytesPerSecond || unit == engine::Unit::PacketsPerSecond;
+}
 
 /// Whether a number of the quantity may have this unit (null: none).
 bool fits(const Quantity& row, const UnitWord* unit) {
@@ -142,6 +149,7 @@ std::string units_text(const std::vector<const Quantity*>& rows) {
       case Measure::Percent: units.emplace_back("'%'"); break;
       case Measure::Size: units.emplace_back(is_rate(*row) ? "'MB/s'" : "'MB'"); break;
       case Measure::Operations: units.emplace_back("'operations/s'"); break;
+      case Measure::Packets: units.emplace_back(is_rate(*row) ? "'packets/s'" : "'packets'"); break;
       case Measure::Latency: units.insert(units.end(), {"'ms'", "'seconds'"}); break;
       case Measure::Time: units.insert(units.end(), {"'minutes'", "'hours'", "'days'"}); break;
       case Measure::Count:
@@ -149,6 +157,8 @@ std::string units_text(const std::vector<const Quantity*>& rows) {
       case Measure::None: units.emplace_back("nothing"); break;
     }
   }
+  // Rows of one test have one unit, and stand one after the other.
+  units.erase(std::unique(units.begin(), units.end()), units.end());
   return join_words(units, "or");
 }
 

@@ -15,11 +15,23 @@
 namespace healer::config {
 namespace {
 
+/// "hour", "2 hours", "30 minutes": whatever else would not be read back.
+std::string span_text(Duration span) {
+  const bool is_hours = span > Duration{0} && span % hours{1} == Duration{0};
+  const auto count = is_hours ? span / hours{1} : span / minutes{1};
+  const std::string_view unit = is_hours ? "hour" : "minute";
+  return count == 1 ? std::string(unit) : fmt::format("{} {}s", count, unit);
+}
+
 /// Each shape of test. Attributes that are texts are in quotes, names only where they must be.
 struct TestText {
   std::string operator()(const CompareSyntax& test) const {
     return fmt::format("{} {} {}", test.name.value, to_symbol(comparison(test.comparison)), quantity_text(test));
   }
+  std::string operator()(const TotalSyntax& test) const {
+    return fmt::format("{} in last {}", (*this)(test.amount), span_text(test.span.value));
+  }
+  std::string operator()(const LinkSyntax& test) const { return test.up ? "link up" : "link down"; }
   std::string operator()(const DiffersSyntax& test) const {
     if (test.what.ends_with("checksum"))
       return fmt::format("failed {}{}{}", test.what, test.value.value.empty() ? "" : " expect ", test.value.value);
@@ -88,6 +100,13 @@ bool counts_restarts(const IfSyntax& rule) {
   return std::holds_alternative<RestartsSyntax>(rule.condition.front().test);
 }
 
+bool recovers_to_failed(const IfSyntax& rule) {
+  const auto* link = std::get_if<LinkSyntax>(&rule.condition.front().test);
+  const auto* connection = std::get_if<ConnectionSyntax>(&rule.condition.front().test);
+  return rule.condition.size() == 1 &&
+         ((link != nullptr && link->up) || (connection != nullptr && connection->succeeded));
+}
+
 bool is_plain_single(const ToleranceSyntax& tolerance) {
   return !tolerance.held && (!tolerance.count || tolerance.count->value == 1) &&
          (!tolerance.window || tolerance.window->value == 1);
@@ -107,11 +126,9 @@ std::string rule_text(const IfSyntax& rule) {
   const bool restarts = counts_restarts(rule);
   std::string text = "if" + (restarts ? restarts_text(*rule.tolerance) : ' ' + condition_text(rule));
   text += (restarts ? "" : tolerance_text(rule.tolerance)) + " then " + action_text(rule.action);
-  const auto* connection = std::get_if<ConnectionSyntax>(&rule.condition.back().test);
   if (rule.recovery)
-    text +=
-        fmt::format(" else if {}{} then {}", connection != nullptr && connection->succeeded ? "failed" : "succeeded",
-                    tolerance_text(rule.recovery->tolerance), action_text(rule.recovery->action));
+    text += fmt::format(" else if {}{} then {}", recovers_to_failed(rule) ? "failed" : "succeeded",
+                        tolerance_text(rule.recovery->tolerance), action_text(rule.recovery->action));
   return text;
 }
 

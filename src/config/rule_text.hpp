@@ -23,6 +23,8 @@ namespace healer::config {
 
 /// `if N restarts within M cycles`: its tolerance has both numbers.
 [[nodiscard]] bool counts_restarts(const IfSyntax& rule);
+/// Whether it asks for nothing but `link up`, after which comes `else if failed`.
+[[nodiscard]] bool recovers_to_failed(const IfSyntax& rule);
 
 /// The rule's tolerance is met by a single run.
 [[nodiscard]] bool is_plain_single(const ToleranceSyntax& tolerance);

@@ -58,13 +58,22 @@ struct CompareSyntax {
   Word number;               ///< digits, perhaps with a fraction
   std::optional<Word> unit;  ///< as written
 };
+/// `total upload > 1 GB in last hour`.
+struct TotalSyntax {
+  CompareSyntax amount;
+  Located<Duration> span;  ///< 0: as long as is known
+};
+/// `link up`, `link down`.
+struct LinkSyntax {
+  bool up = false;
+};
 /// `failed uid root`, `failed security attribute "..."`.
 struct DiffersSyntax {
   std::string what;  ///< as canonical text writes it: "uid", "security attribute"
   Word value;
   bool is_text = false;  ///< the value is any text, not a name or a number
 };
-/// `changed status`, `changed pid`.
+/// `changed status`, `changed pid`, `changed link`.
 struct ChangedSyntax {
   std::string what;
 };
@@ -111,8 +120,8 @@ struct ConnectionSyntax {
 /// `3 restarts within 5 cycles`: the numbers are the rule's tolerance.
 struct RestartsSyntax {};
 
-using TestSyntax = std::variant<CompareSyntax, DiffersSyntax, ChangedSyntax, PresentSyntax, MatchesSyntax,
-                                ConnectionSyntax, RestartsSyntax>;
+using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
+                                MatchesSyntax, ConnectionSyntax, RestartsSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -228,6 +237,8 @@ struct CheckSyntax {
   std::optional<Word> pattern;    ///< Process
   std::optional<Word> path;       ///< of a kind that is nothing but a path
   std::optional<Word> host;       ///< Host: its name or address
+  std::optional<Word> address;    ///< Interface: this, or its name
+  std::optional<Word> interface;  ///< Interface
   bool foreground = false;        ///< Process: healer runs the program itself
   bool broken = false;            ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;  ///< one had an error and is not below: it is not told what the service has not

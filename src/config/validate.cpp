@@ -136,6 +136,15 @@ class Validator {
     const QuantityReading reading = read_quantity(*kind_, test);
     if (!reading.error.empty()) error(reading.place, reading.error, reading.remedy);
   }
+  void test(const TotalSyntax& test, const SourceRange& range) {
+    if (kind_->find_quantity(test.amount.name.value) == nullptr) return has_no_test(range, "a total");
+    this->test(test.amount, range);
+    if (test.span.value > engine::kLongestTotal)
+      error(test.span.range, "a total is kept for 24 hours at most", "write 'in last day', or less");
+  }
+  void test(const LinkSyntax&, const SourceRange& range) {
+    if (!kind_->traits.has_link) has_no_test(range, "a link");
+  }
   void test(const DiffersSyntax& test, const SourceRange& range) {
     const engine::AttributeRow* row = kind_->find_attribute(test.what);
     if (row == nullptr || !row->differs) return has_no_test(range, topic_of(test.what));

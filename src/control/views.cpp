@@ -53,6 +53,8 @@ std::string_view unit_name(engine::Unit unit) {
     case Unit::Number: return "number";
     case Unit::BytesPerSecond: return "bytes/s";
     case Unit::OperationsPerSecond: return "operations/s";
+    case Unit::Packets: return "packets";
+    case Unit::PacketsPerSecond: return "packets/s";
     case Unit::Seconds: return "seconds";
     case Unit::Milliseconds: return "ms/operation";
     case Unit::Load: return "load";
@@ -260,10 +262,19 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
       const auto value = facts->metrics.get(metric);
       if (row == nullptr || !value) continue;
       const engine::Unit unit = engine::unit_of(metric);
-      view.measured.push_back({.name = std::string(row->words),
+      view.measured.push_back({.name = std::string(row->shown.empty() ? row->words : row->shown),
                                .unit = std::string(unit_name(unit)),
                                .value = *value,
                                .text = format_value(unit, *value)});
+    }
+    for (const engine::TotalSeen& total : facts->totals) {
+      const engine::Quantity* row = kind.find(total.what);
+      if (row == nullptr) continue;
+      const engine::Unit unit = engine::unit_of(total.what);
+      view.measured.push_back({.name = fmt::format("{} in last {}", row->words, engine::describe_span(total.span)),
+                               .unit = std::string(unit_name(unit)),
+                               .value = total.value,
+                               .text = format_value(unit, total.value)});
     }
   }
   if (state.job) view.job = view_job(engine, state.job->number(), now);

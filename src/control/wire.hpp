@@ -253,7 +253,8 @@ struct ProcessView {
 /// A quantity that the last look has measured.
 struct MeasureView {
   std::string name;  ///< in the words of the language: "cpu", "total memory", "loadavg(5min)"
-  std::string unit;  ///< "percent", "bytes", "number", "bytes/s", "operations/s", "seconds", "load"
+  std::string
+      unit;  ///< "percent", "bytes", "number", "bytes/s", "operations/s", "packets", "packets/s", "seconds", "load"
   double value = 0;
   std::string text;  ///< the value with its unit, for people
 

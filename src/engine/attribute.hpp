@@ -35,7 +35,11 @@ enum class Attribute : std::uint8_t {
   FirstSha512,
   ReadFile,  ///< up to where the lines of a file were read
   ReadOffset,
-  Path,  ///< which it is that the others are remembered of
+  Path,        ///< which it is that the others are remembered of
+  Link,        ///< of a network interface: "up" or "down"; untold it is up
+  LinkErrors,  ///< "2 upload errors detected": where it has any
+  LinkMode,    ///< "full" or "half"
+  LinkSpeed,   ///< in megabits a second
   Count_
 };
 

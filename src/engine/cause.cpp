@@ -14,8 +14,6 @@
 namespace healer::engine {
 namespace {
 
-using State = effect::Cause::State;
-
 /// By EventKind, then by State. A content test that holds is a match whatever its operator.
 constexpr std::array<std::array<std::string_view, 3>, kEventKinds> kTexts{{
     // succeeded, failed, changed
@@ -43,7 +41,7 @@ constexpr std::array<std::array<std::string_view, 3>, kEventKinds> kTexts{{
     {"Resource limit succeeded", "Resource limit matched", "Resource limit changed"},
     {"Saturation ok", "Saturation exceeded", "Saturation changed"},
     {"Size succeeded", "Size failed", "Size changed"},
-    {"Speed succeeded", "Speed failed", "Speed changed"},
+    {"Speed not changed", "Speed changed", "Speed changed"},  // nothing but changes is tested of it
     {"Status succeeded", "Status failed", "Status changed"},
     {"Timeout recovery", "Timeout", "Timeout changed"},
     {"Timestamp succeeded", "Timestamp failed", "Timestamp changed"},
@@ -70,6 +68,12 @@ std::string value_text(Unit unit, double value) {
   return unit == Unit::Load ? fmt::format("{:.1f}", value) : format_metric(unit, value);
 }
 
+/// A value in a whole sentence, which says itself what it is per, or of.
+std::string amount_text(Unit unit, double value) {
+  if (unit == Unit::Packets || unit == Unit::PacketsPerSecond) return fmt::format("{:.0f}", value);
+  return format_metric(unit == Unit::BytesPerSecond ? Unit::Bytes : unit, value);
+}
+
 std::string limit_text(Unit unit, double value) {
   return unit == Unit::OperationsPerSecond ? fmt::format("{:.0f} operations/s", value) : value_text(unit, value);
 }
@@ -84,18 +88,29 @@ class Account {
 
   std::string operator()(const Compare& test) const {
     if (test.what == Metric::Status) return describe_run(seen_.run, failed_, block_.program.command.timeout);
-    const double value = value_of(seen_.run, test.what).value_or(0);
-    const Quantity* row = block_.kind->find(test.what);
+    const Metric metric = deciding(seen_.run, test);
+    const double value = value_of(seen_.run, metric).value_or(0);
+    const Quantity* row = block_.kind->find(metric);
     const auto& [matched, limit, succeeded, current] = row != nullptr ? row->sentence : Sentence{};
-    if (row != nullptr && limit.empty())
-      return fmt::format(fmt::runtime(failed_ ? matched : succeeded), fmt::arg("path", path()),
-                         fmt::arg("value", fmt::format("{:.0f}", value)),
-                         fmt::arg("amount", format_metric(unit_of(test.what), value)), fmt::arg("time", time_of(*row)));
-    const Unit unit = unit_of(test.what);
+    if (row != nullptr && limit.empty()) return whole(*row, value, test.comparison, test.value, Duration{0});
+    const Unit unit = unit_of(metric);
     if (!failed_) return fmt::format("{} succeeded [current {} = {}]", succeeded, current, value_text(unit, value));
     return fmt::format("{} {} matches {} [{} {} {}]", matched, value_text(unit, value),
                        limit == "filedescriptors" ? "limit" : "resource limit", limit, symbol(test.comparison),
                        limit_text(unit, test.value));
+  }
+
+  std::string operator()(const Total& test) const {
+    const Quantity* row = block_.kind->find(test.what);
+    if (row == nullptr) return {};
+    return whole(*row, value_of(seen_.run, test).value_or(0), test.comparison, test.value, test.span);
+  }
+
+  std::string operator()(const Linked& test) const {
+    if (seen_.run.answer != Answer::Told) return std::string(output_of(seen_.run));
+    const std::optional<Value> errors = attribute_of(seen_.run, Attribute::LinkErrors);
+    if (errors && failed_ && !test.up) return format_value(*errors);
+    return "link " + format_value(attribute_of(seen_.run, Attribute::Link).value_or("up"));
   }
 
   std::string operator()(const Differs& test) const {
@@ -108,6 +123,8 @@ class Account {
   }
 
   std::string operator()(const Changed& test) const {
+    if (failed_ && test.also && holds(Changed{.what = test.what, .also = {}}, seen_) != true)
+      return (*this)(Changed{.what = *test.also, .also = {}});
     const Value* before = seen_.memory.find(test.what);
     if (test.what == Attribute::Status) {
       const std::int64_t now = seen_.run.status;
@@ -156,6 +173,16 @@ class Account {
   /// A sentence on whether it is there.
   [[nodiscard]] std::string told(std::string_view sentence) const {
     return fmt::format(fmt::runtime(sentence), fmt::arg("path", path()));
+  }
+
+  /// A sentence on a quantity that has no other parts.
+  [[nodiscard]] std::string whole(const Quantity& row, double value, Comparison comparison, double limit,
+                                  Duration span) const {
+    const Unit unit = unit_of(row.metric);
+    return fmt::format(fmt::runtime(failed_ ? row.sentence.matched : row.sentence.succeeded), fmt::arg("path", path()),
+                       fmt::arg("value", fmt::format("{:.0f}", value)), fmt::arg("amount", amount_text(unit, value)),
+                       fmt::arg("time", time_of(row)), fmt::arg("sign", symbol(comparison)),
+                       fmt::arg("limit", amount_text(unit, limit)), fmt::arg("span", describe_span(span)));
   }
 
   /// A sentence on an attribute.
@@ -216,12 +243,17 @@ const Test& deciding(const std::vector<Term>& condition, const Seen& seen, bool 
 
 }  // namespace
 
-std::string_view event_text(EventKind event, State state) {
+std::string_view event_text(EventKind event, effect::Cause::State state) {
   return kTexts[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
 }
 
 std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed) {
   return std::visit(Account(block, rule, seen, failed), deciding(rule.condition, seen, failed));
+}
+
+std::string describe_span(Duration span) {
+  const bool is_hours = span > Duration{0} && span % hours{1} == Duration{0};
+  return is_hours ? fmt::format("{} hour", span / hours{1}) : fmt::format("{} minute", span / minutes{1});
 }
 
 std::string describe_absence(const ServiceBlock& block) {

@@ -40,6 +40,8 @@ inline constexpr std::string_view kRulesRefused = "Rules not loaded";
 
 /// What is said of a path that is not there, where nothing else is known: "fifo doesn't exist".
 [[nodiscard]] std::string describe_absence(const ServiceBlock& block);
+/// The time of a total, in Monit's words: "1 minute", "24 hour".
+[[nodiscard]] std::string describe_span(Duration span);
 /// "process is not running", "process is running with pid 42", "process with pid 42 is a zombie".
 [[nodiscard]] std::string describe_existence(const Evidence& run);
 

@@ -16,7 +16,12 @@ class Evaluation {
   explicit Evaluation(const Seen& seen) : seen_(seen) {}
 
   std::optional<bool> operator()(const Compare& test) const {
-    const std::optional<double> value = value_of(seen_.run, test.what);
+    const std::optional<double> value = value_of(seen_.run, deciding(seen_.run, test));
+    return value ? std::optional(compare(test.comparison, *value, test.value)) : std::nullopt;
+  }
+
+  std::optional<bool> operator()(const Total& test) const {
+    const std::optional<double> value = value_of(seen_.run, test);
     return value ? std::optional(compare(test.comparison, *value, test.value)) : std::nullopt;
   }
 
@@ -29,10 +34,17 @@ class Evaluation {
   }
 
   std::optional<bool> operator()(const Changed& test) const {
-    const std::optional<Value> value = attribute_of(seen_.run, test.what);
-    if (!value) return std::nullopt;
-    const Value* before = seen_.memory.find(test.what);
-    return before != nullptr && *before != *value;
+    const std::optional<bool> changed = has_changed(test.what);
+    if (changed == true || !test.also) return changed;
+    const std::optional<bool> other = has_changed(*test.also);
+    return other ? other : changed;
+  }
+
+  std::optional<bool> operator()(const Linked& test) const {
+    if (seen_.run.answer == Answer::Unknown) return std::nullopt;
+    const bool up = seen_.run.answer == Answer::Told && attribute_of(seen_.run, Attribute::Link) != Value("down");
+    // A link with errors fails one that is to be up, and one that is to be down is up none the less.
+    return up == test.up || (!test.up && attribute_of(seen_.run, Attribute::LinkErrors).has_value());
   }
 
   std::optional<bool> operator()(const Present& test) const {
@@ -51,6 +63,13 @@ class Evaluation {
   std::optional<bool> operator()(const Restarts& /*test*/) const { return seen_.restarted; }
 
  private:
+  [[nodiscard]] std::optional<bool> has_changed(Attribute what) const {
+    const std::optional<Value> value = attribute_of(seen_.run, what);
+    if (!value) return std::nullopt;
+    const Value* before = seen_.memory.find(what);
+    return before != nullptr && *before != *value;
+  }
+
   const Seen& seen_;
 };
 
@@ -91,6 +110,24 @@ std::optional<double> value_of(const Evidence& run, Metric metric) {
   return value && unit_of(metric) == Unit::Seconds ? std::floor(*value) : value;
 }
 
+std::optional<double> value_of(const Evidence& run, const Total& test) {
+  if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
+  const auto found = std::ranges::find_if(
+      run.facts->totals, [&](const TotalSeen& total) { return total.what == test.what && total.span == test.span; });
+  return found != run.facts->totals.end() ? std::optional(found->value) : run.facts->metrics.get(test.what);
+}
+
+Metric deciding(const Evidence& run, const Compare& test) {
+  std::optional<Metric> known;
+  for (std::size_t i = 0; i <= test.also.size(); ++i) {
+    const Metric metric = i == 0 ? test.what : test.also[i - 1];
+    const std::optional<double> value = value_of(run, metric);
+    if (value && compare(test.comparison, *value, test.value)) return metric;
+    if (value && !known) known = metric;
+  }
+  return known.value_or(test.what);
+}
+
 std::optional<bool> holds(const Test& test, const Seen& seen) { return std::visit(Evaluation(seen), test); }
 
 std::optional<bool> holds(const std::vector<Term>& condition, const Seen& seen) {
@@ -123,7 +160,10 @@ Memory fresh_memory(const ServiceBlock& block) {
   }
   for (const Rule& rule : block.rules) {
     for (const Term& term : rule.condition) {
-      if (const auto* changed = std::get_if<Changed>(&term.test)) memory.add({.what = changed->what, .value = {}});
+      if (const auto* changed = std::get_if<Changed>(&term.test)) {
+        memory.add({.what = changed->what, .value = {}});
+        if (changed->also) memory.add({.what = *changed->also, .value = {}});
+      }
       const auto* differs = std::get_if<Differs>(&term.test);
       if (differs != nullptr && !differs->wanted)
         if (const std::optional<Attribute> first = first_of(differs->what)) memory.add({.what = *first, .value = {}});
@@ -132,6 +172,8 @@ Memory fresh_memory(const ServiceBlock& block) {
   // Another path is another thing: what was remembered says nothing of it.
   if (block.kind->target == Target::Path && !memory.baselines.empty())
     memory.add({.what = Attribute::Path, .value = block.path});
+  if (block.kind->target == Target::Interface && !memory.baselines.empty())
+    memory.add({.what = Attribute::Path, .value = block.interface.name + block.interface.address});
   return memory;
 }
 

@@ -31,6 +31,12 @@ struct Seen {
 /// A quantity as the tests compare it, if it is known: of what is there, an uptime in whole seconds.
 [[nodiscard]] std::optional<double> value_of(const Evidence& run, Metric metric);
 
+/// What has come together in a time, if it is known.
+[[nodiscard]] std::optional<double> value_of(const Evidence& run, const Total& test);
+
+/// Of the quantities that a test is about, the first of which it holds, else the first that is known, else the first.
+[[nodiscard]] Metric deciding(const Evidence& run, const Compare& test);
+
 /// Whether a test holds; nothing where it cannot be told.
 [[nodiscard]] std::optional<bool> holds(const Test& test, const Seen& seen);
 

@@ -47,12 +47,22 @@ struct LeftProcess {
   bool operator==(const LeftProcess&) const = default;
 };
 
+/// What has come together in a time.
+struct TotalSeen {
+  Metric what{};
+  Duration span{0};
+  double value = 0;
+
+  bool operator==(const TotalSeen&) const = default;
+};
+
 /// What a look at a process or at the system has found.
 struct Facts {
   std::optional<ProcessFacts>
       process;  ///< none: there is no such process; where it is a zombie, it is not there either
   Metrics metrics;
   std::vector<std::pair<Attribute, Value>> attributes;  ///< of what is no process
+  std::vector<TotalSeen> totals;                        ///< of the times that were asked for
   std::vector<std::string> lines;                       ///< by LinesSpec::patterns: the new lines that fulfil each
   /// Where there is none: what runs still of what the program `left_by` has left, the eldest first; one of those that
   /// Measure names.

@@ -20,7 +20,8 @@ struct ServiceBlock;
 /// How Monit tells of a quantity: "MATCHED 9 matches resource limit [LIMIT > 5]", "SUCCEEDED succeeded [current
 /// CURRENT = 5]". Its sentences are not built alike, and somebody's script may match on any of them. Where `limit` is
 /// empty, `matched` and `succeeded` are whole, with {path}, {value}, {amount}
-/// (the value with its unit) and {time} (when that long ago was) in them.
+/// (the value with its unit; of what is per second without that), {time} (when that long ago was), {sign} and {limit}
+/// (what it is compared with, and how) and {span} (the time of a total) in them.
 struct Sentence {
   std::string_view matched;
   std::string_view limit;
@@ -28,12 +29,15 @@ struct Sentence {
   std::string_view current;
 };
 
-/// A quantity that tests of this kind compare. Several rows have the same words where they differ in their unit.
+/// A quantity that tests of this kind compare. Several rows have the same words where they differ in their unit, or
+/// where one test is of all of them.
 struct Quantity {
   Metric metric{};
   /// What the language calls it, as canonical text and messages write it: "total memory", "loadavg(5min)".
   std::string_view words;
   Sentence sentence{};
+  /// What people are shown it as where other rows of that unit have the same words; empty: those.
+  std::string_view shown{};
   EventKind event = EventKind::Resource;
   bool is_part = false;      ///< a percentage of something that it is never more than
   bool monit_skips = false;  ///< Monit takes such a test, but never makes it
@@ -70,16 +74,18 @@ struct AttributeRow {
   bool changes = false;  ///< `changed WORDS` is a test of it
   EventKind event{};
   AttributeSentence sentence{};  ///< empty: it has words of its own (engine/cause)
+  bool recovers = false;         ///< a change of it is over in the next run: it may have an `else`
   bool told = false;             ///< a change of it alerts, as in Monit, where no rule tests it
 };
 
 /// What the header of a service names.
 enum class Target : std::uint8_t {
-  None,     ///< nothing: there is only one
-  Program,  ///< `with path "PROGRAM"`: ServiceBlock::program
-  Process,  ///< a pid file, a pattern, or a program in the foreground: ServiceBlock::process
-  Path,     ///< `with path PATH`: ServiceBlock::path
-  Host      ///< `with address HOST`: ServiceBlock::host
+  None,       ///< nothing: there is only one
+  Program,    ///< `with path "PROGRAM"`: ServiceBlock::program
+  Process,    ///< a pid file, a pattern, or a program in the foreground: ServiceBlock::process
+  Path,       ///< `with path PATH`: ServiceBlock::path
+  Interface,  ///< `with interface NAME` or `with address IP`: ServiceBlock::interface
+  Host        ///< `with address HOST`: ServiceBlock::host
 };
 
 /// Which connections tests of a kind ask for.
@@ -96,6 +102,7 @@ struct Traits {
   bool has_process = false;  ///< its presence is that of a process: it can die, and is started and stopped
   bool is_run = false;       ///< a program answers, not a look
   bool is_machine = false;   ///< it is the machine itself
+  bool has_link = false;     ///< it has a link, which is up or down; without a test of it, its going down alerts
   bool has_lines = false;    ///< its content is that of its new lines, which are read from where the last run ended
 };
 

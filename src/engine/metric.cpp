@@ -41,18 +41,29 @@ Unit unit_of(Metric metric) {
     case Metric::SpaceUsage:
     case Metric::SpaceFree:
     case Metric::InodeUsage:
-    case Metric::InodeFree: return Unit::Percent;
+    case Metric::InodeFree:
+    case Metric::Saturation:
+    case Metric::UploadSaturation:
+    case Metric::DownloadSaturation: return Unit::Percent;
     case Metric::MemoryBytes:
     case Metric::TotalMemoryBytes:
     case Metric::SystemMemoryBytes:
     case Metric::SwapBytes:
     case Metric::Size:
     case Metric::SpaceUsageBytes:
-    case Metric::SpaceFreeBytes: return Unit::Bytes;
+    case Metric::SpaceFreeBytes:
+    case Metric::TotalUpload:
+    case Metric::TotalDownload: return Unit::Bytes;
     case Metric::ReadRate:
     case Metric::WriteRate:
     case Metric::DiskReadRate:
-    case Metric::DiskWriteRate: return Unit::BytesPerSecond;
+    case Metric::DiskWriteRate:
+    case Metric::UploadRate:
+    case Metric::DownloadRate: return Unit::BytesPerSecond;
+    case Metric::UploadPackets:
+    case Metric::DownloadPackets: return Unit::PacketsPerSecond;
+    case Metric::TotalUploadPackets:
+    case Metric::TotalDownloadPackets: return Unit::Packets;
     case Metric::ReadOperations:
     case Metric::WriteOperations: return Unit::OperationsPerSecond;
     case Metric::Uptime:
@@ -86,6 +97,8 @@ std::string format_metric(Unit unit, double value) {
     case Unit::Bytes: return format_bytes(value);
     case Unit::BytesPerSecond: return format_bytes(value) + "/s";
     case Unit::OperationsPerSecond: return fmt::format("{:.1f} operations/s", value);
+    case Unit::Packets: return fmt::format("{:.0f} packets", value);
+    case Unit::PacketsPerSecond: return fmt::format("{:.1f} packets/s", value);
     case Unit::Number: return fmt::format("{:.0f}", value);
     case Unit::Seconds: return fmt::format("{:.0f} s", value);
     case Unit::Milliseconds: return fmt::format("{:.{}f} ms/operation", value, value == std::floor(value) ? 0 : 3);

@@ -76,6 +76,18 @@ enum class Metric : std::uint8_t {
   InodeFree,
   InodeFreeNumber,
   ServiceTime,  ///< of one operation on its device
+  // check network: of what it can carry what it does; both ways together where only one is possible at a time
+  Saturation,
+  UploadSaturation,
+  DownloadSaturation,
+  UploadRate,
+  DownloadRate,
+  UploadPackets,
+  DownloadPackets,
+  TotalUpload,  ///< these are of a time that a test names (Total)
+  TotalDownload,
+  TotalUploadPackets,
+  TotalDownloadPackets,
   Count_
 };
 inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::Count_);
@@ -86,14 +98,16 @@ enum class Unit : std::uint8_t {
   Number,
   BytesPerSecond,
   OperationsPerSecond,
+  Packets,
+  PacketsPerSecond,
   Seconds,
   Milliseconds,  ///< of one operation
   Load
 };
 
 [[nodiscard]] Unit unit_of(Metric metric);
-/// A value with its unit, as Monit writes it: "85.0%", "10.5 MB", "3", "2.0 MB/s", "12.0 operations/s", "90 s",
-/// "0.529 ms/operation", "0.52".
+/// A value with its unit, as Monit writes it: "85.0%", "10.5 MB", "3", "2.0 MB/s", "12.0 operations/s", "5 packets",
+/// "90 s", "0.529 ms/operation", "0.52".
 [[nodiscard]] std::string format_metric(Unit unit, double value);
 
 /// What one look has measured. What could not be measured (yet: rates need two looks) is not known.

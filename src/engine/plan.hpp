@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "util/time.hpp"
+
 namespace healer::engine {
 
 namespace measure {
@@ -58,10 +60,17 @@ struct ReadFilesystem {
   bool operator==(const ReadFilesystem&) const = default;
 };
 
+/// Reads what a network interface (ServiceBlock::interface) is and carries.
+struct ReadInterface {
+  std::vector<Duration> spans{};  ///< the times of which totals are asked for; 0: as long as is known
+
+  bool operator==(const ReadInterface&) const = default;
+};
+
 }  // namespace measure
 
-using Measurement =
-    std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath, measure::ReadFilesystem>;
+using Measurement = std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath,
+                                 measure::ReadFilesystem, measure::ReadInterface>;
 
 /// All that one check of a service measures. Made once, when the rules are loaded (CheckKind::plan).
 struct Plan {

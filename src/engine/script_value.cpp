@@ -42,6 +42,8 @@ std::optional<double> times_of(Unit unit, std::string_view written) {
     case Unit::Milliseconds:
       if (const auto one = parse_duration(fmt::format("1{}", written))) return static_cast<double>(one->count());
       return std::nullopt;
+    case Unit::Packets: return written == "packets" ? std::optional(1.0) : std::nullopt;
+    case Unit::PacketsPerSecond: return written == "packets/s" ? std::optional(1.0) : std::nullopt;
     case Unit::Number:
     case Unit::OperationsPerSecond:
     case Unit::Load: break;
@@ -63,6 +65,8 @@ std::set<Metric> compared_by(const ServiceBlock& block) {
     for (const Term& term : rule.condition)
       if (const auto* test = std::get_if<Compare>(&term.test); test != nullptr && test->what != Metric::Status)
         metrics.insert(test->what);
+      else if (const auto* total = std::get_if<Total>(&term.test))
+        metrics.insert(total->what);
   return metrics;
 }
 
@@ -73,6 +77,8 @@ std::string_view form_of(Unit unit) {
     case Unit::BytesPerSecond: return "2MB/s";
     case Unit::Seconds: return "90s";
     case Unit::Milliseconds: return "20ms";
+    case Unit::Packets: return "500packets";
+    case Unit::PacketsPerSecond: return "50packets/s";
     case Unit::Load: return "0.5";
     case Unit::Number:
     case Unit::OperationsPerSecond: break;

@@ -47,6 +47,14 @@ struct ProcessSpec {
   bool operator==(const ProcessSpec&) const = default;
 };
 
+/// Which network interface `check network` looks at: by its name, or by an address that it has.
+struct InterfaceSpec {
+  std::string name;
+  std::string address;  ///< empty where the name is used
+
+  bool operator==(const InterfaceSpec&) const = default;
+};
+
 /// What a line of a file has to match, or not to match.
 struct LinePattern {
   std::string text;  ///< POSIX extended regular expression
@@ -77,6 +85,7 @@ struct ServiceBlock {
   std::string path;                             ///< Target::Path
   std::string host;                             ///< Target::Host: its name or address
   std::vector<Probe> probes;                    ///< never null; Reached::probe is an index
+  InterfaceSpec interface;                      ///< Target::Interface
   LinesSpec lines;                              ///< of a file whose lines are read (Traits::has_lines)
   /// Programs of the service; timeouts are set. Absent: not written.
   std::optional<Command> start;

@@ -10,6 +10,7 @@
 #include "engine/attribute.hpp"
 #include "engine/comparison.hpp"
 #include "engine/metric.hpp"
+#include "util/time.hpp"
 
 namespace healer::engine {
 
@@ -18,7 +19,21 @@ struct Compare {
   Metric what = Metric::Status;
   Comparison comparison = Comparison::NotEqual;
   double value = 0;
+  /// Quantities of the same words that are as good: it holds where it does of one of those that are known. What goes
+  /// over a network is as well its upload as its download.
+  std::vector<Metric> also{};
 };
+
+/// `total upload > 1 GB in last hour`: what has come together in the time before.
+struct Total {
+  Metric what = Metric::TotalUpload;
+  Comparison comparison = Comparison::Greater;
+  double value = 0;
+  Duration span{0};  ///< 0: as long as is known
+};
+
+/// The longest time of which a total is known.
+inline constexpr Duration kLongestTotal = hours{24};
 
 /// `failed uid root`: holds where it is another one. `failed checksum` wants what it was in the first run that told it.
 struct Differs {
@@ -29,6 +44,12 @@ struct Differs {
 /// `changed pid`: holds where it is not what it was in the run before; the first run is the baseline.
 struct Changed {
   Attribute what = Attribute::Status;
+  std::optional<Attribute> also{};  ///< holds as well where this one has changed
+};
+
+/// `link up`, `link down`: whether a network interface can be used. One that is not there is down.
+struct Linked {
+  bool up = false;
 };
 
 /// `exist` and `not exist`: holds where what is looked for is there, or is not.
@@ -52,7 +73,7 @@ struct Reached {
 /// held back; N and M are the rule's tolerance.
 struct Restarts {};
 
-using Test = std::variant<Compare, Differs, Changed, Present, Matches, Reached, Restarts>;
+using Test = std::variant<Compare, Total, Differs, Changed, Linked, Present, Matches, Reached, Restarts>;
 
 /// One test of a condition. A condition is a flat list, an `or` of `and`s: a term with `or_before` begins a new
 /// alternative; all terms of an alternative must hold. (`and` binds tighter than `or`.)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Looks at processes, paths and the machine, and hears of deaths. Owned and called by the loop thread; what may wait
-// runs on threads that are replaced when they are stuck (runtime/worker_pool), so that a pid file on a dead mount, or a
-// process that hangs and lets everybody hang who asks after it, delays no other service. A look that has no answer
-// after `patience`, or that lacks descriptors, is observed as unknown (engine::Answer): whether
+// Looks at processes, paths, network interfaces and the machine, and hears of deaths. Owned and called by the loop
+// thread; what may wait runs on threads that are replaced when they are stuck (runtime/worker_pool), so that a pid file
+// on a dead mount, or a process that hangs and lets everybody hang who asks after it, delays no other service. A look
+// that has no answer after `patience`, or that lacks descriptors, is observed as unknown (engine::Answer): whether
 // there is one is not known then.
 //
 // A look at a process reads its pid file and then that process (or, where the file names nobody, the one that it named
@@ -55,6 +55,7 @@ struct ServiceBlock;
 namespace healer::runtime {
 
 struct FilesystemLook;
+struct NetworkLook;
 struct PathLook;
 struct PidFile;
 
@@ -93,6 +94,9 @@ class Inspector {
                  std::shared_ptr<const engine::ServiceBlock> block);
   /// Reads what the kernel says of a mounted filesystem and its device; answered in the same way.
   void read_filesystem(const engine::effect::Measure& run, std::shared_ptr<const engine::ServiceBlock> block);
+  /// Reads what a network interface is and carries; answered in the same way.
+  void read_interface(const engine::effect::Measure& run, const engine::measure::ReadInterface& wanted,
+                      std::shared_ptr<const engine::ServiceBlock> block);
   /// The look is not answered. Unknown ones are ignored.
   void cancel(engine::RunId run);
   /// The service is gone, or no longer looked at: what is remembered of it goes too, and no death is told any more.
@@ -138,6 +142,7 @@ class Inspector {
   void read_on(Look& look, PathLook& seen);
   void sum(Look& look, PathLook& seen);
   void found_filesystem(std::uint64_t run, FilesystemLook& look);
+  void found_interface(std::uint64_t run, const engine::measure::ReadInterface& wanted, NetworkLook& look);
   void fail(std::uint64_t run, const std::string& why);
   void fail_all(Looks& looks, const std::string& why);
   void answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output, engine::Answer answer);

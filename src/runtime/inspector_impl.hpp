@@ -12,7 +12,9 @@
 #include "runtime/file_sums.hpp"
 #include "runtime/filesystem_look.hpp"
 #include "runtime/inspector.hpp"
+#include "runtime/network_look.hpp"
 #include "runtime/path_look.hpp"
+#include "runtime/traffic.hpp"
 
 namespace healer::runtime {
 
@@ -45,6 +47,8 @@ struct Inspector::Memory {
   Means<ProcessSample> process;
   Means<SystemSample> system;
   Means<DeviceSample> device;
+  Means<InterfaceSample> interface;
+  Traffic traffic;
   FileSums sums;
   bool reading = false;  // its lines, on a thread
 };

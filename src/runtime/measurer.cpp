@@ -33,7 +33,8 @@ void Measurer::measure(const engine::effect::Measure& effect,
                           [&](const measure::FindProcess& wanted) { looks_.look_for_process(effect, wanted, block); },
                           [&](const measure::ReadSystem&) { looks_.read_system(effect); },
                           [&](const measure::ReadPath& wanted) { looks_.read_path(effect, wanted, block); },
-                          [&](const measure::ReadFilesystem&) { looks_.read_filesystem(effect, block); }},
+                          [&](const measure::ReadFilesystem&) { looks_.read_filesystem(effect, block); },
+                          [&](const measure::ReadInterface& wanted) { looks_.read_interface(effect, wanted, block); }},
                part);
   }
 }

@@ -104,6 +104,19 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
         b.rules[0].condition[0].test = Matches{1, false};
       },
       [](ServiceBlock& b) { b.rules[0].condition[0].test = Present{}; },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Linked{}; },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Linked{true}; },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Total{}; },
+      [](ServiceBlock& b) { b.rules[0].condition[0].test = Total{.span = hours{1}}; },
+      [](ServiceBlock& b) { b.kind = kind_named("network"); },
+      [](ServiceBlock& b) {
+        b.kind = kind_named("network");
+        b.interface.name = "a";
+      },
+      [](ServiceBlock& b) {
+        b.kind = kind_named("network");
+        b.interface.address = "a";
+      },
       [](ServiceBlock& b) { b.rules[0].condition[0].test = Present{true}; },
       [](ServiceBlock& b) {
         b.rules[0].condition[0].test = Compare{Metric::Cpu, Comparison::Greater};

@@ -281,6 +281,178 @@ TEST_CASE("a filesystem has tests of its space, its inodes, its flags and its de
   CHECK(services("check device x with path UUID=abc\n").front()->path == "UUID=abc");
 }
 
+TEST_CASE("a network has tests of its link, what it carries, and how much of what it can", "[services]") {
+  const std::string header = "check network x with interface eth0 start program \"/bin/true\"\n";
+  const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
+  constexpr double kKilo = 1024;
+  struct Case {
+    std::string text;
+    Metric metric;
+    double value;
+    std::string canonical;
+    EventKind event;
+  };
+  const std::vector<Case> rates{
+      {"upload > 500 kB/s", Metric::UploadRate, 500 * kKilo, "upload > 500 kB/s", EventKind::ByteOut},
+      {"uploaded rate > 3 MB per second", Metric::UploadRate, 3 * kKilo * kKilo, "upload > 3 MB/s", EventKind::ByteOut},
+      {"upload > 3", Metric::UploadRate, 3, "upload > 3 B/s", EventKind::ByteOut},
+      {"upload > 3 s", Metric::UploadRate, 3, "upload > 3 B/s", EventKind::ByteOut},
+      {"download 3 B", Metric::DownloadRate, 3, "download = 3 B/s", EventKind::ByteIn},
+      {"download changed 3 B/s second", Metric::DownloadRate, 3, "download != 3 B/s", EventKind::ByteIn},
+      {"download < 10 packets/s", Metric::DownloadPackets, 10, "download < 10 packets/s", EventKind::PacketIn},
+      {"upload > 10 packets per second", Metric::UploadPackets, 10, "upload > 10 packets/s", EventKind::PacketOut},
+      {"upload>1.5MB/s", Metric::UploadRate, 1.5 * kKilo * kKilo, "upload > 1.5 MB/s", EventKind::ByteOut},
+      {"saturation > 90%", Metric::Saturation, 90, "saturation > 90%", EventKind::Saturation},
+      {"saturation>90.5%", Metric::Saturation, 90.5, "saturation > 90.5%", EventKind::Saturation}};
+  for (const Case& one : rates) {
+    INFO(one.text);
+    const auto compare = std::get<engine::Compare>(test(one.text).condition.at(0).test);
+    CHECK(compare.what == one.metric);
+    CHECK(compare.value == Approx(one.value));
+    CHECK(test(one.text).text == "if " + one.canonical + " then alert");
+    CHECK(test(one.canonical).text == "if " + one.canonical + " then alert");
+    CHECK(test(one.text).event == one.event);
+  }
+  // Of the two ways, and of both together, any one will do.
+  CHECK(std::get<engine::Compare>(test("saturation > 90%").condition[0].test).also ==
+        std::vector{Metric::UploadSaturation, Metric::DownloadSaturation});
+  CHECK(std::get<engine::Compare>(test("upload > 3 B/s").condition[0].test).also.empty());
+
+  struct Span {
+    std::string text;
+    Metric metric;
+    Duration span;
+    std::string canonical;
+  };
+  const std::vector<Span> totals{
+      {"total uploaded > 1 GB in last hour", Metric::TotalUpload, hours{1}, "total upload > 1 GB in last hour"},
+      {"total upload 1 GB/s 2 hours", Metric::TotalUpload, hours{2}, "total upload = 1 GB in last 2 hours"},
+      {"total downloaded > 7 in last m", Metric::TotalDownload, minutes{1}, "total download > 7 B in last minute"},
+      {"total download > 3 5 minutes", Metric::TotalDownload, minutes{5}, "total download > 3 B in last 5 minutes"},
+      {"total download rate > 9 packets in last 1 day", Metric::TotalDownloadPackets, hours{24},
+       "total download > 9 packets in last 24 hours"},
+      {"total upload > 9 packets/s in last 0 minutes", Metric::TotalUploadPackets, minutes{0},
+       "total upload > 9 packets in last 0 minutes"},
+      {"total upload>2MB in last 90 minutes", Metric::TotalUpload, minutes{90},
+       "total upload > 2 MB in last 90 minutes"},
+      {"total upload > 2MB hour", Metric::TotalUpload, hours{1}, "total upload > 2 MB in last hour"}};
+  for (const Span& one : totals) {
+    INFO(one.text);
+    const auto total = std::get<engine::Total>(test(one.text).condition.at(0).test);
+    CHECK(total.what == one.metric);
+    CHECK(total.span == one.span);
+    CHECK(test(one.text).text == "if " + one.canonical + " then alert");
+    CHECK(test(one.canonical).text == "if " + one.canonical + " then alert");
+  }
+  const auto counted = test("total uploaded 3 packets 2 hours 3 cycles");
+  CHECK(counted.text == "if total upload = 3 packets in last 2 hours for 3 cycles then alert");
+  CHECK(counted.tolerance.count == 3);
+  CHECK(counted.event == EventKind::PacketOut);
+
+  for (const std::string down : {"link down", "failed link", "failed link capacity", "link is down"}) {
+    INFO(down);
+    CHECK_FALSE(std::get<engine::Linked>(test(down).condition[0].test).up);
+    CHECK(test(down).text == "if link down then alert");
+    CHECK(test(down).event == EventKind::Link);
+    CHECK(test(down).mode == Mode::Latched);
+  }
+  CHECK(std::get<engine::Linked>(test("link up").condition[0].test).up);
+  const auto changed = test("changed link capacity");
+  CHECK(changed.text == "if changed link then alert");
+  CHECK(changed.event == EventKind::Speed);
+  CHECK(changed.mode == Mode::EachChange);
+  CHECK(std::get<engine::Changed>(changed.condition[0].test).what == engine::Attribute::LinkMode);
+  CHECK(std::get<engine::Changed>(changed.condition[0].test).also == engine::Attribute::LinkSpeed);
+  // Alone of all changes it has an `else`: in the run after it.
+  const auto over = rule(header, "if changed link then alert else if succeeded then exec \"/bin/true\"");
+  CHECK(over.mode == Mode::Latched);
+  CHECK(over.recovery.action.kind == engine::ActionKind::Exec);
+
+  // What a link that is to be down recovers to has another name.
+  const std::string up = "if link up then alert else if failed for 2 cycles then start";
+  CHECK(rule(header, up).text == up);
+  CHECK(rule(header, up).recovery.tolerance.count == 2);
+  CHECK(rule(header, "if link up then alert else if succeeded then start").text ==
+        "if link up then alert else if failed then start");
+  CHECK_FALSE(load_text(header + "if link down then alert else if failed then start").ok());
+
+  for (const std::string wrong : {"saturation > 90",
+                                  "saturation > 9 MB",
+                                  "upload > 3 %",
+                                  "upload > 3 minutes",
+                                  "upload > 1.5 packets/s",
+                                  "upload > 3 MB in last hour",
+                                  "total upload > 3 MB",
+                                  "total upload > 3 MB in last 25 hours",
+                                  "total upload > 3 MB in last 2 days",
+                                  "total upload > 3 MB in last week",
+                                  "total > 3 MB in last hour",
+                                  "total upload>3MB",
+                                  "total upload > 3 operations in last hour",
+                                  "link",
+                                  "not link up",
+                                  "succeeded link",
+                                  "changed upload",
+                                  "link saturation > 1%",
+                                  "exist",
+                                  "does not exist",
+                                  "failed uid 0",
+                                  "cpu > 1%",
+                                  "changed pid",
+                                  "status != 0",
+                                  "total filedescriptors > 3"}) {
+    INFO(wrong);
+    CHECK_FALSE(load_text(header + "if " + wrong + " then alert").ok());
+  }
+  for (const std::string elsewhere :
+       {"link up", "changed link", "upload > 3 B/s", "saturation > 3%", "total upload > 3 B in last hour"}) {
+    INFO(elsewhere);
+    CHECK_FALSE(load_text(kProcess + "if " + elsewhere + " then alert").ok());
+  }
+}
+
+TEST_CASE("a network is an interface, or the one with an address, and its going down alerts", "[services]") {
+  const auto block = services("check network x with interface eth0.100\n").front();
+  CHECK(block->interface == engine::InterfaceSpec{.name = "eth0.100", .address = {}});
+  REQUIRE(block->rules.size() == 1);
+  CHECK(block->rules[0].text == "if link down then alert");
+  CHECK(services("check network x address ::1\n").front()->interface ==
+        engine::InterfaceSpec{.name = {}, .address = "::1"});
+  CHECK(services("check network x address 10.0.0.1 if link up then alert").front()->rules.size() == 1);
+  CHECK(services("check network x address 10.0.0.1 if failed link then alert").front()->rules.size() == 1);
+  CHECK(services("check network x address 10.0.0.1 if changed link then alert").front()->rules.size() == 2);
+  for (const std::string wrong : {"", "with path /x", "interface", "interface /lo", "interface eth0 address 10.0.0.1"})
+    CHECK_FALSE(load_text("check network x " + wrong + "\n").ok());
+  // Only what rules ask for is kept.
+  const auto totals = services(
+                          "check network x interface lo\n"
+                          "if total upload > 3 B in last hour then alert\n"
+                          "if total download > 3 packets in last 60 minutes then alert\n"
+                          "if total download > 3 B in last day then alert\n")
+                          .front();
+  CHECK(totals->plan.parts.front() ==
+        engine::Measurement(engine::measure::ReadInterface{.spans = {hours{1}, hours{24}}}));
+
+  // What only healer has.
+  LoadOptions monit;
+  monit.monit_dialect = true;
+  const auto accepts = [&](const std::string& text) {
+    test::FakeEnvironment machine;
+    machine.files[kMain] = "check network x interface eth0\n" + text + "\n";
+    return load(kMain, monit, machine).ok();
+  };
+  CHECK(accepts("if link up then alert if link up for 2 cycles then alert"));
+  CHECK(accepts("if link up then alert else if failed then alert"));
+  CHECK(accepts("if total upload > 3 MB in last 60 minutes then alert"));
+  CHECK_FALSE(accepts("if link up then alert if failed link then alert"));
+  CHECK_FALSE(accepts("if link up then alert else if succeeded then alert"));
+  CHECK_FALSE(accepts("if total upload > 3 MB in last 61 minutes then alert"));
+  CHECK_FALSE(accepts("if upload > 1.5 MB/s then alert"));
+  CHECK_FALSE(accepts("if saturation > 1.5% then alert"));
+  CHECK_FALSE(accepts("if upload > 3MB/s then alert"));
+  CHECK_FALSE(accepts("if upload > 3 B/s and download > 3 B/s then alert"));
+}
+
 TEST_CASE("a file has tests of its size and its checksums", "[services]") {
   const std::string header = "check file x with path /x start program \"/bin/true\"\n";
   const std::string md5 = "d41d8cd98f00b204e9800998ecf8427e";

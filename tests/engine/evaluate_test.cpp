@@ -168,6 +168,86 @@ TEST_CASE("What decides a condition decides it, whatever cannot be told beside i
   CHECK(of("F|?F|TT") == true);
 }
 
+TEST_CASE("A link is up, down or not there, and one with errors fails those that want it up") {
+  const auto link = [](std::vector<std::pair<Attribute, Value>> attributes) {
+    Facts facts;
+    facts.attributes = std::move(attributes);
+    return Evidence{.facts = std::make_shared<const Facts>(std::move(facts))};
+  };
+  const Test up = Linked{.up = true};
+  const Test down = Linked{.up = false};
+  struct Case {
+    Evidence run;
+    bool up;
+    bool down;
+  };
+  for (const Case& one : {Case{link({{Attribute::Link, "up"}}), true, false}, Case{link({}), true, false},
+                          Case{link({{Attribute::Link, "down"}}), false, true}, Case{nothing(), false, true},
+                          Case{link({{Attribute::LinkErrors, "2 upload errors detected"}}), true, true}}) {
+    CHECK(told(up, one.run) == one.up);
+    CHECK(told(down, one.run) == one.down);
+  }
+  CHECK(told(up, Evidence{.answer = Answer::Unknown}) == kUnknown);
+  CHECK(told(down, Evidence{.answer = Answer::Unknown}) == kUnknown);
+}
+
+TEST_CASE("A test of several quantities holds where it does of one that is known") {
+  const auto seen = [](std::initializer_list<std::pair<Metric, double>> metrics) {
+    Facts facts;
+    for (const auto& [metric, value] : metrics) facts.metrics.set(metric, value);
+    return Evidence{.facts = std::make_shared<const Facts>(std::move(facts))};
+  };
+  const Test test = Compare{.what = Metric::Saturation,
+                            .comparison = Comparison::Greater,
+                            .value = 50,
+                            .also = {Metric::UploadSaturation, Metric::DownloadSaturation}};
+  CHECK(told(test, seen({{Metric::UploadSaturation, 10}, {Metric::DownloadSaturation, 60}})) == true);
+  CHECK(told(test, seen({{Metric::UploadSaturation, 60}, {Metric::DownloadSaturation, 10}})) == true);
+  CHECK(told(test, seen({{Metric::UploadSaturation, 10}, {Metric::DownloadSaturation, 10}})) == false);
+  CHECK(told(test, seen({{Metric::Saturation, 60}})) == true);
+  CHECK(told(test, seen({{Metric::Saturation, 10}})) == false);
+  CHECK(told(test, seen({})) == kUnknown);
+  CHECK(told(test, nothing()) == kUnknown);
+}
+
+TEST_CASE("A total is that of its own time") {
+  Facts facts;
+  facts.totals = {{Metric::TotalUpload, hours{1}, 100}, {Metric::TotalUpload, hours{2}, 200}};
+  const Evidence run{.facts = std::make_shared<const Facts>(std::move(facts))};
+  const auto more = [&](Duration span, double value) {
+    return told(Total{.what = Metric::TotalUpload, .comparison = Comparison::Greater, .value = value, .span = span},
+                run);
+  };
+  CHECK(more(hours{1}, 99) == true);
+  CHECK(more(hours{1}, 100) == false);
+  CHECK(more(hours{2}, 100) == true);
+  CHECK(more(hours{3}, 0) == kUnknown);
+}
+
+TEST_CASE("What a link can carry has changed where its speed has or its mode") {
+  const auto link = [](std::string mode, std::int64_t speed) {
+    Facts facts;
+    facts.attributes = {{Attribute::LinkMode, std::move(mode)}, {Attribute::LinkSpeed, speed}};
+    return Evidence{.facts = std::make_shared<const Facts>(std::move(facts))};
+  };
+  const Test test = Changed{.what = Attribute::LinkMode, .also = Attribute::LinkSpeed};
+  ServiceBlock block;
+  block.kind = kind_named("network");
+  block.interface.name = "a";
+  block.rules.emplace_back().condition.push_back({.test = test, .or_before = false});
+  Memory memory = fresh_memory(block);
+  CHECK(told(test, link("full", 100), memory) == false);
+  CHECK(remember(memory, link("full", 100)));
+  CHECK(told(test, link("full", 100), memory) == false);
+  CHECK(told(test, link("half", 100), memory) == true);
+  CHECK(told(test, link("full", 10), memory) == true);
+  CHECK_FALSE(remember(memory, nothing()));  // of a link that is down nothing is known
+  CHECK(told(test, nothing(), memory) == kUnknown);
+  CHECK(told(test, link("full", 10), restored(fresh_memory(block), memory)) == true);
+  block.interface.name = "b";  // another interface
+  CHECK(told(test, link("full", 10), restored(fresh_memory(block), memory)) == false);
+}
+
 TEST_CASE("A checksum is held against what it was at first, which stays remembered") {
   const auto file = [](std::string sum) {
     Facts facts;

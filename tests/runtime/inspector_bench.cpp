@@ -47,6 +47,8 @@ std::uint64_t InspectorBench::look(std::shared_ptr<const engine::ServiceBlock> b
     inspector.read_path(run, *path, std::move(block));
   else if (std::holds_alternative<engine::measure::ReadFilesystem>(part))
     inspector.read_filesystem(run, std::move(block));
+  else if (const auto* interface = std::get_if<engine::measure::ReadInterface>(&part))
+    inspector.read_interface(run, *interface, std::move(block));
   else
     inspector.read_system(run);
   return last;
