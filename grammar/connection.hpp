@@ -57,20 +57,20 @@ struct sent_text      : string_word {};
 struct send           : seq<token<Kind::Send>, sent_text> {};
 struct expect         : seq<token<Kind::Expect>, sent_text> {};
 struct content_option : seq<token<Kind::Content>, comparison, sent_text> {};
-struct talk_option    : sor<protocol, response_time, connection_time, retry, send, expect, content_option,
+struct talk_option    : sor<protocol, response_time, connection_time, retry, send, expect,
                             extension<"options in another order", protocol_option>> {};
 
 struct source_address : seq<token<Kind::AddressWord>, string_word> {};
 struct ip_version     : token<Kind::IpVersion> {};
 struct transport_word : token<Kind::Transport> {};
-struct tls_transport  : seq<pegtl::at<ahead<is_tls_transport>>, transport_word, opt<tls_only_version>, opt<certificate_md5>> {};
+struct tls_transport  : seq<pegtl::at<ahead<is_tls_transport>>, transport_word, star<tls_only_version>, opt<certificate_md5>> {};
 struct transport      : seq<token<Kind::Type>, sor<tls_transport, transport_word>> {};
 struct tls_use        : seq<tls_word, opt<tls_options>> {};
 struct connection_sum : certificate_sum {};
 struct valid_sign     : token<Kind::Operator> {};
 struct certificate_days : seq<token<Kind::Certificate>, token<Kind::Valid>, opt<valid_sign>, number, token<Kind::Day>> {};
 
-struct port_option_of : sor<source_address, ip_version, transport, tls_use, connection_sum, certificate_days, talk_option> {};
+struct port_option_of : sor<source_address, ip_version, transport, tls_use, connection_sum, certificate_days, content_option, talk_option> {};
 struct tested_host    : seq<token<Kind::Host>, string_word> {};
 struct tested_port    : seq<opt<tested_host>, token<Kind::Port>, number> {};
 struct port_test      : sor<seq<tested_port, star<port_option_of>>,
@@ -78,7 +78,7 @@ struct port_test      : sor<seq<tested_port, star<port_option_of>>,
 
 struct unix_socket    : seq<token<Kind::Unix>, path_word> {};
 struct unix_transport : seq<token<Kind::Type>, token<Kind::Transport>> {};
-struct unix_test      : seq<unix_socket, star<sor<unix_transport, talk_option>>> {};
+struct unix_test      : seq<unix_socket, star<sor<unix_transport, talk_option, extension<"a content in a unix socket's test", content_option>>>> {};
 
 struct ping_kind      : sor<token<Kind::Ping>, seq<token<Kind::Icmp>, token<Kind::Type>, token<Kind::Echo>>> {};
 struct ping_number    : seq<token<Kind::Count, Kind::Size>, number> {};

@@ -311,6 +311,11 @@ class ConnectionReader {
     if (!out_.errors.empty()) return;
     const bool upgrades = plan.protocol->upgrades != nullptr && plan.protocol->upgrades(plan.settings);
     if (plan.protocol->tls == protocols::TlsStart::Always || upgrades) tls();
+    const auto key =
+        std::ranges::find(test_.settings, "rsakey checksum", [](const SettingSyntax& one) { return one.name.value; });
+    if (plan.tls && key != test_.settings.end())
+      error(key->name.range, "with TLS the key of the server is not asked for: its certificate is",
+            "write certificate checksum \"...\"");
     // Monit wants limits of an Apache, and something to ask a WebSocket.
     if (plan.settings.empty() && (plan.protocol->name == "apache-status" || plan.protocol->name == "websocket"))
       error(test_.protocol->range, fmt::format("protocol {} needs an option", plan.protocol->name),

@@ -182,10 +182,8 @@ template <>
 struct action<grammar::protocol_name> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
     scratch.connection.protocol = lower_word(build, matched(in, build).begin);
-    // Of two protocols the last counts. What is sent and expected is of none.
-    std::erase_if(scratch.connection.settings, [](const SettingSyntax& one) {
-      return one.name.value != "send" && one.name.value != "expect" && one.name.value != "content";
-    });
+    // As in Monit the last protocol counts, and in place of what is sent and expected before it.
+    std::erase_if(scratch.connection.settings, [](const SettingSyntax& one) { return one.name.value != "content"; });
   }
 };
 /// One whose name is its first word.

@@ -225,6 +225,7 @@ template <>
 struct action<grammar::changed_attribute> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
+    scratch.has_else = build.kind(at.begin + 1) == Kind::Permission;  // and a link's: alone of all changes
     add_term(build, scratch, at, ChangedSyntax{attribute_name(build.kind(at.begin + 1))});
   }
 };
@@ -250,7 +251,7 @@ struct action<grammar::link_test> {
 template <>
 struct action<grammar::changed_link> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    scratch.has_else = true;  // alone of all changes
+    scratch.has_else = true;
     add_term(build, scratch, matched(in, build), ChangedSyntax{"link"});
   }
 };

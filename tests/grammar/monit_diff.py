@@ -54,7 +54,45 @@ SERVICE = ['every 2 cycles', 'every "* * * * *"', "not every '* 0-5 * * 1,2'", '
            'onreboot laststate', 'alert a@b', 'alert a@b on { status, timeout }', 'alert a@b not on {pid} with reminder on 3 cycles',
            'alert a@b with mail-format { subject: x y }', 'noalert a@b',
            'alert a@b {exec} mail-format { from: A B <a@b>\n subject: s\n message: m\n } reminder 2']
-SETS = ['set daemon 7', 'set daemon 5 with start delay 60', 'set init', 'set log /tmp/monit_diff.log', 'set logfile syslog',
+HOSTS = ['check host x with address localhost', 'check host x address 127.0.0.1', 'check host "a b" with address "a b"',
+         'check host http with address ::1', 'CHECK HOST x ADDRESS 2001:db8::1']
+OPTIONS = ['', '', 'timeout 5 seconds', 'with timeout 10 seconds retry 2', 'retry 3', 'responsetime > 500 ms', 'responsetime 2 s',
+           'send "a\\r\\n" expect "b"', 'expect \'c\'', 'content = "x"', 'content != y', 'protocol http', 'proto ssh', 'protocol redis',
+           'protocol http request "/x"', 'protocol https request /x status >= 400 and method head', 'protocol http hostheader a.b content == "x"',
+           'protocol http with http headers [Host: a.b, Cookie: a=1; b=2]', 'protocol http username "u" password \'p\' checksum 8f7f419955cefa0b33a2ba316cba3659',
+           'protocol apache-status loglimit > 10% or dnslimit > 50 percent', 'protocol apache-status path "/x" waitlimit 10%',
+           'protocol mysql username "a" password "p" rsakey checksum sha1 1ED948A6F4258ACAB964227EF4EB19FCC453B0F8', 'protocol mqtt username "a"',
+           'protocol pgsql database "d"', 'protocol sip target "a@b" maxforward 6', 'protocol websocket request / origin "x" version 13',
+           'protocol smtp username "u" password "p"', 'protocol imaps', 'protocol ldap3', 'protocol postfix-policy']
+OF_PORT = OPTIONS + ['type tcp', 'type udp', 'type tcpssl', 'type tcpssl auto', 'type tcpssl tlsv12 certmd5 8f7f419955cefa0b33a2ba316cba3659', 'ipv4',
+                     'ipv6', 'address 127.0.0.1', 'using ssl', 'with tls options { verify: enable, version: tlsv12 -tlsv13 }',
+                     'certificate valid > 30 days', 'certificate valid for 20 days', 'certificate checksum md5 = 8f7f419955cefa0b33a2ba316cba3659',
+                     'type udp protocol radius secret hush', 'type udp protocol dns']
+OF_PING = ['', '', 'count 5', 'size 64', 'size 1492 count 2', 'responsetime > 100 ms', 'timeout 5 seconds', 'address 127.0.0.1']
+OF_URL = ['', 'content == "x"', 'timeout 5 seconds', 'retry 2', 'using ssl with options {verify: enable}', 'certificate valid > 3 days']
+NETWORKS = ['check network x with interface eth0', 'check network x interface "eth0"', 'check network x with address 127.0.0.1',
+            'check network x address ::1']
+OF_NETWORK = ['link down', 'link up', 'failed link', 'changed link', 'changed link capacity', 'saturation > 90%', 'upload > 5 MB/s',
+              'download 3 packets/s', 'total upload > 1 GB in last hour', 'total downloaded > 5 packets in last 3 days',
+              'total download > 10 MB in last 5 minutes', 'total uploaded 5 in last day']
+FILES = ['check file x with path /tmp/x', 'check file x path "/tmp/x y"']
+PATHS = ['check directory x with path /tmp/x', 'check fifo x path /tmp/x']
+OF_PATH = ['timestamp > 5 minutes', 'mtime older than 3 days', 'changed timestamp', 'failed permission 0644', 'failed uid root', 'failed gid 0',
+           'changed permission', 'not exist', 'does exist', 'access time > 5 seconds', 'changed ctime']
+OF_FILE = OF_PATH + ['size > 5 MB', 'changed size', 'failed checksum', 'failed md5 checksum expect the sum 8f7f419955cefa0b33a2ba316cba3659',
+                     'changed sha1 checksum', 'content = "x"', 'match "x y"', 'not match foo', 'size 5']
+IGNORES = ['ignore content = "x"', 'ignore match foo', 'ignore not match "x y"', 'ignore content eq x']
+FILESYSTEMS = ['check filesystem x with path /', 'check device x path /dev/sda1', 'check filesystem x path "//a/b"', 'check filesystem x path a:/b']
+OF_FILESYSTEM = ['space usage > 90%', 'space > 5 GB', 'space free < 10%', 'inode usage > 90 percent', 'inodes free < 500', 'changed fsflags',
+                 'read rate > 5 MB/s', 'write > 3 operations/s', 'service time > 20 ms', 'servicetime > 1 second', 'failed permission 755', 'not exist']
+SETS = ['set httpd port 2812 allow localhost', 'set httpd port 2812 read-only and use address localhost allow admin:monit allow @users readonly',
+        'set httpd unixsocket /tmp/u uid root gid root permission 0600 read-only allow 192.0.2.0/24', 'set httpd allow "u v":\'p\' read-only allow ::1',
+        'set httpd port 2812 signature disable ssl disable allow 192.0.2.0/255.255.255.0', 'set httpd',
+        'set mmonit http://u:p@a.b:8080/c', 'set mmonit http://a.b/c https://u:p@c.d/e with timeout 30 seconds and register without credentials',
+        'set mmonit https://a.b/c using ssl with options { verify: enable } certificate checksum md5 8f7f419955cefa0b33a2ba316cba3659',
+        'set ssl { verify: enable, selfsigned: allow }', 'set tls options { version: auto ciphers: "A:B" }', 'set fips', 'set expectbuffer 5 kB',
+        'set expectbuffer 512',
+        'set daemon 7', 'set daemon 5 with start delay 60', 'set init', 'set log /tmp/monit_diff.log', 'set logfile syslog',
         'set log syslog facility log_daemon', 'set pidfile /tmp/a.pid', 'set idfile "/tmp/a.id"', "set statefile '/tmp/a.state'",
         'set terminal batch', 'set onreboot start', 'set limits { programOutput: 1 kB, networkTimeout: 5 s }',
         'set limits { stoptimeout: 30 seconds sendexpectbuffer: 256 B }', 'set limits { httpcontentbuffer: 1 MB }',
@@ -72,7 +110,12 @@ VOCABULARY = ('set check program if then else status content changed succeeded >
               'limits reminder mail-format from: subject: message: include init onreboot laststate noalert to is @ ! '
               'every\n2 pidfile matching depends start stop MB/s operations/s memory disk read (user) percent days "* * * * *" "" log syslog facility certificate checksum md5 cpu exist failed total restart '
               'nonexist pid x<y a=b 5MB 3cycles ~/x $HOST a:b ::1 http http://a/b \\ * < <= overlapping shadow '
-              'eventqueue basedir slots program signal ready after notify digest mail limit mails TERM').split(' ')
+              'eventqueue basedir slots program signal ready after notify digest mail limit mails TERM '
+              'host address localhost succeeded ping ping4 icmp echo count size protocol http https redis request headers [a:b] hostheader send '
+              'expect responsetime ms retry url http://a.b/x certificate valid md5 sha1 type tcp udp tcpssl ipv4 ipv6 unixsocket unix '
+              'network interface link up down capacity saturation upload download total packets packets/s hour last day allow httpd signature '
+              'read-only @users admin:monit mmonit register credentials fips expectbuffer 2001:db8::1 1.2.3.0/24 ignore match permission '
+              'space inode free fsflags timestamp loglimit secret database target version origin').split(' ')
 TOKEN = re.compile(r'"[^"]*"|\'[^\']*\'|[A-Za-z0-9_/.\-@]+:?|[<>=!]+|\S|\n')
 
 
@@ -104,9 +147,56 @@ class Maker:
     def of_system(self) -> str:
         return self.resources(OF_SYSTEM, ALONE_OF_SYSTEM)
 
+    def connection(self, of_host: bool) -> str:
+        state = self.pick(['failed', 'failed', 'succeeded'])
+        what = self.random.random()
+        if what < 0.6:
+            host = self.pick(['', '', 'host a.b ', "host '::1' "])
+            options = [self.pick(OF_PORT) for _ in range(self.random.randint(0, 3))]
+            target = f'{host}{self.pick(["port", "port", "portnumber"])} {self.pick(["80", "443", "65536", "0"])}'
+        elif what < 0.75 and of_host:
+            options, target = [self.pick(OF_PING) for _ in range(2)], self.pick(['ping', 'ping4', 'ping6', 'icmp type echo'])
+        elif what < 0.85 and not of_host:
+            options, target = [self.pick(OPTIONS) for _ in range(2)], self.pick(['unixsocket /tmp/x', 'unix "/tmp/x y"'])
+        else:
+            options, target = [self.pick(OF_URL) for _ in range(2)], self.pick(['url http://a.b/x?y=z', 'url https://u:p@[::1]:80/', 'url http://a.b'])
+        return f'if {state} {target} {" ".join(options)} {self.pick(TOLERANCES)} then {self.pick(ACTIONS)} {self.recovery(state == "succeeded")}'
+
+    def of_host(self) -> str:
+        return self.connection(True)
+
+    def connection_of_process(self) -> str:
+        return self.connection(False)
+
+    def recovery(self, to_failed: bool) -> str:
+        """The way back, and seldom one that there is not."""
+        if self.random.random() < 0.1:
+            to_failed = not to_failed
+        return self.pick(['', 'else alert', 'else if failed then alert', 'else if failed for 2 cycles then alert'] if to_failed else RECOVERIES)
+
+    def alone(self, tests: list) -> str:
+        test = self.pick(tests)
+        has_else = test.startswith(('changed link', 'changed permission')) or not test.startswith(('changed', 'content', 'match', 'not match'))
+        recovery = self.recovery(test == 'link up') if has_else or self.random.random() < 0.1 else ''
+        return f'if {test} {self.pick(TOLERANCES)} then {self.pick(ACTIONS)} {recovery}'
+
+    def of_network(self) -> str:
+        return self.alone(OF_NETWORK)
+
+    def of_file(self) -> str:
+        return self.pick(IGNORES) if self.random.random() < 0.15 else self.alone(OF_FILE)
+
+    def of_path(self) -> str:
+        return self.alone(OF_PATH)
+
+    def of_filesystem(self) -> str:
+        return self.alone(OF_FILESYSTEM)
+
     def service(self) -> list:
-        headers, rule = self.pick([(HEADERS, self.rule), (PROCESSES, self.of_process), (PROCESSES, self.of_process),
-                                   (SYSTEMS, self.of_system)])
+        headers, rule = self.pick([(HEADERS, self.rule), (PROCESSES, self.of_process), (PROCESSES, self.connection_of_process),
+                                   (SYSTEMS, self.of_system), (HOSTS, self.of_host), (HOSTS, self.of_host), (HOSTS, self.of_host),
+                                   (NETWORKS, self.of_network), (FILES, self.of_file), (PATHS, self.of_path),
+                                   (FILESYSTEMS, self.of_filesystem)])
         common = [lambda: self.pick(SERVICE), lambda: self.pick(PROGRAMS), lambda: self.pick(DEPENDS), self.restarts]
         lines = [rule()] + [self.pick([rule, rule, rule, rule] + common)() for _ in range(self.random.randint(0, 3))]
         self.random.shuffle(lines)
