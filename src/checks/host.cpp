@@ -6,12 +6,6 @@ namespace healer::checks {
 
 using namespace engine;
 
-namespace {
-
-Plan plan(const ServiceBlock& /*block*/) { return {}; }
-
-}  // namespace
-
 extern const CheckKind kHost;
 constinit const CheckKind kHost{
     .word = "host",
@@ -21,7 +15,6 @@ constinit const CheckKind kHost{
         "it has tests of connections, as in 'if failed port 443 protocol https then alert' or 'if failed ping "
         "then alert'",
     .needed_test = "a test of a connection, as in 'if failed ping then alert' or 'if failed port 22 then alert'",
-    .plan = &plan,
 };
 
 }  // namespace healer::checks

@@ -68,7 +68,7 @@ bool Engine::is_up(ServiceId id) const {
 /// yet, or it is ending, the look waits for that.
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
-  if (graph_->at(id).plan.parts.empty()) return on(event::Measured{id, run, not_measured()}, turn);
+  if (graph_->at(id).kind->plan == nullptr) return on(event::Measured{id, run, not_measured()}, turn);
   if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{})) {
     const KnownProcess known = state.known.value_or(KnownProcess{});
     // A file that comes to be is read from its beginning.
