@@ -271,9 +271,7 @@ class Lexer {
       return path;
     }
     if (peek(end) == ':' && peek(end + 1) == '/' && peek(end + 2) == '/') {
-      const std::size_t url = skip(end, [](char c) {
-        return !is_space(c) && c != '"' && c != '\'' && c != ',' && c != ';' && c != '{' && c != '}';
-      });
+      const std::size_t url = url_end(end + 3);
       add(Kind::Url, begin, url);
       return url;
     }
@@ -282,6 +280,21 @@ class Lexer {
       return address;
     }
     return 0;
+  }
+
+  /// The end of the URL that goes on at `begin`, behind the scheme. In its credentials and its path there may be any
+  /// sign, in the name of the host not.
+  std::size_t url_end(std::size_t begin) const {
+    const std::size_t blank = skip(begin, [](char c) { return !is_space(c); });
+    const std::string_view rest = text().substr(begin, blank - begin);
+    std::size_t host = 0;
+    if (const std::size_t colon = rest.find_first_of(":@["); colon < rest.size() && rest[colon] == ':') {
+      const std::size_t at = rest.find('@', colon);
+      if (at != std::string_view::npos) host = at + 1;
+    }
+    const std::size_t end = rest.find_first_of("/?#,;{}\"'", host);
+    if (end == std::string_view::npos || std::string_view("/?#").find(rest[end]) != std::string_view::npos) return blank;
+    return begin + end;
   }
 
   /// The end of the IPv6 address at `begin`, with what hangs on it, as a mask; 0: there is none.

@@ -66,7 +66,7 @@ struct socket_permission : seq<token<Kind::Permission>, number> {};
 struct socket_option  : sor<socket_uid, socket_gid, socket_permission> {};
 struct httpd_socket_path : path_word {};
 struct httpd_socket   : seq<token<Kind::Unix>, httpd_socket_path, star<socket_option>, opt<read_only>, star<socket_option>> {};
-struct httpd_signature: seq<token<Kind::Signature>, token<Kind::Enable, Kind::Disable>> {};
+struct httpd_signature: sor<seq<token<Kind::Signature>, token<Kind::Enable, Kind::Disable>>, seq<token<Kind::Enable, Kind::Disable>, token<Kind::Signature>>> {};
 struct httpd_tls      : seq<tls_word, opt<sor<tls_options, token<Kind::Enable, Kind::Disable>>>> {};
 struct httpd_pem      : seq<token<Kind::PemPath>, path_word> {};
 struct httpd_self_signed : text<"allowselfcertification"> {};

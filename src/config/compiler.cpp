@@ -175,8 +175,19 @@ class SettingsCompiler {
     return options;
   }
 
+  static engine::HttpdSettings::Allow::Kind kind_of(SetHttpd::Allow::Kind kind) {
+    using Kind = engine::HttpdSettings::Allow::Kind;
+    switch (kind) {
+      case SetHttpd::Allow::Kind::Host: return Kind::Host;
+      case SetHttpd::Allow::Kind::Login: return Kind::Login;
+      case SetHttpd::Allow::Kind::Group: return Kind::Group;
+      case SetHttpd::Allow::Kind::File: return Kind::File;
+    }
+    return Kind::Login;
+  }
+
   static engine::HttpdSettings::Allow allowed(const SetHttpd::Allow& allow) {
-    engine::HttpdSettings::Allow result{.kind = static_cast<engine::HttpdSettings::Allow::Kind>(allow.kind),
+    engine::HttpdSettings::Allow result{.kind = kind_of(allow.kind),
                                         .who = allow.who.value,
                                         .password = allow.password ? allow.password->value : "",
                                         .how = allow.how ? allow.how->value : "",

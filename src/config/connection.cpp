@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "config/connection.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -13,6 +15,8 @@
 
 #include "config/diagnostic.hpp"
 #include "config/rule_text.hpp"
+#include "config/secret.hpp"
+#include "config/url.hpp"
 #include "config/vocabulary.hpp"
 #include "protocols/digest.hpp"
 #include "util/regex.hpp"
@@ -59,51 +63,6 @@ protocols::Operator operator_of(ComparisonWord word) {
   return Operator::Equal;
 }
 
-/// `https://user:password@host:port/path?query#fragment` in its parts, as they are written.
-struct UrlParts {
-  bool secure = false;
-  std::optional<std::string> user, password;
-  std::string host;  ///< without the brackets of an address
-  std::string port;  ///< digits; empty: none is written
-  std::string path;  ///< with the query; "/" where there is none
-  std::string wrong;
-};
-
-UrlParts split_url(std::string_view url) {
-  UrlParts parts;
-  const std::size_t colon = url.find("://");
-  const std::string scheme = to_lower(url.substr(0, colon));
-  parts.secure = scheme == "https";
-  if (scheme != "http" && scheme != "https") {
-    parts.wrong = fmt::format("there are no tests of {}: URLs", printable(scheme));
-    return parts;
-  }
-  std::string_view rest = url.substr(colon + 3);
-  const std::size_t slash = std::min(rest.find_first_of("/?#"), rest.size());
-  std::string_view place = rest.substr(0, slash);
-  parts.path = rest.substr(slash);
-  parts.path.erase(std::min(parts.path.find('#'), parts.path.size()));
-  if (!parts.path.starts_with('/')) parts.path.insert(0, "/");
-  if (const std::size_t at = place.rfind('@'); at != std::string_view::npos) {
-    const std::string_view user = place.substr(0, at);
-    const std::size_t split = std::min(user.find(':'), user.size());
-    parts.user = user.substr(0, split);
-    parts.password = user.substr(std::min(split + 1, user.size()));
-    place.remove_prefix(at + 1);
-  }
-  const bool in_brackets = place.starts_with('[');
-  const std::size_t close = in_brackets ? place.find(']') : 0;
-  if (close == std::string_view::npos) {
-    parts.wrong = "the ']' of its address is missing";
-    return parts;
-  }
-  const std::size_t port = std::min(place.find(':', close), place.size());
-  parts.host = in_brackets ? place.substr(1, close - 1) : place.substr(0, port);
-  parts.port = place.substr(std::min(port + 1, place.size()));
-  if (parts.host.empty()) parts.wrong = "this URL names no host";
-  return parts;
-}
-
 /// `Host: a, User-Agent: b`: each in its place in `text`.
 std::vector<std::string_view> split_headers(std::string_view text) {
   std::vector<std::string_view> headers;
@@ -139,6 +98,8 @@ class ConnectionReader {
       warn(test_.timeout->range, "a timeout of nothing would end every test at once: the default is used");
     else if (test_.timeout)
       plan.timeout = std::min<Duration>(test_.timeout->value, kMaxDuration);
+    too_many(test_.retry, kMostAttempts);
+    too_many(test_.count, kMostPings);
     if (test_.retry)
       plan.attempts = static_cast<unsigned>(std::clamp<std::uint64_t>(test_.retry->value, 1, kMostAttempts));
     if (test_.response_time)
@@ -156,6 +117,10 @@ class ConnectionReader {
   }
   void warn(const SourceRange& place, std::string message, std::string remedy = {}) {
     out_.warnings.push_back({place, std::move(message), std::move(remedy)});
+  }
+
+  void too_many(const std::optional<Number>& number, std::uint64_t most) {
+    if (number && number->value > most) warn(number->range, fmt::format("this is understood as {}", most));
   }
 
   // ---- what is connected to
@@ -190,7 +155,7 @@ class ConnectionReader {
     ProbePlan& plan = out_.plan;
     UrlParts parts = split_url(test_.place.value);
     if (!parts.wrong.empty())
-      return error(test_.place.range, parts.wrong, "a URL is written http://HOST/PATH or https://...");
+      return error(test_.place.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
     plan.protocol = protocols::find_protocol(parts.secure ? "https" : "http");
     plan.host = std::move(parts.host);
     plan.port = plan.protocol->port;
@@ -200,7 +165,7 @@ class ConnectionReader {
       plan.port = wrong == std::errc{} && rest == parts.port.data() + parts.port.size() ? number : std::uint16_t{0};
       if (plan.port == 0)
         warn(test_.place.range,
-             fmt::format("there is no port {}: nothing will ever answer there", printable(parts.port)));
+             "the port of this URL is no number between 1 and 65535: nothing will ever answer there");
     }
     if (parts.user) add("username", std::move(*parts.user));
     if (parts.password) add("password", std::move(*parts.password));
@@ -208,12 +173,9 @@ class ConnectionReader {
   }
 
   void source(const Word& address) {
-    const auto is_part = [](char c) {
-      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '.' || c == ':';
-    };
     const std::string& text = address.value;
-    const bool dotted = text.find('.') != std::string::npos || text.find(':') != std::string::npos;
-    if (!dotted || !std::ranges::all_of(text, is_part))
+    std::array<unsigned char, sizeof(in6_addr)> bytes{};
+    if (inet_pton(AF_INET6, text.c_str(), bytes.data()) != 1 && inet_pton(AF_INET, text.c_str(), bytes.data()) != 1)
       return error(address.range, fmt::format("{} is no address to send from", in_quotes(text)),
                    "write an IP address of this machine, as in 'address 192.0.2.1'");
     out_.plan.source = text;
@@ -257,6 +219,9 @@ class ConnectionReader {
     if (name == "ciphers") plan.ciphers = value.value;
     if (name == "cacertificatefile") plan.ca_file = value.value;
     if (name == "cacertificatepath") plan.ca_path = value.value;
+    if (name == "pemkey" || name == "pemchain")
+      warn(value.range, fmt::format("'{}' is not used: the key and its chain are shown from one file", name),
+           "write both into one file, and 'clientpemfile: PATH'");
     if (name == "clientpemfile" || (name == "pemfile" && plan.client_certificate.empty()))
       plan.client_certificate = value.value;
   }
@@ -323,7 +288,9 @@ class ConnectionReader {
     if (plan.protocol->name == "radius" && plan.transport != Transport::Udp)
       error(test_.protocol->range, "RADIUS is spoken over UDP alone", "write 'type udp' before the protocol");
     if (plan.protocol->fault == nullptr || plan.protocol->make == nullptr) return;
-    if (const std::string wrong = plan.protocol->fault(plan.settings); !wrong.empty()) error(range_, wrong);
+    const std::string wrong = plan.protocol->fault(plan.settings);
+    const bool is_mail = plan.protocol->name.starts_with("smtp");  // Monit takes a name without a password
+    if (!wrong.empty()) is_mail ? warn(range_, wrong) : error(range_, wrong);
   }
 
   void setting(const SettingSyntax& written) {
@@ -370,7 +337,7 @@ class ConnectionReader {
     for (const std::string_view header : split_headers(written.value.value)) {
       const std::size_t colon = header.find(':');
       if (colon == std::string_view::npos || colon == 0 || trim(header.substr(colon + 1)).empty())
-        return error(written.value.range, fmt::format("{} is no header", in_quotes(header)),
+        return error(written.value.range, "this is no list of headers",
                      "a header is written NAME: VALUE, with ',' between two of them");
       out_.plan.settings.push_back({.word = option.word, .text = std::string(header)});
     }
@@ -432,12 +399,9 @@ std::string setting_text(const SettingSyntax& setting, const Protocol* protocol)
   if (name == "headers") {
     std::string list;
     for (const std::string_view header : split_headers(setting.value.value)) {
-      // A cookie or a token is a secret, too.
       const std::string_view field = trim(header.substr(0, header.find(':')));
-      const bool is_secret =
-          iequals(field, "authorization") || iequals(field, "cookie") || iequals(field, "proxy-authorization");
       list += list.empty() ? "" : ", ";
-      list += is_secret ? fmt::format("{}: {}", field, kHidden) : std::string(header);
+      list += is_open_header(field) ? std::string(header) : fmt::format("{}: {}", field, kHidden);
     }
     return fmt::format(" http headers [{}]", list);
   }
@@ -470,16 +434,6 @@ std::string target_text(const ConnectionSyntax& test) {
 }
 
 }  // namespace
-
-std::string shown_url(const std::string& url) {
-  const std::size_t begin = url.find("://") + 3;
-  const std::size_t end = std::min(url.find_first_of("/?#", begin), url.size());
-  const std::size_t at = url.rfind('@', end);
-  if (at == std::string::npos || at < begin) return url;
-  const std::size_t colon = url.find(':', begin);
-  if (colon == std::string::npos || colon > at) return url;
-  return url.substr(0, colon + 1) + std::string(kHidden) + url.substr(at);
-}
 
 ConnectionReading read_connection(const ConnectionSyntax& test, const SourceRange& range, const std::string& host,
                                   const engine::Limits& limits) {

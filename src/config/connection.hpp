@@ -34,7 +34,4 @@ struct ConnectionReading {
 /// `failed port 443 protocol https certificate valid > 30 days`: options in one order, secrets as "*****".
 [[nodiscard]] std::string connection_text(const ConnectionSyntax& test);
 
-/// A URL without the password in it.
-[[nodiscard]] std::string shown_url(const std::string& url);
-
 }  // namespace healer::config

@@ -27,10 +27,9 @@ class Dialect {
 
   void settings(const Document& document) {
     for_each_set<SetMailServer>(document, [&](const SetMailServer& set, const SourceRange&) {
-      for (const SetMailServer::Server& server : set.servers)
-        if (server.checksum && server.checksum->value.size() > kSha1Digits)
-          refuse(server.checksum->range, "a checksum longer than SHA1");
+      for (const SetMailServer::Server& server : set.servers) sum(server.checksum);
     });
+    for_each_set<SetMmonit>(document, [&](const SetMmonit& set, const SourceRange&) { sum(set.checksum); });
     bool has_cycle = false;
     for_each_set<SetDaemon>(document, [&](const SetDaemon&, const SourceRange&) { has_cycle = true; });
     for_each_set<SetSwitch>(document, [&](const SetSwitch& set, const SourceRange& range) {
@@ -47,13 +46,21 @@ class Dialect {
     for (const ServiceStatement& statement : check.statements)
       if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
         for (const TermSyntax& term : rule->condition)
-          if (const auto* test = std::get_if<ConnectionSyntax>(&term.test))
-            if (test->checksum && test->checksum->value.size() > kSha1Digits)
-              refuse(test->checksum->range, "a checksum longer than SHA1");
+          if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);
         restarts(*rule);
         repeat(rule->action);
         if (rule->recovery) repeat(rule->recovery->action);
       }
+  }
+
+  void sum(const std::optional<Word>& checksum) {
+    if (checksum && checksum->value.size() > kSha1Digits) refuse(checksum->range, "a checksum longer than SHA1");
+  }
+
+  void connection(const ConnectionSyntax& test) {
+    sum(test.checksum);
+    for (const SettingSyntax& setting : test.settings)
+      if (setting.name.value.ends_with("checksum")) sum(setting.value);
   }
 
   void refuse(const SourceRange& range, std::string_view what, std::string remedy = {}) {

@@ -88,9 +88,16 @@ class Gatherer {
         rule.event, rule.key.high, rule.key.low, rule.dormant, rule.text);
   }
   void add(const protocols::Setting& setting) { all(setting.word, setting.op, setting.number, setting.text); }
-  /// The rest is in the rules' texts, but for secrets and the limits of what is kept.
+  void add(const protocols::TlsPlan& tls) {
+    all(tls.verify, tls.allow_self_signed, tls.versions, tls.ciphers, tls.client_certificate, tls.ca_file, tls.ca_path,
+        tls.checksum, tls.valid_days, tls.server_name);
+  }
+  void add(const protocols::ResponseTime& time) { all(time.op, time.limit.count()); }
   void add(const engine::Probe& probe) {
-    all(probe->host, probe->settings, probe->timeout, probe->limits.send_expect, probe->limits.http_content);
+    all(probe->transport, probe->host, probe->port, probe->family, probe->source,
+        probe->protocol != nullptr ? probe->protocol->name : std::string_view(), probe->settings, probe->tls,
+        probe->limits.send_expect, probe->limits.http_content, probe->timeout, probe->attempts, probe->response_time,
+        probe->pings, probe->ping_size);
   }
   void add(const engine::CronSpec& cron) { all(cron.minutes, cron.hours, cron.month_days, cron.months, cron.weekdays); }
   void add(const engine::Schedule& schedule) {

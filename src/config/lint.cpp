@@ -101,7 +101,9 @@ class Linter {
     only_last(mail_limit_, range, "set mail limit");
     long_duration(set.within);
   }
-  void check(const SetHttpd&, const SourceRange& range) {
+  void check(const SetHttpd& set, const SourceRange& range) {
+    for (const SetHttpd::Allow& allow : set.allow)
+      if (allow.password) hidden(*allow.password);
     not_yet(httpd_, range, "'set httpd' is kept, but nothing is served over HTTP yet",
             "healerctl asks the daemon without it");
   }
@@ -321,7 +323,15 @@ class Linter {
     if (rule.recovery && rule.recovery->tolerance) tolerance(*rule.recovery->tolerance);
   }
 
+  /// What somebody has printed and saved.
+  void hidden(const Word& secret) {
+    if (secret.value == "*****")
+      warn(secret.range, "this stands where a secret was hidden when the rules were printed", "write the secret");
+  }
+
   void connection(const ConnectionSyntax& test, const SourceRange& range) {
+    for (const SettingSyntax& setting : test.settings)
+      if (setting.name.value == "password" || setting.name.value == "secret") hidden(setting.value);
     if (connections_++ == 0) first_connection_ = range;
     for (ConnectionFault& fault : read_connection(test, range, std::string(kLocalHost), {}).warnings)
       warn(fault.place, std::move(fault.message), std::move(fault.remedy));

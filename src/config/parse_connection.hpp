@@ -9,6 +9,7 @@
 #include "config/parse_access.hpp"
 #include "config/parse_build.hpp"
 #include "config/parse_test.hpp"
+#include "config/url.hpp"
 #include "grammar/connection.hpp"
 
 namespace healer::config::parsing {
@@ -17,8 +18,27 @@ namespace healer::config::parsing {
 struct ConnectionScratch : AccessScratch {
   ConnectionSyntax connection;
 
+  /// TLS comes, perhaps once more: what was said of it before stays.
+  void use_tls() {
+    TlsSyntax more = std::exchange(tls, {});
+    if (!connection.tls) {
+      connection.tls = std::move(more);
+      return;
+    }
+    const bool is_version = more.version && more.version->value != "ssl" && more.version->value != "tls";
+    if (is_version) connection.tls->version = std::move(more.version);
+    for (auto& option : more.options) connection.tls->options.push_back(std::move(option));
+  }
+
   /// An option of the protocol, whose value is the last token of `at`.
-  void setting(const Build& build, std::string name, TokenRange at) {
+  void setting(Build& build, std::string name, TokenRange at) {
+    const bool repeats = name == "send" || name == "expect" || name == "headers";
+    const auto is_same = [&](const SettingSyntax& one) { return one.name.value == name; };
+    if (!repeats && std::erase_if(connection.settings, is_same) > 0)
+      build.warn(at, "this is given again: only the last counts", "");
+    // A checksum of a content is none of the certificate.
+    sum.reset();
+    sum_type.reset();
     SettingSyntax setting{.name = {std::move(name), build.range({at.begin, at.begin + 1})},
                           .value = build.word(at.end - 1)};
     const auto sign = build.kind(at.begin + 1);
@@ -33,6 +53,9 @@ struct action<grammar::connection_state> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
     const auto at = matched(in, build);
     scratch.connection = {};
+    scratch.tls = {};
+    scratch.sum.reset();
+    scratch.sum_type.reset();
     scratch.connection.succeeded = build.kind(at.begin) == grammar::Kind::Succeeded;
     if (scratch.connection.succeeded && !iequals(build.text(at.begin), "succeeded"))
       build.extend("another word for 'succeeded' before a connection", at);
@@ -72,8 +95,11 @@ struct action<grammar::ping_kind> {
 template <>
 struct action<grammar::tested_url> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    const auto at = matched(in, build);
     scratch.connection.target = ConnectionSyntax::Target::Url;
-    scratch.connection.place = build.word(matched(in, build).end - 1);
+    scratch.connection.place = build.word(at.end - 1);
+    const UrlParts parts = split_url(scratch.connection.place.value);
+    if (parts.user && !parts.password) build.extend("a name without a password in a URL", at);
   }
 };
 
@@ -106,7 +132,7 @@ struct action<grammar::unix_transport> {
 template <>
 struct action<grammar::tls_transport> {
   static void apply(const auto&, Build&, ConnectionScratch& scratch) {
-    scratch.connection.tls = std::exchange(scratch.tls, {});
+    scratch.use_tls();
     if (scratch.sum) {
       scratch.connection.checksum_type = std::exchange(scratch.sum_type, {});
       scratch.connection.checksum = std::exchange(scratch.sum, {});
@@ -115,9 +141,7 @@ struct action<grammar::tls_transport> {
 };
 template <>
 struct action<grammar::tls_use> {
-  static void apply(const auto&, Build&, ConnectionScratch& scratch) {
-    scratch.connection.tls = std::exchange(scratch.tls, {});
-  }
+  static void apply(const auto&, Build&, ConnectionScratch& scratch) { scratch.use_tls(); }
 };
 template <>
 struct action<grammar::connection_sum> {
@@ -222,7 +246,6 @@ struct action<grammar::key_sum_option> {
     const auto at = matched(in, build);
     scratch.setting(build, "rsakey checksum", at);
     scratch.connection.settings.back().comparison.reset();
-    scratch.sum_type.reset();
   }
 };
 template <>

@@ -90,7 +90,8 @@ struct action<grammar::httpd_socket> {
 template <>
 struct action<grammar::httpd_signature> {
   static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
-    scratch.httpd.signature = lower_word(build, matched(in, build).begin + 1);
+    const auto at = matched(in, build).begin;
+    scratch.httpd.signature = lower_word(build, build.kind(at) == grammar::Kind::Signature ? at + 1 : at);
   }
 };
 

@@ -5,7 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "config/connection.hpp"
+#include "config/url.hpp"
 #include "config/vocabulary.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"

@@ -75,10 +75,26 @@ class Resolver {
                fmt::format("there is no {} {}", kind, in_quotes(value.value)));
       else if (kind == "directory" ? !facts->is_directory : !facts->is_regular)
         report(said_, DiagnosticSeverity::Error, value.range, fmt::format("{} is no {}", in_quotes(value.value), kind));
-      else if (option == "pemfile" && (facts->mode & ~most) != 0)
+      else if ((option == "pemfile" || option == "pemkey") && (facts->mode & ~most) != 0)
         report(said_, DiagnosticSeverity::Error, value.range,
-               fmt::format("others can read {}, the server's key", in_quotes(value.value)),
-               fmt::format("chmod {:04o} {}", most & facts->mode, value.value));
+               fmt::format("{} has the server's key and the mode {:04o}: at most {:04o} is possible",
+                           in_quotes(value.value), facts->mode, most),
+               fmt::format("chmod {:04o} {}", most & facts->mode, printable(value.value)));
+    }
+  }
+
+  void httpd(const SetHttpd& set) {
+    certificates(set.tls_options, kMostOfKey);
+    engine::Identity owner;
+    if (set.uid) user(*set.uid, owner);
+    if (set.gid) (void)group(*set.gid);
+    if (!environment_.looks_up()) return;
+    for (const SetHttpd::Allow& allow : set.allow) {
+      if (allow.kind != SetHttpd::Allow::Kind::File) continue;
+      const Result<FileFacts> facts = environment_.stat(allow.who.value);
+      if (!facts || !facts->is_regular)
+        report(said_, DiagnosticSeverity::Error, allow.who.range,
+               fmt::format("there is no file {} of passwords", in_quotes(allow.who.value)));
     }
   }
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "config/url.hpp"
+#include "grammar/lexer.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -43,14 +45,72 @@ std::vector<Part> parts_of(std::string_view text) {
   return parts;
 }
 
+/// What is secret in a list of headers, in bytes from its beginning.
+std::vector<Part> secret_headers(std::string_view list) {
+  std::vector<Part> parts;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find_first_of(",\n]", at), list.size());
+    const std::size_t colon = list.find(':', at);
+    // What has no name belongs to the value before it.
+    if (colon >= end)
+      parts.push_back({at, end});
+    else if (!is_open_header(trim(list.substr(at, colon - at))))
+      parts.push_back({colon + 1, end});
+    at = end + 1;
+  }
+  return parts;
+}
+
+/// What the grammar takes for a secret.
+std::vector<Part> told_secrets(std::string_view line, std::string_view before) {
+  const std::string text = std::string(before) + std::string(line);
+  const grammar::TokenStream stream = grammar::lex(text);
+  std::vector<Part> parts;
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    if (end > before.size()) parts.push_back({std::max(begin, before.size()) - before.size(), end - before.size()});
+  };
+  using grammar::Kind;
+  for (std::size_t i = 0; i < stream.tokens.size(); ++i) {
+    const grammar::Token& token = stream.tokens[i];
+    const auto kind = [&](std::size_t back) { return i >= back ? stream.tokens[i - back].kind : Kind::End; };
+    const std::string_view written = stream.text_of(i);
+    const std::size_t begin = token.offset;
+    const bool is_secret =
+        kind(1) == Kind::Password || kind(1) == Kind::Secret || (kind(1) == Kind::Colon && kind(3) == Kind::Allow);
+    if (is_secret && token.kind != Kind::Broken) {
+      const std::size_t quote = written.starts_with('"') || written.starts_with('\'') ? 1 : 0;
+      const std::size_t end = begin + written.size();
+      add(begin + quote, end - quote);
+      add(end, std::min(text.find_first_of(" \t\r\n,;", end), text.size()));  // glued to it: perhaps the rest of it
+    }
+    if (token.kind == Kind::Url) {
+      const auto [from, to] = password_in_url(written);
+      add(begin + from, begin + to);
+    }
+    if (token.kind == Kind::Headers)
+      for (const Part& part : secret_headers(written.substr(1))) add(begin + 1 + part.begin, begin + 1 + part.end);
+  }
+  return parts;
+}
+
 }  // namespace
+
+bool is_open_header(std::string_view name) {
+  static constexpr std::string_view kOpen[] = {
+      "host",         "user-agent", "accept",        "accept-charset", "accept-encoding", "accept-language",
+      "content-type", "connection", "cache-control", "pragma",         "referer"};
+  return std::ranges::any_of(kOpen, [&](std::string_view one) { return iequals(one, name); });
+}
 
 std::string without_secrets(std::string_view line, std::string_view before) {
   std::string shown(line);
   const auto blank = [&shown](std::size_t begin, std::size_t end) {
     if (begin < end) std::fill(shown.begin() + static_cast<long>(begin), shown.begin() + static_cast<long>(end), '*');
   };
-  before.remove_prefix(before.size() - std::min(before.size(), kLookedBack));
+  if (before.size() > kLookedBack) {
+    before.remove_prefix(before.size() - kLookedBack);
+    before.remove_prefix(std::min(before.find('\n'), before.size() - 1) + 1);  // from a line's beginning
+  }
   const std::vector<Part> earlier = parts_of(before);
   const auto said_before = [&](std::size_t back, std::string_view word) {
     return earlier.size() >= back &&
@@ -80,11 +140,7 @@ std::string without_secrets(std::string_view line, std::string_view before) {
     const std::size_t password = word.find(':', user);
     if (at != std::string_view::npos && password < at) blank(begin + password + 1, begin + at);
   }
-  // In `http headers [Cookie: ...]`; blanks are within it.
-  const std::string low = to_lower(line);
-  for (const std::string_view header : {"authorization:", "cookie:"})
-    for (std::size_t at = low.find(header); at != std::string::npos; at = low.find(header, at + 1))
-      blank(at + header.size(), std::min(line.find_first_of(",]\n", at), line.size()));
+  for (const Part& part : told_secrets(line, before)) blank(part.begin, part.end);
   return shown;
 }
 

@@ -8,8 +8,12 @@
 namespace healer::config {
 
 /// `line` with a `*` in the place of each byte of a secret: what follows `password`, the value of `set environment`,
-/// and the password in `allow USER:PASSWORD` and in an address (`scheme://user:password@host`). `before`: the text in
+/// the password in `allow USER:PASSWORD` and in an address (`scheme://user:password@host`), the values of headers that
+/// may be one. `before`: the text in
 /// front of the line, where its first word may be what `password` asks for.
 [[nodiscard]] std::string without_secrets(std::string_view line, std::string_view before);
+
+/// Whether a header of HTTP has a value that everybody may read: others are tokens, cookies and the like.
+[[nodiscard]] bool is_open_header(std::string_view name);
 
 }  // namespace healer::config

@@ -17,6 +17,7 @@
 #include "config/quantity.hpp"
 #include "config/rule_text.hpp"
 #include "config/silence.hpp"
+#include "config/url.hpp"
 #include "config/vocabulary.hpp"
 #include "engine/service.hpp"
 #include "protocols/digest.hpp"
@@ -348,17 +349,16 @@ class Validator {
             "it is written in octal digits, as in 0600");
     for (const auto& [name, value] : set.tls_options)
       if (name.value == "version") tls_version(value);
-    const auto is_pem = [](const auto& option) {
-      return option.first.value == "pemfile" || option.first.value == "pemchain";
+    const auto has = [&](std::string_view name) {
+      return std::ranges::any_of(set.tls_options, [&](const auto& option) { return option.first.value == name; });
     };
-    if (set.tls.value_or(false) && std::ranges::none_of(set.tls_options, is_pem))
-      error(set.range, "TLS needs the certificate of the server", "add 'pemfile: PATH' to its options");
+    if (set.tls.value_or(false) && !has("pemfile") && !(has("pemchain") && has("pemkey")))
+      error(set.range, "TLS needs the certificate of the server, and its key", "add 'pemfile: PATH' to its options");
   }
   void check(const SetMmonit& set) {
     for (const Word& url : set.urls)
-      if (!url.value.starts_with("http://") && !url.value.starts_with("https://"))
-        error(url.range, fmt::format("{} is no URL of HTTP", in_quotes(url.value)),
-              "it begins with http:// or https://");
+      if (const UrlParts parts = split_url(url.value); !parts.wrong.empty())
+        error(url.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
     if (set.tls) tls(*set.tls);
     if (set.checksum) checksum(set.checksum_type, *set.checksum);
   }

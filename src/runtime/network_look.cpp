@@ -121,10 +121,15 @@ NetworkLook look_at_network(const engine::InterfaceSpec& which, const std::strin
   }
   NetworkLook look;
   InterfaceSample sample{.taken = mono_now()};
-  sample.interface = number_of<std::uint64_t>(read_line(base + "ifindex")).value_or(0);
-  const auto count = [&](std::string_view counter) {
-    return number_of<std::uint64_t>(read_line(fmt::format("{}statistics/{}", base, counter))).value_or(0);
+  // A number that cannot be read is not known to be 0: then nothing is said of what went over the interface.
+  bool is_whole = true;
+  const auto read = [&](const std::string& file) {
+    const auto number = number_of<std::uint64_t>(read_line(base + file));
+    is_whole = is_whole && number.has_value();
+    return number.value_or(0);
   };
+  const auto count = [&](std::string_view counter) { return read(fmt::format("statistics/{}", counter)); };
+  sample.interface = read("ifindex");
   sample.counters = {.bytes_in = count("rx_bytes"),
                      .bytes_out = count("tx_bytes"),
                      .packets_in = count("rx_packets"),
@@ -143,7 +148,7 @@ NetworkLook look_at_network(const engine::InterfaceSpec& which, const std::strin
     attributes.emplace_back(Attribute::LinkSpeed, *speed);
     attributes.emplace_back(Attribute::LinkMode, std::string(sample.both_ways ? "full" : "half"));
   }
-  look.sample = sample;
+  if (is_whole) look.sample = sample;
   return look;
 }
 

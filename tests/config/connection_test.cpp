@@ -2,6 +2,7 @@
 // What becomes of tests of connections: what is to be probed, and how it is written in the rules' text.
 #include "config/connection.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -94,6 +95,23 @@ TEST_CASE("TLS comes with its options, or with the protocol", "[connection]") {
                              .valid_days = 30});
 }
 
+TEST_CASE("TLS that is named twice keeps what was said of it", "[connection]") {
+  CHECK(plan("port 1 using ssl with options { verify: enable } type tcpssl").tls->verify);
+  CHECK(plan("port 1 using ssl with options { verify: enable } using ssl").tls->verify);
+  const ProbePlan both = plan("port 1 type tcpssl tlsv12 using ssl with options { verify: enable }");
+  CHECK(both.tls->verify);
+  CHECK(both.tls->versions == kTls12);
+}
+
+TEST_CASE("the checksum of a content, or of a key, is none of a certificate", "[connection]") {
+  const std::string sum = "8f7f419955cefa0b33a2ba316cba3659";
+  CHECK(plan("port 1 protocol http checksum " + sum + " type tcpssl").tls->checksum.empty());
+  const auto both = service("if failed port 1 protocol http checksum " + sum +
+                            " then alert\n"
+                            "if failed port 2 type tcpssl then alert\n");
+  CHECK(both->probes.at(1)->tls->checksum.empty());
+}
+
 TEST_CASE("a protocol gets its options, of which the last of a word counts", "[connection]") {
   const ProbePlan http = plan(
       "port 80 protocol http request \"/a\" request \"/b\" status >= 400 username \"u\" password \"p\" "
@@ -118,6 +136,10 @@ TEST_CASE("a URL says where, how and what", "[connection]") {
   CHECK(url.tls);
   CHECK(settings(url) == std::vector<std::string>{"username=u", "password=p", "request=/a?b=c", "content=x"});
   CHECK(plan("url http://b").port == 80);
+  // As Monit has it, credentials end at the first '@', whatever is in them.
+  const ProbePlan slash = plan("url http://u:p/q?r@c/x,y;z");
+  CHECK(slash.host == "c");
+  CHECK(settings(slash) == std::vector<std::string>{"username=u", "password=p/q?r", "request=/x,y;z"});
   CHECK(settings(plan("url http://b")) == std::vector<std::string>{"request=/"});
 }
 
@@ -134,12 +156,28 @@ TEST_CASE("no rule's text tells a secret", "[connection]") {
   for (const std::string test :
        {"failed port 80 protocol http username \"u\" password \"hidden\"",
         "failed port 80 protocol http http headers [Authorization: hidden, Cookie: hidden, Accept: text]",
-        "failed url http://u:hidden@b/", "failed port 1 type udp protocol radius secret \"hidden\""}) {
+        "failed port 80 protocol http http headers [X-Auth-Token: hidden, Host: b]", "failed url http://u:hidden@b/",
+        "failed url http://u:hid/hidden@b/", "failed port 1 type udp protocol radius secret \"hidden\""}) {
     INFO(test);
     CHECK(text(test).find("hidden") == std::string::npos);
     CHECK(text(test).find("*****") != std::string::npos);
   }
   CHECK(text("failed url http://u@b/") == "if failed url http://u@b/ then alert");
+}
+
+TEST_CASE("what is no URL, no address and no list of headers is told without what it holds", "[connection]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/main"] =
+      "check host x with address a\n if failed url \"http\" then alert\n if failed url \"https\" then alert\n"
+      " if failed port 1 address 999.1.1.1 then alert\n if failed port 1 address a.b then alert\n"
+      " if failed port 1 protocol http http headers [Cookie: a,hidden] then alert\n";
+  const LoadResult result = load("/etc/main", {}, machine);
+  const std::string said = format_all(result.diagnostics, result.sources, false);
+  INFO(said);
+  CHECK_FALSE(result.ok());
+  CHECK(std::ranges::count_if(result.diagnostics,
+                              [](const Diagnostic& one) { return one.severity == DiagnosticSeverity::Error; }) == 5);
+  CHECK(said.find("hidden") == std::string::npos);
 }
 
 TEST_CASE("another secret is another service", "[connection]") {

@@ -45,6 +45,17 @@ TEST_CASE("no message shows a secret of the line", "[diagnostic]") {
   CHECK(line("set mailserver x password\n  'hidden' port 25", 30) == "  '******' port 25");
   CHECK(line("set environment TOKEN \"t0p\"") == "set environment TOKEN \"***\"");
   CHECK(line("set httpd port 2812 allow admin:monit readonly") == "set httpd port 2812 allow admin:***** readonly");
+  CHECK(line("set httpd allow \"admin\":\"hunter\" read-only") == "set httpd allow \"admin\":\"******\" read-only");
+  CHECK(line("allow 'a':joe allow \"ad:min\" : \"x y\"").find_first_of("jxy") == std::string::npos);
+  CHECK(line("set httpd allow a:\"b\"hunter").find("hunter") == std::string::npos);
+  CHECK(line("set httpd allow\n  \"admin\":\"hunter\"", 20) == "  \"admin\":\"******\"");
+  CHECK(line("if failed port 1 type udp protocol radius secret hush then") ==
+        "if failed port 1 type udp protocol radius secret **** then");
+  CHECK(line("protocol http http headers [Host: a, X-Auth-Token : b c, Authorization: Basic d,e]") ==
+        "protocol http http headers [Host: a, X-Auth-Token :****, Authorization:********,*]");
+  CHECK(line("if failed url http://u:p/q?r,s@c/") == "if failed url http://u:*******@c/");
+  CHECK(line("set httpd allow admin:") == "set httpd allow admin:");
+  CHECK(line("set mailserver x password") == "set mailserver x password");
   CHECK(line("set mmonit http://joe:pw:x@host:8080/collector") == "set mmonit http://joe:****@host:8080/collector");
   CHECK(line("check program x with path \"/bin/passwd a:b\"") == "check program x with path \"/bin/passwd a:b\"");
 }

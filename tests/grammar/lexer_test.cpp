@@ -214,6 +214,7 @@ TEST_CASE("mail addresses, URLs and IPv6 addresses are words of their own", "[gr
         "broken(@)");
   CHECK(lexed("http://u:p@h:80/x?y=z if") == "url(http://u:p@h:80/x?y=z) <if>");
   CHECK(lexed("http://a,b") == "url(http://a) <b>");
+  CHECK(lexed("http://a/b,c;d{e}\"f\" http://u,v:p;q@h/x") == "url(http://a/b,c;d{e}\"f\") url(http://u,v:p;q@h/x)");
   CHECK(lexed("fe80::1 ::1 :: a:b") == "address(fe80::1) address(::1) address(::) string(a) <:> <b>");
   CHECK(lexed("/a::1") == "path(/a) address(::1)");
 }

@@ -121,6 +121,16 @@ TEST_CASE("an interface that is gone is absent, and nothing is known where none 
   CHECK(all.look().answer == Answer::Unknown);
 }
 
+TEST_CASE("a counter that cannot be read is not taken for 0", "[runtime]") {
+  Interfaces all;
+  all.say("statistics/rx_bytes", "8000000000000");
+  REQUIRE(all.look().sample);
+  all.say("statistics/rx_bytes", "");
+  const NetworkLook look = all.look();
+  CHECK(look.answer == Answer::Told);  // the link is there
+  CHECK_FALSE(look.sample);
+}
+
 TEST_CASE("an interface is found by an address, however it is written", "[runtime]") {
   const auto answer = [](const std::string& address) {
     return look_at_network({.name = {}, .address = address}).answer;

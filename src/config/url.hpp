@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// URLs as tests and statements have them, split as Monit splits them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace healer::config {
+
+/// `https://user:password@host:port/path?query#fragment` in its parts, as they are written.
+struct UrlParts {
+  bool secure = false;
+  std::optional<std::string> user, password;
+  std::string host;   ///< without the brackets of an address
+  std::string port;   ///< digits; empty: none is written
+  std::string path;   ///< with the query; "/" where there is none
+  std::string wrong;  ///< why it is no URL of HTTP, without what may be a secret; empty: it is one
+};
+
+/// To Monit all between `//`, a ':' and the next '@' are credentials, be there a '/' among them.
+[[nodiscard]] UrlParts split_url(std::string_view url);
+
+/// Where the password is in a URL, in bytes from its beginning: [first, second). Both 0: there is none.
+[[nodiscard]] std::pair<std::size_t, std::size_t> password_in_url(std::string_view url);
+
+/// The URL with "*****" for its password.
+[[nodiscard]] std::string shown_url(std::string_view url);
+
+}  // namespace healer::config
