@@ -293,7 +293,8 @@ class Lexer {
       if (at != std::string_view::npos) host = at + 1;
     }
     const std::size_t end = rest.find_first_of("/?#,;{}\"'", host);
-    if (end == std::string_view::npos || std::string_view("/?#").find(rest[end]) != std::string_view::npos) return blank;
+    if (end == std::string_view::npos || std::string_view("/?#").find(rest[end]) != std::string_view::npos)
+      return blank;
     return begin + end;
   }
 
