@@ -774,7 +774,7 @@ TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
 TEST_CASE("a mount that hangs costs the looks at itself, and no others", "[inspector][hang]") {
   test::HungMount mount;
   if (skipped(mount)) return;
-  InspectorBench bench(impatient(Duration{700}));
+  InspectorBench bench(impatient(Duration{1500}));
   REQUIRE(::symlink(mount.path().c_str(), bench.path("link").c_str()) == 0);
   const Child child = sleeper();
   const auto healthy = InspectorBench::by_file(bench.pid_file("x", number(child)));
