@@ -129,7 +129,7 @@ class Inspector {
                      const Result<std::shared_ptr<const ProcCommands>>& commands);
   void submit(Look& look);
   template <typename Seen>
-  Loop::Callback told(std::uint64_t run, Result<Seen> seen, void (Inspector::*found)(std::uint64_t, Seen&));
+  Loop::Callback told(std::uint64_t run, Result<Seen> seen, void (Inspector::*then)(std::uint64_t, Seen&));
   [[nodiscard]] Memory& memory_of(engine::ServiceId service);
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
   [[nodiscard]] static Found find_own(const Request& request);

@@ -60,10 +60,10 @@ void Inspector::read_filesystem(const engine::effect::Measure& run, std::shared_
 
 /// On a worker: what the loop does with what was seen.
 template <typename Seen>
-Loop::Callback Inspector::told(std::uint64_t run, Result<Seen> seen, void (Inspector::*found)(std::uint64_t, Seen&)) {
-  return [this, run, found, kept = std::make_shared<Result<Seen>>(std::move(seen))] {
+Loop::Callback Inspector::told(std::uint64_t run, Result<Seen> seen, void (Inspector::*then)(std::uint64_t, Seen&)) {
+  return [this, run, then, kept = std::make_shared<Result<Seen>>(std::move(seen))] {
     if (!*kept) return fail(run, kept->error().what);
-    (this->*found)(run, **kept);
+    (this->*then)(run, **kept);
   };
 }
 
