@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Network interfaces: the same rules in healer and the real Monit, which look at the same interface."""
+import os
 import re
 import shutil
 import subprocess
@@ -9,13 +10,14 @@ import both
 import interfaces
 import support
 
+NAME = f"hn{os.getpid()}"  # no other test has it
 MEAN = re.compile(r"(?<= )\d+(\.\d)?( [kM]?B|%)?(?= matches)")
 
 
 class Network(both.Acts):
     def setUp(self) -> None:
         super().setUp()
-        self.tap = self.make("hn0")
+        self.tap = self.make(NAME)
         self.expected: list[str] = []
 
     def make(self, name: str) -> interfaces.Tap:
@@ -28,7 +30,7 @@ class Network(both.Acts):
         self.addCleanup(tap.close)
         return tap
 
-    def watch(self, tests: dict[str, str], header: str = "check network n with interface hn0") -> None:
+    def watch(self, tests: dict[str, str], header: str = f"check network n with interface {NAME}") -> None:
         self.run_both(lambda folder: [], lambda folder: self.block(folder, header, tests))
         self.more_beats(both.QUIET)  # both have seen what it was
 
@@ -59,14 +61,14 @@ class Network(both.Acts):
         self.tap.switch(True)
         self.then("up: Link up: link up")
         self.tap.close()
-        gone = "link data collection failed -- Cannot read /sys/class/net/hn0/operstate -- No such file or directory"
+        gone = f"link data collection failed -- Cannot read /sys/class/net/{NAME}/operstate -- No such file or directory"
         self.then(f"down: Link down: {gone}", f"again: Link down: {gone}")
-        self.tap = self.make("hn0")
+        self.tap = self.make(NAME)
         self.then("up: Link up: link up")
 
     def test_a_link_that_is_to_be_down_is_tested_as_in_monit(self):
         act = "exec \"{act} isup\" else if failed then exec \"{act} isdown\""
-        self.run_both(lambda folder: [], lambda folder: "check network n with interface hn0\n  if link up then " +
+        self.run_both(lambda folder: [], lambda folder: f"check network n with interface {NAME}\n  if link up then " +
                       act.format(act=self.act(folder)) + "\n")
         self.then("isup: Link down: link up")
         self.tap.plug(False)
@@ -74,7 +76,7 @@ class Network(both.Acts):
         self.tap.plug(True)
         self.then("isup: Link down: link up")
         self.tap.close()
-        self.then("isdown: Link up: link data collection failed -- Cannot read /sys/class/net/hn0/operstate -- "
+        self.then(f"isdown: Link up: link data collection failed -- Cannot read /sys/class/net/{NAME}/operstate -- "
                   "No such file or directory")
 
     def test_what_a_link_can_carry_is_tested_as_in_monit(self):
@@ -132,17 +134,17 @@ class Network(both.Acts):
         self.tap.plug(False)  # what it carries then is counted, and told of when it is up again
         self.more_beats(both.QUIET)
         self.tap.plug(True)
-        self.wait_for(lambda: Path("/sys/class/net/hn0/operstate").read_text() == "up\n", "the link")
+        self.wait_for(lambda: Path(f"/sys/class/net/{NAME}/operstate").read_text() == "up\n", "the link")
         self.tap.upload(1000, 8)
         self.then("all: Upload bytes exceeded: total upload 23.4 kB matches limit [upload rate > 20 kB in last 24 hour]")
         self.tap.close()
         self.more_beats(both.QUIET)
-        self.tap = self.make("hn0")  # another one of that name: its counters begin at 0
+        self.tap = self.make(NAME)  # another one of that name: its counters begin at 0
         self.then("gone: Upload bytes ok: total upload check succeeded [current upload rate 0 B in last 24 hour]")
 
     def test_an_interface_is_found_by_its_address_as_in_monit(self):
         def address(word: str) -> None:
-            subprocess.run(["ip", "address", word, "10.213.77.1/24", "dev", "hn0"], check=True)
+            subprocess.run(["ip", "address", word, "10.213.77.1/24", "dev", NAME], check=True)
 
         address("add")
         self.watch({"down else up": "link down"}, "check network n with address 10.213.77.1")
@@ -157,7 +159,7 @@ class Network(both.Acts):
         self.then("up: Link up: link up")
 
     def test_without_a_test_of_the_link_its_going_down_alerts(self):
-        daemon = self.start("check network n with interface hn0\n"
+        daemon = self.start(f"check network n with interface {NAME}\n"
                             "check network six with address ::1\n  if total download > 1 GB in last day then alert\n")
         self.wait_for(lambda: "download" in self.ctl(daemon, "status", "n").stdout, "the rates")
         self.tap.plug(False)

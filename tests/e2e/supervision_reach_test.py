@@ -81,7 +81,7 @@ class SupervisionReach(both.Case):
                     supervised.Process(folder, "c").write()]
 
         self.run_both(services)
-        self.order("cold start", ["b start", "c start", "a start"])
+        self.order("cold start", ["b start", "c start", "a start"], free=2)
         self.command("stop", "b")
         self.order("stop b", ["a stop", "b stop"])
         self.watched("c")

@@ -745,7 +745,7 @@ TEST_CASE("a look that is cancelled is not answered, others are answered once", 
 TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
   test::HungMount mount;
   if (skipped(mount)) return;
-  constexpr Duration kPatience{1500};
+  constexpr Duration kPatience{3000};
   InspectorBench bench(impatient(kPatience));
   const Child child = sleeper();
   std::vector<std::uint64_t> hanging;
@@ -759,7 +759,7 @@ TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
     CHECK(bench.result(run).answer == Answer::Unknown);
     CHECK_FALSE(bench.result(run).facts->process);
   }
-  CHECK(*bench.result(hanging.front()).output == "there was no answer within 1.5 s");
+  CHECK(*bench.result(hanging.front()).output == "there was no answer within 3 s");
   CHECK(*bench.result(hanging.back()).output ==
         "cannot read the pid file " + mount.path() + "/x.pid (" + mount.path() + " does not answer)");
   CHECK(bench.inspector.stuck() <= 4);  // most of them never took a thread
