@@ -47,9 +47,8 @@ struct protocol_option: sor<text_option, number_option, credential_option, metho
 struct protocol       : seq<token<Kind::Protocol>, protocol_name, star<protocol_option>> {};
 
 // What any connection may be asked.
-struct response_limit : token<Kind::Number> {};
 struct response_unit  : sor<token<Kind::Second, Kind::Millisecond>, extension<"a response time in other units than seconds", other_unit>> {};
-struct response_time  : seq<token<Kind::ResponseTime>, opt<any_operator>, sor<seq<response_limit, response_unit>,
+struct response_time  : seq<token<Kind::ResponseTime>, opt<any_operator>, sor<seq<number, response_unit>,
                             extension<"a duration without a blank before its unit", tight_duration>>> {};
 struct connection_time: seq<token<Kind::Timeout>, seconds> {};
 struct retry          : seq<token<Kind::Retry>, number> {};

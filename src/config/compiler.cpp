@@ -129,7 +129,7 @@ class SettingsCompiler {
       case SetSwitch::Kind::CyclesCountRuns: settings_.count_polls = false; return;
     }
   }
-  void operator()(const SetSsl& set) { settings_.tls_options = options_of(set.tls); }
+  void operator()(const SetSsl& set) { settings_.tls_options = tls_options(set.tls); }
   /// A second statement adds to the first, as in Monit.
   void operator()(const SetHttpd& set) {
     if (!settings_.httpd) settings_.httpd.emplace();
@@ -157,7 +157,7 @@ class SettingsCompiler {
     for (const Word& url : set.urls) mmonit.urls.push_back(url.value);
     mmonit.timeout = bounded(set.timeout ? set.timeout->value : settings_.limits.network_timeout);
     mmonit.tls = set.tls.has_value();
-    if (set.tls) mmonit.tls_options = options_of(*set.tls);
+    if (set.tls) mmonit.tls_options = tls_options(*set.tls);
     if (set.checksum) mmonit.certificate_checksum = to_lower(set.checksum->value);
     mmonit.register_credentials = !set.without_credentials;
   }
@@ -167,14 +167,6 @@ class SettingsCompiler {
   void operator()(const SetOnReboot& set) { settings_.on_reboot = on_reboot(set.policy); }
 
  private:
-  static engine::TlsOptions options_of(const TlsSyntax& tls) {
-    engine::TlsOptions options;
-    if (tls.version && tls.version->value != "ssl" && tls.version->value != "tls")
-      options.emplace_back("version", tls.version->value);
-    for (const auto& [name, value] : tls.options) options.emplace_back(name.value, value.value);
-    return options;
-  }
-
   static engine::HttpdSettings::Allow::Kind kind_of(SetHttpd::Allow::Kind kind) {
     using Kind = engine::HttpdSettings::Allow::Kind;
     switch (kind) {

@@ -39,7 +39,6 @@ constexpr std::uint64_t kMostPing = 1492;
 constexpr std::uint64_t kMostPings = 1000;
 constexpr std::uint64_t kMostAttempts = 1000;
 constexpr std::uint64_t kMostDays = 36500;
-constexpr std::string_view kHidden = "*****";
 
 /// What is sent and expected is said in no protocol of its own.
 bool is_talk(std::string_view word) { return word == "send" || word == "expect"; }
@@ -232,29 +231,23 @@ class ConnectionReader {
       std::string_view name;
       unsigned bits;
     };
-    static constexpr std::array<Version, 4> kVersions{{{"tlsv1", protocols::kTls10},
+    constexpr unsigned kUsual = protocols::kTls12 | protocols::kTls13;
+    static constexpr std::array<Version, 6> kVersions{{{"auto", kUsual},
+                                                       {"sslauto", kUsual},
+                                                       {"tlsv1", protocols::kTls10},
                                                        {"tlsv11", protocols::kTls11},
                                                        {"tlsv12", protocols::kTls12},
                                                        {"tlsv13", protocols::kTls13}}};
-    constexpr unsigned kUsual = protocols::kTls12 | protocols::kTls13;
     const std::string name = to_lower(word.value);
     std::uint8_t& versions = tls().versions;
     const bool away = name.starts_with('-');
     const std::string_view bare = std::string_view(name).substr(away ? 1 : 0);
-    if (bare == "sslv2" || bare == "sslv3") {
-      if (!away)
-        error(word.range, fmt::format("{} is broken and no longer supported", in_quotes(word.value)),
-              "write 'tls' for the best that both sides know");
-      return;
-    }
     const auto found = std::ranges::find(kVersions, bare, &Version::name);
     const unsigned bits = found != kVersions.end() ? found->bits : 0;
-    if (away)
+    if (!away)
+      versions = static_cast<std::uint8_t>(versions | bits);
+    else if (bits != 0)
       versions = static_cast<std::uint8_t>((versions != 0 ? versions : kUsual) & ~bits);
-    else
-      versions = static_cast<std::uint8_t>(versions | (bits != 0                             ? bits
-                                                       : name == "auto" || name == "sslauto" ? kUsual
-                                                                                             : 0));
   }
 
   // ---- what is said
@@ -370,27 +363,8 @@ class ConnectionReader {
 std::string comparison_text(ComparisonWord word) { return std::string(to_symbol(comparison(word))); }
 
 std::string tls_text(const TlsSyntax& tls) {
-  std::string options;
-  const auto option = [&](std::string_view name, std::string_view value) {
-    options += fmt::format("{}{}: {}", options.empty() ? "" : " ", name, value);
-  };
-  std::string versions;
-  const auto version = [&](const std::string& word) {
-    const std::string name = to_lower(word);
-    if (name != "ssl" && name != "tls") versions += (versions.empty() ? "" : " ") + (name == "sslauto" ? "auto" : name);
-  };
-  if (tls.version) version(tls.version->value);
-  for (const auto& [name, value] : tls.options)
-    if (name.value == "version") version(value.value);
-  if (!versions.empty()) option("version", versions);
-  for (const auto& [name, value] : tls.options) {
-    if (name.value == "version") continue;
-    const bool is_word = name.value == "verify" || name.value == "selfsigned";
-    option(name.value, is_word                   ? to_lower(value.value)
-                       : name.value == "ciphers" ? written_text(value.value)
-                                                 : written_word(value.value));
-  }
-  return options.empty() ? " using tls" : fmt::format(" using tls with options {{ {} }}", options);
+  const engine::TlsOptions options = tls_options(tls);
+  return options.empty() ? " using tls" : " using tls with options " + written(options);
 }
 
 /// Nobody may read a secret in a rule's text, which stands in the log and in the status.

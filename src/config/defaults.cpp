@@ -29,21 +29,13 @@ IfSyntax own_rule(TestSyntax test, ActionSyntax::Kind action, const SourceRange&
 }
 
 bool tests_link(const CheckSyntax& check) {
-  return std::ranges::any_of(check.statements, [](const ServiceStatement& statement) {
-    const auto* rule = std::get_if<IfSyntax>(&statement);
-    return rule != nullptr && std::ranges::any_of(rule->condition, [](const TermSyntax& term) {
-             return std::holds_alternative<LinkSyntax>(term.test);
-           });
-  });
+  return any_test(check, [](const TestSyntax& test) { return std::holds_alternative<LinkSyntax>(test); });
 }
 
 bool tests_change(const CheckSyntax& check, std::string_view attribute) {
-  return std::ranges::any_of(check.statements, [&](const ServiceStatement& statement) {
-    const auto* rule = std::get_if<IfSyntax>(&statement);
-    return rule != nullptr && std::ranges::any_of(rule->condition, [&](const TermSyntax& term) {
-             const auto* changed = std::get_if<ChangedSyntax>(&term.test);
-             return changed != nullptr && changed->what == attribute;
-           });
+  return any_test(check, [&](const TestSyntax& test) {
+    const auto* changed = std::get_if<ChangedSyntax>(&test);
+    return changed != nullptr && changed->what == attribute;
   });
 }
 

@@ -8,11 +8,11 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "config/connection.hpp"
 #include "config/cron.hpp"
 #include "config/passes.hpp"
 #include "config/quantity.hpp"
 #include "config/rule_text.hpp"
+#include "config/secret.hpp"
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
 #include "engine/evaluate.hpp"
@@ -325,7 +325,7 @@ class Linter {
 
   /// What somebody has printed and saved.
   void hidden(const Word& secret) {
-    if (secret.value == "*****")
+    if (secret.value == kHidden)
       warn(secret.range, "this stands where a secret was hidden when the rules were printed", "write the secret");
   }
 
@@ -333,8 +333,6 @@ class Linter {
     for (const SettingSyntax& setting : test.settings)
       if (setting.name.value == "password" || setting.name.value == "secret") hidden(setting.value);
     if (connections_++ == 0) first_connection_ = range;
-    for (ConnectionFault& fault : read_connection(test, range, std::string(kLocalHost), {}).warnings)
-      warn(fault.place, std::move(fault.message), std::move(fault.remedy));
   }
 
   void compared(const CompareSyntax& test) {

@@ -262,11 +262,7 @@ struct action<grammar::content_option> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
     const auto at = matched(in, build);
     scratch.setting(build, "content", at);
-    const auto comparison = scratch.connection.settings.back().comparison;
-    if (comparison != ComparisonWord::Equal && comparison != ComparisonWord::NotEqual)
-      build.complain({at.begin + 1, at.begin + 2},
-                     fmt::format("a content cannot be compared with '{}'", build.text(at.begin + 1)),
-                     "write content = \"...\" or content != \"...\"");
+    (void)negates_content(build, at.begin + 1);  // complains of other operators
   }
 };
 

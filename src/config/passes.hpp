@@ -51,6 +51,16 @@ void for_each_set(const Document& document, Visit&& visit) {
       if (const auto* kind = std::get_if<Kind>(&set->statement)) visit(*kind, set->range);
 }
 
+/// Whether a rule of the service has a test such that `is(test)`.
+template <typename Is>
+bool any_test(const CheckSyntax& check, Is&& is) {
+  for (const ServiceStatement& statement : check.statements)
+    if (const auto* rule = std::get_if<IfSyntax>(&statement))
+      for (const TermSyntax& term : rule->condition)
+        if (is(term.test)) return true;
+  return false;
+}
+
 /// Calls `visit(command)` for every program that an action or the service itself may start.
 template <typename Visit>
 void for_each_started(const CheckSyntax& check, Visit&& visit) {

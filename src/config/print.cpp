@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/secret.hpp"
 #include "config/url.hpp"
 #include "config/vocabulary.hpp"
 #include "engine/service.hpp"
@@ -81,7 +82,7 @@ class Printer {
       line(fmt::format("# set environment {} \"...\" (the value is not shown)", name));
     mail(settings.mail);
     if (settings.fips) line("set fips");
-    if (!settings.tls_options.empty()) line("set ssl " + options_text(settings.tls_options));
+    if (!settings.tls_options.empty()) line("set ssl " + written(settings.tls_options));
     if (settings.httpd) httpd(*settings.httpd);
     if (settings.mmonit) mmonit(*settings.mmonit);
   }
@@ -141,21 +142,6 @@ class Printer {
     for (const engine::Recipient& recipient : mail.recipients) line("set " + recipient_text(recipient, ""));
   }
 
-  static std::string options_text(const engine::TlsOptions& options) {
-    std::string text, versions;
-    for (const auto& [name, value] : options) {
-      const bool is_word = name == "version" || name == "verify" || name == "selfsigned";
-      const std::string shown = is_word             ? to_lower(value)
-                                : name == "ciphers" ? written_text(value)
-                                                    : written_word(value);
-      if (name == "version")
-        versions += (versions.empty() ? "version: " : " ") + shown;
-      else
-        text += fmt::format("{}{}: {}", text.empty() ? "" : " ", name, shown);
-    }
-    return fmt::format("{{ {} }}", versions + (versions.empty() || text.empty() ? "" : " ") + text);
-  }
-
   void httpd(const engine::HttpdSettings& httpd) {
     std::string text = "set httpd";
     if (httpd.port) text += fmt::format(" port {}{}", *httpd.port, httpd.port_read_only ? " read-only" : "");
@@ -168,7 +154,7 @@ class Printer {
       if (httpd.socket_read_only) text += " read-only";
     }
     if (!httpd.signature) text += " signature disable";
-    if (!httpd.tls_options.empty()) text += " ssl " + options_text(httpd.tls_options);
+    if (!httpd.tls_options.empty()) text += " ssl " + written(httpd.tls_options);
     if (!httpd.tls && !httpd.tls_options.empty()) text += " ssl disable";
     for (const engine::HttpdSettings::Allow& allow : httpd.allow) text += " allow " + allowed(allow);
     line(text);
@@ -178,7 +164,7 @@ class Printer {
     using Kind = engine::HttpdSettings::Allow::Kind;
     const std::string_view read_only = allow.read_only ? " read-only" : "";
     switch (allow.kind) {
-      case Kind::Login: return fmt::format("{}:\"*****\"{}", written_text(allow.who), read_only);
+      case Kind::Login: return fmt::format("{}:{}{}", written_text(allow.who), written_text(kHidden), read_only);
       case Kind::Group: return fmt::format("@{}{}", written_text(allow.who), read_only);
       case Kind::Host: return written_string(allow.who);
       case Kind::File: break;
@@ -193,7 +179,7 @@ class Printer {
     for (const std::string& url : mmonit.urls) text += " " + shown_url(url);
     text += " timeout " + written(mmonit.timeout);
     if (mmonit.tls)
-      text += " using tls" + (mmonit.tls_options.empty() ? "" : " with options " + options_text(mmonit.tls_options));
+      text += " using tls" + (mmonit.tls_options.empty() ? "" : " with options " + written(mmonit.tls_options));
     if (!mmonit.certificate_checksum.empty())
       text += fmt::format(" certificate checksum \"{}\"", mmonit.certificate_checksum);
     if (!mmonit.register_credentials) text += " register without credentials";

@@ -131,8 +131,6 @@ std::string without_secrets(std::string_view line, std::string_view before) {
       continue;
     }
     const std::string_view word = line.substr(begin, end - begin);
-    const std::size_t colon = word.find(':');
-    if (is(i, 1, "allow") && colon != std::string_view::npos) blank(begin + colon + 1, end);
     const std::size_t scheme = word.find("://");
     if (scheme == std::string_view::npos) continue;
     const std::size_t user = scheme + 3;

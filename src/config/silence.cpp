@@ -6,6 +6,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/passes.hpp"
+
 namespace healer::config {
 namespace {
 
@@ -133,11 +135,7 @@ ServicePrograms programs_of(const CheckSyntax& check) {
 }
 
 bool tests_existence(const CheckSyntax& check) {
-  const auto is_exist = [](const TermSyntax& term) { return std::holds_alternative<PresentSyntax>(term.test); };
-  return std::ranges::any_of(check.statements, [&](const ServiceStatement& statement) {
-    const auto* rule = std::get_if<IfSyntax>(&statement);
-    return rule != nullptr && std::ranges::any_of(rule->condition, is_exist);
-  });
+  return any_test(check, [](const TestSyntax& test) { return std::holds_alternative<PresentSyntax>(test); });
 }
 
 }  // namespace healer::config

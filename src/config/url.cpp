@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "config/secret.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -27,7 +28,7 @@ std::pair<std::size_t, std::size_t> password_in_url(std::string_view url) {
 std::string shown_url(std::string_view url) {
   const auto [begin, end] = password_in_url(url);
   if (begin == end) return std::string(url);
-  return std::string(url.substr(0, begin)) + "*****" + std::string(url.substr(end));
+  return std::string(url.substr(0, begin)) + std::string(kHidden) + std::string(url.substr(end));
 }
 
 UrlParts split_url(std::string_view url) {

@@ -189,8 +189,11 @@ class Validator {
                    "a ping is for 'check host NAME with address HOST'");
     if (++connections_ > kMaxConnections)
       return error(range, fmt::format("a service has at most {} tests of connections", kMaxConnections));
-    for (ConnectionFault& fault : read_connection(test, range, std::string(kLocalHost), {}).errors)
-      error(fault.place, std::move(fault.message), std::move(fault.remedy));
+    if (test.tls) tls(*test.tls);
+    ConnectionReading reading = read_connection(test, range, std::string(kLocalHost), {});
+    for (ConnectionFault& fault : reading.errors) error(fault.place, std::move(fault.message), std::move(fault.remedy));
+    for (ConnectionFault& fault : reading.warnings)
+      report(said_, DiagnosticSeverity::Warning, fault.place, std::move(fault.message), std::move(fault.remedy));
   }
 
   void restarts(const ToleranceSyntax& tolerance) {

@@ -175,4 +175,27 @@ std::string written(const std::vector<std::string>& arguments) {
   return "\"" + result + "\"";
 }
 
+engine::TlsOptions tls_options(const TlsSyntax& tls) {
+  engine::TlsOptions options;
+  if (tls.version && tls.version->value != "ssl" && tls.version->value != "tls")
+    options.emplace_back("version", tls.version->value);
+  for (const auto& [name, value] : tls.options) options.emplace_back(name.value, value.value);
+  return options;
+}
+
+std::string written(const engine::TlsOptions& options) {
+  std::string versions, others;
+  for (const auto& [name, value] : options) {
+    if (name == "version") {
+      const std::string version = to_lower(value);
+      versions += (versions.empty() ? "version: " : " ") + (version == "sslauto" ? "auto" : version);
+      continue;
+    }
+    const bool is_word = name == "verify" || name == "selfsigned";
+    const std::string shown = is_word ? to_lower(value) : name == "ciphers" ? written_text(value) : written_word(value);
+    others += fmt::format("{}{}: {}", others.empty() ? "" : " ", name, shown);
+  }
+  return fmt::format("{{ {} }}", versions + (versions.empty() || others.empty() ? "" : " ") + others);
+}
+
 }  // namespace healer::config

@@ -73,6 +73,10 @@ inline constexpr std::uint64_t kMaxEvery = 1'000'000;
 [[nodiscard]] std::string written_word(std::string_view text);
 /// The same of a user, a group, a host: where a word of the language would not be read as text.
 [[nodiscard]] std::string written_string(std::string_view text);
+/// What is said of TLS, name by name; a version in the place of `ssl` first.
+[[nodiscard]] engine::TlsOptions tls_options(const TlsSyntax& tls);
+/// `{ version: tlsv12 verify: enable }`
+[[nodiscard]] std::string written(const engine::TlsOptions& options);
 /// A command line in double quotes; arguments with blanks in single quotes.
 [[nodiscard]] std::string written(const std::vector<std::string>& arguments);
 
