@@ -22,6 +22,7 @@
 #include "rules_loader.hpp"
 #include "runtime/action_runner.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/connector.hpp"
 #include "runtime/exit_news.hpp"
 #include "runtime/inspector.hpp"
 #include "runtime/log_sink.hpp"
@@ -31,6 +32,7 @@
 #include "runtime/notify.hpp"
 #include "runtime/pid_file.hpp"
 #include "runtime/process_runner.hpp"
+#include "runtime/reacher.hpp"
 #include "runtime/ready_socket.hpp"
 #include "runtime/spawner.hpp"
 #include "store/sqlite_store.hpp"
@@ -127,6 +129,8 @@ class Daemon : public engine::EffectSink {
   std::shared_ptr<const runtime::ControlGroups> groups_;
   std::unique_ptr<runtime::ProcessRunner> runs_;
   std::unique_ptr<runtime::ExitNews> news_;
+  std::unique_ptr<runtime::Connector> connector_;
+  std::unique_ptr<runtime::Reacher> connections_;
   std::unique_ptr<runtime::Inspector> looks_;
   std::unique_ptr<runtime::Measurer> measurer_;
   std::unique_ptr<runtime::ActionRunner> actions_;

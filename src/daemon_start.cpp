@@ -303,10 +303,14 @@ void Daemon::open_shells(const Graph& graph) {
     say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
   };
   news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
-  looks_ =
-      std::make_unique<runtime::Inspector>(loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()},
-                                           [this](const Event& event) { handle(event); });
-  measurer_ = std::make_unique<runtime::Measurer>(*runs_, *looks_, [this](const ServiceBlock& block) {
+  connector_ = std::make_unique<runtime::Connector>(loop_);
+  connections_ = std::make_unique<runtime::Reacher>(loop_, *connector_, [this](const Event& event) { handle(event); });
+  looks_ = std::make_unique<runtime::Inspector>(
+      loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()}, [this](const Event& event) {
+        const auto* look = std::get_if<engine::event::Measured>(&event);
+        if (look == nullptr || !connections_->looked(*look)) handle(event);
+      });
+  measurer_ = std::make_unique<runtime::Measurer>(*runs_, *looks_, *connections_, [this](const ServiceBlock& block) {
     return actions::check_environment(base_, block.program.command.identity, block.name);
   });
   actions_ = std::make_unique<runtime::ActionRunner>(

@@ -113,6 +113,12 @@ bool asks_for_descendants(Metric metric) {
 
 constexpr std::array kSummary{Metric::Uptime, Metric::Cpu, Metric::MemoryBytes};
 
+/// How long connections are left in peace after a start, by whomever: as in Monit, the timeout of the start program.
+Duration rest_of(const ServiceBlock& block) {
+  if (block.start) return block.start->timeout;
+  return block.foreground() ? block.process.foreground->ready_after : Duration{0};
+}
+
 Plan plan(const ServiceBlock& block) {
   measure::FindProcess find;
   for (const Rule& rule : block.rules) {
@@ -125,7 +131,9 @@ Plan plan(const ServiceBlock& block) {
       find.attribute = find.attribute || (differs != nullptr && differs->what == Attribute::Security);
     }
   }
-  return {.parts = {find}};
+  Plan plan{.parts = {find}};
+  if (!block.probes.empty()) plan.parts.emplace_back(measure::Connect{.rest = rest_of(block)});
+  return plan;
 }
 
 }  // namespace

@@ -303,7 +303,7 @@ class ServiceCompiler {
     add_global_recipients();
     if (comes_alive_)
       for (engine::Rule& rule : block_.rules) rule.dormant = true;
-    if (block_.kind->plan != nullptr) block_.plan = block_.kind->plan(block_);
+    block_.plan = block_.kind->plan(block_);
     block_.key = fingerprint(block_);
     return std::make_shared<const engine::ServiceBlock>(std::move(block_));
   }

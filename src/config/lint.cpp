@@ -17,6 +17,7 @@
 #include "config/vocabulary.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/rule.hpp"
+#include "protocols/protocol.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -48,11 +49,6 @@ class Linter {
       else
         service(std::get<CheckSyntax>(statement));
     }
-    if (connections_ > 0)
-      warn(first_connection_,
-           fmt::format("tests of connections are kept, but not run yet: {} of them, of which this is the first",
-                       connections_),
-           "'healerctl probe HOST ...' makes one at once");
   }
 
  private:
@@ -332,7 +328,10 @@ class Linter {
   void connection(const ConnectionSyntax& test, const SourceRange& range) {
     for (const SettingSyntax& setting : test.settings)
       if (setting.name.value == "password" || setting.name.value == "secret") hidden(setting.value);
-    if (connections_++ == 0) first_connection_ = range;
+    if (test.protocol && protocols::find_unspoken(test.protocol->value) != nullptr &&
+        unspoken_.insert(to_lower(test.protocol->value)).second)
+      warn(range, fmt::format("protocol {} is not spoken yet: such a test is kept, but not made", test.protocol->value),
+           "without its protocol the port alone is tested");
   }
 
   void compared(const CompareSyntax& test) {
@@ -508,8 +507,7 @@ class Linter {
   void statement(const OnRebootSyntax& reboot) { only_last(reboot_, reboot.policy.range, "onreboot"); }
 
   bool httpd_ = false, mmonit_ = false, ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
-  std::size_t connections_ = 0;                                       ///< tests of them in all services
-  SourceRange first_connection_;
+  std::set<std::string> unspoken_;                                    ///< protocols that were warned of
   const Sources& sources_;
   Diagnostics& said_;
   Duration cycle_ = engine::Settings{}.cycle_length();

@@ -90,11 +90,19 @@ std::string describe(const StartsView& starts, const Style& style) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+std::string describe(const ConnectionView& connection) {
+  const bool passed = connection.verdict == "passed";
+  return printable(fmt::format("{}: {}{}", connection.name,
+                               passed || connection.text.starts_with("not tried") ? "" : connection.verdict + ": ",
+                               connection.text));
+}
+
 /// Of a block: what is measured, and what jobs and people do.
 std::string supervision(const ServiceStatus& status, const Style& style) {
   std::string text;
   if (status.process) text += field("process", describe(*status.process), style);
   text += measured_field(status.measured, style);
+  for (const ConnectionView& connection : status.connections) text += field("connection", describe(connection), style);
   if (status.job) text += field("job", fmt::format("{}: {}", status.job->kind, job_text(*status.job)), style);
   if (!status.waits.empty()) text += field("waits", status.waits, style);
   if (!status.left.empty()) text += field("left", status.left, style);

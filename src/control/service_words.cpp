@@ -28,6 +28,28 @@ constexpr std::size_t kLongestLine = 200;  // of a program's output
 
 std::string_view cut_line(std::string_view line) { return line.substr(0, std::min(line.find('\n'), kLongestLine)); }
 
+std::string milliseconds_text(std::chrono::microseconds time) {
+  const auto ms = static_cast<double>(time.count()) / 1000;
+  return ms < 10 ? fmt::format("{:.1f} ms", ms) : fmt::format("{:.0f} ms", ms);
+}
+
+/// "http localhost:80 in 3.1 ms", "3 connections, the slowest in 12 ms", or the first that fails, and why. Of what
+/// nobody has tried nothing is said.
+std::string describe_connections(const std::vector<engine::ConnectionSeen>& all) {
+  const engine::ConnectionSeen* slowest = nullptr;
+  std::size_t passed = 0;
+  for (const engine::ConnectionSeen& one : all) {
+    if (one.reach == engine::Reach::Failed) return std::string(cut_line(fmt::format("{}: {}", one.name, one.text)));
+    if (one.reach != engine::Reach::Passed) continue;
+    ++passed;
+    if (slowest == nullptr || one.response > slowest->response) slowest = &one;
+  }
+  if (slowest == nullptr) return {};
+  const std::string time = slowest->response ? " in " + milliseconds_text(*slowest->response) : std::string{};
+  return passed == 1 ? slowest->name + time
+                     : fmt::format("{} connections{}", passed, time.empty() ? "" : ", the slowest" + time);
+}
+
 /// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
 std::string describe_look(const engine::CheckKind& kind, const engine::Facts& facts) {
   std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
@@ -39,7 +61,9 @@ std::string describe_look(const engine::CheckKind& kind, const engine::Facts& fa
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words, format_value(engine::unit_of(metric), *value));
   }
   if (facts.process && facts.process->zombie) text += ", a zombie";
-  return text;
+  const std::string connections = describe_connections(facts.connections);
+  if (!text.empty() && !connections.empty()) text += ", ";
+  return text + connections;
 }
 
 /// "process is not running; failed to start (exit status 3): no such port".
@@ -55,6 +79,17 @@ std::string describe_missing(std::string_view seen, const ServiceBlock& block, c
 bool wants_existence(const engine::Rule& rule) {
   const auto* present = std::get_if<engine::Present>(&rule.condition.front().test);
   return rule.condition.size() == 1 && present != nullptr && !present->wanted;
+}
+
+/// What came of the connections that the rule asks for. Empty: it asks for none.
+std::string connection_texts(const engine::Rule& rule, const engine::Evidence& last) {
+  std::string text;
+  for (const engine::Term& term : rule.condition) {
+    const auto* test = std::get_if<engine::Reached>(&term.test);
+    const engine::ConnectionSeen* seen = test != nullptr ? engine::connection_of(last, *test) : nullptr;
+    if (seen != nullptr) text += fmt::format("{}{}", text.empty() ? "" : ", ", seen->text);
+  }
+  return text;
 }
 
 /// The values that the rule compares: "cpu 95.0%, memory 12.3 MB". Empty: it compares none.
@@ -150,6 +185,7 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
   }
   if (block.is_run() || rule.counts_restarts()) return named(last);
   if (const std::string values = compared_values(*block.kind, rule, *state.last); !values.empty()) return named(values);
+  if (const std::string texts = connection_texts(rule, *state.last); !texts.empty()) return named(texts);
   return named(engine::describe(block, rule, seen, true));
 }
 

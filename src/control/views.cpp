@@ -267,6 +267,14 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
                                .value = *value,
                                .text = format_value(unit, *value)});
     }
+    for (const engine::ConnectionSeen& one : facts->connections)
+      view.connections.push_back(
+          {.name = one.name,
+           .verdict = std::string(to_string(one.reach)),
+           .address = one.address,
+           .response = one.response ? std::optional(static_cast<double>(one.response->count()) / 1000) : std::nullopt,
+           .expires = one.expires,
+           .text = one.text});
     for (const engine::TotalSeen& total : facts->totals) {
       const engine::Quantity* row = kind.find(total.what);
       if (row == nullptr) continue;
@@ -306,6 +314,8 @@ RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& 
                 .since = state.changed,
                 .held_back = std::string(to_string(engine.hold(service, rule, state, rule.action.kind, now))),
                 .restarts = rule.counts_restarts()};
+  if (view.state == "ok" && !engine::untold(rule, engine.service(service)).empty())
+    view.state = to_string(Condition::Unknown);
   if (rule.tolerance.held > Duration{0}) {
     view.hold = rule.tolerance.held;
     if (state.failing_since) view.held = std::max(now.mono - *state.failing_since, Duration{0});

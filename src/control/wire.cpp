@@ -192,6 +192,16 @@ void fields(Walk walk, T& v) {
   walk("text", v.text);
 }
 
+template <typename Walk, Same<ConnectionView> T>
+void fields(Walk walk, T& v) {
+  walk("name", v.name);
+  walk("verdict", v.verdict);
+  walk("address", v.address);
+  walk("response_ms", v.response);
+  walk("expires", v.expires);
+  walk("text", v.text);
+}
+
 template <typename Walk, Same<JobView> T>
 void fields(Walk walk, T& v) {
   walk("id", v.id);
@@ -251,6 +261,7 @@ void fields(Walk walk, T& v) {
   walk("overruns", v.overruns);
   walk("process", v.process);
   walk("measured", v.measured);
+  walk("connections", v.connections);
   walk("job", v.job);
   walk("waits", v.waits);
   walk("left", v.left);

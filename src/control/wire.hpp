@@ -261,6 +261,18 @@ struct MeasureView {
   bool operator==(const MeasureView&) const = default;
 };
 
+/// What came of a connection, or a ping, in the last run.
+struct ConnectionView {
+  std::string name;                 ///< "http localhost:80"
+  std::string verdict;              ///< "passed", "failed", "unknown", "untried"
+  std::string address;              ///< whom it went to; or empty
+  std::optional<double> response;   ///< milliseconds
+  std::optional<WallTime> expires;  ///< when the certificate does; none: it has none
+  std::string text;                 ///< what was found, or why not, for people
+
+  bool operator==(const ConnectionView&) const = default;
+};
+
 /// What is under way: a start, stop or restart, or the program of a rule's action.
 struct JobView {
   std::uint64_t id = 0;
@@ -315,17 +327,18 @@ struct ServiceStatus : ServiceSummary {
   std::vector<std::string> groups;
   std::vector<std::string> depends;  ///< names of the services that must be up before it
   std::string place;
-  std::string schedule;                ///< as written; empty: every cycle
-  std::optional<RunView> last;         ///< none: not run yet
-  std::optional<Duration> running;     ///< for how long the run in flight runs
-  std::string run_waits;               ///< why its program is not started yet; or empty
-  std::uint64_t runs = 0;              ///< judged since the daemon started
-  std::uint64_t overruns = 0;          ///< runs left out in a row because the one before had not finished
-  std::optional<ProcessView> process;  ///< none: not a process, or not there
-  std::vector<MeasureView> measured;   ///< by the last look at a process or the system
-  std::optional<JobView> job;          ///< that it takes part in
-  std::string waits;                   ///< why a start or restart that its rules want is not done now; or empty
-  std::string left;                    ///< what its former start has left running, and may stand in the way; or empty
+  std::string schedule;                     ///< as written; empty: every cycle
+  std::optional<RunView> last;              ///< none: not run yet
+  std::optional<Duration> running;          ///< for how long the run in flight runs
+  std::string run_waits;                    ///< why its program is not started yet; or empty
+  std::uint64_t runs = 0;                   ///< judged since the daemon started
+  std::uint64_t overruns = 0;               ///< runs left out in a row because the one before had not finished
+  std::optional<ProcessView> process;       ///< none: not a process, or not there
+  std::vector<MeasureView> measured;        ///< by the last look at a process or the system
+  std::vector<ConnectionView> connections;  ///< that its rules ask for
+  std::optional<JobView> job;               ///< that it takes part in
+  std::string waits;                        ///< why a start or restart that its rules want is not done now; or empty
+  std::string left;  ///< what its former start has left running, and may stand in the way; or empty
   std::optional<PauseView> pause;
   std::optional<StartsView> starts;  ///< none: it was not started
   std::vector<RuleView> rules;

@@ -28,7 +28,7 @@ constexpr std::array<std::array<std::string_view, 3>, kEventKinds> kTexts{{
     {"Exists not", "Does exist", "Existence changed"},  // `if exist`: failed means that it is there
     {"Filesystem flags succeeded", "Filesystem flags failed", "Filesystem flags changed"},
     {"GID succeeded", "GID failed", "GID changed"},
-    {"Ping succeeded", "Ping failed", "Ping changed"},
+    {"ICMP succeeded", "ICMP failed", "ICMP changed"},
     {"Monit instance changed", "Monit instance changed", "Monit instance changed"},
     {"Type succeeded", "Invalid type", "Type changed"},
     {"Link up", "Link down", "Link changed"},
@@ -41,7 +41,7 @@ constexpr std::array<std::array<std::string_view, 3>, kEventKinds> kTexts{{
     {"Resource limit succeeded", "Resource limit matched", "Resource limit changed"},
     {"Saturation ok", "Saturation exceeded", "Saturation changed"},
     {"Size succeeded", "Size failed", "Size changed"},
-    {"Speed not changed", "Speed changed", "Speed changed"},  // nothing but changes is tested of it
+    {"Speed not changed", "Speed failed", "Speed changed"},
     {"Status succeeded", "Status failed", "Status changed"},
     {"Timeout recovery", "Timeout", "Timeout changed"},
     {"Timestamp succeeded", "Timestamp failed", "Timestamp changed"},
@@ -160,7 +160,8 @@ class Account {
   }
 
   std::string operator()(const Reached& test) const {
-    return failed_ != test.wanted ? "connection failed" : "connection succeeded";
+    const ConnectionSeen* seen = connection_of(seen_.run, test);
+    return seen != nullptr ? seen->sentence : std::string{};
   }
 
   std::string operator()(const Restarts& /*test*/) const {
@@ -249,6 +250,12 @@ std::string_view event_text(EventKind event, effect::Cause::State state) {
 
 std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed) {
   return std::visit(Account(block, rule, seen, failed), deciding(rule.condition, seen, failed));
+}
+
+EventKind event_of(const Rule& rule, const Seen& seen, bool failed) {
+  const auto* test = std::get_if<Reached>(&deciding(rule.condition, seen, failed));
+  const ConnectionSeen* connection = test != nullptr ? connection_of(seen.run, *test) : nullptr;
+  return connection != nullptr ? connection->event.value_or(rule.event) : rule.event;
 }
 
 std::string describe_span(Duration span) {

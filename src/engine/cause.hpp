@@ -34,6 +34,8 @@ inline constexpr std::string_view kRulesRefused = "Rules not loaded";
 /// What a rule of `block` has to say of a run: that its condition holds (`failed`), or that it does not. The first test
 /// that decides it has the word. Requires: the condition is not empty.
 [[nodiscard]] std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed);
+/// What kind of event a run is to a rule: for a connection it depends on what is wrong with it.
+[[nodiscard]] EventKind event_of(const Rule& rule, const Seen& seen, bool failed);
 
 /// What programs are told of a process: MONIT_PROCESS_*.
 [[nodiscard]] effect::Cause::Process figures_of(const Evidence& run);

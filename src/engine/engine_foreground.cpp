@@ -45,14 +45,6 @@ Evidence no_process(const ServiceState& state) {
   return seen;
 }
 
-/// Of a service whose tests are none that can be made.
-Evidence not_measured() {
-  Evidence seen;
-  seen.answer = Answer::Unknown;
-  seen.output = std::make_shared<const std::string>("this version does not run tests of connections yet");
-  return seen;
-}
-
 }  // namespace
 
 bool Engine::is_up(ServiceId id) const {
@@ -68,7 +60,8 @@ bool Engine::is_up(ServiceId id) const {
 /// yet, or it is ending, the look waits for that.
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
-  if (graph_->at(id).kind->plan == nullptr) return on(event::Measured{id, run, not_measured()}, turn);
+  // What a job asks, or is asked after a death, is whether it is there.
+  const bool scheduled = state.flight == run && (state.reason == Reason::Schedule || state.reason == Reason::Asked);
   if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{})) {
     const KnownProcess known = state.known.value_or(KnownProcess{});
     // A file that comes to be is read from its beginning.
@@ -81,11 +74,16 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
                                           .start_ticks = known.start_ticks,
                                           .left_by = state.starts.left_by,
                                           .came_by = state.starts.came_by,
-                                          .position = position});
+                                          .position = position,
+                                          .presence_only = !scheduled});
   }
   if (state.child) {
     if (state.child->pid != 0 && !state.child->ending)
-      turn.sink.emit(effect::Measure{id, run, state.child->pid, state.child->start_ticks});
+      turn.sink.emit(effect::Measure{.service = id,
+                                     .run = run,
+                                     .pid = state.child->pid,
+                                     .start_ticks = state.child->start_ticks,
+                                     .presence_only = !scheduled});
     return;
   }
   on(event::Measured{id, run, no_process(state)}, turn);

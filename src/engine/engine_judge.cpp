@@ -12,6 +12,14 @@
 #include "engine/turn.hpp"
 
 namespace healer::engine {
+namespace {
+
+/// Whether it asks for a change, which is over in the next run.
+bool tests_change(const Rule& rule) {
+  return rule.mode == Mode::EachChange || std::holds_alternative<Changed>(rule.condition.front().test);
+}
+
+}  // namespace
 
 void Engine::on(const event::Measured& event, Turn& turn) {
   const ServiceId id = event.service;
@@ -191,11 +199,11 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     const bool recovered = decision.what == Decision::What::Recover;
     auto cause = std::make_shared<effect::Cause>();
     cause->service = block.name;
-    cause->event = rule.event;
-    cause->state = recovered                       ? effect::Cause::State::Succeeded
-                   : rule.mode == Mode::EachChange ? effect::Cause::State::Changed
-                                                   : effect::Cause::State::Failed;
-    cause->event_text = event_text(rule.event, cause->state);
+    cause->event = event_of(rule, run, !recovered);
+    cause->state = recovered            ? effect::Cause::State::Succeeded
+                   : tests_change(rule) ? effect::Cause::State::Changed
+                                        : effect::Cause::State::Failed;
+    cause->event_text = event_text(cause->event, cause->state);
     cause->action_text = to_string((recovered ? rule.recovery.action : rule.action).kind);
     cause->rule = rule.text;
     cause->when = turn.now.wall;
@@ -247,7 +255,7 @@ void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) 
 
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : block.recipients) {
-    if (!recipient.events.test(static_cast<std::size_t>(rule.event))) continue;
+    if (!recipient.events.test(static_cast<std::size_t>(decision.cause->event))) continue;
     const bool due = recipient.reminder != 0 && decision.count % recipient.reminder == 0;
     if (decision.what == What::Fire || recovered || (decision.what == What::Remind && due))
       recipients.push_back(recipient);

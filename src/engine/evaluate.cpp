@@ -58,7 +58,11 @@ class Evaluation {
            (seen_.run.matches >> test.pattern & 1U) == (test.negated ? 0U : 1U);
   }
 
-  std::optional<bool> operator()(const Reached& /*test*/) const { return std::nullopt; }  // nobody has tried
+  std::optional<bool> operator()(const Reached& test) const {
+    const ConnectionSeen* seen = connection_of(seen_.run, test);
+    if (seen == nullptr || (seen->reach != Reach::Passed && seen->reach != Reach::Failed)) return std::nullopt;
+    return (seen->reach == Reach::Passed) == test.wanted;
+  }
 
   std::optional<bool> operator()(const Restarts& /*test*/) const { return seen_.restarted; }
 
@@ -115,6 +119,11 @@ std::optional<double> value_of(const Evidence& run, const Total& test) {
   const auto found = std::ranges::find_if(
       run.facts->totals, [&](const TotalSeen& total) { return total.what == test.what && total.span == test.span; });
   return found != run.facts->totals.end() ? std::optional(found->value) : run.facts->metrics.get(test.what);
+}
+
+const ConnectionSeen* connection_of(const Evidence& run, const Reached& test) {
+  const bool tried = run.answer == Answer::Told && run.facts != nullptr && test.probe < run.facts->connections.size();
+  return tried ? &run.facts->connections[test.probe] : nullptr;
 }
 
 Metric deciding(const Evidence& run, const Compare& test) {

@@ -34,6 +34,9 @@ struct Seen {
 /// What has come together in a time, if it is known.
 [[nodiscard]] std::optional<double> value_of(const Evidence& run, const Total& test);
 
+/// What came of the connection that a test asks for; null: the run was to make none.
+[[nodiscard]] const ConnectionSeen* connection_of(const Evidence& run, const Reached& test);
+
 /// Of the quantities that a test is about, the first of which it holds, else the first that is known, else the first.
 [[nodiscard]] Metric deciding(const Evidence& run, const Compare& test);
 

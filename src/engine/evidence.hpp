@@ -2,15 +2,18 @@
 // What one run of a check has seen.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/attribute.hpp"
+#include "engine/event_kind.hpp"
 #include "engine/ids.hpp"
 #include "engine/metric.hpp"
 #include "engine/outcome.hpp"
@@ -56,6 +59,29 @@ struct TotalSeen {
   bool operator==(const TotalSeen&) const = default;
 };
 
+/// What came of a connection, or a ping, that a rule asks for.
+enum class Reach : std::uint8_t {
+  Untried,  ///< nobody has tried: ConnectionSeen::text says why
+  Unknown,  ///< the machine could not try, which says nothing of the other side
+  Failed,
+  Passed
+};
+/// What is said in JSON: "untried", "unknown", "failed", "passed".
+[[nodiscard]] std::string_view to_string(Reach reach);
+
+struct ConnectionSeen {
+  Reach reach = Reach::Untried;
+  std::string name;      ///< "http localhost:80", "ping node5"; for people
+  std::string text;      ///< what was found, or why it failed or was not tried; for people, on one line
+  std::string sentence;  ///< Failed, Passed: as Monit tells it
+  std::string address;   ///< whom it went to: "10.0.0.7:443"; empty: nobody was tried
+  std::optional<std::chrono::microseconds> response;  ///< Failed: only where the other side has answered
+  std::optional<WallTime> expires;                    ///< when its certificate does; none: it has none
+  /// Failed: what kind of event that is, where it is none of its test: Monit's Timestamp where the certificate expires
+  /// too soon, and Speed where the answer comes late.
+  std::optional<EventKind> event{};
+};
+
 /// What a look at a process or at the system has found.
 struct Facts {
   std::optional<ProcessFacts>
@@ -64,6 +90,7 @@ struct Facts {
   std::vector<std::pair<Attribute, Value>> attributes;  ///< of what is no process
   std::vector<TotalSeen> totals;                        ///< of the times that were asked for
   std::vector<std::string> lines;                       ///< by LinesSpec::patterns: the new lines that fulfil each
+  std::vector<ConnectionSeen> connections;              ///< by ServiceBlock::probes; empty: nobody was to try
   /// Where there is none: what runs still of what the program `left_by` has left, the eldest first; one of those that
   /// Measure names.
   std::vector<LeftProcess> left;

@@ -228,6 +228,16 @@ Condition condition_of(const Rule& rule, const RuleState& state) {
   return last_run_bad(state) && tells ? Condition::Failing : Condition::Running;
 }
 
+std::string untold(const Rule& rule, const ServiceState& state) {
+  if (!state.last || holds(rule.condition, Seen{*state.last, state.memory, state.starts.restarted})) return {};
+  for (const Term& term : rule.condition) {
+    const auto* test = std::get_if<Reached>(&term.test);
+    const ConnectionSeen* seen = test != nullptr ? connection_of(*state.last, *test) : nullptr;
+    if (seen != nullptr && (seen->reach == Reach::Untried || seen->reach == Reach::Unknown)) return seen->text;
+  }
+  return {};
+}
+
 Condition condition_of(const Engine& engine, ServiceId service) {
   const ServiceState& state = engine.service(service);
   if (!state.monitored) return Condition::Unmonitored;
@@ -313,6 +323,8 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
                         .if_clear = {},
                         .held_back = held_back(hold, block.name)};
     if (state.unknown) account.now = "is not known now; " + account.now;
+    if (const std::string why = untold(rule, state); !why.empty() && !state.unknown)
+      account.now = fmt::format("was not told by the last run ({}); {}", why, account.now);
     if (state.monitored) {
       account.if_failed = if_failed(rule, states[i], hold, next);
       account.if_clear = if_clear(rule, states[i], next);

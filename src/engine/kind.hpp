@@ -122,7 +122,7 @@ struct CheckKind {
   std::string_view present{};
   std::string_view returned{};  ///< where it is there again; empty: the same
   std::string_view absent{};    ///< where it is not, and nothing else is known: "process is not running"
-  Plan (*plan)(const ServiceBlock& block) = nullptr;  ///< null: nothing of it can be measured yet
+  Plan (*plan)(const ServiceBlock& block) = nullptr;  ///< never null
 
   /// The row of a quantity; null: the kind has none.
   [[nodiscard]] const Quantity* find(Metric metric) const;

@@ -35,6 +35,7 @@ struct Measure {
   ActionId came_by{};
   /// Where the lines of a file are read on; none: at its end, for nobody has read it before.
   std::optional<ReadPosition> position{};
+  bool presence_only = false;  ///< no connection is made: whether its process is there must be known soon
 };
 
 /// End a run that is no longer wanted (its service is gone or unmonitored): SIGTERM, then SIGKILL to its group. No

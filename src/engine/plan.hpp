@@ -67,10 +67,18 @@ struct ReadInterface {
   bool operator==(const ReadInterface&) const = default;
 };
 
+/// Makes the connections that the rules ask for (ServiceBlock::probes): the pings first; where one of them fails, the
+/// others are spared. Those of a process are made where it is there, and rest until it has run for `rest`.
+struct Connect {
+  Duration rest{0};
+
+  bool operator==(const Connect&) const = default;
+};
+
 }  // namespace measure
 
 using Measurement = std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath,
-                                 measure::ReadFilesystem, measure::ReadInterface>;
+                                 measure::ReadFilesystem, measure::ReadInterface, measure::Connect>;
 
 /// All that one check of a service measures. Made once, when the rules are loaded (CheckKind::plan).
 struct Plan {

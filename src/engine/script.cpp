@@ -142,6 +142,7 @@ class Reader : private ScriptLine {
     const std::size_t begin = here();
     while (!words_[next_++].raw.ends_with(':')) {
     }
+    if (words == "connection" || words.starts_with("connection ")) return connections(name, words, first, begin);
     std::vector<Metric> metrics = compared_metrics(*blocks_.at(name), words);
     if (metrics.empty()) {
       const std::vector<std::string> known = compared_words(*blocks_.at(name));
@@ -163,16 +164,52 @@ class Reader : private ScriptLine {
         value(words_[next_++], words, metrics, values);
     }
     want_end();
-    if (failed_) return;
-    ScriptedSeries& series = script_.services[name].measured[metrics.front()];
-    if (series.repeated)
-      return fail(first.offset, "the line before of this quantity goes on for ever", "take its '...' away");
+    if (!failed_) add(script_.services[name].measured[metrics.front()], values, again, first.offset, begin);
+  }
+
+  /// Values that a line gives of something, to those of the lines before.
+  void add(ScriptedSeries& series, const std::vector<std::optional<double>>& values, std::optional<std::size_t> again,
+           std::size_t line, std::size_t begin) {
+    if (series.repeated) return fail(line, "the line before of this quantity goes on for ever", "take its '...' away");
     if (series.values.size() + values.size() > kMaxRuns)
       return fail(begin, fmt::format("a quantity may have {} scripted values", kMaxRuns),
                   "let the list repeat with ...");
     series.values.insert(series.values.end(), values.begin(), values.end());
     series.repeated = again.has_value();
     if (series.values.empty()) fail(*again, "nothing to repeat stands before '...'");
+  }
+
+  /// NAME connection [NUMBER]: up*3 down unknown ...
+  void connections(const std::string& name, const std::string& words, const Word& first, std::size_t begin) {
+    const std::size_t known = blocks_.at(name)->probes.size();
+    if (known == 0) return fail(begin, fmt::format("no rule of '{}' asks for a connection", name));
+    std::size_t which = kEveryConnection;
+    if (const std::size_t blank = words.find(' '); blank != std::string::npos) {
+      std::size_t at = blank + 1;
+      which = static_cast<std::size_t>(
+                  read_number(words, at, begin, "the number of the connection", 1, static_cast<std::int64_t>(known))) -
+              1;
+      if (!failed_ && at != words.size()) fail(begin, fmt::format("'{}' names no connection", printable(words)));
+    }
+    if (!failed_ && !more()) fail(here(), "the values are missing", "write up, down or unknown, run by run");
+    std::vector<std::optional<double>> values;
+    std::optional<std::size_t> again;
+    while (!failed_ && more() && !again) {
+      if (see("...")) {
+        again = words_[next_++].offset;
+        break;
+      }
+      const Word word = words_[next_++];
+      const std::size_t at = std::min(word.raw.find('*'), word.raw.size());
+      const std::string_view text = word.raw.substr(0, at);
+      const bool up = iequals(text, "up");
+      if (!up && !iequals(text, "down") && !iequals(text, "unknown"))
+        return fail(word.offset, fmt::format("'{}' is nothing that comes of a connection", printable(text)),
+                    "write up, down or unknown, with *TIMES behind");
+      append(word, at, iequals(text, "unknown") ? std::nullopt : std::optional(up ? 1.0 : 0.0), values);
+    }
+    want_end();
+    if (!failed_) add(script_.services[name].connections[which], values, again, first.offset, begin);
   }
 
   /// 95  95%  unknown, each with *N behind. The first with a unit decides which of `metrics` the line tells.
@@ -189,6 +226,12 @@ class Reader : private ScriptLine {
       metrics.assign(1, read->metric);
       value = read->value;
     }
+    append(word, at, value, values);
+  }
+
+  /// One value, as often as `*TIMES` says, which may stand in the word from `at` on.
+  void append(const Word& word, std::size_t at, std::optional<double> value,
+              std::vector<std::optional<double>>& values) {
     std::int64_t times = 1;
     if (at < word.raw.size()) times = read_number(word.raw, ++at, word.offset, "the number of times", 1, kMaxRuns);
     if (at != word.raw.size())

@@ -7,6 +7,8 @@
 #include <list>
 #include <string>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "engine/service.hpp"
 #include "util/text.hpp"
 
@@ -142,11 +144,30 @@ Facts SimulatedWorld::facts(const Played& played, const ServiceBlock& block, std
   if (process) facts.process = process_for(block, *played.pid);
   if (played.script == nullptr || !played.script->measured.contains(Metric::Uptime))
     facts.metrics.set(Metric::Uptime, seconds_of(now - (process ? played.up_since : booted_)));
+  for (std::size_t i = 0; i < block.probes.size(); ++i) facts.connections.push_back(connection(played, i, place));
   if (played.script == nullptr) return facts;
   for (const auto& [metric, series] : played.script->measured)
     if (const auto value = series.values[place_in(series.values.size(), series.repeated, place)])
       facts.metrics.set(metric, *value);
   return facts;
+}
+
+ConnectionSeen SimulatedWorld::connection(const Played& played, std::size_t index, std::uint64_t place) const {
+  const auto seen = [&](Reach reach, std::string text) {
+    return ConnectionSeen{
+        .reach = reach, .name = fmt::format("connection {}", index + 1), .text = text, .sentence = text};
+  };
+  const ScriptedSeries* series = nullptr;
+  if (played.script != nullptr) {
+    const auto& all = played.script->connections;
+    auto found = all.find(index);
+    if (found == all.end()) found = all.find(kEveryConnection);
+    if (found != all.end()) series = &found->second;
+  }
+  const std::optional<double> value =
+      series == nullptr ? 1.0 : series->values[place_in(series->values.size(), series->repeated, place)];
+  if (!value) return seen(Reach::Unknown, "could not be tried");
+  return *value != 0 ? seen(Reach::Passed, "connection succeeded") : seen(Reach::Failed, "connection failed");
 }
 
 void SimulatedWorld::drop_all_runs() {
@@ -158,6 +179,7 @@ bool SimulatedWorld::used_up(ServiceId id) const {
   if (played.script == nullptr) return true;
   std::size_t most = played.script->runs.size();
   for (const auto& [metric, series] : played.script->measured) most = std::max(most, series.values.size());
+  for (const auto& [index, series] : played.script->connections) most = std::max(most, series.values.size());
   return played.ended >= most;
 }
 

@@ -3,6 +3,7 @@
 // is measured of them and of the machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -59,6 +60,7 @@ class SimulatedWorld {
 
   [[nodiscard]] Evidence answer(const Played& played, const ServiceBlock& block, std::uint64_t place) const;
   [[nodiscard]] Facts facts(const Played& played, const ServiceBlock& block, std::uint64_t place, Duration now) const;
+  [[nodiscard]] ConnectionSeen connection(const Played& played, std::size_t index, std::uint64_t place) const;
   [[nodiscard]] Evidence seen(ServiceId id, std::uint64_t place, Duration now) const;
 
   /// What is played for one service.

@@ -7,6 +7,7 @@
 #include "engine/service.hpp"
 #include "runtime/inspector.hpp"
 #include "runtime/process_runner.hpp"
+#include "runtime/reacher.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -34,12 +35,19 @@ void Measurer::measure(const engine::effect::Measure& effect,
                           [&](const measure::ReadSystem&) { looks_.read_system(effect); },
                           [&](const measure::ReadPath& wanted) { looks_.read_path(effect, wanted, block); },
                           [&](const measure::ReadFilesystem&) { looks_.read_filesystem(effect, block); },
-                          [&](const measure::ReadInterface& wanted) { looks_.read_interface(effect, wanted, block); }},
+                          [&](const measure::ReadInterface& wanted) { looks_.read_interface(effect, wanted, block); },
+                          [&](const measure::Connect& wanted) {
+                            if (block->plan.parts.size() == 1)
+                              connections_.connect(effect, block);
+                            else if (!effect.presence_only)
+                              connections_.connect_after_look(effect, wanted, block);
+                          }},
                part);
   }
 }
 
-void Measurer::cancel(engine::RunId run) {  // of one of the two: the other does not know it
+void Measurer::cancel(engine::RunId run) {  // who does not know it ignores it
+  connections_.cancel(run);
   runs_.cancel(run);
   looks_.cancel(run);
 }

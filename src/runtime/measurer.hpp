@@ -19,15 +19,17 @@ namespace healer::runtime {
 
 class Inspector;
 class ProcessRunner;
+class Reacher;
 
 class Measurer {
  public:
   /// The complete environment of the program of a service (NAME=value).
   using Environment = std::function<std::vector<std::string>(const engine::ServiceBlock&)>;
 
-  /// Requires: `runs` and `looks` outlive it. They tell what comes of it, as event::Measured.
-  Measurer(ProcessRunner& runs, Inspector& looks, Environment environment)
-      : runs_(runs), looks_(looks), environment_(std::move(environment)) {}
+  /// Requires: `runs`, `looks` and `connections` outlive it. They tell what comes of it, as event::Measured; those of
+  /// `looks` are to be shown to Reacher::looked() first.
+  Measurer(ProcessRunner& runs, Inspector& looks, Reacher& connections, Environment environment)
+      : runs_(runs), looks_(looks), connections_(connections), environment_(std::move(environment)) {}
 
   /// Measures what the plan of `block` says.
   void measure(const engine::effect::Measure& effect, const std::shared_ptr<const engine::ServiceBlock>& block);
@@ -39,6 +41,7 @@ class Measurer {
  private:
   ProcessRunner& runs_;
   Inspector& looks_;
+  Reacher& connections_;
   Environment environment_;
 };
 

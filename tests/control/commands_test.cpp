@@ -159,6 +159,7 @@ TEST_CASE("a status tells everything about a service", "[control]") {
  "overruns": 0,
  "process": null,
  "measured": [],
+ "connections": [],
  "job": null,
  "waits": "",
  "left": "",

@@ -537,6 +537,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     facts.process = ProcessFacts{.pid = 4242};
     db.last->facts = std::make_shared<const Facts>(facts);
     facts.metrics.set(Metric::Load1, 1.5);
+    facts.connections = {{.reach = Reach::Passed, .name = "http localhost:80"}};
     state_of(engine, "machine").last = Evidence{.facts = std::make_shared<const Facts>(facts)};
   });
   for (const char* command : {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload", "diff",

@@ -55,6 +55,8 @@ ServiceStatus full_status() {
   status.depends = {"db", "cache"};
   status.process = ProcessView{4242, 1, 33, 34, 35, true};
   status.measured = {{"cpu", "percent", 1.25, "1.2%"}, {"uptime", "seconds", 90, "1 m 30 s"}};
+  status.connections = {{"http localhost:80", "passed", "127.0.0.1:80", 0.25, kWhen, "HTTP status 200"},
+                        {.name = "ping web", .verdict = "untried", .text = "not tried"}};
   status.job = full_job();
   status.waits = "db is not up";
   status.pause = PauseView{kWhen, "root", "maintenance"};

@@ -123,7 +123,8 @@ class Acts(Case):
         act, text = self.act(folder), header + "\n"
         for name, test in tests.items():
             name, _, otherwise = name.partition(" else ")
-            branch = f' else if succeeded then exec "{act} {otherwise}"' if otherwise else ""
+            over = "failed" if test.startswith("succeeded") else "succeeded"
+            branch = f' else if {over} then exec "{act} {otherwise}"' if otherwise else ""
             text += f'  if {test} then exec "{act} {name}"{branch}\n'
         return text
 

@@ -323,4 +323,29 @@ TEST_CASE("A run is remembered, and what it changes is told") {
   CHECK(process == Memory{{{Attribute::Pid, 8}, {Attribute::Parent, 2}}});
 }
 
+TEST_CASE("A connection is told where it was tried, and only then") {
+  const auto run = [](std::initializer_list<Reach> reaches, Answer answer = Answer::Told) {
+    Facts facts;
+    for (const Reach reach : reaches) facts.connections.push_back({.reach = reach});
+    return Evidence{.answer = answer,
+                    .output = std::make_shared<const std::string>(),
+                    .facts = std::make_shared<const Facts>(std::move(facts))};
+  };
+  const Reached failed{.probe = 0, .wanted = false};
+  const Reached succeeded{.probe = 0, .wanted = true};
+  CHECK(told(failed, run({Reach::Failed})) == true);
+  CHECK(told(failed, run({Reach::Passed})) == false);
+  CHECK(told(succeeded, run({Reach::Passed})) == true);
+  CHECK(told(succeeded, run({Reach::Failed})) == false);
+  for (const Reach reach : {Reach::Untried, Reach::Unknown}) {
+    CHECK(told(failed, run({reach})) == kUnknown);
+    CHECK(told(succeeded, run({reach})) == kUnknown);
+  }
+  CHECK(told(Reached{.probe = 1, .wanted = false}, run({Reach::Failed, Reach::Passed})) == false);
+  CHECK(told(Reached{.probe = 2, .wanted = false}, run({Reach::Failed})) == kUnknown);
+  CHECK(told(failed, run({Reach::Failed}, Answer::Unknown)) == kUnknown);
+  CHECK(told(failed, run({Reach::Failed}, Answer::Absent)) == kUnknown);
+  CHECK(told(failed, program(0)) == kUnknown);
+}
+
 }  // namespace evaluate_test
