@@ -248,6 +248,59 @@ class Alone(Servers):
         self.assertEqual(told["good"]["connections"][0]["verdict"], "passed")
         self.assertEqual(told["beat"]["overruns"], 0)
 
+    def test_names_that_nobody_answers_for_hold_up_no_other(self):
+        """In a mount namespace whose name server takes every question and answers none."""
+        silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(silent.close)
+        try:
+            silent.bind(("127.0.0.53", 53))
+        except OSError as error:
+            self.skipTest(f"no name server can be played here: {error}")
+        resolver = self.path("resolv.conf")
+        resolver.write_text("nameserver 127.0.0.53\n")
+        good = self.serve(OK)
+        names = "".join(f"""
+            check host name{i} with address host{i}.example.org
+              if failed port 80 timeout 50 seconds then alert""" for i in range(20))
+        daemon = self.configure(f"""{names}
+            check host good with address 127.0.0.1
+              if failed port {good.port} protocol http then alert""", cycle="1")
+        daemon.binary = self.script("apart", f'''exec unshare -m sh -c '
+            mount --make-rprivate / && mount --bind {resolver} /etc/resolv.conf && exec {daemon.binary} "$@"' sh "$@"''')
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+            self.skipTest("no mount namespace can be made here")
+        daemon.launch()
+        self.wait_for(lambda: good.asked >= 5, "five cycles beside them")
+        self.assertTrue(silent.recv(512))
+        told = daemon.ask("status", "good")["services"][0]
+        self.assertEqual(told["overruns"], 0)
+
+    def test_the_examples_heal_as_they_say(self):
+        for name, script in (("cloudify", """
+                webbox1_ping connection: up down*3 up
+                webbox2 connection 2: up down*4
+                webbox2 connection 3: up*2 down*4
+                expect fired webbox1_ping exec at run 4
+                expect recovered webbox1_ping at run 5
+                expect not fired webbox1_http exec
+                expect fired webbox2 exec at run 5
+                run for 6 cycles
+                """), ("endpoint", """
+                master0 connection: up down*3 up
+                master1 connection: up down*2 up
+                expect fired master0 exec at run 4
+                expect not fired master1 exec
+                run for 6 cycles
+                """)):
+            rules = self.path(name)
+            rules.write_text((support.TOP / "rules.d" / "examples" / f"{name}.rules").read_text())
+            rules.chmod(0o600)
+            play = self.path(f"{name}.script")
+            play.write_text(script)
+            done = subprocess.run([support.BUILD / "healerctl", "simulate", rules, "--script", play], capture_output=True,
+                                  text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_what_is_seen_of_connections_is_shown(self):
         context = self.certificate(10)
         good, secure, closed = self.serve(OK), self.serve(OK, context=context), self.closed_port()

@@ -164,6 +164,34 @@ TEST_CASE("content tests see the scripted output", "[engine][simulator]") {
         "log r0 1\nlog r0 3\n");
 }
 
+TEST_CASE("what comes of connections is played, of all or of one", "[engine][simulator]") {
+  const auto reached = [](std::uint16_t probe, bool wanted) {
+    Rule rule;
+    rule.condition = {{Reached{probe, wanted}, false}};
+    rule.event = EventKind::Connection;
+    rule.text = std::to_string(probe) + (wanted ? " succeeded" : " failed");
+    rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}};
+    return rule;
+  };
+  auto block = service("web", {reached(0, false), reached(1, false), reached(1, true)});
+  block->kind = kind_named("host");
+  block->probes.resize(2);
+  const RuleSet rules = rule_set({block});
+  CHECK(firings(play(rules, "run for 3 cycles\n")) == "web r2 1\n");
+  CHECK(firings(play(rules, "web connection: up down unknown up")) == "web r2 1\nweb r0 2\nweb r1 2\nweb r2 4\n");
+  CHECK(firings(play(rules, "web connection 2: down*2 up ...\nrun for 4 cycles")) == "web r1 1\nweb r2 3\nweb r1 4\n");
+
+  const auto error = [&](const std::string& text) {
+    const ScriptReading reading = read_script(text, rules);
+    return reading.errors.empty() ? "" : reading.errors[0].message;
+  };
+  CHECK(error("web connection 3: up") == "the number of the connection must be between 1 and 2");
+  CHECK(error("web connection: yes") == "'yes' is nothing that comes of a connection");
+  CHECK(error("web connection:") == "the values are missing");
+  CHECK(error("web connection 1x: up") == "'connection 1x' names no connection");
+  CHECK(error("web connection: ...") == "nothing to repeat stands before '...'");
+}
+
 TEST_CASE("commands, crashes, reboots and steps of the clock are played", "[engine][simulator]") {
   RuleSet rules = one_service(kThree, seconds{60});
   SECTION("a command never counts as a cycle") {
