@@ -43,7 +43,8 @@ struct share_option   : seq<token<Kind::LimitName>, opt<any_operator>, number, t
 struct sum_option     : seq<token<Kind::Checksum>, sum_value> {};
 struct key_sum_option : seq<token<Kind::RsaKey>, token<Kind::Checksum>, opt<sum_type>, opt<sum_equal>, sum_value> {};
 struct headers_option : seq<token<Kind::HttpHeaders>, token<Kind::Headers>> {};
-struct protocol_option: sor<text_option, number_option, credential_option, method_option, status_option, share_option, sum_option, key_sum_option, headers_option> {};
+struct starttls_option: extension<"STARTTLS", text<"starttls">> {};
+struct protocol_option: sor<text_option, number_option, credential_option, method_option, status_option, share_option, sum_option, key_sum_option, headers_option, starttls_option> {};
 struct protocol       : seq<token<Kind::Protocol>, protocol_name, star<protocol_option>> {};
 
 // What any connection may be asked.
@@ -88,7 +89,13 @@ struct tested_url     : seq<token<Kind::UrlWord>, url_value> {};
 struct url_test       : seq<tested_url, star<sor<content_option, connection_time, retry, tls_use, connection_sum, certificate_days,
                                                  extension<"a response time of a URL", response_time>>>> {};
 
-struct connection_test: seq<connection_state, sor<port_test, unix_test, ping_test, url_test>> {};
+struct connection_target : sor<port_test, unix_test, ping_test, url_test> {};
+struct connection_test: seq<connection_state, connection_target> {};
+
+// One by itself, as it is typed for a probe; and one whose port is that of its protocol.
+struct lone_prefix    : seq<opt<token<Kind::If>>, opt<connection_state>> {};
+struct lone_connection: seq<lone_prefix, connection_target> {};
+struct lone_options   : seq<lone_prefix, plus<port_option_of>> {};
 // clang-format on
 
 }  // namespace healer::grammar

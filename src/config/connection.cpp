@@ -62,6 +62,13 @@ protocols::Operator operator_of(ComparisonWord word) {
   return Operator::Equal;
 }
 
+/// `1E:D9:48...`, as OpenSSL prints it, in plain digits.
+std::string checksum_digits(std::string_view written) {
+  std::string digits = to_lower(written);
+  std::erase_if(digits, [](char c) { return c == ':' || c == '-'; });
+  return digits;
+}
+
 /// `Host: a, User-Agent: b`: each in its place in `text`.
 std::vector<std::string_view> split_headers(std::string_view text) {
   std::vector<std::string_view> headers;
@@ -199,7 +206,7 @@ class ConnectionReader {
     }
     if (test_.valid_days) tls().valid_days = static_cast<int>(std::min(test_.valid_days->value, kMostDays));
     if (!test_.checksum) return;
-    const std::string digits = to_lower(test_.checksum->value);
+    const std::string digits = checksum_digits(test_.checksum->value);
     const protocols::ChecksumType* type = protocols::find_checksum(digits.size());
     const bool fits = type != nullptr && (!test_.checksum_type || iequals(type->name, test_.checksum_type->value));
     if (!fits || !protocols::is_hex(digits))
@@ -314,7 +321,7 @@ class ConnectionReader {
       case OptionType::Compared:
       case OptionType::Share: setting.number = number(text); break;
       case OptionType::Checksum:
-        setting.text = to_lower(text);
+        setting.text = checksum_digits(text);
         if (!protocols::is_checksum(setting.text))
           return error(written.value.range, fmt::format("{} is no checksum", in_quotes(text)),
                        "MD5 has 32 hexadecimal digits, SHA1 40");
@@ -385,12 +392,13 @@ std::string setting_text(const SettingSyntax& setting, const Protocol* protocol)
   if (setting.comparison || type == OptionType::Compared || type == OptionType::Share)
     text += " " + comparison_text(setting.comparison.value_or(ComparisonWord::Equal));
   switch (type) {
+    case OptionType::Flag: return text;
     case OptionType::Secret: return text + fmt::format(" \"{}\"", kHidden);
     case OptionType::Choice: return text + " " + to_lower(setting.value.value);
     case OptionType::Number:
     case OptionType::Compared: return text + " " + setting.value.value;
     case OptionType::Share: return text + " " + setting.value.value + "%";
-    case OptionType::Checksum: return text + fmt::format(" \"{}\"", to_lower(setting.value.value));
+    case OptionType::Checksum: return text + fmt::format(" \"{}\"", checksum_digits(setting.value.value));
     default: return text + " " + written_text(setting.value.value);
   }
 }
@@ -423,7 +431,7 @@ std::string connection_text(const ConnectionSyntax& test) {
   if (test.family) text += " " + test.family->value;
   if (test.transport) text += " type " + test.transport->value;
   if (test.tls) text += tls_text(*test.tls);
-  if (test.checksum) text += fmt::format(" certificate checksum \"{}\"", to_lower(test.checksum->value));
+  if (test.checksum) text += fmt::format(" certificate checksum \"{}\"", checksum_digits(test.checksum->value));
   if (test.valid_days) text += fmt::format(" certificate valid > {} days", test.valid_days->value);
   if (protocol != nullptr) text += fmt::format(" protocol {}", protocol->name);
   const auto is_own = [](const SettingSyntax& one) { return !is_talk(one.name.value) && one.name.value != "content"; };

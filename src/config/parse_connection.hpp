@@ -233,6 +233,14 @@ template <>
 struct action<grammar::send> : WordSetting {};
 template <>
 struct action<grammar::expect> : WordSetting {};
+/// A word that says all by itself.
+template <>
+struct action<grammar::starttls_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    note_extension<grammar::starttls_option>(in, build);
+    WordSetting::apply(in, build, scratch);
+  }
+};
 template <>
 struct action<grammar::share_option> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {

@@ -138,8 +138,11 @@ TEST_CASE("an expression that is none is no failure of the server's", "[probe]")
     peer.be_silent();
   });
   Prober prober;
-  CHECK(prober.words(server, "expect \"([\"") ==
-        "unknown at talk: what it sent was not compared: it is no regular expression");
+  const auto plan = plan_of("127.0.0.1", "port " + std::to_string(server.port()) + " expect \"x*\"");
+  plan->settings.front().text = "([";
+  const ProbeResult result = prober.run(plan);
+  CHECK(result.verdict == ProbeVerdict::Unknown);
+  CHECK(result.text == "what it sent was not compared: it is no regular expression");
 }
 
 TEST_CASE("attempts follow one another until one passes", "[probe]") {
