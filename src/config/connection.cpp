@@ -19,6 +19,7 @@
 #include "config/url.hpp"
 #include "config/vocabulary.hpp"
 #include "protocols/digest.hpp"
+#include "util/jq.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
 
@@ -327,6 +328,20 @@ class ConnectionReader {
                        "MD5 has 32 hexadecimal digits, SHA1 40");
         break;
       case OptionType::Headers: return headers(*option, written);
+      case OptionType::Json:
+        if (const std::string problem = jq_problem(written.of.value); !problem.empty())
+          return error(written.of.range,
+                       fmt::format("{} is no filter of jq: {}", in_quotes(written.of.value), problem));
+        if (!written.is_text && !is_json_literal(text))
+          return error(written.value.range, fmt::format("{} is no value of JSON", in_quotes(text)),
+                       "put a text in quotes; others are numbers, true, false and null");
+        setting.text = written.of.value;
+        setting.value = written.is_text ? json_string(text) : text;
+        break;
+      case OptionType::Body:
+        setting.text = text;
+        if (written.is_file) setting.value = "file";
+        break;
     }
     if (!option->repeats)
       std::erase_if(out_.plan.settings, [&](const Setting& one) { return one.word == option->word; });
@@ -389,10 +404,15 @@ std::string setting_text(const SettingSyntax& setting, const Protocol* protocol)
   const Option* option = protocol != nullptr ? protocol->find(name) : nullptr;
   const OptionType type = option != nullptr ? option->type : OptionType::Text;
   std::string text = " " + name;
+  if (!setting.of.value.empty()) text += " " + written_text(setting.of.value);
   if (setting.comparison || type == OptionType::Compared || type == OptionType::Share)
     text += " " + comparison_text(setting.comparison.value_or(ComparisonWord::Equal));
   switch (type) {
     case OptionType::Flag: return text;
+    case OptionType::Json:
+      return text + " " + (setting.is_text ? written_text(setting.value.value) : setting.value.value);
+    case OptionType::Body:  // it may hold a login
+      return text + (setting.is_file ? " file " + written_word(setting.value.value) : fmt::format(" \"{}\"", kHidden));
     case OptionType::Secret: return text + fmt::format(" \"{}\"", kHidden);
     case OptionType::Choice: return text + " " + to_lower(setting.value.value);
     case OptionType::Number:

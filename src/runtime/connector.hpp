@@ -19,6 +19,7 @@
 #include "runtime/resolver.hpp"
 #include "runtime/searcher.hpp"
 #include "runtime/tls.hpp"
+#include "runtime/worker_pool.hpp"
 
 namespace healer::runtime {
 
@@ -51,6 +52,10 @@ class Connector {
   struct Probe;
 
   void begin(Probe& probe);
+  void read_body(Probe& probe, const std::string& path);
+  void set_out(Probe& probe);
+  void resolve(Probe& probe);
+  void follow(Probe& probe);
   void resolved(Probe& probe, const Result<Resolver::Addresses>& addresses);
   void try_address(Probe& probe);
   void connect(Probe& probe);
@@ -66,6 +71,7 @@ class Connector {
   TlsContexts contexts_;
   Searcher searcher_;
   Pinger pinger_;
+  std::unique_ptr<WorkerPool> files_;  // reads what is to be sent; made when it is first asked
   std::unordered_map<std::uint64_t, std::unique_ptr<Probe>> probes_;
   std::deque<std::uint64_t> queue_;
   std::size_t open_ = 0;

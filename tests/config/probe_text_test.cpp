@@ -125,7 +125,8 @@ TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]
   CHECK(fault("port 70000") ==
         "there is no port 70000: nothing will ever answer there at '70000': ports are numbered from 1 to 65535");
   CHECK(fault("port") == "the statement ends here, expected a number at ''");
-  CHECK(fault("port 80 protocol http method put") == "unexpected 'put', expected 'get' or 'head' at 'put'");
+  CHECK(fault("port 80 protocol http method gte") ==
+        "unexpected 'gte', expected 'get', 'head', 'post', 'put', 'patch' or 'delete' at 'gte': did you mean 'get'?");
   CHECK(fault("port 80 protocol http reqest '/'") ==
         "unexpected 'reqest', expected 'timeout', 'ssl', 'version', 'certificate', 'checksum', 'status', 'content' or "
         "something else at 'reqest': did you mean 'request'?");

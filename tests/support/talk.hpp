@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protocols/protocol.hpp"
+#include "util/jq.hpp"
 
 namespace healer::test {
 
@@ -34,7 +35,7 @@ class Talk {
   std::size_t piece = std::string::npos;  ///< bytes at a time
   bool closes = true;                     ///< else it falls silent
 
-  /// "pass: ...", "fail: ..." or "waits for its ...".
+  /// "pass: ...", "fail: ...", "unknown: ...", "elsewhere: ..." or "waits for its ...".
   std::string play(Conversation& conversation, const std::vector<std::string>& script) {
     sent.clear();
     Want want = settle(conversation, conversation.begin());
@@ -50,6 +51,8 @@ class Talk {
     switch (want.kind) {
       case Want::Kind::Pass: return "pass: " + want.text;
       case Want::Kind::Fail: return "fail: " + want.text;
+      case Want::Kind::Unknown: return "unknown: " + want.text;
+      case Want::Kind::Elsewhere: return "elsewhere: " + want.elsewhere->url;
       default: return "waits for its " + std::string(conversation.awaited());
     }
   }
@@ -65,6 +68,9 @@ class Talk {
         want = conversation.secured();
       } else if (want.kind == Want::Kind::Search) {
         want = conversation.found(search(*want.search));
+      } else if (want.kind == Want::Kind::Query) {
+        auto filter = JqFilter::compile(want.query->filter);
+        want = conversation.answered(filter ? filter->first(want.query->text) : filter.error());
       } else {
         return want;
       }
