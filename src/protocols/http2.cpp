@@ -26,7 +26,7 @@ class Http2 final : public HttpTalk {
   ~Http2() override { nghttp2_session_del(session_); }
 
   Want begin() override {
-    if (!open() || !submit()) return Want::unknown("HTTP/2 cannot begin on this machine");
+    if (!make_session() || !submit()) return Want::unknown("HTTP/2 cannot begin on this machine");
     return Want::receive(output());
   }
 
@@ -62,7 +62,7 @@ class Http2 final : public HttpTalk {
   std::string_view awaited() const override { return has_headers_ ? "end of its content" : "answer"; }
 
  private:
-  bool open() {
+  bool make_session() {
     nghttp2_session_callbacks* callbacks = nullptr;
     if (nghttp2_session_callbacks_new(&callbacks) != 0) return false;
     nghttp2_session_callbacks_set_on_header_callback(

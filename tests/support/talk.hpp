@@ -5,6 +5,7 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "protocols/protocol.hpp"
 #include "util/jq.hpp"
+#include "util/text.hpp"
 
 namespace healer::test {
 
@@ -52,7 +54,7 @@ class Talk {
       case Want::Kind::Pass: return "pass: " + want.text;
       case Want::Kind::Fail: return "fail: " + want.text;
       case Want::Kind::Unknown: return "unknown: " + want.text;
-      case Want::Kind::Elsewhere: return "elsewhere: " + want.elsewhere->url;
+      case Want::Kind::Elsewhere: return "elsewhere: " + printable(want.elsewhere->url);
       default: return "waits for its " + std::string(conversation.awaited());
     }
   }
@@ -69,7 +71,11 @@ class Talk {
       } else if (want.kind == Want::Kind::Search) {
         want = conversation.found(search(*want.search));
       } else if (want.kind == Want::Kind::Query) {
-        auto filter = JqFilter::compile(want.query->filter);
+        static std::map<std::string, Result<JqFilter>> known;  // to compile one takes long
+        auto found = known.find(want.query->filter);
+        if (found == known.end())
+          found = known.emplace(want.query->filter, JqFilter::compile(want.query->filter)).first;
+        auto& filter = found->second;
         want = conversation.answered(filter ? filter->first(want.query->text) : filter.error());
       } else {
         return want;
