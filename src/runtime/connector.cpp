@@ -94,13 +94,31 @@ std::uint64_t Connector::probe(Plan plan, Done done) {
   probe.plan = probe.asked = std::move(plan);
   probe.done = std::move(done);
   probes_.emplace(probe.id, std::move(made));
-  const std::uint64_t id = probe.id;
-  if (open_ >= max_open_) {
-    queue_.push_back(id);
-  } else {
-    begin(probe);
+  queue_.push_back(probe.id);
+  begin_later();
+  return queue_.back();
+}
+
+void Connector::begin_later() {
+  if (beginning_ || queue_.empty() || open_ >= max_open_) return;
+  beginning_ = true;
+  loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    beginning_ = false;
+    begin_some();
+  });
+}
+
+void Connector::begin_some() {
+  const auto until = Steady::now() + kTurnBudget;
+  while (open_ < max_open_ && !queue_.empty()) {
+    const auto next = probes_.find(queue_.front());
+    queue_.pop_front();
+    if (next == probes_.end()) continue;
+    begin(*next->second);
+    if (Steady::now() >= until) break;
   }
-  return id;
+  begin_later();
 }
 
 void Connector::cancel(std::uint64_t id) {
@@ -304,11 +322,7 @@ void Connector::release(std::uint64_t id) {
   if (found == probes_.end()) return;
   if (found->second->begun) --open_;
   probes_.erase(found);
-  while (open_ < max_open_ && !queue_.empty()) {
-    const auto next = probes_.find(queue_.front());
-    queue_.pop_front();
-    if (next != probes_.end()) begin(*next->second);
-  }
+  begin_later();
 }
 
 }  // namespace healer::runtime
