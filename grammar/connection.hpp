@@ -37,13 +37,24 @@ struct protocol_text  : token<Kind::String, Kind::Quoted, Kind::Address, Kind::P
 struct text_option    : seq<token<Kind::Request, Kind::HostHeader, Kind::PathWord, Kind::Database, Kind::Secret, Kind::Target, Kind::Host, Kind::Origin>, protocol_text> {};
 struct number_option  : seq<token<Kind::MaxForward, Kind::Version>, number> {};
 struct credential_option : seq<token<Kind::Username, Kind::Password>, credential> {};
-struct method_option  : seq<token<Kind::Method>, token<Kind::Get, Kind::Head>> {};
+struct other_method   : text<"post", "put", "patch", "delete"> {};
+struct method_option  : seq<token<Kind::Method>, sor<token<Kind::Get, Kind::Head>, extension<"a method that Monit has not", other_method>>> {};
 struct status_option  : seq<token<Kind::Status>, opt<any_operator>, number> {};
 struct share_option   : seq<token<Kind::LimitName>, opt<any_operator>, number, token<Kind::Percent>> {};
 struct sum_option     : seq<token<Kind::Checksum>, sum_value> {};
 struct key_sum_option : seq<token<Kind::RsaKey>, token<Kind::Checksum>, opt<sum_type>, opt<sum_equal>, sum_value> {};
 struct headers_option : seq<token<Kind::HttpHeaders>, token<Kind::Headers>> {};
-struct protocol_option: sor<text_option, number_option, credential_option, method_option, status_option, share_option, sum_option, key_sum_option, headers_option> {};
+// Healer's own.
+struct starttls_option: extension<"STARTTLS", text<"starttls">> {};
+struct http2_option   : extension<"HTTP/2", text<"http2">> {};
+struct redirects_option : extension<"redirects that are followed", text<"redirects">, number> {};
+struct json_filter    : token<Kind::String, Kind::Quoted, Kind::Path> { static constexpr std::string_view kExpected = "a filter of jq in quotes"; };
+struct json_value     : token<Kind::Number, Kind::Real, Kind::String, Kind::Quoted, Kind::Path> { static constexpr std::string_view kExpected = "a value"; };
+struct json_option    : extension<"a test of JSON", text<"json">, json_filter, comparison, json_value> {};
+struct body_text      : token<Kind::Quoted, Kind::Path> { static constexpr std::string_view kExpected = "a text in quotes"; };
+struct body_option    : extension<"a body of a request", text<"body">, sor<seq<text<"file">, path_word>, body_text>> {};
+struct own_option     : sor<starttls_option, http2_option, redirects_option, json_option, body_option> {};
+struct protocol_option: sor<text_option, number_option, credential_option, method_option, status_option, share_option, sum_option, key_sum_option, headers_option, own_option> {};
 struct protocol       : seq<token<Kind::Protocol>, protocol_name, star<protocol_option>> {};
 
 // What any connection may be asked.
@@ -88,7 +99,13 @@ struct tested_url     : seq<token<Kind::UrlWord>, url_value> {};
 struct url_test       : seq<tested_url, star<sor<content_option, connection_time, retry, tls_use, connection_sum, certificate_days,
                                                  extension<"a response time of a URL", response_time>>>> {};
 
-struct connection_test: seq<connection_state, sor<port_test, unix_test, ping_test, url_test>> {};
+struct connection_target : sor<port_test, unix_test, ping_test, url_test> {};
+struct connection_test: seq<connection_state, connection_target> {};
+
+// One by itself, as it is typed for a probe; and one whose port is that of its protocol.
+struct lone_prefix    : seq<opt<token<Kind::If>>, opt<connection_state>> {};
+struct lone_connection: seq<lone_prefix, connection_target> {};
+struct lone_options   : seq<lone_prefix, plus<port_option_of>> {};
 // clang-format on
 
 }  // namespace healer::grammar

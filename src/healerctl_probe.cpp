@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
@@ -96,16 +95,21 @@ std::string table(const ProbePlan& plan, const ProbeResult& result) {
 
 int probe(const std::string& host, const std::vector<std::string>& words, Output& output) {
   const std::string text = fmt::format("{}", fmt::join(words, " "));
-  auto read = config::read_probe(host, text);
-  if (const auto* fault = std::get_if<config::ProbeTextFault>(&read)) {
+  config::ProbeReading read = config::read_probe(host, text);
+  for (const config::Diagnostic& one : read.said) {
+    if (output.json() && read.plan) continue;
     if (output.json()) {
-      (void)output.fail({"usage", fault->message, fault->remedy});
-    } else {
-      std::fputs(fmt::format("healerctl: {}\n{}", fault->message, config::show_fault(text, *fault)).c_str(), stderr);
+      if (one.severity != config::DiagnosticSeverity::Error) continue;
+      (void)output.fail({"usage", one.message, one.remedy});
+      break;
     }
-    return kExitUsage;
+    std::fputs(fmt::format("healerctl: {}{}\n{}", read.plan ? "warning: " : "", printable(one.message),
+                           config::excerpt(one, read.sources, false))
+                   .c_str(),
+               stderr);
   }
-  const auto plan = std::make_shared<const ProbePlan>(std::get<ProbePlan>(std::move(read)));
+  if (!read.plan) return kExitUsage;
+  const auto plan = std::make_shared<const ProbePlan>(*std::move(read.plan));
 
   runtime::Loop loop;
   runtime::Connector connector(loop);

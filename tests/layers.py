@@ -19,18 +19,20 @@ LIBRARIES = {
     "openssl": r"openssl/",
     "cares": r"ares\w*\.h",
     "systemd": r"systemd/",
+    "jq": r"j[qv]\.h",
     "json": r"nlohmann/",
+    "nghttp2": r"nghttp2/",
     "sqlite": r"sqlite3\.h",
     "cli11": r"CLI/",
     "ncurses": r"(ncursesw/)?(n?curses|term)\.h",
 }
 LAW = {
-    "util": (set(), {"spdlog", "xxhash"}),
+    "util": (set(), {"spdlog", "xxhash", "jq"}),
     "grammar": ({"util"}, {"pegtl"}),
     "engine": ({"util"}, set()),
     "actions": ({"engine", "util"}, set()),
     "checks": ({"engine", "util"}, set()),
-    "protocols": ({"util"}, {"openssl"}),  # libcrypto's checksums; libssl is runtime's
+    "protocols": ({"util"}, {"openssl", "nghttp2"}),  # libcrypto's checksums; libssl is runtime's
     "config": ({"grammar", "engine", "protocols", "util"}, {"pegtl"}),
     "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares"}),
     "store": ({"engine", "util"}, {"sqlite"}),
@@ -52,7 +54,7 @@ LAW = {
          set(LIBRARIES)),  # daemon, healerd: the composition root
 }
 FORMATTING = r"spdlog/fmt/"  # fmt, which stands in for std::format: everywhere
-ONLY_IN_CPP = r"(uv\.h|ares\.h|curl/curl\.h|sqlite3\.h|n?curses\.h)"
+ONLY_IN_CPP = r"(uv\.h|j[qv]\.h|nghttp2/nghttp2\.h|ares\.h|curl/curl\.h|sqlite3\.h|n?curses\.h)"
 POOL = r"\b(uv_queue_work|uv_fs_\w+)\s*\("
 
 # Symbols that the pure folders may not refer to: clocks, files, processes, sockets, the environment, other threads.

@@ -19,6 +19,7 @@
 #include "config/url.hpp"
 #include "config/vocabulary.hpp"
 #include "protocols/digest.hpp"
+#include "util/jq.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
 
@@ -60,6 +61,13 @@ protocols::Operator operator_of(ComparisonWord word) {
     case ComparisonWord::GreaterEqual: return Operator::GreaterEqual;
   }
   return Operator::Equal;
+}
+
+/// `1E:D9:48...`, as OpenSSL prints it, in plain digits.
+std::string checksum_digits(std::string_view written) {
+  std::string digits = to_lower(written);
+  std::erase_if(digits, [](char c) { return c == ':' || c == '-'; });
+  return digits;
 }
 
 /// `Host: a, User-Agent: b`: each in its place in `text`.
@@ -199,7 +207,7 @@ class ConnectionReader {
     }
     if (test_.valid_days) tls().valid_days = static_cast<int>(std::min(test_.valid_days->value, kMostDays));
     if (!test_.checksum) return;
-    const std::string digits = to_lower(test_.checksum->value);
+    const std::string digits = checksum_digits(test_.checksum->value);
     const protocols::ChecksumType* type = protocols::find_checksum(digits.size());
     const bool fits = type != nullptr && (!test_.checksum_type || iequals(type->name, test_.checksum_type->value));
     if (!fits || !protocols::is_hex(digits))
@@ -314,12 +322,26 @@ class ConnectionReader {
       case OptionType::Compared:
       case OptionType::Share: setting.number = number(text); break;
       case OptionType::Checksum:
-        setting.text = to_lower(text);
+        setting.text = checksum_digits(text);
         if (!protocols::is_checksum(setting.text))
           return error(written.value.range, fmt::format("{} is no checksum", in_quotes(text)),
                        "MD5 has 32 hexadecimal digits, SHA1 40");
         break;
       case OptionType::Headers: return headers(*option, written);
+      case OptionType::Json:
+        if (const std::string problem = jq_problem(written.of.value); !problem.empty())
+          return error(written.of.range,
+                       fmt::format("{} is no filter of jq: {}", in_quotes(written.of.value), problem));
+        if (!written.is_text && !is_json_literal(text))
+          return error(written.value.range, fmt::format("{} is no value of JSON", in_quotes(text)),
+                       "put a text in quotes; others are numbers, true, false and null");
+        setting.text = written.of.value;
+        setting.value = written.is_text ? json_string(text) : text;
+        break;
+      case OptionType::Body:
+        setting.text = text;
+        if (written.is_file) setting.value = "file";
+        break;
     }
     if (!option->repeats)
       std::erase_if(out_.plan.settings, [&](const Setting& one) { return one.word == option->word; });
@@ -382,15 +404,21 @@ std::string setting_text(const SettingSyntax& setting, const Protocol* protocol)
   const Option* option = protocol != nullptr ? protocol->find(name) : nullptr;
   const OptionType type = option != nullptr ? option->type : OptionType::Text;
   std::string text = " " + name;
+  if (!setting.of.value.empty()) text += " " + written_text(setting.of.value);
   if (setting.comparison || type == OptionType::Compared || type == OptionType::Share)
     text += " " + comparison_text(setting.comparison.value_or(ComparisonWord::Equal));
   switch (type) {
+    case OptionType::Flag: return text;
+    case OptionType::Json:
+      return text + " " + (setting.is_text ? written_text(setting.value.value) : setting.value.value);
+    case OptionType::Body:  // it may hold a login
+      return text + (setting.is_file ? " file " + written_word(setting.value.value) : fmt::format(" \"{}\"", kHidden));
     case OptionType::Secret: return text + fmt::format(" \"{}\"", kHidden);
     case OptionType::Choice: return text + " " + to_lower(setting.value.value);
     case OptionType::Number:
     case OptionType::Compared: return text + " " + setting.value.value;
     case OptionType::Share: return text + " " + setting.value.value + "%";
-    case OptionType::Checksum: return text + fmt::format(" \"{}\"", to_lower(setting.value.value));
+    case OptionType::Checksum: return text + fmt::format(" \"{}\"", checksum_digits(setting.value.value));
     default: return text + " " + written_text(setting.value.value);
   }
 }
@@ -423,7 +451,7 @@ std::string connection_text(const ConnectionSyntax& test) {
   if (test.family) text += " " + test.family->value;
   if (test.transport) text += " type " + test.transport->value;
   if (test.tls) text += tls_text(*test.tls);
-  if (test.checksum) text += fmt::format(" certificate checksum \"{}\"", to_lower(test.checksum->value));
+  if (test.checksum) text += fmt::format(" certificate checksum \"{}\"", checksum_digits(test.checksum->value));
   if (test.valid_days) text += fmt::format(" certificate valid > {} days", test.valid_days->value);
   if (protocol != nullptr) text += fmt::format(" protocol {}", protocol->name);
   const auto is_own = [](const SettingSyntax& one) { return !is_talk(one.name.value) && one.name.value != "content"; };

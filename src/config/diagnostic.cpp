@@ -174,9 +174,14 @@ std::string format(const Diagnostic& diagnostic, const Sources& sources, bool co
   } else if (!diagnostic.path.empty()) {
     place = printable(diagnostic.path) + ": ";
   }
-  std::string result = fmt::format("{}{}{}{}{}:{} {}\n", style.place, place, style.off, style.severity,
-                                   to_string(diagnostic.severity), style.off, printable(diagnostic.message));
-  if (diagnostic.range) result += snippet(*diagnostic.range, sources, style);
+  return fmt::format("{}{}{}{}{}:{} {}\n", style.place, place, style.off, style.severity,
+                     to_string(diagnostic.severity), style.off, printable(diagnostic.message)) +
+         excerpt(diagnostic, sources, color);
+}
+
+std::string excerpt(const Diagnostic& diagnostic, const Sources& sources, bool color) {
+  std::string result;
+  if (diagnostic.range) result += snippet(*diagnostic.range, sources, style_of(diagnostic.severity, color));
   if (!diagnostic.remedy.empty()) {
     const Style note = style_of(DiagnosticSeverity::Note, color);
     result += fmt::format("{}{}note:{} {}\n", kIndent, note.severity, note.off, printable(diagnostic.remedy));

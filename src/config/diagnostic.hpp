@@ -33,6 +33,9 @@ struct Diagnostic {
 /// `color` adds ANSI colours. Ends with a newline.
 [[nodiscard]] std::string format(const Diagnostic& diagnostic, const Sources& sources, bool color);
 
+/// Of that, what follows the message: the source line, the caret and the remedy.
+[[nodiscard]] std::string excerpt(const Diagnostic& diagnostic, const Sources& sources, bool color);
+
 [[nodiscard]] bool has_errors(const std::vector<Diagnostic>& diagnostics);
 
 using Diagnostics = std::vector<Diagnostic>;

@@ -87,10 +87,12 @@ class Gatherer {
     all(rule.condition, rule.tolerance, rule.action, rule.recovery.tolerance, rule.recovery.action, rule.mode,
         rule.event, rule.key.high, rule.key.low, rule.dormant, rule.text);
   }
-  void add(const protocols::Setting& setting) { all(setting.word, setting.op, setting.number, setting.text); }
+  void add(const protocols::Setting& setting) {
+    all(setting.word, setting.op, setting.number, setting.text, setting.value);
+  }
   void add(const protocols::TlsPlan& tls) {
     all(tls.verify, tls.allow_self_signed, tls.versions, tls.ciphers, tls.client_certificate, tls.ca_file, tls.ca_path,
-        tls.checksum, tls.valid_days, tls.server_name);
+        tls.checksum, tls.valid_days, tls.alpn, tls.server_name);
   }
   void add(const protocols::ResponseTime& time) { all(time.op, time.limit.count()); }
   void add(const engine::Probe& probe) {

@@ -32,7 +32,7 @@ struct ConnectionScratch : AccessScratch {
 
   /// An option of the protocol, whose value is the last token of `at`.
   void setting(Build& build, std::string name, TokenRange at) {
-    const bool repeats = name == "send" || name == "expect" || name == "headers";
+    const bool repeats = name == "send" || name == "expect" || name == "headers" || name == "json";
     const auto is_same = [&](const SettingSyntax& one) { return one.name.value == name; };
     if (!repeats && std::erase_if(connection.settings, is_same) > 0)
       build.warn(at, "this is given again: only the last counts", "");
@@ -233,6 +233,40 @@ template <>
 struct action<grammar::send> : WordSetting {};
 template <>
 struct action<grammar::expect> : WordSetting {};
+/// One of healer's own.
+template <typename Rule>
+struct OwnSetting {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    note_extension<Rule>(in, build);
+    WordSetting::apply(in, build, scratch);
+  }
+};
+template <>
+struct action<grammar::starttls_option> : OwnSetting<grammar::starttls_option> {};
+template <>
+struct action<grammar::http2_option> : OwnSetting<grammar::http2_option> {};
+template <>
+struct action<grammar::redirects_option> : OwnSetting<grammar::redirects_option> {};
+template <>
+struct action<grammar::json_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    OwnSetting<grammar::json_option>::apply(in, build, scratch);
+    const auto at = matched(in, build);
+    SettingSyntax& setting = scratch.connection.settings.back();
+    setting.of = build.word(at.begin + 1);
+    setting.comparison = comparison_of(build.text(at.begin + 2));
+    const auto kind = build.kind(at.end - 1);
+    setting.is_text = kind == grammar::Kind::Quoted || kind == grammar::Kind::Path;
+  }
+};
+template <>
+struct action<grammar::body_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    OwnSetting<grammar::body_option>::apply(in, build, scratch);
+    const auto at = matched(in, build);
+    scratch.connection.settings.back().is_file = at.end - at.begin == 3;
+  }
+};
 template <>
 struct action<grammar::share_option> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {

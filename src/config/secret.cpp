@@ -126,7 +126,7 @@ std::string without_secrets(std::string_view line, std::string_view before) {
   };
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [begin, end, quoted] = parts[i];
-    if (is(i, 1, "password") || is(i, 1, "secret") || is(i, 2, "environment")) {
+    if (is(i, 1, "password") || is(i, 1, "secret") || is(i, 2, "environment") || (quoted && is(i, 1, "body"))) {
       blank(begin, end);
       continue;
     }

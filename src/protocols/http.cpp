@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // http, https: a request, and what is asked of the answer: its status (below 400 where nothing else is asked), its
-// checksum, its content.
+// checksum, its content, its JSON. In HTTP/1, or in HTTP/2 where that is asked for (http2.cpp).
 #include <algorithm>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "protocols/digest.hpp"
 #include "protocols/http_response.hpp"
-#include "protocols/pattern.hpp"
+#include "protocols/http_talk.hpp"
 #include "protocols/protocol.hpp"
-#include "protocols/quote.hpp"
 #include "util/text.hpp"
 
 namespace healer::protocols {
@@ -33,10 +32,6 @@ std::string encoded(std::string_view path) {
   return text;
 }
 
-bool names_host(const Setting& setting) {
-  return setting.word == "headers" && iequals(trim(setting.text.substr(0, setting.text.find(':'))), "host");
-}
-
 std::string host_of(const Order& order) {
   if (const std::string_view given = order.text("hostheader"); !given.empty()) return std::string(given);
   const bool usual = order.port == (order.tls ? 443 : 80) || order.port == 0;
@@ -45,35 +40,29 @@ std::string host_of(const Order& order) {
   return usual ? host : fmt::format("{}:{}", host, order.port);
 }
 
-std::string request_of(const Order& order) {
-  std::string path(order.text("request"));
-  if (path.empty() || (path[0] != '/' && path.find("://") == std::string::npos && path != "*")) path.insert(0, "/");
-  const Setting* method = order.find("method");
-  std::string text =
-      fmt::format("{} {} HTTP/1.1\r\n", method != nullptr && method->text == "head" ? "HEAD" : "GET", encoded(path));
-  if (std::ranges::none_of(order.settings, names_host)) text += "Host: " + host_of(order) + "\r\n";
-  if (order.find("username") != nullptr)
-    text += fmt::format("Authorization: Basic {}\r\n",
-                        base64(fmt::format("{}:{}", order.text("username"), order.text("password"))));
-  text += "User-Agent: healer/" HEALER_VERSION "\r\nAccept: */*\r\nAccept-Encoding: identity\r\nConnection: close\r\n";
-  for (const Setting& setting : order.settings)
-    if (setting.word == "headers") text += setting.text + "\r\n";
-  return text + "\r\n";
+std::string method_of(const Order& order) {
+  if (const std::string_view method = order.text("method"); !method.empty()) {
+    std::string name(method);
+    std::ranges::transform(name, name.begin(),
+                           [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    return name;
+  }
+  return order.find("body") != nullptr ? "POST" : "GET";
 }
 
-class Http final : public Conversation {
+std::string text_of(const HttpRequest& request) {
+  std::string text = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.path);
+  if (!request.host.empty()) text += "Host: " + request.host + "\r\n";
+  for (const auto& [name, value] : request.headers) text += fmt::format("{}: {}\r\n", name, value);
+  return text + "Connection: close\r\n\r\n" + request.body;
+}
+
+class Http final : public HttpTalk {
  public:
   explicit Http(const Order& order)
-      : request_(request_of(order)),
-        limit_(order.limits.http_content),
-        response_(order.text("method") == "head", [this](std::string_view part) { take(part); }) {
-    if (const Setting* status = order.find("status")) status_ = *status;
-    if (const Setting* content = order.find("content")) content_ = *content;
-    if (const std::string_view sum = order.text("checksum"); !sum.empty()) {
-      checksum_ = to_lower(sum);
-      digest_.emplace(checksum_.size());
-    }
-  }
+      : HttpTalk(order),
+        request_(text_of(http_request(order))),
+        response_(order.text("method") == "head", [this](std::string_view part) { judge_.take(part); }) {}
 
   Want begin() override { return Want::receive(std::move(request_)); }
 
@@ -87,81 +76,39 @@ class Http final : public Conversation {
     return judge();
   }
 
-  Want found(std::optional<std::size_t> end) override {
-    if (content_->op == Operator::NotEqual && end)
-      return Want::fail(fmt::format("its content matches {}", quote(content_->text)));
-    if (content_->op != Operator::NotEqual && !end)
-      return Want::fail(
-          fmt::format("its content{} does not match {}",
-                      body_.size() >= limit_ ? fmt::format(", of which {} bytes were looked at,", limit_) : "",
-                      quote(content_->text)));
-    content_judged_ = true;
-    return judge();
-  }
-
   std::string_view awaited() const override { return response_.has_headers() ? "end of its content" : "answer"; }
 
  private:
-  void take(std::string_view part) {
-    if (digest_) digest_->add(part);
-    if (content_) body_ += part.substr(0, limit_ - std::min(limit_, body_.size()));
-  }
-
-  Want judge() {
+  Want judge() override {
     if (response_.state() == HttpResponse::State::Wrong) return Want::fail(response_.fault());
     if (!response_.has_headers()) return Want::receive();
-    const int status = response_.status();
-    if (status_ ? !holds(status_->op, status, status_->number) : status >= 400)
-      return Want::fail(
-          status_ ? fmt::format("its status is {}, not {} {}", status, to_string(status_->op), status_->number)
-                  : fmt::format("its status is {}", status));
-    const bool whole = response_.state() == HttpResponse::State::Whole;
-    // What is beyond the limit is not looked at, so nobody waits for it.
-    if (content_ && !content_judged_) {
-      if (!whole && body_.size() < limit_) return Want::receive();
-      if (body_.empty()) return Want::fail("it sent no content");  // whatever is asked of it, as in Monit
-      if (const auto literal = literal_of(content_->text)) {
-        const std::size_t at = body_.find(*literal);
-        return found(at == std::string::npos ? std::nullopt : std::optional(at + literal->size()));
-      }
-      return Want::look_for(content_->text, body_);
-    }
-    if (digest_) {
-      if (!whole) return Want::receive();
-      const std::string sum = digest_->finish();
-      if (sum != checksum_)
-        return Want::fail(
-            fmt::format("the {} checksum of its content is {}", find_checksum(checksum_.size())->name, sum));
-    }
-    return Want::pass(fmt::format("HTTP status {}", status));
+    return judge_.judge(response_.status(), response_.state() == HttpResponse::State::Whole, response_.location());
   }
 
   std::string request_;
-  std::size_t limit_;
   HttpResponse response_;
-  std::optional<Setting> status_;
-  std::optional<Setting> content_;
-  bool content_judged_ = false;
-  std::string checksum_;
-  std::optional<Digest> digest_;
-  std::string body_;  // what is looked at of it; kept only where content is asked for
 };
 
 constexpr Option kOptions[] = {
     {.word = "username"},
     {.word = "password", .type = OptionType::Secret},
     {.word = "request"},
-    {.word = "method", .type = OptionType::Choice, .choices = "get|head"},
+    {.word = "method", .type = OptionType::Choice, .choices = "get|head|post|put|patch|delete"},
     {.word = "status", .type = OptionType::Compared},
     {.word = "checksum", .type = OptionType::Checksum},
     {.word = "headers", .type = OptionType::Headers, .repeats = true},
     {.word = "hostheader"},
     {.word = "content", .type = OptionType::Matched},
+    {.word = "json", .type = OptionType::Json, .repeats = true},
+    {.word = "body", .type = OptionType::Body},
+    {.word = "redirects", .type = OptionType::Number},
+    {.word = "http2", .type = OptionType::Flag},
 };
 
 /// Line ends would be headers of their own, or another request.
 bool has_line_end(const Setting& setting) {
-  return setting.word != "content" && setting.text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
+  return setting.word != "content" && setting.word != "json" && setting.word != "body" &&
+         setting.text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
 }
 
 std::string fault(std::span<const Setting> settings) {
@@ -172,19 +119,66 @@ std::string fault(std::span<const Setting> settings) {
     if (has_line_end(setting) && setting.word != "request")
       return fmt::format("'{}' may hold no line ends", setting.word);
   const auto method = std::ranges::find(settings, std::string_view("method"), &Setting::word);
-  if (method != settings.end() && method->text == "head" && (given("content") || given("checksum")))
-    return "'method head' asks for no content, so there is nothing for 'content' and 'checksum' to test";
+  if (method != settings.end() && method->text == "head" && (given("content") || given("checksum") || given("json")))
+    return "'method head' asks for no content, so there is nothing for 'content', 'checksum' and 'json' to test";
+  if (method != settings.end() && (method->text == "head" || method->text == "get") && given("body"))
+    return fmt::format("'method {}' sends no body", method->text);
   if (given("password") && !given("username")) return "'password' needs 'username'";
   return {};
 }
 
-std::unique_ptr<Conversation> make(const Order& order) { return std::make_unique<Http>(order); }
+bool is_http2(std::span<const Setting> settings) {
+  return std::ranges::find(settings, std::string_view("http2"), &Setting::word) != settings.end();
+}
+
+std::string_view within_tls(std::span<const Setting> settings) { return is_http2(settings) ? "h2" : ""; }
+
+std::unique_ptr<Conversation> make(const Order& order) {
+  if (is_http2(order.settings)) return make_http2(order);
+  return std::make_unique<Http>(order);
+}
 
 }  // namespace
 
+HttpRequest http_request(const Order& order) {
+  HttpRequest request{.method = method_of(order), .path = std::string(order.text("request")), .host = host_of(order)};
+  std::string& path = request.path;
+  if (path.empty() || (path[0] != '/' && path.find("://") == std::string::npos && path != "*")) path.insert(0, "/");
+  path = encoded(path);
+  if (order.find("username") != nullptr)
+    request.headers.emplace_back(
+        "Authorization", "Basic " + base64(fmt::format("{}:{}", order.text("username"), order.text("password"))));
+  request.headers.emplace_back("User-Agent", "healer/" HEALER_VERSION);
+  request.headers.emplace_back("Accept", "*/*");
+  request.headers.emplace_back("Accept-Encoding", "identity");
+  bool has_type = false;
+  for (const Setting& setting : order.settings) {
+    if (setting.word != "headers") continue;
+    const std::size_t colon = std::min(setting.text.find(':'), setting.text.size());
+    const std::string name(trim(std::string_view(setting.text).substr(0, colon)));
+    const std::string value(trim(std::string_view(setting.text).substr(std::min(colon + 1, setting.text.size()))));
+    has_type = has_type || iequals(name, "content-type");
+    if (iequals(name, "host")) {
+      request.host = value;
+    } else {
+      request.headers.emplace_back(name, value);
+    }
+  }
+  if (order.find("body") == nullptr) return request;
+  request.body = order.text("body");
+  if (!has_type) request.headers.emplace_back("Content-Type", "application/json");
+  request.headers.emplace_back("Content-Length", std::to_string(request.body.size()));
+  return request;
+}
+
 const Protocol& http() {
-  static constexpr Protocol it{
-      .name = "http", .title = "HTTP", .port = 80, .options = kOptions, .fault = fault, .make = make};
+  static constexpr Protocol it{.name = "http",
+                               .title = "HTTP",
+                               .port = 80,
+                               .options = kOptions,
+                               .fault = fault,
+                               .within_tls = within_tls,
+                               .make = make};
   return it;
 }
 
@@ -195,6 +189,7 @@ const Protocol& https() {
                                .tls = TlsStart::Always,
                                .options = kOptions,
                                .fault = fault,
+                               .within_tls = within_tls,
                                .make = make};
   return it;
 }

@@ -53,6 +53,7 @@ void HttpResponse::header(std::string_view line) {
   const std::string_view name = trim(line.substr(0, colon));
   const std::string_view value = trim(line.substr(colon + 1));
   if (iequals(name, "content-length")) return length(value);
+  if (iequals(name, "location")) location_ = value;
   if (iequals(name, "transfer-encoding") && !iequals(value, "identity")) {
     if (!iequals(value, "chunked")) return wrong(fmt::format("it sends its content coded as {}", quote(value)));
     has_coding_ = true;

@@ -33,6 +33,8 @@ class HttpResponse {
   [[nodiscard]] bool has_headers() const { return state_ == State::Body || state_ == State::Whole; }
   /// Why it is Wrong, for people.
   [[nodiscard]] const std::string& fault() const { return fault_; }
+  /// Where it sends its client; empty: nowhere.
+  [[nodiscard]] const std::string& location() const { return location_; }
   /// Bytes of the body so far.
   [[nodiscard]] std::uint64_t body_size() const { return received_; }
 
@@ -62,6 +64,7 @@ class HttpResponse {
   std::uint64_t length_ = 0;  // that the headers tell
   std::uint64_t left_ = 0;    // of the body or of its chunk
   std::uint64_t received_ = 0;
+  std::string location_;
   std::string fault_;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "protocols/conversation.hpp"
 #include "protocols/protocol.hpp"
 #include "util/time.hpp"
 
@@ -30,6 +31,7 @@ struct TlsPlan {
   std::string ca_path;
   std::string checksum;           ///< of the certificate: 32, 40, 64 or 128 hexadecimal digits; empty: any
   std::optional<int> valid_days;  ///< so many more days at least the certificate must be valid
+  std::string alpn;               ///< what the server must agree to speak within TLS; empty: it is not asked
   std::string server_name;        ///< for SNI and the certificate's name; empty: the host, where it is a name
 
   bool operator==(const TlsPlan&) const = default;
@@ -98,6 +100,8 @@ struct ProbeResult {
   std::optional<CertificateFacts> certificate;
   unsigned pings_sent = 0;
   unsigned pings_lost = 0;
+  unsigned redirects = 0;                    ///< that were followed to what this result is about
+  std::optional<Want::Elsewhere> elsewhere;  ///< the server sends its client there: no verdict yet
 };
 
 /// What is wrong with the plan as a whole, for people; empty: nothing.

@@ -27,6 +27,8 @@ enum class OptionType : std::uint8_t {
   Pattern,   ///< a regular expression
   Checksum,  ///< 32 or 40 hexadecimal digits (MD5, SHA-1); 64 and 128 (SHA-256, SHA-512) are healer's own
   Headers,   ///< `[name: value, ...]`; each header is a Setting of its own
+  Json,      ///< a filter of jq, an operator and a value
+  Body,      ///< a text, or `file` and a path
 };
 
 struct Option {
@@ -48,7 +50,8 @@ struct Setting {
   std::string_view word;  ///< Option::word
   Operator op = Operator::Equal;
   std::int64_t number = 0;
-  std::string text;  ///< of a header: "Name: value"
+  std::string text;   ///< of a header: "Name: value"; of a Json: its filter
+  std::string value;  ///< of a Json: what is compared with, as JSON; of a Body: "file", where the text is a path
 
   bool operator==(const Setting&) const = default;
 };
@@ -93,6 +96,8 @@ struct Protocol {
   std::string (*fault)(std::span<const Setting> settings) = nullptr;
   /// Whether a setting makes the conversation ask for TLS in its midst. Null: none does.
   bool (*upgrades)(std::span<const Setting> settings) = nullptr;
+  /// What TLS must agree to be spoken within it (ALPN), where the settings want that; empty: nothing. Null: never.
+  std::string_view (*within_tls)(std::span<const Setting> settings) = nullptr;
   std::unique_ptr<Conversation> (*make)(const Order& order) = nullptr;
 
   [[nodiscard]] const Option* find(std::string_view word) const;

@@ -139,23 +139,28 @@ void Connection::connected() {
 
 // ---- TLS ----------------------------------------------------------------------------------------------------------
 
+protocols::TlsPlan Connection::tls_plan() const {
+  protocols::TlsPlan plan = plan_->tls ? *plan_->tls : protocols::TlsPlan{};
+  if (plan_->protocol->within_tls != nullptr) plan.alpn = plan_->protocol->within_tls(plan_->settings);
+  return plan;
+}
+
 void Connection::begin_tls() {
   phase_ = Phase::Tls;
   phase_begun_ = Steady::now();
   waits_for_context_ = true;
   listen();
-  contexts_.get(plan_->tls ? *plan_->tls : protocols::TlsPlan{},
-                [this, alive = std::weak_ptr<bool>(alive_)](const Result<TlsContexts::Context>& context) {
-                  if (alive.expired() || phase_ != Phase::Tls) return;
-                  waits_for_context_ = false;
-                  if (!context) return finish(ProbeVerdict::Unknown, context.error().what);
-                  secure(*context);
-                });
+  contexts_.get(tls_plan(), [this, alive = std::weak_ptr<bool>(alive_)](const Result<TlsContexts::Context>& context) {
+    if (alive.expired() || phase_ != Phase::Tls) return;
+    waits_for_context_ = false;
+    if (!context) return finish(ProbeVerdict::Unknown, context.error().what);
+    secure(*context);
+  });
 }
 
 void Connection::secure(std::shared_ptr<const TlsContext> context) {
   phase_begun_ = Steady::now();  // what came before was ours
-  tls_ = std::make_unique<TlsSession>(std::move(context), plan_->tls ? *plan_->tls : protocols::TlsPlan{}, plan_->host);
+  tls_ = std::make_unique<TlsSession>(std::move(context), tls_plan(), plan_->host);
   shake_hands();
 }
 
@@ -201,6 +206,11 @@ void Connection::act(Want want) {
       upgrades_ = true;
       return begin_tls();
     case Want::Kind::Search: return look_for({want.search->pattern, want.search->text});
+    case Want::Kind::Query: return query({want.query->filter, want.query->text});
+    case Want::Kind::Elsewhere:
+      result_.elsewhere = *want.elsewhere;
+      return finish(ProbeVerdict::Failed, "it redirects");
+    case Want::Kind::Unknown: return finish(ProbeVerdict::Unknown, std::move(want.text));
     case Want::Kind::Pass: return finish(ProbeVerdict::Passed, std::move(want.text));
     case Want::Kind::Fail: return finish(ProbeVerdict::Failed, std::move(want.text));
   }
@@ -214,6 +224,17 @@ void Connection::look_for(Want::Search wanted) {
     searching_ = false;
     if (!result) return finish(ProbeVerdict::Unknown, "what it sent was not compared: " + result.error().what);
     act(conversation_->found(*result));
+    if (!alive.expired() && phase_ == Phase::Talk) pump();
+  });
+}
+
+void Connection::query(Want::Query wanted) {
+  searching_ = true;
+  listen();
+  searcher_.query(std::move(wanted), [this, alive = std::weak_ptr<bool>(alive_)](const auto& value) {
+    if (alive.expired() || phase_ != Phase::Talk) return;
+    searching_ = false;
+    act(conversation_->answered(value));
     if (!alive.expired() && phase_ == Phase::Talk) pump();
   });
 }

@@ -54,6 +54,8 @@ class Connection {
   void begin_talk();
   void act(protocols::Want want);
   void look_for(protocols::Want::Search wanted);
+  void query(protocols::Want::Query wanted);
+  [[nodiscard]] protocols::TlsPlan tls_plan() const;
   void read();
   void take(std::string_view bytes);
   void pump();

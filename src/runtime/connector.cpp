@@ -2,14 +2,18 @@
 #include "runtime/connector.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
+#include "protocols/redirect.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/connection.hpp"
+#include "runtime/open_regular.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -28,11 +32,32 @@ std::size_t usual_max_open() {
   return std::max<std::size_t>(all, Connector::kReserve + 64) - Connector::kReserve;
 }
 
+bool is_file(const protocols::Setting& setting) { return setting.word == "body" && setting.value == "file"; }
+
+/// What a file says that is to be sent. Blocks.
+Result<std::string> body_of(const std::string& path) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  auto file = open_regular(path);
+  if (!file) return file.error();
+  std::string text(kMost + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = ::read(file->get(), text.data() + size, text.size() - size);
+    if (got < 0) return system_error(errno, path);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  if (size > kMost) return Error{0, fmt::format("{} has more than {} MB: it is not sent", path, kMost >> 20U)};
+  text.resize(size);
+  return text;
+}
+
 }  // namespace
 
 struct Connector::Probe {
   std::uint64_t id = 0;
   Plan plan;
+  Plan asked;  // what `plan` was before a server sent it elsewhere
   Done done;
   bool begun = false;     // counts as open
   bool starting = false;  // within probe() or the queue's turn: nothing is told yet
@@ -45,6 +70,7 @@ struct Connector::Probe {
   unsigned attempt = 1;
   unsigned pings_sent = 0;
   unsigned pings_lost = 0;
+  unsigned redirects = 0;
   std::unique_ptr<Connection> connection;
   std::uint64_t ping = 0;
   std::optional<std::chrono::microseconds> resolve;
@@ -65,16 +91,34 @@ std::uint64_t Connector::probe(Plan plan, Done done) {
   auto made = std::make_unique<Probe>();
   Probe& probe = *made;
   probe.id = next_id_++;
-  probe.plan = std::move(plan);
+  probe.plan = probe.asked = std::move(plan);
   probe.done = std::move(done);
   probes_.emplace(probe.id, std::move(made));
-  const std::uint64_t id = probe.id;
-  if (open_ >= max_open_) {
-    queue_.push_back(id);
-  } else {
-    begin(probe);
+  queue_.push_back(probe.id);
+  begin_later();
+  return queue_.back();
+}
+
+void Connector::begin_later() {
+  if (beginning_ || queue_.empty() || open_ >= max_open_) return;
+  beginning_ = true;
+  loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    beginning_ = false;
+    begin_some();
+  });
+}
+
+void Connector::begin_some() {
+  const auto until = Steady::now() + kTurnBudget;
+  while (open_ < max_open_ && !queue_.empty()) {
+    const auto next = probes_.find(queue_.front());
+    queue_.pop_front();
+    if (next == probes_.end()) continue;
+    begin(*next->second);
+    if (Steady::now() >= until) break;
   }
-  return id;
+  begin_later();
 }
 
 void Connector::cancel(std::uint64_t id) {
@@ -88,30 +132,76 @@ void Connector::begin(Probe& probe) {
   probe.begun = true;
   ++open_;
   probe.starting = true;
+  const auto file = std::ranges::find_if(probe.plan->settings, is_file);
   if (std::string wrong = protocols::fault(*probe.plan); !wrong.empty()) {
     probe.result.text = std::move(wrong);
     finish(probe);
-  } else if (probe.plan->transport == Transport::Unix) {
-    try_address(probe);
+  } else if (!probe.plan->source.empty() && !(probe.source = Address::parse(probe.plan->source))) {
+    probe.result.text = fmt::format("{} is no address to send from", probe.plan->source);
+    finish(probe);
+  } else if (file != probe.plan->settings.end()) {
+    read_body(probe, file->text);
   } else {
-    if (!probe.plan->source.empty() && !(probe.source = Address::parse(probe.plan->source))) {
-      probe.result.text = fmt::format("{} is no address to send from", probe.plan->source);
-      finish(probe);
-    } else {
-      probe.asked_at = Steady::now();
-      probe.question = resolver_.resolve(probe.plan->host, probe.plan->family,
-                                         [this, &probe](const auto& addresses) { resolved(probe, addresses); });
-      if (!probe.resolve) {  // no address was known at once
-        probe.timer = loop_.timer([this, &probe] {
-          probe.question = {};
-          resolved(probe, Error{0, fmt::format("cannot resolve {}: no answer within {}", probe.plan->host,
-                                               format_duration(probe.plan->timeout))});
-        });
-        probe.timer.set_deadline(mono_now() + probe.plan->timeout);
-      }
-    }
+    set_out(probe);
   }
   probe.starting = false;
+}
+
+void Connector::read_body(Probe& probe, const std::string& path) {
+  if (!files_)
+    files_ = std::make_unique<WorkerPool>(
+        loop_, WorkerPool::Options{.name = "healer-body", .workers = 1, .max_lost = 4, .patience = Duration{5'000}});
+  const auto done = [this, id = probe.id](const Result<std::string>& body) {
+    const auto found = probes_.find(id);
+    if (found == probes_.end()) return;
+    Probe& its = *found->second;
+    if (!body) {
+      its.result.text = body.error().what;
+      return finish(its);
+    }
+    auto plan = std::make_shared<protocols::ProbePlan>(*its.plan);
+    for (protocols::Setting& setting : plan->settings)
+      if (is_file(setting)) setting.text = *body, setting.value.clear();
+    its.plan = its.asked = std::move(plan);
+    set_out(its);
+  };
+  files_->submit([path, done]() -> Loop::Callback { return [done, body = body_of(path)] { done(body); }; },
+                 [done](Error error) { done(std::move(error)); });
+}
+
+void Connector::set_out(Probe& probe) {
+  probe.plan->transport == Transport::Unix ? try_address(probe) : resolve(probe);
+}
+
+void Connector::resolve(Probe& probe) {
+  probe.resolve.reset();
+  probe.asked_at = Steady::now();
+  probe.question = resolver_.resolve(probe.plan->host, probe.plan->family,
+                                     [this, &probe](const auto& addresses) { resolved(probe, addresses); });
+  if (!probe.resolve) {  // no address was known at once
+    probe.timer = loop_.timer([this, &probe] {
+      probe.question = {};
+      resolved(probe, Error{0, fmt::format("cannot resolve {}: no answer within {}", probe.plan->host,
+                                           format_duration(probe.plan->timeout))});
+    });
+    probe.timer.set_deadline(mono_now() + probe.plan->timeout);
+  }
+}
+
+/// The server's answer is at another place.
+void Connector::follow(Probe& probe) {
+  auto next = protocols::redirected(*probe.plan, *std::exchange(probe.result.elsewhere, std::nullopt));
+  if (!next) {
+    probe.result.text = next.error().what;
+    return finish(probe);
+  }
+  const bool is_same = next->host == probe.plan->host && next->transport == probe.plan->transport;
+  probe.plan = std::make_shared<const protocols::ProbePlan>(*std::move(next));
+  ++probe.redirects;
+  if (is_same) return try_address(probe);
+  probe.next = 0;
+  probe.addresses.clear();
+  resolve(probe);
 }
 
 void Connector::resolved(Probe& probe, const Result<Resolver::Addresses>& addresses) {
@@ -190,6 +280,8 @@ void Connector::tried(Probe& probe, ProbeResult result) {
   if (probe.plan->transport != Transport::Unix) last.resolve = probe.resolve;
   last.pings_sent = probe.pings_sent;
   last.pings_lost = probe.pings_lost;
+  last.redirects = probe.redirects;
+  if (last.elsewhere) return follow(probe);
   const auto& wanted = probe.plan->response_time;
   if (last.verdict == ProbeVerdict::Passed && wanted && last.response &&
       !protocols::holds(wanted->op, last.response->count(), wanted->limit.count())) {
@@ -202,6 +294,11 @@ void Connector::tried(Probe& probe, ProbeResult result) {
     if (probe.attempt >= probe.plan->attempts) return finish(probe);
     ++probe.attempt;
     probe.next = 0;
+    if (std::exchange(probe.redirects, 0U) > 0) {
+      probe.plan = probe.asked;
+      probe.addresses.clear();
+      return set_out(probe);
+    }
   }
   try_address(probe);
 }
@@ -225,11 +322,7 @@ void Connector::release(std::uint64_t id) {
   if (found == probes_.end()) return;
   if (found->second->begun) --open_;
   probes_.erase(found);
-  while (open_ < max_open_ && !queue_.empty()) {
-    const auto next = probes_.find(queue_.front());
-    queue_.pop_front();
-    if (next != probes_.end()) begin(*next->second);
-  }
+  begin_later();
 }
 
 }  // namespace healer::runtime

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Does what a ProbePlan says: learns the addresses, tries them in their order until one passes (an address fails also
 // where its protocol does, as in Monit), all of that again as often as the plan allows, or pings them. All probes run
-// side by side on the loop; when there are more than descriptors, the rest waits in a queue.
+// side by side on the loop; they are begun in turns of the loop, a few milliseconds at a time, and when there are more
+// than descriptors the rest waits in a queue.
 //
 // Owned and called by the loop thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,6 +21,7 @@
 #include "runtime/resolver.hpp"
 #include "runtime/searcher.hpp"
 #include "runtime/tls.hpp"
+#include "runtime/worker_pool.hpp"
 
 namespace healer::runtime {
 
@@ -28,7 +31,8 @@ class Connector {
     std::size_t max_open = 0;  ///< connections at a time; 0: what the limit of descriptors leaves after kReserve
     Resolver::Options resolver;
   };
-  static constexpr std::size_t kReserve = 512;  ///< descriptors for everything else
+  static constexpr std::chrono::milliseconds kTurnBudget{2};  ///< for beginning probes
+  static constexpr std::size_t kReserve = 512;                ///< descriptors for everything else
   using Plan = std::shared_ptr<const protocols::ProbePlan>;
   using Done = std::function<void(const protocols::ProbeResult&)>;
 
@@ -50,7 +54,13 @@ class Connector {
  private:
   struct Probe;
 
+  void begin_later();
+  void begin_some();
   void begin(Probe& probe);
+  void read_body(Probe& probe, const std::string& path);
+  void set_out(Probe& probe);
+  void resolve(Probe& probe);
+  void follow(Probe& probe);
   void resolved(Probe& probe, const Result<Resolver::Addresses>& addresses);
   void try_address(Probe& probe);
   void connect(Probe& probe);
@@ -66,9 +76,11 @@ class Connector {
   TlsContexts contexts_;
   Searcher searcher_;
   Pinger pinger_;
+  std::unique_ptr<WorkerPool> files_;  // reads what is to be sent; made when it is first asked
   std::unordered_map<std::uint64_t, std::unique_ptr<Probe>> probes_;
   std::deque<std::uint64_t> queue_;
   std::size_t open_ = 0;
+  bool beginning_ = false;  // begin_some() has its turn soon
   std::uint64_t next_id_ = 1;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

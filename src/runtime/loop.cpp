@@ -94,6 +94,7 @@ struct Loop::Impl {
 
   std::set<std::pair<Duration, TimerNode*>> timers;
   std::unordered_map<TimerNode*, std::weak_ptr<TimerNode>> owners;
+  std::deque<std::shared_ptr<TimerNode>> due;  // timers that have run out and are told one after another
   std::optional<Duration> armed;
   Callback clock_step;
 
@@ -109,8 +110,8 @@ struct Loop::Impl {
   void wake();
   void drain_posted(Clock::time_point until);
   void dispatch(Clock::time_point until);
-  void handle(const epoll_event& event);
-  void run_timers();
+  void handle(const epoll_event& event, Clock::time_point until);
+  void run_timers(Clock::time_point until);
   void arm_timer();
   void arm_step();
   void measure();
@@ -136,7 +137,7 @@ Loop::Impl::Impl() {
                            auto* impl = static_cast<Impl*>(handle->data);
                            const auto until = Clock::now() + kTurnBudget;
                            impl->drain_posted(until);
-                           if (impl->batch_next < impl->batch_size) impl->dispatch(until);
+                           if (impl->batch_next < impl->batch_size || !impl->due.empty()) impl->dispatch(until);
                          }),
            "uv_async_init");
   async.data = this;
@@ -189,27 +190,27 @@ void Loop::Impl::drain_posted(Clock::time_point until) {
 }
 
 void Loop::Impl::dispatch(Clock::time_point until) {
-  run_timers();
+  run_timers(until);
   if (batch_next >= batch_size) {
     batch_next = 0;
     batch_size = std::max(0, ::epoll_wait(epoll.get(), batch.data(), static_cast<int>(batch.size()), 0));
   }
   while (batch_next < batch_size) {
     const epoll_event event = batch[static_cast<std::size_t>(batch_next++)];
-    handle(event);
+    handle(event, until);
     if (Clock::now() >= until) break;
   }
   // Carried on next turn even where nothing else becomes ready meanwhile.
   if (batch_next < batch_size) wake();
 }
 
-void Loop::Impl::handle(const epoll_event& event) {
+void Loop::Impl::handle(const epoll_event& event, Clock::time_point until) {
   std::uint64_t count = 0;
   const std::uint64_t id = event.data.u64;  // the kernel's structure is packed: no reference to its members
   if (id == kTimerId) {
     [[maybe_unused]] const auto got = ::read(timer_fd.get(), &count, sizeof count);
     armed.reset();
-    run_timers();
+    run_timers(until);
     arm_timer();
   } else if (id == kStepId) {
     const bool stepped = ::read(step_fd.get(), &count, sizeof count) < 0 && errno == ECANCELED;
@@ -221,11 +222,8 @@ void Loop::Impl::handle(const epoll_event& event) {
   }
 }
 
-void Loop::Impl::run_timers() {
-  if (timers.empty()) return;
+void Loop::Impl::run_timers(Clock::time_point until) {
   const Duration now = mono_now();
-  if (timers.begin()->first > now) return;
-  std::vector<std::shared_ptr<TimerNode>> due;
   while (!timers.empty() && timers.begin()->first <= now) {
     TimerNode* node = timers.begin()->second;
     timers.erase(timers.begin());
@@ -233,9 +231,13 @@ void Loop::Impl::run_timers() {
     node->due = true;
     if (auto owned = owners[node].lock()) due.push_back(std::move(owned));
   }
-  for (const auto& node : due) {
+  while (!due.empty()) {
+    const std::shared_ptr<TimerNode> node = std::move(due.front());
+    due.pop_front();
     if (std::exchange(node->due, false)) node->callback();
+    if (Clock::now() >= until) break;
   }
+  if (!due.empty()) wake();
 }
 
 void Loop::Impl::arm_timer() {

@@ -8,6 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <fstream>
+#include <limits>
+#include <sstream>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -22,18 +26,45 @@ using protocols::Family;
 
 constexpr Duration kConfigurationStaysFor{1'000};  // before they are looked at again
 constexpr std::size_t kMostKnown = 20'000;
+constexpr std::uint64_t kLongestWait = 30;  // seconds and tries, as in the C library
+constexpr std::uint64_t kMostTries = 5;
 
 /// When the files that c-ares reads once were changed last.
 using Stamps = std::array<std::int64_t, 3>;
-Stamps file_stamps() {
-  constexpr std::array<const char*, 3> kFiles{"/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf"};
+Stamps file_stamps(const std::string& resolv_conf) {
+  const std::array<const char*, 3> files{resolv_conf.c_str(), "/etc/nsswitch.conf", "/etc/host.conf"};
   Stamps stamps{};
-  std::ranges::transform(kFiles, stamps.begin(), [](const char* path) {
+  std::ranges::transform(files, stamps.begin(), [](const char* path) {
     struct stat facts {};
     if (::stat(path, &facts) != 0) return std::int64_t{-1};
     return static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
   });
   return stamps;
+}
+
+/// How long a server is waited for, and how often all are asked. c-ares reads neither from the file.
+struct Patience {
+  Duration wait{1'000};  // another server may know; each round waits twice as long
+  int tries = 4;
+};
+
+Patience patience_of(const std::string& resolv_conf) {
+  Patience patience;
+  std::ifstream file(resolv_conf);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (!(words >> word) || word != "options") continue;
+    while (words >> word) {
+      const std::size_t colon = std::min(word.find(':'), word.size() - 1);
+      std::uint64_t value = 0;
+      const auto [rest, wrong] = std::from_chars(word.data() + colon + 1, word.data() + word.size(), value);
+      if (wrong != std::errc{} || value == 0) continue;
+      if (word.starts_with("timeout:")) patience.wait = seconds{std::min(value, kLongestWait)};
+      if (word.starts_with("attempts:")) patience.tries = static_cast<int>(std::min(value, kMostTries));
+    }
+  }
+  return patience;
 }
 
 std::string words_of(int status, Family family) {
@@ -76,7 +107,13 @@ struct Resolver::Channel {
       static_cast<Channel*>(self)->watch(socket, readable != 0, writable != 0);
     };
     wanted.sock_state_cb_data = this;
-    if (const int status = ares_init_options(&ares, &wanted, ARES_OPT_SOCK_STATE_CB); status != ARES_SUCCESS) {
+    const Patience patience = patience_of(options.file);
+    wanted.timeout = static_cast<int>(patience.wait.count());
+    wanted.tries = patience.tries;
+    std::string file = options.file;
+    wanted.resolvconf_path = file.data();
+    constexpr int kGiven = ARES_OPT_SOCK_STATE_CB | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_RESOLVCONF;
+    if (const int status = ares_init_options(&ares, &wanted, kGiven); status != ARES_SUCCESS) {
       ares = nullptr;
       return status;
     }
@@ -143,7 +180,7 @@ Result<Resolver::Channel*> Resolver::channel() {
   std::erase_if(retired_, [](const auto& one) { return one->questions == 0; });
   const Duration now = mono_now();
   if (channel_ && now - channel_->looked_at < kConfigurationStaysFor) return channel_.get();
-  const Stamps stamps = file_stamps();
+  const Stamps stamps = file_stamps(options_.file);
   if (channel_ && channel_->stamps == stamps) {
     channel_->looked_at = now;
     return channel_.get();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Names to addresses, by c-ares on the loop, with the machine's own files and options (resolv.conf, nsswitch.conf,
 // hosts), which are read again when they have changed. An answer is kept for its TTL and no longer, a failure not at
-// all; who asks for the same name meanwhile shares the question. A dead name server delays only those who wait for it.
+// all; who asks for the same name meanwhile shares the question. A dead name server delays only those who wait for it,
+// and those for a second where there is another and resolv.conf does not say how long.
 //
 // Owned and called by the loop thread.
 #pragma once
@@ -25,6 +26,7 @@ class Resolver {
  public:
   struct Options {
     std::string servers;  ///< "127.0.0.1:5353,[::1]:53" instead of those of resolv.conf
+    std::string file = "/etc/resolv.conf";
   };
   using Addresses = std::vector<Address>;  ///< in the order in which they are to be tried (RFC 6724); never empty
   using Done = std::function<void(Result<Addresses>)>;

@@ -10,6 +10,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "util/jq.hpp"
 #include "util/regex.hpp"
 
 namespace healer::runtime {
@@ -47,6 +48,15 @@ const Compiled& compiled(const std::string& pattern) {
   return *one;
 }
 
+Result<std::string> first_value(const protocols::Want::Query& wanted) {
+  thread_local std::unordered_map<std::string, Result<JqFilter>> known;
+  if (known.size() >= kKept && !known.contains(wanted.filter)) known.clear();
+  auto found = known.find(wanted.filter);
+  if (found == known.end()) found = known.emplace(wanted.filter, JqFilter::compile(wanted.filter)).first;
+  if (!found->second) return found->second.error();
+  return found->second->first(wanted.text);
+}
+
 }  // namespace
 
 Searcher::Searcher(Loop& loop)
@@ -59,6 +69,14 @@ void Searcher::search(protocols::Want::Search wanted, Done done) {
       [shared, answer]() -> Loop::Callback {
         return [answer, result = compiled(shared->pattern).find(shared->text)] { (*answer)(result); };
       },
+      [answer](Error error) { (*answer)(std::move(error)); });
+}
+
+void Searcher::query(protocols::Want::Query wanted, Answered done) {
+  auto shared = std::make_shared<const protocols::Want::Query>(std::move(wanted));
+  auto answer = std::make_shared<Answered>(std::move(done));
+  pool_.submit(
+      [shared, answer]() -> Loop::Callback { return [answer, result = first_value(*shared)] { (*answer)(result); }; },
       [answer](Error error) { (*answer)(std::move(error)); });
 }
 

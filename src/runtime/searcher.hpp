@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Looks for what conversations expect, on threads of its own: an expression may backtrack for ever and cannot be
-// stopped; its thread is then lost for a while and replaced (runtime/worker_pool), and the caller gets an error.
-// Compiled expressions are kept, each thread's own, because the C library lets only one thread at a time use one.
+// Looks for what conversations expect, and runs their filters, on threads of its own: an expression may backtrack for
+// ever and cannot be stopped; its thread is then lost for a while and replaced (runtime/worker_pool), and the caller
+// gets an error. Compiled expressions are kept, each thread's own, because the C library lets only one thread at a time
+// use one, nor does libjq.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "protocols/conversation.hpp"
 #include "runtime/loop.hpp"
@@ -20,10 +22,15 @@ class Searcher {
   /// Where the first match ends; nothing: there is none. Errors: the expression is none, or took too long.
   using Done = std::function<void(Result<std::optional<std::size_t>>)>;
 
+  /// The first value of a filter, as JSON. Errors: there is none, and why; or it took too long.
+  using Answered = std::function<void(Result<std::string>)>;
+
   explicit Searcher(Loop& loop);
 
   /// `done` is called on the loop, once, never from within search(); never after the Searcher has gone.
   void search(protocols::Want::Search wanted, Done done);
+  /// The same for a filter of jq.
+  void query(protocols::Want::Query wanted, Answered done);
 
  private:
   WorkerPool pool_;

@@ -176,6 +176,10 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context, const TlsPlan&
   BIO_set_mem_eof_return(handle_->in, -1);
   SSL_set_bio(ssl, handle_->in, handle_->out);
   SSL_set_connect_state(ssl);
+  if (!plan.alpn.empty()) {
+    const std::string list = static_cast<char>(plan.alpn.size()) + plan.alpn;
+    SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(list.data()), static_cast<unsigned>(list.size()));
+  }
   if (!is_address(wanted)) name_ = wanted.ends_with('.') ? wanted.substr(0, wanted.size() - 1) : wanted;
   if (!name_.empty()) SSL_set_tlsext_host_name(ssl, name_.c_str());
   if (plan.verify && plan.allow_self_signed) SSL_set_verify(ssl, SSL_VERIFY_NONE, allow_self_signed);
@@ -194,8 +198,13 @@ TlsSession::State TlsSession::handshake() {
   SSL* ssl = handle_->ssl.get();
   const int result = SSL_do_handshake(ssl);
   if (result == 1) {
+    const unsigned char* agreed = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(ssl, &agreed, &size);
     if (std::string why = judge(); !why.empty()) {
       fail(std::move(why));
+    } else if (std::string_view(reinterpret_cast<const char*>(agreed), size) != plan_.alpn) {
+      fail(fmt::format("the server does not agree to speak {}", plan_.alpn));
     } else {
       state_ = State::Open;
     }

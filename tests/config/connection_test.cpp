@@ -128,6 +128,21 @@ TEST_CASE("a protocol gets its options, of which the last of a word counts", "[c
   CHECK(unspoken.protocol->make == nullptr);
 }
 
+TEST_CASE("what only healer asks of HTTP", "[connection]") {
+  const ProbePlan http = plan(
+      "port 80 protocol http json '.a' = \"x\" json \".b\" >= -1.5 json '.d' != true method post body '{\"k\":1}' "
+      "redirects 3 http2");
+  REQUIRE(http.settings.size() == 7);
+  CHECK(http.settings[0] == Setting{.word = "json", .text = ".a", .value = "\"x\""});
+  CHECK(http.settings[1] == Setting{.word = "json", .op = Operator::GreaterEqual, .text = ".b", .value = "-1.5"});
+  CHECK(http.settings[2] == Setting{.word = "json", .op = Operator::NotEqual, .text = ".d", .value = "true"});
+  CHECK(http.settings[4] == Setting{.word = "body", .text = "{\"k\":1}"});
+  CHECK(http.settings[5] == Setting{.word = "redirects", .number = 3});
+  CHECK(http.settings[6] == Setting{.word = "http2"});
+  const ProbePlan file = plan("port 80 protocol http body file /etc/healer/x.json");
+  CHECK(file.settings[0] == Setting{.word = "body", .text = "/etc/healer/x.json", .value = "file"});
+}
+
 TEST_CASE("a URL says where, how and what", "[connection]") {
   const ProbePlan url = plan("url https://u:p@[2001:db8::1]:8443/a?b=c#d content = \"x\"");
   CHECK(url.host == "2001:db8::1");
@@ -185,12 +200,20 @@ TEST_CASE("another secret is another service", "[connection]") {
   const std::string after = "if failed port 80 protocol http username \"u\" password \"b\" then alert\n";
   CHECK(service(before)->key == service(before)->key);
   CHECK_FALSE(service(before)->key == service(after)->key);
+  const std::string one = "if failed port 80 protocol http body \"a\" then alert\n";
+  const std::string two = "if failed port 80 protocol http body \"b\" then alert\n";
+  CHECK_FALSE(service(one)->key == service(two)->key);
 }
 
 TEST_CASE("what is connected to, and how, is written in one order", "[connection]") {
   CHECK(text("failed port 80 retry 2 timeout 5 seconds protocol http with request /x and status 200") ==
         "if failed port 80 protocol http request \"/x\" status = 200 timeout 5 seconds retry 2 then alert");
   CHECK(text("failed port 80 responsetime 500 ms") == "if failed port 80 responsetime < 500 ms then alert");
+  CHECK(text("failed port 80 protocol http body '{\"k\":1}' json \".a\" = 'x' json '.b' >= -1.5 http2 redirects 3") ==
+        "if failed port 80 protocol http body \"*****\" json \".a\" = \"x\" json \".b\" >= -1.5 http2 redirects 3 "
+        "then alert");
+  CHECK(text("failed port 80 protocol http body file /a/b") ==
+        "if failed port 80 protocol http body file /a/b then alert");
   CHECK(text("succeeded ping") == "if succeeded ping then alert");
 }
 

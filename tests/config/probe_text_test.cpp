@@ -13,18 +13,20 @@ using namespace healer::protocols;
 namespace {
 
 ProbePlan plan(const std::string& text, const std::string& host = "shop") {
-  auto read = read_probe(host, text);
-  if (const auto* fault = std::get_if<ProbeTextFault>(&read)) FAIL(fault->message + "\n" + show_fault(text, *fault));
-  return std::get<ProbePlan>(std::move(read));
+  ProbeReading read = read_probe(host, text);
+  for (const Diagnostic& one : read.said) UNSCOPED_INFO(one.message << "\n" << excerpt(one, read.sources, false));
+  REQUIRE(read.plan);
+  return *std::move(read.plan);
 }
 
-/// The message, and the text from the fault's place on.
+/// The message, and the text that it is about.
 std::string fault(const std::string& text, const std::string& host = "shop") {
-  const auto read = read_probe(host, text);
-  const auto* wrong = std::get_if<ProbeTextFault>(&read);
-  if (wrong == nullptr) return "it is right";
-  return wrong->message + " at '" + text.substr(std::min(wrong->begin, text.size()), wrong->length) + "'" +
-         (wrong->remedy.empty() ? "" : ": " + wrong->remedy);
+  const ProbeReading read = read_probe(host, text);
+  if (read.plan) return "it is right";
+  REQUIRE(has_errors(read.said));
+  const Diagnostic& wrong = read.said.front();
+  return wrong.message + " at '" + std::string(read.sources.text(*wrong.range)) + "'" +
+         (wrong.remedy.empty() ? "" : ": " + wrong.remedy);
 }
 
 std::string settings(const ProbePlan& plan) {
@@ -59,7 +61,7 @@ TEST_CASE("a connection test is read as the language has it", "[config][probe_te
 TEST_CASE("headers stand in brackets", "[config][probe_text]") {
   CHECK(settings(plan("port 80 protocol http with http headers [Host: a.b, X-A: b c]")) ==
         "headers=Host: a.b;headers=X-A: b c;");
-  CHECK(settings(plan("port 80 protocol http headers [Host: a.b] hostheader \"c\"")) ==
+  CHECK(settings(plan("port 80 protocol http http headers [Host: a.b] hostheader \"c\"")) ==
         "headers=Host: a.b;hostheader=c;");
 }
 
@@ -73,8 +75,8 @@ TEST_CASE("TLS and its options", "[config][probe_text]") {
   const ProbePlan strict = plan(
       "port 1 type tcpssl tlsv12 using ssl with options {verify: enable, selfsigned: allow version: tlsv13 ciphers: "
       "'A:B' "
-      "pemfile: /c cacertificatefile: \"/f\" cacertificatepath: /p} and certificate checksum = sha1 "
-      "1E:D9:48:A6:F4:25:8A:CA:B9:64:22:7E:F4:EB:19:FC:C4:53:B0:F8");
+      "pemfile: /c cacertificatefile: \"/f\" cacertificatepath: /p} and certificate checksum sha1 = "
+      "'1E:D9:48:A6:F4:25:8A:CA:B9:64:22:7E:F4:EB:19:FC:C4:53:B0:F8'");
   REQUIRE(strict.tls);
   const TlsPlan wanted{.verify = true,
                        .allow_self_signed = true,
@@ -98,7 +100,12 @@ TEST_CASE("pings, URLs and paths", "[config][probe_text]") {
   CHECK(ping.family == Family::V6);
   CHECK(ping.pings == 5);
   CHECK(ping.ping_size == 128);
+  CHECK(plan("failed ping").transport == Transport::Ping);
+  CHECK(plan("ping4 then alert").family == Family::V4);
   CHECK(plan("", "/run/x.sock").transport == Transport::Unix);
+  CHECK(plan("failed unixsocket /run/x.sock").host == "/run/x.sock");
+  CHECK(plan("if failed url http://other:81/x then alert").port == 81);
+  CHECK(plan("succeeded port 22 protocol ssh").port == 22);
   CHECK(plan("unixsocket /run/x.sock protocol ssh").host == "/run/x.sock");
   const ProbePlan url = plan("and content == 'hi' timeout 3 seconds", "https://u:p@[::1]:8443/a/b?c#d");
   CHECK(url.host == "::1");
@@ -110,26 +117,42 @@ TEST_CASE("pings, URLs and paths", "[config][probe_text]") {
 }
 
 TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]") {
-  CHECK(fault("port 443 protcol https") == "unexpected protcol at 'protcol': did you mean 'protocol'?");
-  CHECK(fault("port 443 protocol htpps") == "protocol 'htpps' is not spoken at 'htpps': did you mean 'https'?");
-  CHECK(fault("port 70000") == "expected a port between 1 and 65535 at '70000'");
-  CHECK(fault("port") == "a port is missing at ''");
-  CHECK(fault("port 80 protocol http status = 200 status = 201") == "'status' is given twice at 'status'");
-  CHECK(fault("port 80 protocol http method put") == "expected get|head at 'put'");
-  CHECK(fault("port 80 protocol http reqest '/'") == "unexpected reqest at 'reqest': did you mean 'request'?");
-  CHECK(fault("port 80 send \"x") == "this \" is never closed at '\"x'");
+  CHECK(fault("port 443 protcol https") ==
+        "unexpected 'protcol', expected 'timeout', 'ssl', 'version', 'certificate', 'checksum', 'status', 'content' or "
+        "something else at 'protcol': did you mean 'protocol'?");
+  CHECK(fault("port 443 protocol htpps") ==
+        "unexpected 'htpps', expected the name of a protocol at 'htpps': did you mean 'https'?");
+  CHECK(fault("port 70000") ==
+        "there is no port 70000: nothing will ever answer there at '70000': ports are numbered from 1 to 65535");
+  CHECK(fault("port") == "the statement ends here, expected a number at ''");
+  CHECK(fault("port 80 protocol http method gte") ==
+        "unexpected 'gte', expected 'get', 'head', 'post', 'put', 'patch' or 'delete' at 'gte': did you mean 'get'?");
+  CHECK(fault("port 80 protocol http reqest '/'") ==
+        "unexpected 'reqest', expected 'timeout', 'ssl', 'version', 'certificate', 'checksum', 'status', 'content' or "
+        "something else at 'reqest': did you mean 'request'?");
+  CHECK(fault("port 80 send \"x") ==
+        "unbalanced quotes: the text that begins here has no end at '\"': close it with \"");
   CHECK(fault("port 80 protocol http checksum abc") ==
-        "a checksum has 32 (MD5), 40 (SHA1), 64 (SHA256) or 128 (SHA512) hexadecimal digits at 'abc'");
-  CHECK(fault("port 80 with ssl options {verify: maybe}") == "expected enable or disable at 'maybe'");
-  CHECK(fault("port 80 with ssl options {version: sslv3}") ==
-        "expected auto, tlsv1, tlsv11, tlsv12 or tlsv13 at 'sslv3': OpenSSL speaks no older ones any more");
+        "'abc' is no checksum at 'abc': MD5 has 32 hexadecimal digits, SHA1 40");
+  CHECK(fault("port 80 with ssl options {verify: maybe}") ==
+        "unexpected 'maybe', expected 'enable' or 'disable' at 'maybe'");
   CHECK(fault("type udp protocol http") == "protocol http is not spoken over UDP at ''");
-  CHECK(fault("protocol ssh expect \"x\"") == "'send' and 'expect' are a protocol of their own at 'expect'");
-  CHECK(fault("tiemout 3 seconds", "http://shop/") == "unexpected tiemout at 'tiemout': did you mean 'timeout'?");
-  CHECK(fault("", "http://shop:0/") == "the port of this URL is no number between 1 and 65535 at ''");
-  CHECK(fault("", "ftp://shop/") == "a URL begins with http:// or https:// at ''");
-  CHECK(show_fault("port 443 protcol https", {9, 7, "", "did you mean 'protocol'?"}) ==
-        "    port 443 protcol https\n             ^~~~~~~\n  note: did you mean 'protocol'?\n");
+  CHECK(fault("protocol ssh expect \"x\"") ==
+        "'expect' is no part of protocol ssh at 'expect': 'send' and 'expect' stand where there is no protocol");
+  CHECK(fault("prot 443").ends_with("did you mean 'port'?"));
+  CHECK(fault("port 3306 protocol mysql") == "protocol mysql is not spoken yet at 'mysql'");
+  CHECK(fault("protocol fail2ban") == "no port is given at '': write 'port NUMBER'");
+  CHECK(fault("", "") == "no host is given at ''");
+  CHECK(fault("tiemout 3 seconds", "http://shop/") ==
+        "unexpected 'tiemout', expected 'timeout', 'ssl', 'certificate', 'content', 'responsetime' or 'retry' at "
+        "'tiemout': did you mean 'timeout'?");
+  CHECK(fault("", "http://shop:0/") ==
+        "the port of this URL is no number between 1 and 65535: nothing will ever answer there at 'http://shop:0/'");
+  CHECK(fault("", "ftp://shop/") ==
+        "this is no URL of HTTP at 'ftp://shop/': a URL is written http://HOST/PATH or https://HOST/PATH");
+  const ProbeReading read = read_probe("shop", "port 443 protcol https");
+  CHECK(excerpt(read.said.front(), read.sources, false) ==
+        "  port 443 protcol https\n           ^~~~~~~\n  note: did you mean 'protocol'?\n");
 }
 
 }  // namespace probe_text_test

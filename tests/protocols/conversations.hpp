@@ -35,7 +35,8 @@ inline Said talk(std::string_view name, const std::vector<Setting>& settings, co
     } else {
       CAPTURE(piece);
       CHECK(verdict == first.verdict);
-      CHECK(server.sent == first.sent);
+      // Frames of HTTP/2 are answered as they come, so many or few at a time.
+      if (order.find("http2") == nullptr) CHECK(server.sent == first.sent);
     }
   }
   return first;

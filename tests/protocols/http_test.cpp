@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "conversations.hpp"
+#include "protocols/redirect.hpp"
 
 namespace http_test {
 
@@ -25,8 +26,8 @@ Setting checksum(std::string sum) { return {.word = "checksum", .text = std::mov
 }  // namespace
 
 TEST_CASE("the request is what is asked for", "[protocols][http]") {
-  const std::string rest =
-      "User-Agent: healer/" HEALER_VERSION "\r\nAccept: */*\r\nAccept-Encoding: identity\r\nConnection: close\r\n";
+  const std::string about_us = "User-Agent: healer/" HEALER_VERSION "\r\nAccept: */*\r\nAccept-Encoding: identity\r\n";
+  const std::string rest = about_us + "Connection: close\r\n";
   CHECK(talk("http", {}, {}).sent == "GET / HTTP/1.1\r\nHost: shop.example\r\n" + rest + "\r\n");
   const Setting x{.word = "headers", .text = "X-A: b c"};
   const Setting host{.word = "headers", .text = "host: foo.bar"};
@@ -38,8 +39,8 @@ TEST_CASE("the request is what is asked for", "[protocols][http]") {
               host,
               x},
              {})
-            .sent == "HEAD /a%20b?q=1&x%C3%A4 HTTP/1.1\r\nAuthorization: Basic dTpw\r\n" + rest +
-                         "host: foo.bar\r\nX-A: b c\r\n\r\n");
+            .sent == "HEAD /a%20b?q=1&x%C3%A4 HTTP/1.1\r\nHost: foo.bar\r\nAuthorization: Basic dTpw\r\n" + about_us +
+                         "X-A: b c\r\nConnection: close\r\n\r\n");
   CHECK(talk("http", {{.word = "hostheader", .text = "a.b"}, {.word = "request", .text = "x/y"}}, {}).sent ==
         "GET /x/y HTTP/1.1\r\nHost: a.b\r\n" + rest + "\r\n");
   const Order v6{.host = "::1", .port = 8080, .limits = {}};
@@ -47,6 +48,96 @@ TEST_CASE("the request is what is asked for", "[protocols][http]") {
   const auto conversation = find_protocol("http")->make(v6);
   (void)server.play(*conversation, {});
   CHECK(server.sent.starts_with("GET / HTTP/1.1\r\nHost: [::1]:8080\r\n"));
+}
+
+TEST_CASE("what is sent is JSON, by POST, unless something else is said", "[protocols][http]") {
+  const Setting body{.word = "body", .text = "{\"a\":1}"};
+  const std::string plain = talk("http", {body}, {}).sent;
+  CHECK(plain.starts_with("POST / HTTP/1.1\r\n"));
+  CHECK(plain.find("Content-Type: application/json\r\nContent-Length: 7\r\n") != std::string::npos);
+  CHECK(plain.ends_with("\r\n\r\n{\"a\":1}"));
+  const std::string put =
+      talk("http", {{.word = "method", .text = "put"}, {.word = "headers", .text = "content-type: text/x"}, body}, {})
+          .sent;
+  CHECK(put.starts_with("PUT / HTTP/1.1\r\n"));
+  CHECK(put.find("application/json") == std::string::npos);
+  const Protocol& http = *find_protocol("http");
+  CHECK(http.fault(std::vector<Setting>{{.word = "method", .text = "get"}, body}) == "'method get' sends no body");
+}
+
+TEST_CASE("tests of JSON", "[protocols][http]") {
+  const auto json = [](std::string filter, Operator op, std::string value) {
+    return Setting{.word = "json", .op = op, .text = std::move(filter), .value = std::move(value)};
+  };
+  const std::string answer = response("200 OK", R"({"state":"up","n":5,"list":[1,2]})");
+  CHECK(verdict({json(".state", Operator::Equal, "\"up\"")}, answer) == "pass: HTTP status 200");
+  CHECK(verdict({json(".state", Operator::NotEqual, "\"up\"")}, answer) ==
+        "fail: json \".state\" is \"up\", not != \"up\"");
+  CHECK(verdict({json(".n", Operator::Greater, "4"), json(".list[]", Operator::Equal, "1")}, answer) ==
+        "pass: HTTP status 200");
+  CHECK(verdict({json(".n", Operator::Greater, "4"), json(".n", Operator::Less, "5")}, answer) ==
+        "fail: json \".n\" is 5, not < 5");
+  CHECK(verdict({json(".n", Operator::Equal, "\"5\"")}, answer) == "pass: HTTP status 200");
+  CHECK(verdict({json(".state", Operator::Less, "5")}, answer) ==
+        "unknown: json \".state\" is \"up\", which has no order with 5");
+  CHECK(
+      verdict({json(".list.x", Operator::Equal, "1")}, answer).starts_with("unknown: json \".list.x\" is not known: "));
+  CHECK(verdict({json("empty", Operator::Equal, "1")}, answer) ==
+        "unknown: json \"empty\" is not known: the filter finds no value");
+  CHECK(verdict({json(".", Operator::Equal, "1")}, response("200 OK", "<html>")) ==
+        "unknown: json \".\" is not known: this is no JSON");
+  CHECK(verdict({json(".", Operator::Equal, "1")}, response("500 Oops", "1")) == "fail: its status is 500");
+  const Said large = talk("http", {json(".", Operator::Equal, "1")}, {response("200 OK", std::string(100, '1'))}, true,
+                          {.http_content = 64});
+  CHECK(large.verdict == "unknown: its content has more than 64 bytes: its JSON is not read");
+}
+
+TEST_CASE("redirects are followed where that is asked for", "[protocols][http]") {
+  const std::string there = response("302 Found", "", "Location: /there\r\n");
+  CHECK(verdict({}, there) == "pass: HTTP status 302");
+  CHECK(verdict({{.word = "redirects", .number = 1}}, there) == "elsewhere: /there");
+  CHECK(verdict({{.word = "redirects", .number = 0}}, there) == "fail: its status is 302: it redirects once more");
+  CHECK(verdict({{.word = "redirects", .number = 1}}, response("301 X", "")) ==
+        "fail: its status is 301, but it does not say where to");
+  CHECK(verdict({{.word = "redirects", .number = 1}}, response("304 X", "")) == "pass: HTTP status 304");
+}
+
+TEST_CASE("where a redirect leads to", "[protocols][http]") {
+  ProbePlan plan{.host = "shop", .port = 8080, .protocol = find_protocol("http")};
+  plan.settings = {{.word = "request", .text = "/a/b?c"},
+                   {.word = "username", .text = "u"},
+                   {.word = "password", .text = "p"},
+                   {.word = "redirects", .number = 3},
+                   {.word = "headers", .text = "Cookie: secret"},
+                   {.word = "content", .text = "x"}};
+  const auto lead = [&](const std::string& url, bool keeps_method = true) -> std::string {
+    const auto next = redirected(plan, {url, keeps_method});
+    if (!next) return next.error().what;
+    std::string text = std::string(next->protocol->name) + " " + next->host + " " + std::to_string(next->port);
+    for (const Setting& one : next->settings)
+      text += " " + std::string(one.word) + "=" + (one.text.empty() ? std::to_string(one.number) : one.text);
+    return text;
+  };
+  const std::string ours = " username=u password=p redirects=2 headers=Cookie: secret content=x request=";
+  const std::string others = " redirects=2 content=x request=";
+  CHECK(lead("/x") == "http shop 8080" + ours + "/x");
+  CHECK(lead("x?y#z") == "http shop 8080" + ours + "/a/x?y");
+  CHECK(lead("?y") == "http shop 8080" + ours + "/a/b?y");
+  CHECK(lead("http://SHOP:8080") == "http SHOP 8080" + ours + "/");
+  CHECK(lead("http://shop/x") == "http shop 80" + others + "/x");
+  CHECK(lead("https://shop:8080/x") == "https shop 8080" + others + "/x");
+  CHECK(lead("//other/x") == "http other 80" + others + "/x");
+  CHECK(lead("HTTPS://a:b@[::1]:444/x") == "https ::1 444" + others + "/x");
+  for (const auto* bad :
+       {"ftp://x/", "http://", "http://a b/", "http://x:0/", "http://x:99999/", "http://[::1/", "//\n/"})
+    CHECK(lead(bad).ends_with("which is no URL"));
+  plan.tls.emplace();
+  CHECK(lead("http://shop:8080/") == "it redirects out of TLS, to \"http://shop:8080/\"");
+  plan.settings = {
+      {.word = "body", .text = "b"}, {.word = "method", .text = "put"}, {.word = "redirects", .number = 1}};
+  CHECK(lead("/x") == "https shop 8080 body=b method=put redirects=0 request=/x");
+  CHECK(lead("/x", false) == "https shop 8080 redirects=0 request=/x");
+  CHECK(lead("https://other/x") == "it redirects what is sent to another place: \"https://other/x\"");
 }
 
 TEST_CASE("a status below 400 will do unless another is asked for", "[protocols][http]") {
@@ -164,7 +255,7 @@ TEST_CASE("options that make no sense together are refused", "[protocols][http]"
   const auto fault = [&](const std::vector<Setting>& settings) { return http.fault(settings); };
   CHECK(fault({}).empty());
   CHECK(fault({{.word = "method", .text = "head"}, content("x")}) ==
-        "'method head' asks for no content, so there is nothing for 'content' and 'checksum' to test");
+        "'method head' asks for no content, so there is nothing for 'content', 'checksum' and 'json' to test");
   CHECK(fault({{.word = "headers", .text = "A: b\r\nGET / HTTP/1.1"}}) == "'headers' may hold no line ends");
   CHECK(fault({{.word = "password", .text = "x"}}) == "'password' needs 'username'");
 }

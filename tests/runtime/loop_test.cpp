@@ -240,4 +240,42 @@ TEST_CASE("a loop leaves no descriptor behind", "[loop]") {
   CHECK(test::open_descriptors() == before);
 }
 
+TEST_CASE("many timers that run out at once do not keep the loop from others", "[loop]") {
+  runtime::Loop loop;
+  constexpr int kTimers = 200;
+  int fired = 0, turns = 0;
+  std::vector<runtime::Loop::Timer> timers;
+  for (int i = 0; i < kTimers; ++i)
+    timers.push_back(loop.timer([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      if (++fired == kTimers) loop.stop();
+    }));
+  for (auto& timer : timers) timer.set_deadline(Duration{0});
+  std::function<void()> turn = [&] {
+    ++turns;
+    if (fired < kTimers) loop.post(turn);
+  };
+  loop.post(turn);
+  loop.run();
+  CHECK(fired == kTimers);
+  CHECK(turns > kTimers / 10);
+}
+
+TEST_CASE("a timer that goes before its turn is not told", "[loop]") {
+  runtime::Loop loop;
+  int told = 0;
+  runtime::Loop::Timer second;
+  runtime::Loop::Timer first = loop.timer([&] {
+    ++told;
+    second = {};
+    std::this_thread::sleep_for(runtime::Loop::kTurnBudget * 2);
+    loop.post([&] { loop.stop(); });
+  });
+  second = loop.timer([&] { ++told; });
+  first.set_deadline(Duration{0});
+  second.set_deadline(Duration{1});
+  loop.run();
+  CHECK(told == 1);
+}
+
 }  // namespace loop_test

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 
 #include "config/probe_text.hpp"
 #include "runtime/connector.hpp"
@@ -20,9 +19,9 @@ using namespace healer::protocols;
 /// The plan of a text; {port} in it is the listener's.
 inline std::shared_ptr<ProbePlan> plan_of(const std::string& host, const std::string& text) {
   auto read = config::read_probe(host, text);
-  if (const auto* fault = std::get_if<config::ProbeTextFault>(&read))
-    FAIL(fault->message + "\n" + config::show_fault(text, *fault));
-  return std::make_shared<ProbePlan>(std::get<ProbePlan>(read));
+  for (const auto& one : read.said) UNSCOPED_INFO(one.message << "\n" << config::excerpt(one, read.sources, false));
+  REQUIRE(read.plan);
+  return std::make_shared<ProbePlan>(*std::move(read.plan));
 }
 
 class Prober {

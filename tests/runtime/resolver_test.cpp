@@ -107,6 +107,25 @@ TEST_CASE("who asks for the same name shares the question, and may go", "[resolv
   CHECK(never == 0);
 }
 
+TEST_CASE("another name server is asked after a second, or when the machine's file says", "[resolver]") {
+  const DatagramServer dead([](const std::string&) { return std::string(); });
+  const DatagramServer good([](const std::string& question) { return dns_answer(question, {"127.0.0.2"}, 60); });
+  const TemporaryDirectory folder;
+  const std::string file = folder.path() / "resolv.conf";
+  const auto time_to_ask = [&](const std::string& options) {
+    std::ofstream(file) << "nameserver 127.0.0.1\n" << options;
+    runtime::Loop loop;
+    Resolver resolver(loop, {.servers = at(dead) + "," + at(good), .file = file});
+    const auto begun = std::chrono::steady_clock::now();
+    CHECK(ask(loop, resolver, "one.test", Family::V4) == "127.0.0.2");
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  };
+  const double usual = time_to_ask("");
+  CHECK(usual >= 0.9);
+  CHECK(usual < 3);
+  CHECK(time_to_ask("options ndots:1 timeout:4 attempts:2\n") >= 3.9);
+}
+
 TEST_CASE("a dead name server delays only those who need it", "[resolver][probe]") {
   const DatagramServer dead([](const std::string&) { return std::string(); });
   const Listener good([](Peer& peer) {

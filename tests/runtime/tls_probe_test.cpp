@@ -136,7 +136,7 @@ TEST_CASE("checksums of certificates", "[probe][tls]") {
     const std::string sum = certificates().fingerprint(digest);
     CHECK(prober.words(server.listener(), "protocol https certificate checksum \"" + sum + "\"") == kPassed);
   }
-  CHECK(prober.words(server.listener(), "protocol https certificate checksum = sha1 " + std::string(40, 'a'))
+  CHECK(prober.words(server.listener(), "protocol https certificate checksum sha1 = " + std::string(40, 'a'))
             .starts_with("failed at tls: the SHA1 checksum of the certificate is "));
 }
 

@@ -5,6 +5,7 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "protocols/protocol.hpp"
+#include "util/jq.hpp"
+#include "util/text.hpp"
 
 namespace healer::test {
 
@@ -34,7 +37,7 @@ class Talk {
   std::size_t piece = std::string::npos;  ///< bytes at a time
   bool closes = true;                     ///< else it falls silent
 
-  /// "pass: ...", "fail: ..." or "waits for its ...".
+  /// "pass: ...", "fail: ...", "unknown: ...", "elsewhere: ..." or "waits for its ...".
   std::string play(Conversation& conversation, const std::vector<std::string>& script) {
     sent.clear();
     Want want = settle(conversation, conversation.begin());
@@ -50,6 +53,8 @@ class Talk {
     switch (want.kind) {
       case Want::Kind::Pass: return "pass: " + want.text;
       case Want::Kind::Fail: return "fail: " + want.text;
+      case Want::Kind::Unknown: return "unknown: " + want.text;
+      case Want::Kind::Elsewhere: return "elsewhere: " + printable(want.elsewhere->url);
       default: return "waits for its " + std::string(conversation.awaited());
     }
   }
@@ -65,6 +70,13 @@ class Talk {
         want = conversation.secured();
       } else if (want.kind == Want::Kind::Search) {
         want = conversation.found(search(*want.search));
+      } else if (want.kind == Want::Kind::Query) {
+        static std::map<std::string, Result<JqFilter>> known;  // to compile one takes long
+        auto found = known.find(want.query->filter);
+        if (found == known.end())
+          found = known.emplace(want.query->filter, JqFilter::compile(want.query->filter)).first;
+        auto& filter = found->second;
+        want = conversation.answered(filter ? filter->first(want.query->text) : filter.error());
       } else {
         return want;
       }

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "util/jq.hpp"
+
+extern "C" {
+#include <jq.h>
+#include <jv.h>
+}
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace healer {
+namespace {
+
+/// Owns a value of libjq, whose functions take what they are given.
+class Value {
+ public:
+  explicit Value(jv value) : value_(value) {}
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+  ~Value() { jv_free(value_); }
+
+  [[nodiscard]] jv copy() const { return jv_copy(value_); }
+  [[nodiscard]] bool is_valid() const { return jv_get_kind(value_) != JV_KIND_INVALID; }
+  [[nodiscard]] jv_kind kind() const { return jv_get_kind(value_); }
+  [[nodiscard]] bool is_scalar() const { return kind() != JV_KIND_ARRAY && kind() != JV_KIND_OBJECT; }
+  [[nodiscard]] double number() const { return jv_number_value(value_); }
+  [[nodiscard]] std::string json() const { return text_of(jv_dump_string(copy(), 0)); }
+  /// Of a string what it says, of all else its JSON.
+  [[nodiscard]] std::string text() const { return kind() == JV_KIND_STRING ? text_of(copy()) : json(); }
+  /// Of one that is not valid: why, in words.
+  [[nodiscard]] std::string message() const {
+    jv message = jv_invalid_get_msg(copy());
+    if (jv_get_kind(message) == JV_KIND_STRING) return text_of(message);
+    jv_free(message);
+    return {};
+  }
+
+  static std::string text_of(jv string) {
+    std::string text(jv_string_value(string), static_cast<std::size_t>(jv_string_length_bytes(jv_copy(string))));
+    jv_free(string);
+    return text;
+  }
+
+ private:
+  jv value_;
+};
+
+jv parse(std::string_view json) { return jv_parse_sized(json.data(), static_cast<int>(json.size())); }
+
+}  // namespace
+
+struct JqFilter::State {
+  State() : jq(jq_init()) {
+    if (jq == nullptr) return;
+    jq_set_error_cb(
+        jq,
+        [](void* self, jv message) {
+          auto* state = static_cast<State*>(self);
+          const bool is_text = jv_get_kind(message) == JV_KIND_STRING;
+          if (is_text && state->said.empty()) state->said = Value::text_of(jv_copy(message));
+          jv_free(message);
+        },
+        this);
+  }
+  ~State() {
+    if (jq != nullptr) jq_teardown(&jq);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  jq_state* jq;
+  std::string said;  // what it complained of first
+};
+
+JqFilter::JqFilter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+JqFilter::JqFilter(JqFilter&&) noexcept = default;
+JqFilter& JqFilter::operator=(JqFilter&&) noexcept = default;
+JqFilter::~JqFilter() = default;
+
+Result<JqFilter> JqFilter::compile(const std::string& text) {
+  auto state = std::make_unique<State>();
+  if (state->jq == nullptr) return Error{0, "libjq cannot begin"};
+  if (text.find('\0') == std::string::npos && jq_compile(state->jq, text.c_str()) != 0)
+    return JqFilter(std::move(state));
+  // "jq: error: x/0 is not defined at <top-level>, line 1:\n.a | x"
+  std::string why = state->said.substr(0, state->said.find('\n'));
+  if (why.starts_with("jq: ")) why.erase(0, 4);
+  if (why.starts_with("error: ")) why.erase(0, 7);
+  if (const std::size_t place = why.find(" at <top-level>"); place != std::string::npos) why.erase(place);
+  if (const std::size_t shell = why.find(" (Unix shell"); shell != std::string::npos) why.erase(shell);
+  return Error{0, why.empty() ? "jq does not understand it" : why};
+}
+
+Result<std::string> JqFilter::first(std::string_view json) {
+  jv text = parse(json);
+  if (!jv_is_valid(text)) {
+    const Value wrong(text);
+    return Error{0, "this is no JSON"};
+  }
+  jq_start(state_->jq, text, 0);
+  const Value value(jq_next(state_->jq));
+  if (value.is_valid()) return value.json();
+  const std::string why = value.message();
+  return Error{0, why.empty() ? "the filter finds no value" : "the filter has failed: " + why};
+}
+
+std::string jq_problem(const std::string& text) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> known;  // guarded by mutex
+  constexpr std::size_t kMostKnown = 10'000;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(text); found != known.end()) return found->second;
+  const auto filter = JqFilter::compile(text);
+  if (known.size() >= kMostKnown) known.clear();
+  return known[text] = filter ? std::string{} : filter.error().what;
+}
+
+JsonOrder json_order(std::string_view value, std::string_view wanted) {
+  const Value left(parse(value));
+  const Value right(parse(wanted));
+  if (!left.is_valid() || !right.is_valid()) return JsonOrder::Unordered;
+  if (right.kind() == JV_KIND_STRING && left.is_scalar()) {
+    const int order = left.text().compare(right.text());
+    return order < 0 ? JsonOrder::Less : order > 0 ? JsonOrder::Greater : JsonOrder::Equal;
+  }
+  if (left.kind() == JV_KIND_NUMBER && right.kind() == JV_KIND_NUMBER) {
+    const double a = left.number(), b = right.number();
+    return a < b ? JsonOrder::Less : a > b ? JsonOrder::Greater : a == b ? JsonOrder::Equal : JsonOrder::Unordered;
+  }
+  return jv_equal(left.copy(), right.copy()) != 0 ? JsonOrder::Equal : JsonOrder::Unordered;
+}
+
+std::string json_string(std::string_view text) {
+  return Value(jv_string_sized(text.data(), static_cast<int>(text.size()))).json();
+}
+
+bool is_json_literal(std::string_view text) {
+  // libjq takes more than JSON has, as "nan".
+  constexpr std::string_view kOfNumbers = "0123456789+-.eE";
+  if (text == "true" || text == "false" || text == "null") return true;
+  if (text.empty() || text.find_first_not_of(kOfNumbers) != std::string_view::npos) return false;
+  const Value value(parse(text));
+  return value.kind() == JV_KIND_NUMBER;
+}
+
+}  // namespace healer

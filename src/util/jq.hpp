@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Filters of jq on texts of JSON, and how what they give compares. A thin layer over libjq.
+//
+// A filter may run for ever and cannot be stopped, and to compile one takes milliseconds: both belong on a thread that
+// may be lost (runtime/worker_pool), with texts that are not large. A filter belongs to one thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "util/result.hpp"
+
+namespace healer {
+
+class JqFilter {
+ public:
+  /// Errors: the text is no filter, and why.
+  [[nodiscard]] static Result<JqFilter> compile(const std::string& text);
+  JqFilter(JqFilter&&) noexcept;
+  JqFilter& operator=(JqFilter&&) noexcept;
+  ~JqFilter();
+
+  /// The first value that the filter makes of a text, as JSON. Errors: the text is no JSON, or more than one; the
+  /// filter has failed, or makes no value.
+  [[nodiscard]] Result<std::string> first(std::string_view json);
+
+ private:
+  struct State;
+  explicit JqFilter(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+/// Why a text is no filter; empty: it is one. What was once found is remembered.
+[[nodiscard]] std::string jq_problem(const std::string& text);
+
+enum class JsonOrder { Less, Equal, Greater, Unordered };
+
+/// How `value` stands to `wanted`, both JSON. With a string all scalars compare as texts; else numbers with numbers,
+/// and what is of two kinds, or has no order, is Unordered where it is not Equal.
+[[nodiscard]] JsonOrder json_order(std::string_view value, std::string_view wanted);
+
+/// `text` as a string of JSON, with its quotes.
+[[nodiscard]] std::string json_string(std::string_view text);
+/// Whether it is a number, `true`, `false` or `null` as JSON writes them.
+[[nodiscard]] bool is_json_literal(std::string_view text);
+
+}  // namespace healer
