@@ -114,7 +114,8 @@ void HttpResponse::add(std::string_view& bytes) {
   if (state_ != State::Body && header_bytes_ > kMostHeaders)
     return wrong(fmt::format("its headers are longer than {} MB", kMostHeaders / 1024 / 1024));
   if (!line) {
-    if (state_ == State::StatusLine && line_.length() > kQuoted && !iequals(line_.rest().substr(0, 5), "http/"))
+    // One byte more may be the '\r' of its end.
+    if (state_ == State::StatusLine && line_.length() > kQuoted + 1 && !iequals(line_.rest().substr(0, 5), "http/"))
       wrong("this is no HTTP server: it said " + quote(line_.rest()));
     return;
   }
