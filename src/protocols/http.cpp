@@ -2,6 +2,7 @@
 // http, https: a request, and what is asked of the answer: its status (below 400 where nothing else is asked), its
 // checksum, its content, its JSON. In HTTP/1, or in HTTP/2 where that is asked for (http2.cpp).
 #include <algorithm>
+#include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -67,7 +68,8 @@ class Http final : public HttpTalk {
   Want begin() override { return Want::receive(std::move(request_)); }
 
   Want receive(std::string_view bytes) override {
-    response_.add(bytes);
+    if (rest_.empty()) return take(bytes);
+    rest_ += bytes;
     return judge();
   }
 
@@ -79,12 +81,26 @@ class Http final : public HttpTalk {
   std::string_view awaited() const override { return response_.has_headers() ? "end of its content" : "answer"; }
 
  private:
-  Want judge() override {
+  Want judge() override { return take(std::exchange(rest_, {})); }
+
+  /// Goes on to a verdict, or to what must be known before the rest counts.
+  Want take(std::string_view bytes) {
+    while (true) {
+      response_.add(bytes);
+      Want want = verdict();
+      if (want.kind == Want::Kind::Receive && !bytes.empty()) continue;
+      rest_ = bytes;
+      return want;
+    }
+  }
+
+  Want verdict() {
     if (response_.state() == HttpResponse::State::Wrong) return Want::fail(response_.fault());
     if (!response_.has_headers()) return Want::receive();
     return judge_.judge(response_.status(), response_.state() == HttpResponse::State::Whole, response_.location());
   }
 
+  std::string rest_;  // that is looked at when what was asked is answered
   std::string request_;
   HttpResponse response_;
 };

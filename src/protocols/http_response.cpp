@@ -104,29 +104,29 @@ bool HttpResponse::data(std::string_view& bytes) {
   return true;
 }
 
-void HttpResponse::add(std::string_view bytes) {
-  while (!bytes.empty() && state_ != State::Whole && state_ != State::Wrong) {
-    if (state_ == State::Body && data(bytes)) continue;
-    const std::size_t before = bytes.size();
-    const auto line = line_.next(bytes);
-    header_bytes_ += before - bytes.size();  // those of chunks, too: none of them is for ever
-    if (state_ == State::Body && line_.length() > kLongestLine) return wrong("it sends a line of endless length");
-    if (state_ != State::Body && header_bytes_ > kMostHeaders)
-      return wrong(fmt::format("its headers are longer than {} MB", kMostHeaders / 1024 / 1024));
-    if (!line) {
-      if (state_ == State::StatusLine && line_.length() > kQuoted && !iequals(line_.rest().substr(0, 5), "http/"))
-        wrong("this is no HTTP server: it said " + quote(line_.rest()));
-      continue;
-    }
-    if (state_ == State::StatusLine) {
-      status_line(*line);
-    } else if (state_ == State::Body) {
-      chunk_line(*line);
-    } else if (line->empty()) {
-      end_of_headers();
-    } else {
-      header(*line);
-    }
+void HttpResponse::add(std::string_view& bytes) {
+  if (state_ == State::Whole || state_ == State::Wrong) bytes = {};
+  if (bytes.empty() || (state_ == State::Body && data(bytes))) return;
+  const std::size_t before = bytes.size();
+  const auto line = line_.next(bytes);
+  header_bytes_ += before - bytes.size();  // those of chunks, too: none of them is for ever
+  if (state_ == State::Body && line_.length() > kLongestLine) return wrong("it sends a line of endless length");
+  if (state_ != State::Body && header_bytes_ > kMostHeaders)
+    return wrong(fmt::format("its headers are longer than {} MB", kMostHeaders / 1024 / 1024));
+  if (!line) {
+    // One byte more may be the '\r' of its end.
+    if (state_ == State::StatusLine && line_.length() > kQuoted + 1 && !iequals(line_.rest().substr(0, 5), "http/"))
+      wrong("this is no HTTP server: it said " + quote(line_.rest()));
+    return;
+  }
+  if (state_ == State::StatusLine) {
+    status_line(*line);
+  } else if (state_ == State::Body) {
+    chunk_line(*line);
+  } else if (line->empty()) {
+    end_of_headers();
+  } else {
+    header(*line);
   }
 }
 

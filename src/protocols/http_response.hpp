@@ -23,8 +23,9 @@ class HttpResponse {
   /// `bodiless`: the answer to HEAD, which has no body whatever its headers say. `body` gets the body in pieces.
   HttpResponse(bool bodiless, Body body) : bodiless_(bodiless), body_(std::move(body)) {}
 
-  /// Takes bytes; those behind the end are ignored.
-  void add(std::string_view bytes);
+  /// Takes from the front of `bytes` a line or a piece of the body: what is known then can be judged before the rest is
+  /// looked at, so that the verdict does not hang on how the bytes came. What is behind the end is ignored.
+  void add(std::string_view& bytes);
   /// The server sends no more: the end of a body without a length, else a fault.
   void close();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/connector.hpp"
 
+#include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -30,6 +32,13 @@ std::size_t usual_max_open() {
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const auto all = static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 100'000));
   return std::max<std::size_t>(all, Connector::kReserve + 64) - Connector::kReserve;
+}
+
+/// While the kernel's table of descriptors grows, a process of several threads waits for tens of milliseconds: it is
+/// made large before anybody waits.
+void widen_table(std::size_t descriptors) {
+  const Descriptor any(::eventfd(0, EFD_CLOEXEC));
+  if (any) (void)Descriptor(::fcntl(any.get(), F_DUPFD_CLOEXEC, static_cast<int>(descriptors)));
 }
 
 bool is_file(const protocols::Setting& setting) { return setting.word == "body" && setting.value == "file"; }
@@ -83,7 +92,9 @@ Connector::Connector(Loop& loop, const Options& options)
       resolver_(loop, options.resolver),
       contexts_(loop),
       searcher_(loop),
-      pinger_(loop) {}
+      pinger_(loop) {
+  widen_table(std::min(max_open_, usual_max_open()));
+}
 
 Connector::~Connector() = default;
 

@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kTimerId = 1;
 constexpr std::uint64_t kStepId = 2;
 constexpr std::uint64_t kFirstWatchId = 16;
+constexpr std::size_t kTimersATurn = 256;
 constexpr std::chrono::seconds kLagWindow{10};
 
 [[noreturn]] void fail(int code, const char* what) { throw std::system_error(code, std::generic_category(), what); }
@@ -224,7 +225,8 @@ void Loop::Impl::handle(const epoll_event& event, Clock::time_point until) {
 
 void Loop::Impl::run_timers(Clock::time_point until) {
   const Duration now = mono_now();
-  while (!timers.empty() && timers.begin()->first <= now) {
+  // Those beyond have the next turn: the timer's descriptor is set for them.
+  while (due.size() < kTimersATurn && !timers.empty() && timers.begin()->first <= now) {
     TimerNode* node = timers.begin()->second;
     timers.erase(timers.begin());
     node->deadline.reset();

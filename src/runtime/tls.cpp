@@ -219,6 +219,9 @@ TlsSession::State TlsSession::handshake() {
     case SSL_R_HTTP_REQUEST:
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_BAD_RECORD_TYPE: fail("the server does not speak TLS"); break;
+    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+      fail(fmt::format("the server does not agree to speak {}", plan_.alpn));
+      break;
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: fail("the server speaks no version of TLS that is allowed"); break;
     default: {

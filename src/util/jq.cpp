@@ -48,7 +48,24 @@ class Value {
   jv value_;
 };
 
-jv parse(std::string_view json) { return jv_parse_sized(json.data(), static_cast<int>(json.size())); }
+/// The one value of a text; not valid where it is none, or more. (jv_parse_sized() reads on to a zero byte to say what
+/// is wrong.)
+jv parse(std::string_view json) {
+  jv_parser* parser = jv_parser_new(0);
+  jv_parser_set_buf(parser, json.data(), static_cast<int>(json.size()), 0);
+  jv value = jv_parser_next(parser);
+  if (jv_is_valid(value)) {
+    jv more = jv_parser_next(parser);
+    const bool is_all = !jv_is_valid(more) && jv_invalid_has_msg(jv_copy(more)) == 0;
+    jv_free(more);
+    if (!is_all) {
+      jv_free(value);
+      value = jv_invalid();
+    }
+  }
+  jv_parser_free(parser);
+  return value;
+}
 
 }  // namespace
 
@@ -102,6 +119,7 @@ Result<std::string> JqFilter::first(std::string_view json) {
   }
   jq_start(state_->jq, text, 0);
   const Value value(jq_next(state_->jq));
+  jq_start(state_->jq, jv_null(), 0);  // what is left of the text is not kept until the next
   if (value.is_valid()) return value.json();
   const std::string why = value.message();
   return Error{0, why.empty() ? "the filter finds no value" : "the filter has failed: " + why};

@@ -2,12 +2,11 @@
 // Probes through runtime/connector against bare loops on the same servers, taken in turns; `ratio` is the rate of the
 // former by that of the latter:
 //   HTTP, HTTPS   nginx, a fresh connection each, beside curl's multi interface on libuv (verified, its authorities
-//   read
-//                 once, no session resumed: a monitor wants to see the certificate)
+//                 read once, no session resumed: a monitor wants to see the certificate)
 //   TCP           connects, beside a bare epoll loop
 //   ping          10,000 addresses of this machine at once, beside fping
-// and 20,000 probes in a cycle of 30 s for a few seconds: how late they begin, how long the loop was away, and what a
-// probe costs in memory that waits for its answer.
+// and 20,000 probes in a cycle of 30 s for a few seconds, all at once, and timing out together: how late they begin,
+// how long the loop was away, and what a probe costs in memory that waits for its answer.
 #include <benchmark/benchmark.h>
 #include <curl/curl.h>
 #include <malloc.h>
@@ -103,7 +102,7 @@ Plan plan_for(const std::string& host, std::uint16_t port, std::string_view prot
 
 class Probes {
  public:
-  Probes() : connector_(loop_) {}
+  explicit Probes(std::size_t max_open = 0) : connector_(loop_, {.max_open = max_open}) {}
 
   /// Runs `count` probes, so many at a time, of these plans in turn; false where one did not pass.
   bool run(const std::vector<Plan>& plans, int count, int at_once) {
@@ -430,6 +429,72 @@ void twenty_thousand_in_a_cycle(benchmark::State& state) {
   state.counters["loop_lag_ms"] = static_cast<double>(lag) / 1000;
 }
 BENCHMARK(twenty_thousand_in_a_cycle)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+
+/// All that begin a cycle of 20,000 together: how long the loop is away, and when the last of them has begun.
+void twenty_thousand_at_once(benchmark::State& state) {
+  const Nginx* nginx = Nginx::get();
+  if (nginx == nullptr) return state.SkipWithError("nginx is not installed");
+  constexpr int kCount = 20'000;
+  constexpr int kAsked = 200;  // in one go, as the daemon hands its plans over
+  Probes probes(2000);         // what the one server can hold
+  const Plan plan = plan_for("127.0.0.1", nginx->port(), "http");
+  double last_begun = 0;
+  int passed = 0;
+  for (auto _ : state) {
+    const auto begin = Steady::now();
+    int asked = 0, ended = 0;
+    const std::function<void()> ask = [&] {
+      for (int i = 0; i < kAsked && asked < kCount; ++i, ++asked)
+        probes.connector().probe(plan, [&](const ProbeResult& result) {
+          passed += result.verdict == ProbeVerdict::Passed ? 1 : 0;
+          if (++ended == kCount) probes.loop().stop();
+        });
+      if (asked < kCount) probes.loop().post(ask);
+    };
+    const std::function<void()> look = [&] {
+      if (probes.connector().waiting() > 0 || asked < kCount) return probes.loop().post(look);
+      last_begun = std::chrono::duration<double, std::milli>(Steady::now() - begin).count();
+    };
+    probes.loop().post(ask);
+    probes.loop().post(look);
+    probes.loop().run();
+    state.SetIterationTime(std::chrono::duration<double>(Steady::now() - begin).count());
+  }
+  state.counters["passed"] = passed;
+  state.counters["last_begun_ms"] = last_begun;
+  state.counters["loop_lag_ms"] = static_cast<double>(probes.loop().lag().max.count()) / 1000;
+}
+BENCHMARK(twenty_thousand_at_once)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+
+/// The worst moment: all of 20,000 wait in vain, and time out together.
+void twenty_thousand_time_out(benchmark::State& state) {
+  constexpr int kCount = 20'000;
+  Probes probes;
+  // Nobody answers datagrams to this socket.
+  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  bind(socket, reinterpret_cast<sockaddr*>(&any), sizeof any);
+  socklen_t size = sizeof any;
+  getsockname(socket, reinterpret_cast<sockaddr*>(&any), &size);
+  auto plan = std::make_shared<ProbePlan>(*plan_for("127.0.0.1", ntohs(any.sin_port), "generic"));
+  plan->transport = Transport::Udp;
+  plan->settings = {{.word = "send", .text = "x"}, {.word = "expect", .text = "y"}};
+  plan->timeout = seconds{1};
+  for (auto _ : state) {
+    const auto begin = Steady::now();
+    int ended = 0;
+    for (int i = 0; i < kCount; ++i)
+      probes.connector().probe(plan, [&](const ProbeResult&) {
+        if (++ended == kCount) probes.loop().stop();
+      });
+    probes.loop().run();
+    state.SetIterationTime(std::chrono::duration<double>(Steady::now() - begin).count());
+  }
+  close(socket);
+  state.counters["loop_lag_ms"] = static_cast<double>(probes.loop().lag().max.count()) / 1000;
+}
+BENCHMARK(twenty_thousand_time_out)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(1);
 
 void memory_of_a_waiting_probe(benchmark::State& state) {
   constexpr int kCount = 2000;

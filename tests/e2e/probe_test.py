@@ -119,6 +119,38 @@ TABLE = [
 ]
 
 
+def probe(*words: str) -> tuple[int, dict]:
+    done = subprocess.run([support.BUILD / "healerctl", "--json", "probe", *words], capture_output=True, text=True)
+    return done.returncode, json.loads(done.stdout)
+
+
+def ask_monit(case: support.Case, tests: list[tuple[int, str]]) -> list[bool | None]:
+    """What the real Monit says of each port and test; None for all where there is no monit."""
+    if not shutil.which("monit"):
+        return [None] * len(tests)
+    rules = "set daemon 60\nset limits { networkTimeout: 2 s }\n"
+    for what in ("log", "pidfile", "idfile", "statefile"):
+        rules += f"set {what} {case.path('monit.' + what)}\n"
+    for number, (port, words) in enumerate(tests):
+        rules += f"check host h{number} with address 127.0.0.1\n  if failed port {port} {words} then alert\n"
+    file = case.path("monitrc")
+    file.write_text(rules)
+    file.chmod(0o600)
+    log = case.path("monit.log")
+    monit = subprocess.Popen(["monit", "-I", "-vv", "-c", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        def verdicts() -> dict[int, bool]:
+            found = re.findall(r"'h(\d+)' (succeeded|failed) (?:testing protocol|protocol test|connection)",
+                               log.read_text(errors="replace") if log.exists() else "")
+            return {int(number): word == "succeeded" for number, word in reversed(found)}
+        case.wait_for(lambda: len(verdicts()) == len(tests), "Monit's verdicts", limit=3 * support.LIMIT)
+        told = verdicts()
+        return [told[number] for number in range(len(tests))]
+    finally:
+        monit.terminate()
+        monit.wait()
+
+
 class Probe(support.Case):
     def setUp(self):
         super().setUp()
@@ -132,11 +164,11 @@ class Probe(support.Case):
             self.ports[name] = server.port
 
     def probe(self, *words: str) -> tuple[int, dict]:
-        done = subprocess.run([support.BUILD / "healerctl", "--json", "probe", *words], capture_output=True, text=True)
-        return done.returncode, json.loads(done.stdout)
+        return probe(*words)
 
     def test_each_verdict_is_that_of_monit_or_differs_for_a_reason(self):
-        told = self.monit() if shutil.which("monit") else {}
+        names = [row[0] for row in TABLE]
+        told = dict(zip(names, ask_monit(self, [(self.ports[row[0]], row[1]) for row in TABLE])))
         print(f"{'':28} {'monit':7} {'healer':7}", file=sys.stderr)
         wrong = []
         for name, words, _, monit, reason in TABLE:
@@ -144,35 +176,13 @@ class Probe(support.Case):
             healer = document["verdict"] == "passed"
             self.assertEqual(status, 0 if healer else 1)
             say = {True: "passed", False: "failed"}
-            print(f"{name:28} {say[told.get(name, monit)]:7} {say[healer]:7} {reason or ''}", file=sys.stderr)
-            if told.get(name, monit) != monit:
+            seen = monit if told[name] is None else told[name]
+            print(f"{name:28} {say[seen]:7} {say[healer]:7} {reason or ''}", file=sys.stderr)
+            if seen != monit:
                 wrong.append(f"{name}: Monit says otherwise now")
             if healer != (monit if reason is None else not monit):
                 wrong.append(f"{name}: {document['text']}")
         self.assertEqual(wrong, [])
-
-    def monit(self) -> dict[str, bool]:
-        """What the real Monit says of each."""
-        rules = "set daemon 60\nset limits { networkTimeout: 2 s }\n"
-        for what in ("log", "pidfile", "idfile", "statefile"):
-            rules += f"set {what} {self.path('monit.' + what)}\n"
-        for number, (name, words, *_) in enumerate(TABLE):
-            rules += f"check host h{number} with address 127.0.0.1\n  if failed port {self.ports[name]} {words} then alert\n"
-        file = self.path("monitrc")
-        file.write_text(rules)
-        file.chmod(0o600)
-        log = self.path("monit.log")
-        monit = subprocess.Popen(["monit", "-I", "-vv", "-c", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            def verdicts() -> dict[str, bool]:
-                found = re.findall(r"'h(\d+)' (succeeded|failed) (?:testing protocol|protocol test|connection)",
-                                   log.read_text(errors="replace") if log.exists() else "")
-                return {TABLE[int(number)][0]: word == "succeeded" for number, word in reversed(found)}
-            self.wait_for(lambda: len(verdicts()) == len(TABLE), "Monit's verdicts", limit=3 * support.LIMIT)
-            return verdicts()
-        finally:
-            monit.terminate()
-            monit.wait()
 
     def test_real_servers_pass(self):
         """nginx, redis and sshd of Debian, and each as what it is not."""

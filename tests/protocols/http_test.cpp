@@ -219,6 +219,21 @@ TEST_CASE("wrong lengths are faults", "[protocols][http]") {
         "fail: it sends its content coded as \"gzip\"");
 }
 
+TEST_CASE("a verdict does not hang on how much comes at once", "[protocols][http]") {
+  const std::string broken = "Transfer-Encoding: chunked\r\n\r\n2\r\nhel\r\n";
+  CHECK(verdict({}, "HTTP/1.1 400 No\r\n" + broken) == "fail: its status is 400");
+  CHECK(verdict({}, "HTTP/1.1 200 OK\r\n" + broken) == "pass: HTTP status 200");
+  CHECK(verdict({content("he")}, "HTTP/1.1 200 OK\r\n" + broken) ==
+        "fail: a chunk of its content is longer than it said");
+  for (const std::size_t size : {79U, 80U, 81U, 82U, 83U})
+    for (const auto* end : {"", "\r", "\r.", "\n", "\r\n"})
+      CHECK(verdict({}, std::string(size, 'x') + end).starts_with("fail: this is no HTTP server"));
+  // What comes behind the part that is searched counts for the checksum.
+  const Said both = talk("http", {content("h.l+"), checksum("5d41402abc4b2a76b9719d911017c592")},
+                         {response("200 OK", "hello")}, true, {.http_content = 4});
+  CHECK(both.verdict == "pass: HTTP status 200");
+}
+
 TEST_CASE("checksums are of the whole content", "[protocols][http]") {
   CHECK(verdict({checksum("5D41402ABC4B2A76B9719D911017C592")}, response("200 OK", "hello")) ==
         "pass: HTTP status 200");

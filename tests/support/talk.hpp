@@ -54,7 +54,7 @@ class Talk {
       case Want::Kind::Pass: return "pass: " + want.text;
       case Want::Kind::Fail: return "fail: " + want.text;
       case Want::Kind::Unknown: return "unknown: " + want.text;
-      case Want::Kind::Elsewhere: return "elsewhere: " + printable(want.elsewhere->url);
+      case Want::Kind::Elsewhere: return "elsewhere: " + printable(std::string_view(want.elsewhere->url).substr(0, 80));
       default: return "waits for its " + std::string(conversation.awaited());
     }
   }

@@ -30,6 +30,9 @@ TEST_CASE("the first value of a filter counts", "[jq]") {
   CHECK(first(".", "<html>") == "error: this is no JSON");
   CHECK(first(".", "{\"a\":") == "error: this is no JSON");
   CHECK(first(".", "") == "error: this is no JSON");
+  CHECK(first(".", "1 ]") == "error: this is no JSON");
+  CHECK(first(".", std::string_view("[1] 2", 3)) == "[1]");
+  CHECK(first(".", std::string_view("[1 2]", 2)) == "error: this is no JSON");
   CHECK(first(".", "1 2") == "error: this is no JSON");
   CHECK(first(".", std::string(100'000, '[')) == "error: this is no JSON");
 }
