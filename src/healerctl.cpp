@@ -25,6 +25,7 @@
 #include "healerctl_output.hpp"
 #include "healerctl_probe.hpp"
 #include "healerctl_procmatch.hpp"
+#include "healerctl_rules.hpp"
 #include "healerctl_simulate.hpp"
 #include "healerctl_top.hpp"
 #include "home.hpp"
@@ -58,6 +59,8 @@ struct Arguments {
   std::string procmatch;  ///< the expression; empty: another command
   std::string probe;      ///< the host; empty: another command
   std::vector<std::string> probe_words;
+  FormatOptions format;
+  LintOptions lint;
   bool dot = false;      ///< graph: said though it is the default
   bool version = false;  ///< the version is asked for
   std::vector<std::string> help_of;
@@ -117,6 +120,30 @@ void add_top(CLI::App& app, Arguments& arguments) {
       ->take_last()
       ->capture_default_str();
   top->add_flag("--batch", arguments.top.batch, "Print one frame as plain text and end, as where there is no terminal");
+}
+
+/// What works on rules files, without a daemon.
+void add_rules_tools(CLI::App& app, Arguments& arguments) {
+  const auto not_empty = [](const std::string& text) { return text.empty() ? "PATH must not be empty" : ""; };
+  CLI::App* format = app.add_subcommand("fmt", "Lay rules files out in one form, or say which are not (no daemon)");
+  format->fallthrough();
+  format->add_option("paths", arguments.format.paths, "Files, directories of *.rules, - for standard input")
+      ->type_name("PATH")
+      ->required()
+      ->check(not_empty);
+  auto* write = format->add_flag("-w,--write", arguments.format.write, "Change the files, and name those that changed");
+  auto* check = format->add_flag("--check", arguments.format.check, "Only name those that would change; 1 where one does");
+  check->excludes(write);
+  format->add_flag("--diff", arguments.format.diff, "Print what changes")->excludes(write);
+
+  CLI::App* lint = app.add_subcommand("lint", "Errors, warnings and advice about rules files (no daemon)");
+  lint->fallthrough();
+  lint->footer("Exit status: 0 nothing to say, 1 warnings or advice, 2 errors.");
+  lint->add_option("paths", arguments.lint.paths, "Files, directories of *.rules, - for standard input")
+      ->type_name("PATH")
+      ->required()
+      ->check(not_empty);
+  lint->add_flag("--offline", arguments.lint.offline, "Look up no users, groups, programs and permissions");
 }
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -246,6 +273,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   probing->add_option("words", arguments.probe_words, "As after `if failed`; a ping where there are none")
       ->type_name("WORDS")
       ->allow_extra_args();
+
+  add_rules_tools(app, arguments);
 
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
   simulate->footer(
@@ -408,6 +437,8 @@ int run(int count, char** words) {
   if (!arguments.probe.empty()) return probe(arguments.probe, arguments.probe_words, output);
   if (arguments.top.wanted) return top(arguments.socket, arguments.top, output);
   if (arguments.doctor.wanted) return examine(arguments.socket, arguments.doctor, output);
+  if (!arguments.format.paths.empty()) return format_files(arguments.format, output);
+  if (!arguments.lint.paths.empty()) return lint_files(arguments.lint, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);
   return ask(arguments.socket, arguments.request, arguments.ask, output);
 }

@@ -46,8 +46,9 @@ LAW = {
     "healerctl": ({"doctor", "control/client", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
                    "grammar", "protocols", "util", "store", "runtime/clock", "runtime/connector",
                    "runtime/descriptor", "runtime/host", "runtime/loop", "runtime/pattern", "runtime/proc_stat",
-                   "runtime/proc_table", "home", "read_input", "usage"}, {"cli11", "json"}),
+                   "runtime/proc_table", "diagnostic_json", "home", "read_input", "usage", "write_file"}, {"cli11", "json"}),
     "healerctl_screen": ({"control/top", "util"}, {"ncurses"}),
+    "diagnostic_json": ({"config", "control/wire"}, {"json"}),
     "": ({"util", "grammar", "engine", "actions", "config", "protocols", "runtime", "store", "control", "daemon", "registries"},
          set(LIBRARIES)),  # daemon, healerd: the composition root
 }

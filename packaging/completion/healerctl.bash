@@ -68,7 +68,7 @@ _healerctl() {
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate help version)
+        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate fmt lint help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -82,6 +82,8 @@ _healerctl() {
     simulate) options="--script --actions" ;;
     reload) options="--confirm" ;;
     doctor) options="--rules" ;;
+    fmt) options="--check --write --diff" ;;
+    lint) options="--offline" ;;
   esac
   if [[ $current == -* ]]; then
     _healerctl_offer "$current" < <(printf '%s\n' $options $everywhere)
@@ -114,9 +116,9 @@ _healerctl() {
       ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate version)
+        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate fmt lint version)
       ;;
-    simulate) compopt -o default 2>/dev/null ;;
+    simulate | fmt | lint) compopt -o default 2>/dev/null ;;
   esac
   return 0
 }

@@ -113,7 +113,7 @@ int allow_self_signed(int fine, X509_STORE_CTX* context) {
 // ---- contexts -----------------------------------------------------------------------------------------------------
 
 TlsContexts::TlsContexts(Loop& loop)
-    : loop_(loop), pool_(loop, {.name = "healer-tls", .workers = 1, .max_lost = 4, .patience = Duration{5'000}}) {}
+    : pool_(loop, {.name = "healer-tls", .workers = 1, .max_lost = 4, .patience = Duration{5'000}}) {}
 
 void TlsContexts::get(const TlsPlan& plan, Done done) {
   const std::string key = key_of(plan);

@@ -49,7 +49,6 @@ class TlsContexts {
   void make(const std::string& key, const protocols::TlsPlan& plan);
   void made(const std::string& key, Result<Context> result);
 
-  Loop& loop_;
   std::unordered_map<std::string, Entry> entries_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   WorkerPool pool_;
