@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <spdlog/fmt/fmt.h>
@@ -90,11 +91,16 @@ class Adviser {
     rules_.clear();
     conditions_.clear();
     every_ = 1;
+    interval_.reset();
+    by_schedule_ = false;
     limits_restarts_ = ends_it_ = false;
     bool has_alert = everybody_;
     for (const ServiceStatement& statement : check.statements) {
-      if (const auto* every = std::get_if<EverySyntax>(&statement); every != nullptr && every->cycles)
-        every_ = std::clamp<std::uint64_t>(every->cycles->value, 1, 100'000);
+      if (const auto* every = std::get_if<EverySyntax>(&statement)) {
+        if (every->cycles) every_ = std::clamp<std::uint64_t>(every->cycles->value, 1, 100'000);
+        if (every->interval) interval_ = every->interval->value;
+        by_schedule_ = by_schedule_ || (every->cron && !every->negated);
+      }
       has_alert = has_alert || std::holds_alternative<AlertSyntax>(statement);
       if (const auto* rule = std::get_if<IfSyntax>(&statement))
         limits_restarts_ = limits_restarts_ || counts_restarts(*rule);
@@ -128,8 +134,8 @@ class Adviser {
   }
 
   void timeout(const CommandSyntax& command) {
-    const Duration between = cycle_ * static_cast<std::int64_t>(every_);
-    if (!command.timeout || command.timeout->value <= between || check_->foreground) return;
+    const Duration between = interval_.value_or(cycle_ * static_cast<std::int64_t>(every_));
+    if (!command.timeout || command.timeout->value <= between || check_->foreground || by_schedule_) return;
     say(Code::SlowCheck, command.timeout->range,
         fmt::format("it may run for {}, but it is due every {}: runs are left out while one is under way",
                     format_duration(command.timeout->value), format_duration(between)),
@@ -235,11 +241,12 @@ class Adviser {
     if (tolerance.held || !tolerance.count) return;
     const std::uint64_t window = tolerance.window ? tolerance.window->value : tolerance.count->value;
     const std::uint64_t runs = std::min<std::uint64_t>(count_polls_ ? (window + every_ - 1) / every_ : window, 64);
-    const Duration whole = cycle_ * static_cast<std::int64_t>(every_ * runs);
-    if (whole <= kDay || runs < 2) return;
+    const Duration between = std::min(interval_.value_or(cycle_ * static_cast<std::int64_t>(every_)), Duration{days{365}});
+    const Duration whole = between * static_cast<std::int64_t>(runs);
+    if (whole <= kDay || runs < 2 || by_schedule_) return;
     say(Code::SlowToNotice, tolerance.range,
-        fmt::format("{} runs, one every {}: it may take {} until this fires", runs,
-                    format_duration(cycle_ * static_cast<std::int64_t>(every_)), format_duration(whole)),
+        fmt::format("{} runs, one every {}: it may take {} until this fires", runs, format_duration(between),
+                    format_duration(whole)),
         "check more often, or after fewer failures");
   }
 
@@ -279,6 +286,8 @@ class Adviser {
   const CheckSyntax* check_ = nullptr;
   ServicePrograms programs_;
   std::uint64_t every_ = 1;
+  std::optional<Duration> interval_;  ///< `every 10 seconds`
+  bool by_schedule_ = false;          ///< `every "* 5 * * *"`
   bool limits_restarts_ = false;
   bool ends_it_ = false;  ///< a rule restarts it
   std::map<std::string, SourceRange> rules_;

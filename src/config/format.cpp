@@ -43,7 +43,13 @@ std::vector<Piece> pieces_of(const grammar::TokenStream& stream) {
   std::size_t at = 0;
   std::size_t gap = 0;
   while (at < text.size()) {
-    if (is_space(text[at])) {
+    const auto is_over = [&](const grammar::Token& one) {
+      return one.offset < at || (one.offset == at && one.length == 0);
+    };
+    while (token + 1 < stream.tokens.size() && is_over(stream.tokens[token])) ++token;
+    // The text of a message may begin with a newline.
+    const bool is_token = token + 1 < stream.tokens.size() && stream.tokens[token].offset == at;
+    if (!is_token && is_space(text[at])) {
       ++at;
       continue;
     }
@@ -52,15 +58,12 @@ std::vector<Piece> pieces_of(const grammar::TokenStream& stream) {
     if (piece.newlines == 0) piece.newlines = piece.gap.find('\r') == std::string_view::npos ? 0 : 1;
     piece.column = piece.gap.size() - std::min(piece.gap.find_last_of("\r\n") + 1, piece.gap.size());
     piece.glued = piece.gap.empty() && !pieces.empty();
-    // A token of no length is the name that is missing; the parser has said so.
-    while (token + 1 < stream.tokens.size() && stream.tokens[token].offset < at) ++token;
-    const bool is_token = token + 1 < stream.tokens.size() && stream.tokens[token].offset == at;
     const std::size_t limit =
         token < stream.tokens.size() ? stream.tokens[is_token ? token + 1 : token].offset : text.size();
     std::size_t end = at;
     if (is_token) {
       piece.kind = Piece::Kind::Token;
-      end = at + std::max<std::size_t>(stream.tokens[token].length, 1);
+      end = at + stream.tokens[token].length;
     } else if (text[at] == '#') {
       piece.kind = Piece::Kind::Comment;
       end = std::min(text.find_first_of("\r\n", at), text.size());

@@ -77,6 +77,8 @@ TEST_CASE("programs that are missing, the same, or too slow", "[advice]") {
         Set{"slow-check 3"});
   CHECK(advice(kAlert + "check program x with path /bin/x with timeout 90 seconds\nevery 3 cycles\n"
                         "if status > 0 then alert") == Set{});
+  CHECK(advice(kAlert + "check program x with path /bin/x with timeout 90 seconds\nevery \"30 5 * * *\"\n"
+                        "if status > 0 then alert") == Set{});
   CHECK(advice(process("if cpu > 5% then restart")) == Set{"endless-restarts 3"});
 }
 

@@ -97,6 +97,12 @@ TEST_CASE("what is in braces stands deeper, and texts stay as they are", "[forma
         "check program x path \"/bin/true  'a  b'\n   c\"\n  if content = \"a  b\n  c\" then alert\n");
 }
 
+TEST_CASE("a text that begins on the next line stays there, and nothing is no text", "[format]") {
+  const std::string text = "set mail-format {\n  subject:\n  message:\nHost: $HOST\n\n  all  well\n}\n";
+  CHECK(formatted(text) == text);
+  CHECK(formatted("set mail-format { message:}") == "set mail-format { message:}\n");
+}
+
 TEST_CASE("an include among the statements of a service is one of them", "[format]") {
   CHECK(formatted("check system x\ninclude /etc/a\nif cpu > 5% then alert\ninclude /etc/b\nset daemon 5\n") ==
         "check system x\n  include /etc/a\n  if cpu > 5% then alert\ninclude /etc/b\nset daemon 5\n");
