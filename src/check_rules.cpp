@@ -40,7 +40,7 @@ int print_json(const config::LoadResult& result, bool verbose) {
     if (diagnostic.on_request && !verbose) continue;
     errors += diagnostic.severity == DiagnosticSeverity::Error ? 1 : 0;
     warnings += diagnostic.severity == DiagnosticSeverity::Warning ? 1 : 0;
-    list.push_back(to_json(diagnostic, result.sources));
+    list.push_back(diagnostic_json(diagnostic, result.sources));
   }
   const Json document{{"version", kDocumentVersion},
                       {"accepted", errors == 0},

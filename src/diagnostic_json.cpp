@@ -7,7 +7,7 @@
 
 namespace healer {
 
-control::Json to_json(const config::Diagnostic& diagnostic, const config::Sources& sources) {
+control::Json diagnostic_json(const config::Diagnostic& diagnostic, const config::Sources& sources) {
   control::Json json{{"file", diagnostic.path}, {"line", 0}, {"column", 0}, {"end_line", 0}, {"end_column", 0}};
   if (diagnostic.range) {
     const auto& [file, begin, end] = *diagnostic.range;

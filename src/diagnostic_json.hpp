@@ -10,6 +10,6 @@ namespace healer {
 
 /// {file, line, column, end_line, end_column, severity, code, message, remedy}: places from 1, 0 where it is about a
 /// whole file.
-[[nodiscard]] control::Json to_json(const config::Diagnostic& diagnostic, const config::Sources& sources);
+[[nodiscard]] control::Json diagnostic_json(const config::Diagnostic& diagnostic, const config::Sources& sources);
 
 }  // namespace healer

@@ -27,7 +27,7 @@ using control::Match;
 using control::MatchedDecision;
 using control::RecordView;
 
-constexpr Duration kConnect = seconds{30};
+constexpr Duration kCompareConnect = seconds{30};
 
 std::variant<std::vector<RecordView>, Failure> of_state(const std::string& path) {
   auto reader = store::open_read_only(path);
@@ -42,7 +42,8 @@ std::variant<std::vector<RecordView>, Failure> of_state(const std::string& path)
 }
 
 std::variant<std::vector<RecordView>, Failure> of_daemon(const std::string& socket, std::optional<Duration> timeout) {
-  auto connected = control::Client::connect(socket, std::min<Duration>(timeout.value_or(kConnect), kConnect));
+  auto connected =
+      control::Client::connect(socket, std::min<Duration>(timeout.value_or(kCompareConnect), kCompareConnect));
   if (const auto* failure = std::get_if<Failure>(&connected)) return *failure;
   auto& client = std::get<control::Client>(connected);
   if (timeout) client.set_limit(*timeout);

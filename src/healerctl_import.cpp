@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
@@ -68,12 +70,27 @@ Result<void> write_all(const ImportOptions& options, const std::vector<config::I
   return done;
 }
 
+/// Rules that were in the directory before, and are read with the imported ones.
+void others(const std::string& directory, const config::Environment& machine, config::Import& import) {
+  const auto found = machine.glob((fs::path(directory) / "*.rules").string());
+  std::vector<std::string> places;
+  for (const std::string& path : found ? *found : std::vector<std::string>{})
+    if (std::ranges::find(import.files, fs::path(path).filename().string(), &config::ImportedFile::path) ==
+        import.files.end())
+      places.push_back(path);
+  if (!places.empty())
+    import.report.push_back({.topic = "others",
+                             .text = "These were there already, and are read with them: see what `healerd -t` says.",
+                             .places = std::move(places)});
+}
+
 int print_json(const ImportOptions& options, const config::Import& import, bool written, Output& output) {
   Json files = Json::array();
   for (const config::ImportedFile& file : import.files) files.push_back({{"from", file.from}, {"path", file.path}});
   Json errors = Json::array();
   for (const config::Diagnostic& one : import.source.diagnostics)
-    if (one.severity == config::DiagnosticSeverity::Error) errors.push_back(to_json(one, import.source.sources));
+    if (one.severity == config::DiagnosticSeverity::Error)
+      errors.push_back(diagnostic_json(one, import.source.sources));
   output.open_list({{"version", control::kWireVersion}, {"command", "import"}, {"directory", options.directory}},
                    "report");
   for (const config::ImportRemark& remark : import.report)
@@ -91,7 +108,7 @@ int import_tree(const ImportOptions& wanted, Output& output) {
   if (fs::is_directory(options.path, error)) options.path = (fs::path(options.path) / "monitrc").string();
   if (!options.directory.empty()) options.directory = fs::absolute(options.directory).lexically_normal().string();
   while (options.directory.size() > 1 && options.directory.ends_with('/')) options.directory.pop_back();
-  const config::Import import =
+  config::Import import =
       config::import_rules(options.path, options.directory.empty() ? "/etc/healer/rules.d" : options.directory, host);
   if (import.files.empty()) {
     if (output.json() && !import.source.ok()) return print_json(options, import, false, output);
@@ -106,6 +123,7 @@ int import_tree(const ImportOptions& wanted, Output& output) {
       return output.fail(
           {"write", done.error().what, done.error().code == EEXIST ? "choose another directory, or say --force" : ""});
     written = true;
+    others(options.directory, host, import);
   }
   if (output.json()) return print_json(options, import, written, output);
 

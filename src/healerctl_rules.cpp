@@ -129,7 +129,7 @@ Formatted formatted(const std::string& path, const FormatOptions& options) {
   return one;
 }
 
-bool wants_colour() {
+bool colours_errors() {
   const char* no_colour = std::getenv("NO_COLOR");
   return isatty(STDERR_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
 }
@@ -192,10 +192,10 @@ int lint_files(const LintOptions& options, Output& output) {
     std::erase_if(result.diagnostics, [](const Diagnostic& one) { return one.on_request; });
     for (const Diagnostic& one : result.diagnostics) ++counts[static_cast<std::size_t>(one.severity)];
     if (output.json()) {
-      for (const Diagnostic& one : result.diagnostics) output.item(to_json(one, result.sources));
+      for (const Diagnostic& one : result.diagnostics) output.item(diagnostic_json(one, result.sources));
     } else {
       output.flush();
-      std::fputs(config::format_all(result.diagnostics, result.sources, wants_colour()).c_str(), stderr);
+      std::fputs(config::format_all(result.diagnostics, result.sources, colours_errors()).c_str(), stderr);
     }
   }
   const auto [notes, warnings, errors] = counts;

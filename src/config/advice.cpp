@@ -23,7 +23,7 @@ namespace {
 using Act = ActionSyntax::Kind;
 
 constexpr std::uint64_t kLongestCertificate = 398;  // days that public authorities sign for
-constexpr Duration kDay = hours{24};
+constexpr Duration kOneDay = hours{24};
 
 struct UsualPort {
   std::uint64_t port;
@@ -72,7 +72,7 @@ class Adviser {
             time != nullptr && item.name.value == "networktimeout")
           network_timeout_ = *time;
     });
-    cycle_ = std::clamp(cycle_, Duration{1}, kDay);
+    cycle_ = std::clamp(cycle_, Duration{1}, kOneDay);
     for_each_check(document, [&](const CheckSyntax& check) { service(check); });
   }
 
@@ -241,9 +241,10 @@ class Adviser {
     if (tolerance.held || !tolerance.count) return;
     const std::uint64_t window = tolerance.window ? tolerance.window->value : tolerance.count->value;
     const std::uint64_t runs = std::min<std::uint64_t>(count_polls_ ? (window + every_ - 1) / every_ : window, 64);
-    const Duration between = std::min(interval_.value_or(cycle_ * static_cast<std::int64_t>(every_)), Duration{days{365}});
+    const Duration between =
+        std::min(interval_.value_or(cycle_ * static_cast<std::int64_t>(every_)), Duration{days{365}});
     const Duration whole = between * static_cast<std::int64_t>(runs);
-    if (whole <= kDay || runs < 2 || by_schedule_) return;
+    if (whole <= kOneDay || runs < 2 || by_schedule_) return;
     say(Code::SlowToNotice, tolerance.range,
         fmt::format("{} runs, one every {}: it may take {} until this fires", runs, format_duration(between),
                     format_duration(whole)),

@@ -23,7 +23,7 @@ constexpr std::size_t kStep = 2;
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// What stands between white space: a token, a comment, or what is no token (noise words, signs).
-struct Piece {
+struct Lexeme {
   enum class Kind : std::uint8_t { Token, Comment, Noise } kind = Kind::Noise;
   std::string_view text;
   std::uint32_t offset = 0;
@@ -36,9 +36,9 @@ struct Piece {
 };
 
 /// The text as pieces: each of its characters is in one of them, or white space.
-std::vector<Piece> pieces_of(const grammar::TokenStream& stream) {
+std::vector<Lexeme> pieces_of(const grammar::TokenStream& stream) {
   const std::string_view text = stream.text;
-  std::vector<Piece> pieces;
+  std::vector<Lexeme> pieces;
   std::size_t token = 0;
   std::size_t at = 0;
   std::size_t gap = 0;
@@ -53,7 +53,7 @@ std::vector<Piece> pieces_of(const grammar::TokenStream& stream) {
       ++at;
       continue;
     }
-    Piece piece{.offset = static_cast<std::uint32_t>(at), .gap = text.substr(gap, at - gap)};
+    Lexeme piece{.offset = static_cast<std::uint32_t>(at), .gap = text.substr(gap, at - gap)};
     piece.newlines = static_cast<std::size_t>(std::ranges::count(piece.gap, '\n'));
     if (piece.newlines == 0) piece.newlines = piece.gap.find('\r') == std::string_view::npos ? 0 : 1;
     piece.column = piece.gap.size() - std::min(piece.gap.find_last_of("\r\n") + 1, piece.gap.size());
@@ -62,18 +62,18 @@ std::vector<Piece> pieces_of(const grammar::TokenStream& stream) {
         token < stream.tokens.size() ? stream.tokens[is_token ? token + 1 : token].offset : text.size();
     std::size_t end = at;
     if (is_token) {
-      piece.kind = Piece::Kind::Token;
+      piece.kind = Lexeme::Kind::Token;
       end = at + stream.tokens[token].length;
     } else if (text[at] == '#') {
-      piece.kind = Piece::Kind::Comment;
+      piece.kind = Lexeme::Kind::Comment;
       end = std::min(text.find_first_of("\r\n", at), text.size());
       while (end > at && is_space(text[end - 1])) --end;
     } else {
       while (end < limit && !is_space(text[end]) && (end == at || text[end] != '#')) ++end;
     }
     piece.text = text.substr(at, end - at);
-    piece.opens = piece.kind == Piece::Kind::Token && piece.text == "{";
-    piece.closes = piece.kind == Piece::Kind::Token && piece.text == "}";
+    piece.opens = piece.kind == Lexeme::Kind::Token && piece.text == "{";
+    piece.closes = piece.kind == Lexeme::Kind::Token && piece.text == "}";
     pieces.push_back(piece);
     gap = at = end;
   }
@@ -82,18 +82,18 @@ std::vector<Piece> pieces_of(const grammar::TokenStream& stream) {
 
 class Formatter {
  public:
-  Formatter(const std::vector<Piece>& pieces, const std::vector<StatementBegin>& begins, bool collapse)
+  Formatter(const std::vector<Lexeme>& pieces, const std::vector<StatementBegin>& begins, bool collapse)
       : pieces_(pieces), begins_(begins), collapse_(collapse) {}
 
   std::string run() {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const Piece& piece = pieces_[i];
+      const Lexeme& piece = pieces_[i];
       while (next_ < begins_.size() && begins_[next_].offset < piece.offset) ++next_;
       const bool begins = next_ < begins_.size() && begins_[next_].offset == piece.offset;
       if (begins) begin(piece);
       if (out_.empty() || piece.newlines > 0 || begins)
         line(i, begins);
-      else if (piece.kind == Piece::Kind::Comment)
+      else if (piece.kind == Lexeme::Kind::Comment)
         out_ += "  ";
       else if (!piece.glued)
         out_ += collapse_ ? " " : piece.gap;
@@ -106,7 +106,7 @@ class Formatter {
   }
 
  private:
-  void begin(const Piece& piece) {
+  void begin(const Lexeme& piece) {
     const char first = static_cast<char>(piece.text.front() | 0x20);
     const bool in_service = begins_[next_].in_service;
     const bool has_service = in_service_ || is_check_;
@@ -127,7 +127,7 @@ class Formatter {
   };
   [[nodiscard]] After after(std::size_t i) const {
     After result;
-    for (++i; i < pieces_.size() && pieces_[i].kind == Piece::Kind::Comment; ++i)
+    for (++i; i < pieces_.size() && pieces_[i].kind == Lexeme::Kind::Comment; ++i)
       result.apart = result.apart || pieces_[i].newlines > 1;
     if (i == pieces_.size()) return {.is_boundary = true, .apart = true};
     result.apart = result.apart || pieces_[i].newlines > 1;
@@ -138,10 +138,10 @@ class Formatter {
   }
 
   void line(std::size_t i, bool begins) {
-    const Piece& piece = pieces_[i];
+    const Lexeme& piece = pieces_[i];
     if (!out_.empty()) out_ += piece.newlines > 1 ? "\n\n" : "\n";
     const std::size_t base = in_service_ ? kStep : 0;
-    const After next = piece.kind == Piece::Kind::Comment && open_.empty() ? after(i) : After{};
+    const After next = piece.kind == Lexeme::Kind::Comment && open_.empty() ? after(i) : After{};
     if (begins)
       indent_ = base;
     else if (next.is_boundary)
@@ -154,7 +154,7 @@ class Formatter {
     out_.append(indent_, ' ');
   }
 
-  const std::vector<Piece>& pieces_;
+  const std::vector<Lexeme>& pieces_;
   const std::vector<StatementBegin>& begins_;
   bool collapse_;
   std::size_t next_ = 0;           ///< of begins_
@@ -166,13 +166,13 @@ class Formatter {
 };
 
 /// Whether the second text has the tokens and comments of the first.
-bool same_words(const std::vector<Piece>& one, const grammar::TokenStream& first, std::string_view text) {
+bool same_words(const std::vector<Lexeme>& one, const grammar::TokenStream& first, std::string_view text) {
   const grammar::TokenStream second = grammar::lex(text);
   if (first.kinds != second.kinds) return false;
   for (std::size_t i = 0; i + 1 < first.tokens.size(); ++i)
     if (first.text_of(i) != second.text_of(i)) return false;
-  const std::vector<Piece> other = pieces_of(second);
-  return std::ranges::equal(one, other, {}, &Piece::text, &Piece::text);
+  const std::vector<Lexeme> other = pieces_of(second);
+  return std::ranges::equal(one, other, {}, &Lexeme::text, &Lexeme::text);
 }
 
 std::string first_error(const Diagnostics& said, const Sources& sources) {
@@ -196,7 +196,7 @@ Result<std::string> format_rules(std::string_view text) {
     return Error{EINVAL, error.starts_with(':') ? error.substr(1) : error};
   }
   const grammar::TokenStream stream = grammar::lex(text);
-  const std::vector<Piece> pieces = pieces_of(stream);
+  const std::vector<Lexeme> pieces = pieces_of(stream);
   for (const bool collapse : {true, false}) {
     std::string formatted = Formatter(pieces, syntax.begins, collapse).run();
     if (same_words(pieces, stream, formatted)) return formatted;

@@ -33,7 +33,7 @@ std::optional<WallTime> time_of(std::string_view line) {
 }
 
 /// What a text is about, whether it tells of a failure or of its end: "status", "cpu usage", "process".
-std::string topic_of(std::string_view text) {
+std::string matter_of(std::string_view text) {
   static constexpr std::array<std::string_view, 10> kEnds{" failed", " succeeded", " of ",   " matches", " check",
                                                           " is ",    " does",      " exist", " match",   " changed"};
   if (text.find("zombie") != std::string_view::npos) return "zombie";
@@ -53,10 +53,10 @@ class Standing {
  public:
   /// Whether this is news.
   bool failed(const std::string& service, std::string_view text) {
-    return is_news(text) || failed_.insert({to_lower(service), topic_of(text)}).second;
+    return is_news(text) || failed_.insert({to_lower(service), matter_of(text)}).second;
   }
   bool recovered(const std::string& service, std::string_view text) {
-    return failed_.erase({to_lower(service), topic_of(text)}) > 0;
+    return failed_.erase({to_lower(service), matter_of(text)}) > 0;
   }
 
  private:
