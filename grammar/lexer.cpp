@@ -36,6 +36,7 @@ constexpr std::array<Class, 256> kClasses = [] {
 Class class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 bool in_word(char c) { return class_of(c) == Class::Word || c == '#'; }
 bool in_path(char c) { return in_word(c) || c == '@'; }
+bool is_plain_space(char c) { return c == ' '; }
 bool is_blank(char c) { return class_of(c) == Class::Blank; }
 bool is_space(char c) { return is_blank(c) || class_of(c) == Class::Newline; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -239,10 +240,10 @@ class Lexer {
         if (!is_blank(peek(at))) return 0;
         at = skip(at, is_blank);
       } else if (c == '\v') {
-        at = skip(at, is_blank);
+        at = skip(at, is_plain_space);
       } else if (c == ' ' && entry.spelling[i + 1] == ' ') {
         if (peek(at) != ' ') return 0;
-        at = skip(at, [](char x) { return x == ' '; });
+        at = skip(at, is_plain_space);
         ++i;
       } else if (at < text().size() && lower(text()[at]) == c) {
         ++at;

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "config/check.hpp"
 #include "config/environments.hpp"
 #include "control/wire.hpp"
+#include "diagnostic_json.hpp"
 #include "read_input.hpp"
 #include "runtime/host.hpp"
 
@@ -31,24 +31,6 @@ bool wants_color(const Options& options) {
   return !options.batch && isatty(STDERR_FILENO) != 0 && (no_color == nullptr || *no_color == '\0');
 }
 
-Json to_json(const Diagnostic& diagnostic, const config::Sources& sources) {
-  Json json{{"file", diagnostic.path}, {"line", 0}, {"column", 0}, {"end_line", 0}, {"end_column", 0}};
-  if (diagnostic.range) {
-    const auto& [file, begin, end] = *diagnostic.range;
-    const config::Position first = sources.position(file, begin);
-    const config::Position last = sources.position(file, std::max(begin, end));
-    json = {{"file", sources.at(file).path},
-            {"line", first.line},
-            {"column", first.column},
-            {"end_line", last.line},
-            {"end_column", last.column}};
-  }
-  json["severity"] = config::to_string(diagnostic.severity);
-  json["message"] = diagnostic.message;
-  json["remedy"] = diagnostic.remedy;
-  return json;
-}
-
 /// One document, whatever there is to say.
 int print_json(const config::LoadResult& result, bool verbose) {
   Json list = Json::array();
@@ -58,7 +40,7 @@ int print_json(const config::LoadResult& result, bool verbose) {
     if (diagnostic.on_request && !verbose) continue;
     errors += diagnostic.severity == DiagnosticSeverity::Error ? 1 : 0;
     warnings += diagnostic.severity == DiagnosticSeverity::Warning ? 1 : 0;
-    list.push_back(to_json(diagnostic, result.sources));
+    list.push_back(diagnostic_json(diagnostic, result.sources));
   }
   const Json document{{"version", kDocumentVersion},
                       {"accepted", errors == 0},

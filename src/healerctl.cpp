@@ -21,10 +21,13 @@
 
 #include "control/wire.hpp"
 #include "healerctl_ask.hpp"
+#include "healerctl_compare.hpp"
 #include "healerctl_doctor.hpp"
+#include "healerctl_import.hpp"
 #include "healerctl_output.hpp"
 #include "healerctl_probe.hpp"
 #include "healerctl_procmatch.hpp"
+#include "healerctl_rules.hpp"
 #include "healerctl_simulate.hpp"
 #include "healerctl_top.hpp"
 #include "home.hpp"
@@ -58,6 +61,10 @@ struct Arguments {
   std::string procmatch;  ///< the expression; empty: another command
   std::string probe;      ///< the host; empty: another command
   std::vector<std::string> probe_words;
+  FormatOptions format;
+  LintOptions lint;
+  ImportOptions import;
+  CompareOptions compare;
   bool dot = false;      ///< graph: said though it is the default
   bool version = false;  ///< the version is asked for
   std::vector<std::string> help_of;
@@ -117,6 +124,60 @@ void add_top(CLI::App& app, Arguments& arguments) {
       ->take_last()
       ->capture_default_str();
   top->add_flag("--batch", arguments.top.batch, "Print one frame as plain text and end, as where there is no terminal");
+}
+
+/// What works on rules files, without a daemon.
+void add_rules_tools(CLI::App& app, Arguments& arguments) {
+  const auto not_empty = [](const std::string& text) { return text.empty() ? "PATH must not be empty" : ""; };
+  CLI::App* format = app.add_subcommand("fmt", "Lay rules files out in one form, or say which are not (no daemon)");
+  format->fallthrough();
+  format->add_option("paths", arguments.format.paths, "Files, directories of *.rules, - for standard input")
+      ->type_name("PATH")
+      ->required()
+      ->check(not_empty);
+  auto* write = format->add_flag("-w,--write", arguments.format.write, "Change the files, and name those that changed");
+  auto* check =
+      format->add_flag("--check", arguments.format.check, "Only name those that would change; 1 where one does");
+  check->excludes(write);
+  format->add_flag("--diff", arguments.format.diff, "Print what changes")->excludes(write);
+
+  CLI::App* lint = app.add_subcommand("lint", "Errors, warnings and advice about rules files (no daemon)");
+  lint->fallthrough();
+  lint->footer("Exit status: 0 nothing to say, 1 warnings or advice, 2 errors.");
+  lint->add_option("paths", arguments.lint.paths, "Files, directories of *.rules, - for standard input")
+      ->type_name("PATH")
+      ->required()
+      ->check(not_empty);
+  lint->add_flag("--offline", arguments.lint.offline, "Look up no users, groups, programs and permissions");
+
+  CLI::App* import =
+      app.add_subcommand("import", "Make rules of the files of Monit, with the same meaning (no daemon)");
+  import->fallthrough();
+  import->footer("Monit's own files are only read. Without -o nothing is written.");
+  import->add_option("path", arguments.import.path, "Monit's control file, or the directory of its monitrc")
+      ->type_name("PATH")
+      ->required()
+      ->check(not_empty);
+  import
+      ->add_option("-o,--output", arguments.import.directory,
+                   "The directory to write, which must be empty or not be there")
+      ->type_name("DIR")
+      ->check(not_empty);
+  import->add_flag("--force", arguments.import.force, "Also into a directory that is not empty");
+
+  CLI::App* compare = app.add_subcommand("compare", "What Monit did, and healer did or would have done");
+  compare->fallthrough();
+  compare->add_option("--monit", arguments.compare.monit, "The log of Monit; - is standard input")
+      ->type_name("LOG")
+      ->required()
+      ->check(not_empty);
+  compare
+      ->add_option("--state", arguments.compare.state_file,
+                   "Read healer's history from this state file, without a daemon")
+      ->type_name("PATH");
+  compare->add_option("--within", arguments.compare.within, "Decisions that are no further apart may be one")
+      ->type_name("DURATION")
+      ->capture_default_str();
 }
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -247,6 +308,8 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("WORDS")
       ->allow_extra_args();
 
+  add_rules_tools(app, arguments);
+
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
   simulate->footer(
       "Where the script does not say `run for`, it ends when all outcomes that it tells are used up, its last command "
@@ -293,7 +356,13 @@ std::string complaint(Arguments& arguments) {
     const std::optional<Duration> timeout = parse_duration(arguments.timeout);
     if (!timeout || *timeout == Duration{0})
       return fmt::format("--timeout {}: not a duration (such as 10s or \"2 minutes\")", arguments.timeout);
-    arguments.ask.timeout = arguments.top.timeout = arguments.doctor.timeout = timeout;
+    arguments.ask.timeout = arguments.top.timeout = arguments.doctor.timeout = arguments.compare.timeout = timeout;
+  }
+  if (!arguments.compare.monit.empty()) {
+    const std::optional<Duration> apart = parse_duration(arguments.compare.within);
+    if (!apart)
+      return fmt::format("--within {}: not a duration (such as 30s or \"5 minutes\")", arguments.compare.within);
+    arguments.compare.apart = *apart;
   }
   if (arguments.top.wanted) {
     if (arguments.output.json) return "top prints no JSON: `summary --json` has what is in it";
@@ -408,6 +477,10 @@ int run(int count, char** words) {
   if (!arguments.probe.empty()) return probe(arguments.probe, arguments.probe_words, output);
   if (arguments.top.wanted) return top(arguments.socket, arguments.top, output);
   if (arguments.doctor.wanted) return examine(arguments.socket, arguments.doctor, output);
+  if (!arguments.format.paths.empty()) return format_files(arguments.format, output);
+  if (!arguments.import.path.empty()) return import_tree(arguments.import, output);
+  if (!arguments.compare.monit.empty()) return compare_logs(arguments.socket, arguments.compare, output);
+  if (!arguments.lint.paths.empty()) return lint_files(arguments.lint, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);
   return ask(arguments.socket, arguments.request, arguments.ask, output);
 }

@@ -54,8 +54,8 @@ RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& cur
 RulesCompiler::Outcome not_loaded(const Options& options, const std::exception& error) {
   RulesCompiler::Outcome outcome;
   outcome.loaded.summary = fmt::format("{}: the rules cannot be loaded: {}", options.config, error.what());
-  config::report(outcome.loaded.result.diagnostics, config::DiagnosticSeverity::Error, options.config,
-                 fmt::format("the rules cannot be loaded: {}", error.what()));
+  config::report(outcome.loaded.result.diagnostics, config::DiagnosticSeverity::Error, config::Code::Unreadable,
+                 options.config, fmt::format("the rules cannot be loaded: {}", error.what()));
   return outcome;
 }
 
@@ -97,7 +97,8 @@ std::vector<control::DiagnosticView> LoadedRules::views() const {
     views.push_back({.severity = std::string(severity),
                      .place = place == std::string::npos || place < 2 ? "" : whole.substr(0, place - 2),
                      .message = diagnostic.message,
-                     .remedy = diagnostic.remedy});
+                     .remedy = diagnostic.remedy,
+                     .code = std::string(config::to_string(diagnostic.code))});
   }
   return views;
 }

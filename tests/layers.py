@@ -39,17 +39,19 @@ LAW = {
     "control/wire": ({"util"}, {"json"}),
     "control/client": ({"control/wire", "util"}, {"json"}),
     "control/render": ({"control/wire", "util"}, {"json"}),
+    "control/decisions": ({"control/wire", "util"}, set()),
     "control/top": ({"control/wire", "control/render", "util"}, {"json"}),
     "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
     "doctor": ({"control/client", "control/wire", "config", "engine", "util", "store", "runtime/clock", "runtime/descriptor",
                 "runtime/host", "runtime/proc_stat", "runtime/proc_table", "home"}, {"json"}),
     "doctor/facts": ({"util"}, set()),
     "doctor/judge": ({"doctor/facts", "util"}, set()),
-    "healerctl": ({"doctor", "control/client", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
+    "healerctl": ({"doctor", "control/client", "control/decisions", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
                    "grammar", "protocols", "util", "store", "runtime/clock", "runtime/connector",
                    "runtime/descriptor", "runtime/host", "runtime/loop", "runtime/pattern", "runtime/proc_stat",
-                   "runtime/proc_table", "home", "read_input", "usage"}, {"cli11", "json"}),
+                   "runtime/proc_table", "diagnostic_json", "home", "read_input", "usage", "write_file"}, {"cli11", "json"}),
     "healerctl_screen": ({"control/top", "util"}, {"ncurses"}),
+    "diagnostic_json": ({"config", "control/wire"}, {"json"}),
     "": ({"util", "grammar", "engine", "actions", "config", "protocols", "runtime", "store", "control", "daemon", "registries"},
          set(LIBRARIES)),  # daemon, healerd: the composition root
 }

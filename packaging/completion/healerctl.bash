@@ -58,17 +58,17 @@ _healerctl() {
       _healerctl_offer "$current" < <(_healerctl_ask names --groups)
       return
       ;;
-    --socket | --state | --script | --rules)
+    --socket | --state | --script | --rules | --monit | -o | --output)
       compopt -o default 2>/dev/null
       return
       ;;
-    -n | --lines | --since | --reason | --interval | --timeout) return ;;
+    -n | --lines | --since | --reason | --interval | --timeout | --within) return ;;
   esac
 
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate help version)
+        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate fmt lint import compare help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -82,6 +82,10 @@ _healerctl() {
     simulate) options="--script --actions" ;;
     reload) options="--confirm" ;;
     doctor) options="--rules" ;;
+    fmt) options="--check --write --diff" ;;
+    lint) options="--offline" ;;
+    import) options="--output --force" ;;
+    compare) options="--monit --state --within" ;;
   esac
   if [[ $current == -* ]]; then
     _healerctl_offer "$current" < <(printf '%s\n' $options $everywhere)
@@ -114,9 +118,9 @@ _healerctl() {
       ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate version)
+        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate fmt lint import compare version)
       ;;
-    simulate) compopt -o default 2>/dev/null ;;
+    simulate | fmt | lint | import) compopt -o default 2>/dev/null ;;
   esac
   return 0
 }

@@ -55,10 +55,17 @@ std::string place_among(const Document& document, const Sources& files, const Ne
 
 }  // namespace
 
-std::string format_all(const Diagnostics& diagnostics, const Sources& sources, bool color) {
+std::string format_all(const Diagnostics& diagnostics, const Sources& sources, bool color, std::size_t most_errors) {
   std::string text;
-  const std::size_t shown = std::min(diagnostics.size(), kMostShown);
-  for (std::size_t i = 0; i < shown; ++i) text += format(diagnostics[i], sources, color);
+  std::size_t shown = 0;
+  std::size_t errors = 0;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    const bool is_error = diagnostic.severity == DiagnosticSeverity::Error;
+    if (shown == kMostShown || (is_error && errors == most_errors)) continue;
+    text += format(diagnostic, sources, color);
+    errors += is_error ? 1 : 0;
+    ++shown;
+  }
   if (shown < diagnostics.size()) text += fmt::format("and {} more messages\n", diagnostics.size() - shown);
   return text;
 }
@@ -67,7 +74,7 @@ CheckOutcome outcome_of(const LoadResult& result, const CheckOptions& options) {
   Diagnostics said = result.diagnostics;
   if (!options.verbose) std::erase_if(said, [](const Diagnostic& one) { return one.on_request; });
   CheckOutcome outcome;
-  outcome.err = format_all(said, result.sources, options.color);
+  outcome.err = format_all(said, result.sources, options.color, options.verbose ? kMostShown : kMostErrors);
   const auto count = [&](DiagnosticSeverity severity) {
     return std::ranges::count(said, severity, &Diagnostic::severity);
   };
@@ -97,7 +104,7 @@ LoadResult load_with(const std::filesystem::path& context, NewFile file, const L
   file.directory = document.directory;
   if (file.replaces.empty() && file.directory.empty()) {
     LoadResult result;
-    report(result.diagnostics, DiagnosticSeverity::Error, file.path,
+    report(result.diagnostics, DiagnosticSeverity::Error, Code::MissingFile, file.path,
            fmt::format("{} reads no file of this name, and none with a service of it", in_quotes(context.string())),
            "name a directory of rules files, or check the file alone with -c");
     return result;

@@ -36,7 +36,11 @@ struct CheckOutcome {
 [[nodiscard]] LoadResult load_with(const std::filesystem::path& context, NewFile file, const LoadOptions& options,
                                    const Environment& environment);
 
-/// All messages of a load as text, for stderr; after very many only their number.
-[[nodiscard]] std::string format_all(const Diagnostics& diagnostics, const Sources& sources, bool color);
+/// So many errors are shown, unless all are asked for: who mends those seldom needs the rest.
+inline constexpr std::size_t kMostErrors = 20;
+
+/// All messages of a load as text, for stderr; after so many errors, or very many messages, only their number.
+[[nodiscard]] std::string format_all(const Diagnostics& diagnostics, const Sources& sources, bool color,
+                                     std::size_t most_errors = kMostErrors);
 
 }  // namespace healer::config

@@ -351,7 +351,10 @@ class ConnectionReader {
   void headers(const Option& option, const SettingSyntax& written) {
     for (const std::string_view header : split_headers(written.value.value)) {
       const std::size_t colon = header.find(':');
-      if (colon == std::string_view::npos || colon == 0 || trim(header.substr(colon + 1)).empty())
+      // A blank behind the colon is a value of its own, as in Monit; nothing is none.
+      const std::string_view all = written.value.value;
+      const std::size_t value = static_cast<std::size_t>(header.data() - all.data()) + colon + 1;
+      if (colon == std::string_view::npos || colon == 0 || value >= all.size() || all[value] == ',')
         return error(written.value.range, "this is no list of headers",
                      "a header is written NAME: VALUE, with ',' between two of them");
       out_.plan.settings.push_back({.word = option.word, .text = std::string(header)});
@@ -397,7 +400,8 @@ std::string setting_text(const SettingSyntax& setting, const Protocol* protocol)
     for (const std::string_view header : split_headers(setting.value.value)) {
       const std::string_view field = trim(header.substr(0, header.find(':')));
       list += list.empty() ? "" : ", ";
-      list += is_open_header(field) ? std::string(header) : fmt::format("{}: {}", field, kHidden);
+      list += is_open_header(field) ? fmt::format("{}{}", header, header.ends_with(':') ? " " : "")
+                                    : fmt::format("{}: {}", field, kHidden);
     }
     return fmt::format(" http headers [{}]", list);
   }

@@ -48,15 +48,15 @@ class Dependencies {
   }
 
  private:
-  void error(const SourceRange& range, std::string message, std::string remedy) {
-    report(said_, DiagnosticSeverity::Error, range, std::move(message), std::move(remedy));
+  void error(Code code, const SourceRange& range, std::string message, std::string remedy) {
+    report(said_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
   }
 
   void add(Node& node, const Word& name) {
     const auto found = by_name_.find(to_lower(name.value));
     if (found != by_name_.end()) {
       if (nodes_[found->second].check == node.check)
-        return error(name.range, fmt::format("{} depends on itself", in_quotes(node.check->name.value)),
+        return error(Code::Circle, name.range, fmt::format("{} depends on itself", in_quotes(node.check->name.value)),
                      "take this away");
       return node.edges.push_back({found->second, name.range});
     }
@@ -64,7 +64,7 @@ class Dependencies {
     std::vector<std::string_view> known;
     for (const auto& [other, index] : by_name_) known.push_back(other);
     const std::string_view near = nearest_word(name.value, known);
-    error(name.range, fmt::format("there is no service {} to depend on", in_quotes(name.value)),
+    error(Code::UnknownService, name.range, fmt::format("there is no service {} to depend on", in_quotes(name.value)),
           near.empty()
               ? ""
               : fmt::format("did you mean {}?", in_quotes(nodes_[by_name_.at(std::string(near))].check->name.value)));
@@ -104,7 +104,7 @@ class Dependencies {
     for (std::size_t i = 0; i < std::min(circle.size(), kMostOfCircle); ++i)
       text += fmt::format("{} on ", in_quotes(nodes_[circle[i]].check->name.value));
     if (circle.size() > kMostOfCircle) text += fmt::format("{} more, on ", circle.size() - kMostOfCircle);
-    error(range,
+    error(Code::Circle, range,
           fmt::format("a circle of dependencies: {}{}", text, in_quotes(nodes_[circle.front()].check->name.value)),
           "one of them must not depend on the next");
   }

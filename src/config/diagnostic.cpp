@@ -164,6 +164,65 @@ std::string_view to_string(DiagnosticSeverity severity) {
   return "";
 }
 
+std::string_view to_string(Code code) {
+  static constexpr std::array<std::string_view, kCodes> kWords{"syntax",
+                                                               "unknown-word",
+                                                               "unsupported",
+                                                               "out-of-range",
+                                                               "invalid-value",
+                                                               "invalid-pattern",
+                                                               "invalid-schedule",
+                                                               "invalid-url",
+                                                               "invalid-connection",
+                                                               "wrong-quantity",
+                                                               "unknown-name",
+                                                               "duplicate-name",
+                                                               "duplicate-statement",
+                                                               "unknown-service",
+                                                               "circle",
+                                                               "wrong-test",
+                                                               "wrong-place",
+                                                               "wrong-order",
+                                                               "no-test",
+                                                               "too-many",
+                                                               "grouping",
+                                                               "missing-option",
+                                                               "unknown-user",
+                                                               "missing-program",
+                                                               "missing-file",
+                                                               "unreadable",
+                                                               "too-open",
+                                                               "others-write",
+                                                               "secret-readable",
+                                                               "rights",
+                                                               "only-healer",
+                                                               "dormant",
+                                                               "counting",
+                                                               "misread",
+                                                               "clamped",
+                                                               "no-effect",
+                                                               "never-runs",
+                                                               "never-true",
+                                                               "awkward-name",
+                                                               "hidden-secret",
+                                                               "no-mail-server",
+                                                               "no-start-program",
+                                                               "suspicious",
+                                                               "not-yet",
+                                                               "duplicate-rule",
+                                                               "contradiction",
+                                                               "unreachable",
+                                                               "no-stop-program",
+                                                               "same-program",
+                                                               "no-recipient",
+                                                               "slow-check",
+                                                               "slow-to-notice",
+                                                               "wrong-port",
+                                                               "endless-restarts",
+                                                               "shared-folder"};
+  return kWords[static_cast<std::size_t>(code)];
+}
+
 std::string format(const Diagnostic& diagnostic, const Sources& sources, bool color) {
   const Style style = style_of(diagnostic.severity, color);
   std::string place;
@@ -194,18 +253,24 @@ bool has_errors(const std::vector<Diagnostic>& diagnostics) {
       diagnostics, [](const Diagnostic& diagnostic) { return diagnostic.severity == DiagnosticSeverity::Error; });
 }
 
-void report(Diagnostics& said, DiagnosticSeverity severity, const SourceRange& range, std::string message,
+void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
             std::string remedy) {
-  said.push_back(
-      {.severity = severity, .range = range, .path = {}, .message = std::move(message), .remedy = std::move(remedy)});
+  said.push_back({.severity = severity,
+                  .range = range,
+                  .path = {},
+                  .message = std::move(message),
+                  .remedy = std::move(remedy),
+                  .code = code});
 }
 
-void report(Diagnostics& said, DiagnosticSeverity severity, std::string path, std::string message, std::string remedy) {
+void report(Diagnostics& said, DiagnosticSeverity severity, Code code, std::string path, std::string message,
+            std::string remedy) {
   said.push_back({.severity = severity,
                   .range = std::nullopt,
                   .path = std::move(path),
                   .message = std::move(message),
-                  .remedy = std::move(remedy)});
+                  .remedy = std::move(remedy),
+                  .code = code});
 }
 
 std::string in_quotes(std::string_view text) {

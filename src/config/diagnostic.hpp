@@ -2,6 +2,7 @@
 // What is said about rules files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,75 @@ class Sources;
 
 enum class DiagnosticSeverity : std::uint8_t { Note, Warning, Error };
 
+/// What a message is about, for programs: its word (see to_string) never changes, while messages may.
+enum class Code : std::uint8_t {
+  Syntax,
+  UnknownWord,
+  Unsupported,
+  // Values that cannot be.
+  OutOfRange,
+  InvalidValue,
+  InvalidPattern,
+  InvalidSchedule,
+  InvalidUrl,
+  InvalidConnection,
+  WrongQuantity,
+  UnknownName,
+  // What belongs together.
+  DuplicateName,
+  DuplicateStatement,
+  UnknownService,
+  Circle,
+  WrongTest,
+  WrongPlace,
+  WrongOrder,
+  NoTest,
+  TooMany,
+  Grouping,
+  MissingOption,
+  // The machine.
+  UnknownUser,
+  MissingProgram,
+  MissingFile,
+  Unreadable,
+  TooOpen,
+  OthersWrite,
+  SecretReadable,
+  Rights,
+  // The dialects.
+  OnlyHealer,
+  Dormant,
+  Counting,
+  // What its writer may not have meant.
+  Misread,
+  Clamped,
+  NoEffect,
+  NeverRuns,
+  NeverTrue,
+  AwkwardName,
+  HiddenSecret,
+  NoMailServer,
+  NoStartProgram,
+  Suspicious,
+  NotYet,
+  // Advice, of `healerctl lint` alone.
+  DuplicateRule,
+  Contradiction,
+  Unreachable,
+  NoStopProgram,
+  SameProgram,
+  NoRecipient,
+  SlowCheck,
+  SlowToNotice,
+  WrongPort,
+  EndlessRestarts,
+  SharedFolder,
+};
+inline constexpr std::size_t kCodes = static_cast<std::size_t>(Code::SharedFolder) + 1;
+
+/// "unknown-word".
+[[nodiscard]] std::string_view to_string(Code code);
+
 /// One message: what is wrong, where, and how to mend it. Messages are whole phrases in the user's words, lower case,
 /// without a full stop.
 struct Diagnostic {
@@ -24,6 +94,7 @@ struct Diagnostic {
   std::string path;                  ///< where `range` is absent: the file it is about, or empty
   std::string message;
   std::string remedy;       ///< "did you mean 'process'?", "write ..."; may be empty
+  Code code = Code::Syntax;
   bool on_request = false;  ///< a note that is said with -v only, and where rules are new
 };
 
@@ -40,10 +111,10 @@ struct Diagnostic {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-void report(Diagnostics& said, DiagnosticSeverity severity, const SourceRange& range, std::string message,
+void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
             std::string remedy = {});
 /// About a file as a whole.
-void report(Diagnostics& said, DiagnosticSeverity severity, std::string path, std::string message,
+void report(Diagnostics& said, DiagnosticSeverity severity, Code code, std::string path, std::string message,
             std::string remedy = {});
 
 /// A short command line or name for a message: quoted, control characters visible, cut where it is long.

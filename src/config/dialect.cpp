@@ -64,7 +64,8 @@ class Dialect {
   }
 
   void refuse(const SourceRange& range, std::string_view what, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Error, range, fmt::format("only healer understands {}", what), std::move(remedy));
+    report(said_, DiagnosticSeverity::Error, Code::OnlyHealer, range, fmt::format("only healer understands {}", what),
+           std::move(remedy));
   }
 
  private:
@@ -101,7 +102,8 @@ class Dialect {
 void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& said) {
   if (!options.monit_dialect) return;
   if (!document.directory.empty())
-    report(said, DiagnosticSeverity::Error, document.directory, "only healer understands a directory of rules files");
+    report(said, DiagnosticSeverity::Error, Code::OnlyHealer, document.directory,
+           "only healer understands a directory of rules files");
   Dialect dialect(said);
   for (const Extension& extension : document.extensions) dialect.refuse(extension.range, extension.name);
   dialect.settings(document);

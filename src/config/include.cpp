@@ -33,7 +33,8 @@ class Reader {
   Document read_main(const std::string& path) {
     const Result<FileFacts> facts = environment_.stat(path);
     if (!facts) {
-      report(said_, DiagnosticSeverity::Error, path,
+      report(said_, DiagnosticSeverity::Error, facts.error().code == ENOENT ? Code::MissingFile : Code::Unreadable,
+             path,
              facts.error().code == ENOENT ? "there is no such file" : "cannot be read: " + reason(path, facts.error()));
     } else if (facts->is_directory) {
       read_directory(path);
@@ -53,7 +54,7 @@ class Reader {
     std::erase_if(files, [&](const std::string& file) { return is_directory(file); });
     if (files.empty()) {
       document_.unmatched.push_back(pattern);
-      report(said_, DiagnosticSeverity::Warning, path, "the directory holds no rules files",
+      report(said_, DiagnosticSeverity::Warning, Code::MissingFile, path, "the directory holds no rules files",
              "the files whose names end in .rules are read, in the order of their names");
     }
     for (const std::string& file : files) {
@@ -67,9 +68,9 @@ class Reader {
     const auto refuse = [&](DiagnosticSeverity severity, const std::string& message) {
       if (severity == DiagnosticSeverity::Error) document_.is_whole = false;
       if (from != nullptr)
-        report(said_, severity, *from, fmt::format("{} {}", in_quotes(path), message));
+        report(said_, severity, Code::Unreadable, *from, fmt::format("{} {}", in_quotes(path), message));
       else
-        report(said_, severity, path, message);
+        report(said_, severity, Code::Unreadable, path, message);
     };
     if (sources_.size() >= kMaxFiles)
       return refuse(DiagnosticSeverity::Error, fmt::format("is one file too many: at most {} are read", kMaxFiles));
@@ -120,7 +121,8 @@ class Reader {
     if (before_ != Before::Service) {
       // The parser has said already what is wrong with the service.
       if (before_ == Before::Nothing)
-        report(said_, DiagnosticSeverity::Error, more.range, "this belongs to a service, but none was begun before it",
+        report(said_, DiagnosticSeverity::Error, Code::WrongPlace, more.range,
+               "this belongs to a service, but none was begun before it",
                is_of_foreground(more.statements.front())
                    ? "begin one with 'check process NAME with program \"/path/of/program\"'"
                    : "begin one with 'check program NAME with path \"/path/of/program\"'");
@@ -142,13 +144,14 @@ class Reader {
     const SourceRange& range = include.pattern.range;
     if (open_.size() >= kMaxDepth) {
       document_.is_whole = false;
-      report(said_, DiagnosticSeverity::Error, range, fmt::format("includes are nested more than {} deep", kMaxDepth));
+      report(said_, DiagnosticSeverity::Error, Code::TooMany, range,
+             fmt::format("includes are nested more than {} deep", kMaxDepth));
       return;
     }
     const std::filesystem::path beside = std::filesystem::path(sources_.at(range.file).path).parent_path();
     const std::string absolute = pattern.starts_with('/') ? pattern : (beside / pattern).string();
     if (!pattern.starts_with('/'))
-      report(said_, DiagnosticSeverity::Warning, range,
+      report(said_, DiagnosticSeverity::Warning, Code::Misread, range,
              fmt::format("{} is looked for beside this file; Monit would look in the directory it was started in",
                          in_quotes(pattern)),
              "write the whole path");
@@ -161,7 +164,7 @@ class Reader {
       return refuse_unreadable(absolute, facts.error(), &range);
     if (files.empty()) {
       document_.unmatched.push_back(absolute);
-      report(said_, DiagnosticSeverity::Warning, range,
+      report(said_, DiagnosticSeverity::Warning, Code::MissingFile, range,
              is_glob ? fmt::format("no file matches {}: nothing is included", in_quotes(absolute))
                      : fmt::format("there is no file {}: nothing is included", in_quotes(absolute)),
              near_miss(absolute, is_glob));
@@ -170,13 +173,13 @@ class Reader {
     for (const std::string& file : files) {
       if (is_directory(file)) {
         if (!is_glob)
-          report(said_, DiagnosticSeverity::Warning, range,
+          report(said_, DiagnosticSeverity::Warning, Code::MissingFile, range,
                  fmt::format("{} is a directory: nothing is included", in_quotes(file)),
                  fmt::format("write '{}' for the files in it", (std::filesystem::path(file) / "*").string()));
         continue;
       }
       if (std::ranges::find(open_, environment_.canonical(file)) != open_.end()) {
-        report(said_, DiagnosticSeverity::Warning, range,
+        report(said_, DiagnosticSeverity::Warning, Code::Circle, range,
                fmt::format("{} includes itself: it is not read a second time", in_quotes(file)));
         continue;
       }
@@ -189,9 +192,9 @@ class Reader {
     document_.is_whole = false;
     const std::string message = "cannot be read: " + reason(path, error);
     if (from != nullptr)
-      report(said_, DiagnosticSeverity::Error, *from, fmt::format("{} {}", in_quotes(path), message));
+      report(said_, DiagnosticSeverity::Error, Code::Unreadable, *from, fmt::format("{} {}", in_quotes(path), message));
     else
-      report(said_, DiagnosticSeverity::Error, path, message);
+      report(said_, DiagnosticSeverity::Error, Code::Unreadable, path, message);
   }
 
   /// A file beside the wanted one whose name is nearly the same.

@@ -52,28 +52,30 @@ class Linter {
   }
 
  private:
-  void warn(const SourceRange& range, std::string message, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Warning, range, std::move(message), std::move(remedy));
+  void warn(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
+    report(said_, DiagnosticSeverity::Warning, code, range, std::move(message), std::move(remedy));
   }
 
   // ---- set --------------------------------------------------------------------------------------------------------
 
   /// Two statements of which only the last counts.
   void only_last(const SourceRange*& before, const SourceRange& range, std::string_view what) {
-    if (before != nullptr) warn(*before, fmt::format("'{}' is given again further down: only the last counts", what));
+    if (before != nullptr)
+      warn(Code::DuplicateStatement, *before,
+           fmt::format("'{}' is given again further down: only the last counts", what));
     before = &range;
   }
 
   /// One warning, however many statements.
   void not_yet(bool& said, const SourceRange& range, std::string message, std::string remedy = {}) {
-    if (!std::exchange(said, true)) warn(range, std::move(message), std::move(remedy));
+    if (!std::exchange(said, true)) warn(Code::NotYet, range, std::move(message), std::move(remedy));
   }
 
   void check(const SetDaemon& set, const SourceRange& range) {
     only_last(daemon_, range, "set daemon");
     long_duration(set.cycle);
     if (set.cycle.value > Duration{0} && set.cycle.value < kShortCycle)
-      warn(set.cycle.range, "so short a cycle keeps the machine busy with nothing but checks",
+      warn(Code::Suspicious, set.cycle.range, "so short a cycle keeps the machine busy with nothing but checks",
            "healer learns at once when a process dies, whatever the cycle");
     if (set.start_delay) long_duration(*set.start_delay);
   }
@@ -110,7 +112,8 @@ class Linter {
     not_yet(ssl_, range, "'set ssl' is kept, but servers are reached by their own options yet");
   }
   void check(const SetExpectBuffer& set, const SourceRange&) {
-    if (set.bytes.value > kMaxSize) warn(set.bytes.range, fmt::format("this is kept to {}", written_size(kMaxSize)));
+    if (set.bytes.value > kMaxSize)
+      warn(Code::Clamped, set.bytes.range, fmt::format("this is kept to {}", written_size(kMaxSize)));
   }
   void check(const SetEnvironment&, const SourceRange&) {}
   void check(const SetSwitch& set, const SourceRange& range) {
@@ -119,7 +122,7 @@ class Linter {
   }
   void check(const SetOnReboot&, const SourceRange& range) {
     if (services_ > 0)
-      warn(range, "'set onreboot' comes after services: as in Monit, it is not for those above it",
+      warn(Code::WrongOrder, range, "'set onreboot' comes after services: as in Monit, it is not for those above it",
            "write it before the first service");
   }
   void check(const SetAlert& set, const SourceRange&) { alert(set.alert); }
@@ -129,16 +132,17 @@ class Linter {
       const Limit* limit = find_limit(item.name.value);
       if (limit == nullptr) continue;
       if (const auto* size = std::get_if<std::uint64_t>(&item.value); size != nullptr && *size > kMaxSize)
-        warn(item.range, fmt::format("'{}' is kept to {}", limit->name, written_size(kMaxSize)));
+        warn(Code::Clamped, item.range, fmt::format("'{}' is kept to {}", limit->name, written_size(kMaxSize)));
       if (const auto* time = std::get_if<Duration>(&item.value)) {
         if (*time == Duration{0})
-          warn(item.range, fmt::format("'{}' of nothing would leave no time at all: the default is used", limit->name));
+          warn(Code::Clamped, item.range,
+               fmt::format("'{}' of nothing would leave no time at all: the default is used", limit->name));
         else
           long_duration({.value = *time, .range = item.range});
       }
       // The network's timeout is one for all.
       if (services_ > 0 && limit->time != nullptr && limit->time != &engine::Limits::network_timeout)
-        warn(item.range,
+        warn(Code::WrongOrder, item.range,
              fmt::format("'{}' comes after services: as in Monit, it is not for those above it", limit->name),
              "write it before the first service");
     }
@@ -147,12 +151,12 @@ class Linter {
   void check(const SetMailServer& set, const SourceRange&) {
     for (const SetMailServer::Server& server : set.servers) {
       if (server.port && (server.port->value == 0 || server.port->value > 65535))
-        warn(server.port->range,
+        warn(Code::OutOfRange, server.port->range,
              fmt::format("there is no port {}: the server {} is left out", server.port->value,
                          in_quotes(server.host.value)),
              "ports go from 1 to 65535");
       if (server.username.has_value() != server.password.has_value())
-        warn(server.host.range,
+        warn(Code::MissingOption, server.host.range,
              fmt::format("the server {} has a {} but no {}", in_quotes(server.host.value),
                          server.username ? "username" : "password", server.username ? "password" : "username"));
     }
@@ -168,7 +172,8 @@ class Linter {
     for (const std::optional<Word>& word : {format.from, format.reply_to, format.subject})
       for (const std::string_view next : {" from:", " reply-to:", " subject:", " message:"})
         if (word && word->value.find(next) != std::string::npos)
-          warn(word->range, fmt::format("'{}' begins no line here: it is text of the one before it", next.substr(1)),
+          warn(Code::Misread, word->range,
+               fmt::format("'{}' begins no line here: it is text of the one before it", next.substr(1)),
                "write it on a line of its own");
   }
 
@@ -185,14 +190,16 @@ class Linter {
         const std::string_view name = rest.substr(0, std::min(rest.find_first_not_of(kLetters), rest.size()));
         if (std::ranges::any_of(kNames, [&](std::string_view known) { return rest.starts_with(known); })) continue;
         if (const std::string_view near = nearest_word(name, kNames); !near.empty())
-          warn(word->range, fmt::format("there is no '${}': it stays in the mail as it is written", name),
+          warn(Code::UnknownName, word->range,
+               fmt::format("there is no '${}': it stays in the mail as it is written", name),
                fmt::format("did you mean '${}'?", near));
       }
     }
   }
 
   void long_duration(const Located<Duration>& duration) {
-    if (duration.value > kMaxDuration) warn(duration.range, "this is more than ten years: ten years are meant");
+    if (duration.value > kMaxDuration)
+      warn(Code::Clamped, duration.range, "this is more than ten years: ten years are meant");
   }
 
   // ---- services ---------------------------------------------------------------------------------------------------
@@ -204,7 +211,7 @@ class Linter {
     programs_ = programs_of(check);
     written_ = {};
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
-      warn(check.name.range, "the name holds control characters");
+      warn(Code::AwkwardName, check.name.range, "the name holds control characters");
     awkward_name(check.name);
     ready_ = mode_ = reboot_ = leftovers_ = nullptr;
     timeout(check.command);
@@ -212,7 +219,7 @@ class Linter {
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
     if (check.kind->traits.has_process && !check.foreground && !check.broken && !check.lacks_statements &&
         !tests_existence(check) && programs_.start == nullptr && programs_.restart == nullptr)
-      report(said_, DiagnosticSeverity::Note, check.range,
+      report(said_, DiagnosticSeverity::Note, Code::NoStartProgram, check.range,
              fmt::format("{} has no start program: healer can only tell that it is gone", in_quotes(check.name.value)),
              "add one, or say what is to be done, as in 'if does not exist then alert'");
     for (const ServiceStatement& statement : check.statements)
@@ -243,7 +250,7 @@ class Linter {
         program.command.arguments.front().starts_with('/') ||
         sources_.position(range.file, before.range.begin).line != sources_.position(range.file, range.begin).line)
       return;
-    warn(range,
+    warn(Code::Misread, range,
          fmt::format("this is a statement of its own here, as in Monit, and no argument of {}",
                      in_quotes(before.arguments.front())),
          "put the command in double quotes");
@@ -253,40 +260,44 @@ class Linter {
   void awkward_name(const Word& name) {
     const std::string shown = printable(name.value);
     if (iequals(name.value, "all"))
-      warn(name.range, "healerctl takes 'all' for all services: no command can be given to this one alone",
-           "choose another name");
+      warn(Code::AwkwardName, name.range,
+           "healerctl takes 'all' for all services: no command can be given to this one alone", "choose another name");
     else if (iequals(name.value, "healer"))
-      warn(name.range, "'healerctl history healer' tells of this service, and no more of healer itself",
-           "choose another name");
+      warn(Code::AwkwardName, name.range,
+           "'healerctl history healer' tells of this service, and no more of healer itself", "choose another name");
     else if (name.value.starts_with('-'))
-      warn(name.range, fmt::format("healerctl takes '{}' for an option", shown),
+      warn(Code::AwkwardName, name.range, fmt::format("healerctl takes '{}' for an option", shown),
            fmt::format("choose another name, or write '--' before it: healerctl status -- {}", shown));
   }
 
   void timeout(const CommandSyntax& command) {
     if (!command.timeout) return;
     if (command.timeout->value == Duration{0})
-      warn(command.timeout->range, "a timeout of nothing would end every run at once: the default is used");
+      warn(Code::Clamped, command.timeout->range,
+           "a timeout of nothing would end every run at once: the default is used");
     long_duration(*command.timeout);
   }
 
   void schedule(const EverySyntax& every) {
-    if (every_ != nullptr) warn(every_->range, "'every' is given again further down: only the last counts");
+    if (every_ != nullptr)
+      warn(Code::DuplicateStatement, every_->range, "'every' is given again further down: only the last counts");
     every_ = &every;
     if (every.interval) long_duration(*every.interval);
     if (every.cycles && every.cycles->value == 0)
-      warn(every.cycles->range, "'every 0 cycles' is understood as every cycle");
+      warn(Code::Clamped, every.cycles->range, "'every 0 cycles' is understood as every cycle");
     if (every.cycles && every.cycles->value > kMaxEvery)
-      warn(every.cycles->range, fmt::format("{} cycles are understood as {}", every.cycles->value, kMaxEvery));
+      warn(Code::Clamped, every.cycles->range,
+           fmt::format("{} cycles are understood as {}", every.cycles->value, kMaxEvery));
     if (!every.cron) return;
     const CronReading reading = read_cron(every.cron->value);
-    for (const std::string& remark : reading.remarks) warn(every.cron->range, remark);
+    for (const std::string& remark : reading.remarks) warn(Code::InvalidSchedule, every.cron->range, remark);
     if (!reading.error.empty()) return;
     if (!reading.never.empty())
-      warn(every.cron->range, every.negated ? fmt::format("no {} matches: this leaves no time out", reading.never)
-                                            : fmt::format("no {} matches: the service is never run", reading.never));
+      warn(Code::NeverRuns, every.cron->range,
+           every.negated ? fmt::format("no {} matches: this leaves no time out", reading.never)
+                         : fmt::format("no {} matches: the service is never run", reading.never));
     else if (reading.comes_alive && !every.negated && !check_->foreground)
-      warn(every.cron->range, "to Monit this schedule never matches: there the service is never run",
+      warn(Code::Dormant, every.cron->range, "to Monit this schedule never matches: there the service is never run",
            dormant_hint("the rules of the service are"));
   }
 
@@ -303,15 +314,16 @@ class Linter {
       if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test, term.range);
       if (const auto* total = std::get_if<TotalSyntax>(&term.test);
           total != nullptr && total->span.value == Duration{0})
-        warn(total->span.range, "a total of no time is understood as that of the last 24 hours");
+        warn(Code::Clamped, total->span.range, "a total of no time is understood as that of the last 24 hours");
     }
     action(rule.action, false);
     if (rule.recovery) action(rule.recovery->action, true);
     for (const Silence& silence : silences(*check_, programs_, rule))
-      warn(silence.range, silence.message,
+      warn(Code::Dormant, silence.range, silence.message,
            silence.remedy + (silence.remedy.empty() ? "" : "; ") +
                dormant_hint(silence.is_by_quotes ? "till then the rule is" : "the rule is"));
-    if (rule.grouping && stands_in_row(*check_->kind, rule)) warn(*rule.grouping, kNoGroups, kNoGroupsRemedy);
+    if (rule.grouping && stands_in_row(*check_->kind, rule))
+      warn(Code::Grouping, *rule.grouping, kNoGroups, kNoGroupsRemedy);
     if (counts_restarts(rule))
       restarts(*rule.tolerance);
     else if (rule.tolerance)
@@ -322,7 +334,8 @@ class Linter {
   /// What somebody has printed and saved.
   void hidden(const Word& secret) {
     if (secret.value == kHidden)
-      warn(secret.range, "this stands where a secret was hidden when the rules were printed", "write the secret");
+      warn(Code::HiddenSecret, secret.range, "this stands where a secret was hidden when the rules were printed",
+           "write the secret");
   }
 
   void connection(const ConnectionSyntax& test, const SourceRange& range) {
@@ -330,7 +343,7 @@ class Linter {
       if (setting.name.value == "password" || setting.name.value == "secret") hidden(setting.value);
     if (test.protocol && protocols::find_unspoken(test.protocol->value) != nullptr &&
         unspoken_.insert(to_lower(test.protocol->value)).second)
-      warn(range, fmt::format("protocol {} is not spoken yet: such a test is kept, but not made", test.protocol->value),
+      warn(Code::NotYet, range, fmt::format("protocol {} is not spoken yet: such a test is kept, but not made", test.protocol->value),
            "without its protocol the port alone is tested");
   }
 
@@ -347,7 +360,7 @@ class Linter {
     const engine::Comparison op = comparison(test.comparison);
     const bool always =
         op == engine::Comparison::NotEqual || op == engine::Comparison::Less || op == engine::Comparison::LessEqual;
-    warn(test.number.range,
+    warn(Code::NeverTrue, test.number.range,
          fmt::format("a status is at most {}: this is {} true", kMaxStatus, always ? "always" : "never"));
   }
 
@@ -359,7 +372,7 @@ class Linter {
     const bool most = of(kWhole);
     if (of(0) != most || of(std::clamp(reading.value, 0.0, kWhole)) != most) return;
     const bool is_own = reading.row->metric == engine::Metric::Cpu;
-    warn(test.number.range,
+    warn(Code::NeverTrue, test.number.range,
          fmt::format("'{}' is between 0% and 100%: this is {} true", test.name.value, most ? "always" : "never"),
          is_own ? "100% are all the cores that the process has threads for" : "");
   }
@@ -373,24 +386,24 @@ class Linter {
       return row.words == reading.row->words && engine::unit_of(row.metric) == engine::Unit::Percent;
     };
     if (std::ranges::none_of(check_->kind->quantities, is_percent)) return;
-    warn(test.number.range, fmt::format("without a unit this is {} B", test.number.value),
+    warn(Code::Suspicious, test.number.range, fmt::format("without a unit this is {} B", test.number.value),
          fmt::format("write {}% for a part of the whole", test.number.value));
   }
 
   /// Monit passes them on like any argument, too; their writer thinks of a shell, or of a statement of healer's own.
   void arguments(const CommandSyntax& command) {
     if (command.shell_sign)
-      warn(command.shell_sign->range,
+      warn(Code::Misread, command.shell_sign->range,
            fmt::format("no shell reads this command: {} is passed to {} as an argument",
                        in_quotes(command.shell_sign->value), in_quotes(command.arguments.front())),
            "write \"/bin/sh -c 'COMMAND'\" for a command of the shell");
     if (command.next_line)
-      warn(command.next_line->range,
+      warn(Code::Misread, command.next_line->range,
            fmt::format("{} is passed to {} as an argument, for it follows the command and begins no statement",
                        in_quotes(command.next_line->value), in_quotes(command.arguments.front())),
            "put the command with its arguments in one pair of double quotes");
     if (command.readiness)
-      warn(*command.readiness,
+      warn(Code::Misread, *command.readiness,
            fmt::format("'ready' is for a process that healer runs itself: this is passed to {} as arguments",
                        in_quotes(command.arguments.front())),
            "put each word in quotes to mean an argument, or take them away");
@@ -401,11 +414,12 @@ class Linter {
     if (action.command.timeout) long_duration(*action.command.timeout);
     if (!action.repeat) return;
     if (is_recovery)
-      warn(action.repeat->range, "nothing is repeated on the 'else' branch");
+      warn(Code::NoEffect, action.repeat->range, "nothing is repeated on the 'else' branch");
     else if (action.repeat->value == 0)
-      warn(action.repeat->range, "'repeat every 0 cycles' repeats nothing");
+      warn(Code::NoEffect, action.repeat->range, "'repeat every 0 cycles' repeats nothing");
     else if (action.repeat->value > kMaxRepeat)
-      warn(action.repeat->range, fmt::format("{} cycles are understood as {}", action.repeat->value, kMaxRepeat));
+      warn(Code::Clamped, action.repeat->range,
+           fmt::format("{} cycles are understood as {}", action.repeat->value, kMaxRepeat));
   }
 
   /// Whether there is a program for what is to be done.
@@ -413,14 +427,16 @@ class Linter {
     const bool starts = action.kind == ActionSyntax::Kind::Start ||
                         (action.kind == ActionSyntax::Kind::Restart && programs_.restart == nullptr);
     if (starts && programs_.start == nullptr && !check_->foreground && !check_->broken && !check_->lacks_statements)
-      warn(action.range, fmt::format("{} has no start program: nothing can be started", in_quotes(check_->name.value)),
+      warn(Code::NoStartProgram, action.range,
+           fmt::format("{} has no start program: nothing can be started", in_quotes(check_->name.value)),
            "add one, as in start program = \"/path/of/program\"");
   }
 
   void restarts(const ToleranceSyntax& tolerance) {
     if (tolerance.window->value > engine::kMaxWindow)
-      warn(tolerance.window->range, fmt::format("restarts are counted over at most {} cycles: {} are meant",
-                                                engine::kMaxWindow, engine::kMaxWindow));
+      warn(Code::Clamped, tolerance.window->range,
+           fmt::format("restarts are counted over at most {} cycles: {} are meant", engine::kMaxWindow,
+                       engine::kMaxWindow));
     readings(tolerance);
   }
 
@@ -447,11 +463,12 @@ class Linter {
                                                     window, time(window))
                                       : fmt::format("with 'set cycles count polls' it is {} run{}: {}", polls,
                                                     polls == 1 ? "" : "s", time(polls));
-    report(said_, DiagnosticSeverity::Note, tolerance.range, std::move(message), std::move(remedy));
+    report(said_, DiagnosticSeverity::Note, Code::Counting, tolerance.range, std::move(message), std::move(remedy));
     said_.back().on_request = true;
     if (count_polls_ && tolerance.window && tolerance.count->value > polls)
-      warn(tolerance.count->range, fmt::format("{} times cannot happen within {} run{}: all of them are meant",
-                                               tolerance.count->value, polls, polls == 1 ? "" : "s"));
+      warn(Code::Clamped, tolerance.count->range,
+           fmt::format("{} times cannot happen within {} run{}: all of them are meant", tolerance.count->value, polls,
+                       polls == 1 ? "" : "s"));
   }
 
   void statement(const AlertSyntax& node) { alert(node); }
@@ -459,17 +476,18 @@ class Linter {
     mail_format(node.format);
     if (!has_mail_server_ && !said_no_server_) {
       said_no_server_ = true;
-      warn(node.address.range, "alerts are to be mailed, but there is no mail server",
+      warn(Code::NoMailServer, node.address.range, "alerts are to be mailed, but there is no mail server",
            "add one, as in 'set mailserver mail.example.org'");
     }
     if (node.reminder && node.reminder->value > kMaxRepeat)
-      warn(node.reminder->range, fmt::format("{} cycles are understood as {}", node.reminder->value, kMaxRepeat));
+      warn(Code::Clamped, node.reminder->range,
+           fmt::format("{} cycles are understood as {}", node.reminder->value, kMaxRepeat));
     if (node.reminder && node.reminder->value == 0)
-      warn(node.reminder->range, "'reminder on 0 cycles' reminds of nothing");
+      warn(Code::NoEffect, node.reminder->range, "'reminder on 0 cycles' reminds of nothing");
   }
   void statement(const NoAlertSyntax& node) {
     if (!global_addresses_.contains(to_lower(node.address.value)))
-      warn(node.address.range,
+      warn(Code::NoEffect, node.address.range,
            fmt::format("'noalert' has no effect: there is no 'set alert {}'", printable(node.address.value)));
   }
   void statement(const ServiceProgramSyntax& program) {
@@ -478,7 +496,7 @@ class Linter {
     only_last(written_[kind], program.range, kNames[kind]);
     timeout(program.command);
     if (program.command.single_quoted_with_arguments)
-      warn(program.command.range, "to Monit all of this is the name of a program: there nothing is run",
+      warn(Code::Dormant, program.command.range, "to Monit all of this is the name of a program: there nothing is run",
            "in double quotes it is a command to both; " + dormant_hint("till then the rules that need it are"));
   }
   void statement(const StopSignalSyntax& stop) {
@@ -486,7 +504,7 @@ class Linter {
     static constexpr std::array kIgnored{SIGCHLD, SIGCONT, SIGURG, SIGWINCH};
     const std::optional<int> signal = signal_number(stop.signal.value);
     if (signal && std::ranges::find(kIgnored, *signal) != kIgnored.end())
-      warn(stop.signal.range,
+      warn(Code::Suspicious, stop.signal.range,
            fmt::format("{} ends only a process that asks for it: others ignore it", signal_name(*signal)),
            "TERM, INT and QUIT end most");
   }
@@ -497,7 +515,7 @@ class Linter {
   void statement(const LeftoversSyntax& leftovers) {
     only_last(leftovers_, leftovers.range, "leftovers ended");
     if (check_->foreground)
-      warn(leftovers.range, "what a process leaves that healer runs itself is ended without this, too");
+      warn(Code::NoEffect, leftovers.range, "what a process leaves that healer runs itself is ended without this, too");
   }
   void statement(const IgnoreSyntax&) {}
   void statement(const DependsSyntax&) {}

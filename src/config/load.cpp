@@ -48,6 +48,7 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   validate(document, result.sources, said);
   check_depends(document, said);
   lint(document, result.sources, said);
+  if (options.advice) advise(document, result.sources, said);
   apply_defaults(document);
   const Lookups lookups = resolve(document, environment, said);
   sort_by_place(said);

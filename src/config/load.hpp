@@ -17,6 +17,7 @@ namespace healer::config {
 struct LoadOptions {
   bool monit_dialect = false;  ///< --dialect monit: Monit 5.33's own verdict
   bool strict = false;         ///< --strict: warnings are errors
+  bool advice = false;         ///< `healerctl lint`: what could be said better, too
 };
 
 struct LoadResult {

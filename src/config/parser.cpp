@@ -70,6 +70,7 @@ class Parser {
   FileSyntax run() {
     while (kind() != Kind::End && errors_ < kMostErrors) {
       begin_ = at_;
+      out_.begins.push_back({stream_.tokens[at_].offset, !begins_statement(kind())});
       statement();
     }
     if (errors_ >= kMostErrors || fresh_starts_ >= kMostFreshStarts || !stream_.is_whole) out_.is_whole = false;
@@ -426,7 +427,12 @@ class Parser {
     // The end of a file is shown behind its last word, not on the empty line after it.
     if (stream_.tokens[token].kind == Kind::End && token > 0)
       range.begin = range.end = build_.range({token - 1, token}).end;
-    report({.range = range, .message = complaint.message, .remedy = complaint.remedy});
+    report({.range = range, .message = complaint.message, .remedy = complaint.remedy, .code = code_of(complaint)});
+  }
+
+  static Code code_of(const grammar::Complaint& complaint) {
+    if (complaint.message.find("by this version of healer") != std::string::npos) return Code::Unsupported;
+    return complaint.remedy.starts_with("did you mean") ? Code::UnknownWord : Code::Syntax;
   }
 
   /// Takes back what was only warned of, where it was last said of this token.
@@ -442,6 +448,8 @@ class Parser {
       ++errors_;
       if (service_ == Service::Open && !out_.statements.empty())
         if (auto* check = std::get_if<CheckSyntax>(&out_.statements.back())) check->lacks_statements = true;
+    } else {
+      diagnostic.code = Code::Misread;
     }
     diagnostics_.push_back(std::move(diagnostic));
     if (errors_ == kMostErrors)

@@ -98,6 +98,9 @@ void validate(const Document& document, const Sources& sources, Diagnostics& sai
 /// What is accepted but may not mean what its writer thinks: warnings and notes, about the text as written.
 void lint(const Document& document, const Sources& sources, Diagnostics& said);
 
+/// LoadOptions::advice: what could be said better, as notes. The only reader of that option is load().
+void advise(const Document& document, const Sources& sources, Diagnostics& said);
+
 /// Writes into the document whatever was left out. The only owner of default values.
 void apply_defaults(Document& document);
 

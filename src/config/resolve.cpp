@@ -71,12 +71,13 @@ class Resolver {
       const std::string_view kind = option == "cacertificatepath" ? "directory" : "file";
       const Result<FileFacts> facts = environment_.stat(value.value);
       if (!facts)
-        report(said_, DiagnosticSeverity::Error, value.range,
+        report(said_, DiagnosticSeverity::Error, Code::MissingFile, value.range,
                fmt::format("there is no {} {}", kind, in_quotes(value.value)));
       else if (kind == "directory" ? !facts->is_directory : !facts->is_regular)
-        report(said_, DiagnosticSeverity::Error, value.range, fmt::format("{} is no {}", in_quotes(value.value), kind));
+        report(said_, DiagnosticSeverity::Error, Code::MissingFile, value.range,
+               fmt::format("{} is no {}", in_quotes(value.value), kind));
       else if ((option == "pemfile" || option == "pemkey") && (facts->mode & ~most) != 0)
-        report(said_, DiagnosticSeverity::Error, value.range,
+        report(said_, DiagnosticSeverity::Error, Code::TooOpen, value.range,
                fmt::format("{} has the server's key and the mode {:04o}: at most {:04o} is possible",
                            in_quotes(value.value), facts->mode, most),
                fmt::format("chmod {:04o} {}", most & facts->mode, printable(value.value)));
@@ -93,7 +94,7 @@ class Resolver {
       if (allow.kind != SetHttpd::Allow::Kind::File) continue;
       const Result<FileFacts> facts = environment_.stat(allow.who.value);
       if (!facts || !facts->is_regular)
-        report(said_, DiagnosticSeverity::Error, allow.who.range,
+        report(said_, DiagnosticSeverity::Error, Code::MissingFile, allow.who.range,
                fmt::format("there is no file {} of passwords", in_quotes(allow.who.value)));
     }
   }
@@ -119,12 +120,13 @@ class Resolver {
         remedy = "'stop signal' is for a process that healer runs itself: here, as in Monit, this names a program";
       else if (!path.starts_with('/'))
         remedy = "write the whole path: programs are not searched for";
-      report(said_, severity, command.range, fmt::format("there is no program {}", in_quotes(path)), remedy);
+      report(said_, severity, Code::MissingProgram, command.range,
+             fmt::format("there is no program {}", in_quotes(path)), remedy);
     } else if (facts->is_directory) {
-      report(said_, of_directory, command.range,
+      report(said_, of_directory, Code::MissingProgram, command.range,
              fmt::format("{} is a directory, not a program: it cannot be run", in_quotes(path)));
     } else {
-      report(said_, severity, command.range, fmt::format("{} is not executable", in_quotes(path)),
+      report(said_, severity, Code::MissingProgram, command.range, fmt::format("{} is not executable", in_quotes(path)),
              fmt::format("chmod +x {}", path));
     }
   }
@@ -134,7 +136,7 @@ class Resolver {
     const Word& path = *check.pid_file;
     if (!environment_.looks_up() || !environment_.executable(path.value)) return;
     report(
-        said_, DiagnosticSeverity::Warning, path.range,
+        said_, DiagnosticSeverity::Warning, Code::Misread, path.range,
         fmt::format("{} is a program: here, as in Monit, it is read as a pid file and not run", in_quotes(path.value)),
         fmt::format("write 'check process {} with program \"...\"' to have it run", printable(check.name.value)));
   }
@@ -145,7 +147,7 @@ class Resolver {
     if (!check.kind->traits.has_lines || !path.starts_with('/')) return;
     const Result<std::string> text = environment_.read(path);
     if (!text) {
-      report(said_, environment_.looks_up() ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning,
+      report(said_, environment_.looks_up() ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, Code::Unreadable,
              test.pattern.range, fmt::format("the file of patterns cannot be read: {}", text.error().what),
              "a text that begins with '/' names a file with a pattern in each line");
       return;
@@ -158,17 +160,17 @@ class Resolver {
       if (line.empty()) continue;
       if (const std::string problem = pattern_problem(line); !problem.empty()) {
         report(
-            said_, DiagnosticSeverity::Error, test.pattern.range,
+            said_, DiagnosticSeverity::Error, Code::InvalidPattern, test.pattern.range,
             fmt::format("{} in {} is not a valid regular expression: {}", in_quotes(line), printable(path), problem));
         return;
       }
       all += fmt::format("{}({})", all.empty() ? "" : "|", line);
     }
     if (all.empty())
-      return report(said_, DiagnosticSeverity::Error, test.pattern.range,
+      return report(said_, DiagnosticSeverity::Error, Code::InvalidPattern, test.pattern.range,
                     fmt::format("there is no pattern in {}", in_quotes(path)));
     if (const std::string problem = pattern_problem(all); !problem.empty())
-      return report(said_, DiagnosticSeverity::Error, test.pattern.range,
+      return report(said_, DiagnosticSeverity::Error, Code::InvalidPattern, test.pattern.range,
                     fmt::format("the patterns in {} are too large together: {}", in_quotes(path), problem));
     found_.patterns.emplace(&test, std::move(all));
   }
@@ -200,7 +202,7 @@ class Resolver {
     if (!environment_.looks_up()) return as_number(word.value);
     const std::optional<std::uint32_t> id = environment_.group(word.value);
     if (!id)
-      report(said_, DiagnosticSeverity::Error, word.range,
+      report(said_, DiagnosticSeverity::Error, Code::UnknownUser, word.range,
              fmt::format("there is no group {} on this machine", in_quotes(word.value)));
     return id;
   }
@@ -214,7 +216,7 @@ class Resolver {
     }
     const std::optional<UserEntry> entry = environment_.user(name);
     if (!entry) {
-      report(said_, DiagnosticSeverity::Error, word.range,
+      report(said_, DiagnosticSeverity::Error, Code::UnknownUser, word.range,
              fmt::format("there is no user {} on this machine", in_quotes(name)));
       return;
     }
@@ -227,7 +229,7 @@ class Resolver {
   void group_kept(const Word& user, const engine::Identity& identity) {
     const bool found = identity.uid || !environment_.looks_up();
     if (!found || identity.uid == 0U || user.value == "root") return;
-    report(said_, DiagnosticSeverity::Warning, user.range,
+    report(said_, DiagnosticSeverity::Warning, Code::Rights, user.range,
            fmt::format("as in Monit, a program that runs as {} keeps the group of healer, which is root's as a rule",
                        in_quotes(user.value)),
            fmt::format("write 'as uid {} and gid {}'", printable(user.value), own_group(user.value)));

@@ -397,10 +397,17 @@ struct Extension {
   SourceRange range;
 };
 
+/// Where a statement begins, and whether it belongs to a service.
+struct StatementBegin {
+  std::uint32_t offset = 0;
+  bool in_service = false;
+};
+
 /// One file, parsed. Statements in the order of writing.
 struct FileSyntax {
   std::vector<Statement> statements;
   std::vector<Extension> extensions;
+  std::vector<StatementBegin> begins;  ///< of all statements, where there is no error
   bool is_whole = true;  ///< false: there may be services that were not found
 };
 

@@ -29,12 +29,12 @@ class TrustCheck {
     const Result<FileFacts> facts = environment_.stat(path);
     if (!facts) return;
     if ((facts->mode & kOthers) != 0)
-      report(said_, DiagnosticSeverity::Error, path,
+      report(said_, DiagnosticSeverity::Error, Code::TooOpen, path,
              fmt::format("the permission {:04o} is too wide: the control file may be open to its owner alone (0700)",
                          facts->mode & 07777),
              fmt::format("chmod 600 {}", path));
     if (facts->uid != environment_.effective_uid())
-      report(said_, DiagnosticSeverity::Error, path,
+      report(said_, DiagnosticSeverity::Error, Code::TooOpen, path,
              fmt::format("the control file belongs to uid {}, not to uid {} that healer runs as", facts->uid,
                          environment_.effective_uid()),
              fmt::format("chown {} {}", environment_.effective_uid(), path));
@@ -47,7 +47,7 @@ class TrustCheck {
   void rules_file(const std::string& path, const SourceRange* range, bool has_password) {
     const Result<FileFacts> facts = environment_.stat(path);
     if (has_password && facts && (facts->mode & (kOthersRead | (facts->gid != 0 ? kGroupRead : 0U))) != 0)
-      warn(path, range,
+      warn(Code::SecretReadable, path, range,
            fmt::format("{} can read the password of a mail server in {}",
                        (facts->mode & kOthersRead) != 0 ? "everybody" : fmt::format("group {}", facts->gid),
                        in_quotes(path)),
@@ -71,7 +71,7 @@ class TrustCheck {
       const Result<FileFacts> facts = environment_.stat(one);
       const std::string reason = facts ? writer_of(*facts) : std::string{};
       if (reason.empty()) continue;
-      report(said_, DiagnosticSeverity::Warning, service.pid_file->range,
+      report(said_, DiagnosticSeverity::Warning, Code::OthersWrite, service.pid_file->range,
              fmt::format("{} can write {}{}, and so say whom healer signals to stop {}", reason,
                          facts->is_directory ? "the directory " : "", in_quotes(one), in_quotes(service.name.value)),
              "no process is signalled but one of the file's own user; for any other write a stop program");
@@ -131,17 +131,17 @@ class TrustCheck {
   void judge(const std::string& path, const FileFacts& facts, const SourceRange* range) {
     const std::string reason = writer_of(facts);
     if (reason.empty()) return;
-    warn(path, range,
+    warn(Code::OthersWrite, path, range,
          fmt::format("{} can write {}{}, which healer runs by", reason, facts.is_directory ? "the directory " : "",
                      in_quotes(path)),
          reason.starts_with("uid") ? "" : fmt::format("chmod go-w {}", path));
   }
 
-  void warn(const std::string& path, const SourceRange* range, std::string message, std::string remedy) {
+  void warn(Code code, const std::string& path, const SourceRange* range, std::string message, std::string remedy) {
     if (range != nullptr)
-      report(said_, DiagnosticSeverity::Warning, *range, std::move(message), std::move(remedy));
+      report(said_, DiagnosticSeverity::Warning, code, *range, std::move(message), std::move(remedy));
     else
-      report(said_, DiagnosticSeverity::Warning, path, std::move(message), std::move(remedy));
+      report(said_, DiagnosticSeverity::Warning, code, path, std::move(message), std::move(remedy));
   }
 
   const Environment& environment_;

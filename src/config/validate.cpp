@@ -49,12 +49,12 @@ class Validator {
     const SetDaemon* daemon = nullptr;
     for_each_set<SetDaemon>(document, [&](const SetDaemon& set, const SourceRange&) { daemon = &set; });
     if (daemon != nullptr && daemon->cycle.value <= Duration{0})
-      error(daemon->cycle.range, "the cycle must be longer than 0", "as in 'set daemon 30'");
+      error(Code::OutOfRange, daemon->cycle.range, "the cycle must be longer than 0", "as in 'set daemon 30'");
   }
 
  private:
-  void error(const SourceRange& range, std::string message, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Error, range, std::move(message), std::move(remedy));
+  void error(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
+    report(said_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
   }
 
   // ---- services ---------------------------------------------------------------------------------------------------
@@ -82,7 +82,8 @@ class Validator {
     const auto [known, is_new] = names_.emplace(name, check.name.range);
     if (!is_new && !name.empty()) {
       const SourceRange& first = known->second;
-      error(check.name.range, fmt::format("there is a service {} already", in_quotes(check.name.value)),
+      error(Code::DuplicateName, check.name.range,
+            fmt::format("there is a service {} already", in_quotes(check.name.value)),
             fmt::format("the first one is at {}:{}; case makes no difference", printable(sources_.at(first.file).path),
                         sources_.position(first.file, first.begin).line));
     }
@@ -93,17 +94,19 @@ class Validator {
     patterns_.clear();
     connections_ = 0;
     if (check.foreground && check.command.timeout)
-      error(check.command.timeout->range, "a process that healer runs itself has no timeout",
+      error(Code::WrongPlace, check.command.timeout->range, "a process that healer runs itself has no timeout",
             "'ready on notify within 30 seconds' is for how long its start may take");
     if (check.pattern) regex(*check.pattern);
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { this->statement(node); }, statement);
     if (!check.kind->needed_test.empty() && !tested_ && !is_broken(check.range, next))
-      error(check.range, fmt::format("'check {} {}' has no test", check.kind->word, printable(check.name.value)),
+      error(Code::NoTest, check.range,
+            fmt::format("'check {} {}' has no test", check.kind->word, printable(check.name.value)),
             fmt::format("add {}", check.kind->needed_test));
     if (patterns_.size() > engine::kMaxPatterns)
-      error(check.range, fmt::format("{} has {} different content tests: at most {} are possible",
-                                     in_quotes(check.name.value), patterns_.size(), engine::kMaxPatterns));
+      error(Code::TooMany, check.range,
+            fmt::format("{} has {} different content tests: at most {} are possible", in_quotes(check.name.value),
+                        patterns_.size(), engine::kMaxPatterns));
   }
 
   void statement(const IfSyntax& rule) {
@@ -112,7 +115,8 @@ class Validator {
       tested_ = tested_ || !std::holds_alternative<RestartsSyntax>(term.test);
       std::visit([&](const auto& node) { test(node, term.range); }, term.test);
     }
-    if (rule.grouping && !stands_in_row(*kind_, rule)) error(*rule.grouping, kNoGroups, kNoGroupsRemedy);
+    if (rule.grouping && !stands_in_row(*kind_, rule))
+      error(Code::Grouping, *rule.grouping, kNoGroups, kNoGroupsRemedy);
     if (counts_restarts(rule))
       restarts(*rule.tolerance);
     else if (rule.tolerance)
@@ -126,7 +130,8 @@ class Validator {
   // ---- tests
 
   void has_no_test(const SourceRange& range, std::string_view what) {
-    error(range, fmt::format("'check {}' has no test of {}", kind_->word, what), std::string(kind_->tests));
+    error(Code::WrongTest, range, fmt::format("'check {}' has no test of {}", kind_->word, what),
+          std::string(kind_->tests));
   }
 
   void test(const CompareSyntax& test, const SourceRange& range) {
@@ -135,13 +140,13 @@ class Validator {
       if (kind_->traits.is_run) return has_no_test(range, "resources");
     }
     const QuantityReading reading = read_quantity(*kind_, test);
-    if (!reading.error.empty()) error(reading.place, reading.error, reading.remedy);
+    if (!reading.error.empty()) error(Code::WrongQuantity, reading.place, reading.error, reading.remedy);
   }
   void test(const TotalSyntax& test, const SourceRange& range) {
     if (kind_->find_quantity(test.amount.name.value) == nullptr) return has_no_test(range, "a total");
     this->test(test.amount, range);
     if (test.span.value > engine::kLongestTotal)
-      error(test.span.range, "a total is kept for 24 hours at most", "write 'in last day', or less");
+      error(Code::OutOfRange, test.span.range, "a total is kept for 24 hours at most", "write 'in last day', or less");
   }
   void test(const LinkSyntax&, const SourceRange& range) {
     if (!kind_->traits.has_link) has_no_test(range, "a link");
@@ -150,7 +155,7 @@ class Validator {
     const engine::AttributeRow* row = kind_->find_attribute(test.what);
     if (row == nullptr || !row->differs) return has_no_test(range, topic_of(test.what));
     if (row->form == engine::Form::Mode && !permission_of(test.value.value))
-      error(test.value.range, fmt::format("{} is no permission", in_quotes(test.value.value)),
+      error(Code::InvalidValue, test.value.range, fmt::format("{} is no permission", in_quotes(test.value.value)),
             "it is written in octal digits, as in 0640");
     if (row->form == engine::Form::Checksum && !test.value.value.empty()) checksum(row->words, test.value);
   }
@@ -182,41 +187,44 @@ class Validator {
     const engine::Connections& has = kind_->connections;
     if (!has.any()) return has_no_test(range, "connections");
     if (test.target == Target::UnixSocket && !has.unix_sockets)
-      return error(range, fmt::format("'check {}' has no test of a unix socket", kind_->word),
+      return error(Code::WrongTest, range, fmt::format("'check {}' has no test of a unix socket", kind_->word),
                    "a unix socket is this machine's: test it in the 'check process' of its server");
     if (test.target == Target::Ping && !has.pings)
-      return error(range, fmt::format("'check {}' has no ping", kind_->word),
+      return error(Code::WrongTest, range, fmt::format("'check {}' has no ping", kind_->word),
                    "a ping is for 'check host NAME with address HOST'");
     if (++connections_ > kMaxConnections)
-      return error(range, fmt::format("a service has at most {} tests of connections", kMaxConnections));
+      return error(Code::TooMany, range, fmt::format("a service has at most {} tests of connections", kMaxConnections));
     if (test.tls) tls(*test.tls);
     ConnectionReading reading = read_connection(test, range, std::string(kLocalHost), {});
-    for (ConnectionFault& fault : reading.errors) error(fault.place, std::move(fault.message), std::move(fault.remedy));
+    for (ConnectionFault& fault : reading.errors)
+      error(Code::InvalidConnection, fault.place, std::move(fault.message), std::move(fault.remedy));
     for (ConnectionFault& fault : reading.warnings)
-      report(said_, DiagnosticSeverity::Warning, fault.place, std::move(fault.message), std::move(fault.remedy));
+      report(said_, DiagnosticSeverity::Warning, Code::InvalidConnection, fault.place, std::move(fault.message),
+             std::move(fault.remedy));
   }
 
   void restarts(const ToleranceSyntax& tolerance) {
     if (tolerance.count->value < 1)
-      error(tolerance.count->range, "the number of restarts must be at least 1");
+      error(Code::OutOfRange, tolerance.count->range, "the number of restarts must be at least 1");
     else if (tolerance.count->value > tolerance.window->value)
-      error(tolerance.count->range,
+      error(Code::OutOfRange, tolerance.count->range,
             fmt::format("there cannot be {} restarts within {} cycle{}: at most one counts in a cycle",
                         tolerance.count->value, tolerance.window->value, tolerance.window->value == 1 ? "" : "s"));
   }
 
   void regex(const Word& pattern) {
     if (const std::string problem = regex_problem(pattern.value); !problem.empty())
-      return error(pattern.range,
+      return error(Code::InvalidPattern, pattern.range,
                    fmt::format("the regular expression {} is too large: {}", in_quotes(pattern.value), problem));
     if (const std::string problem = pattern_problem(pattern.value); !problem.empty())
-      error(pattern.range, fmt::format("{} is no regular expression: {}", in_quotes(pattern.value), problem));
+      error(Code::InvalidPattern, pattern.range,
+            fmt::format("{} is no regular expression: {}", in_quotes(pattern.value), problem));
   }
 
   void tolerance(const ToleranceSyntax& tolerance) {
     const auto cycles = [this](const Number& number) {
       if (number.value >= 1 && number.value <= kMaxCycles) return true;
-      error(number.range,
+      error(Code::OutOfRange, number.range,
             fmt::format("the number of cycles must be between 1 and {}, not {}", kMaxCycles, number.value));
       return false;
     };
@@ -224,12 +232,13 @@ class Validator {
     if (tolerance.count && !tolerance.window) cycles(*tolerance.count);
     if (tolerance.window && cycles(*tolerance.window) && tolerance.count &&
         (tolerance.count->value < 1 || tolerance.count->value > tolerance.window->value))
-      error(tolerance.count->range, fmt::format("the number of times must be between 1 and the {} cycles, not {}",
-                                                tolerance.window->value, tolerance.count->value));
+      error(Code::OutOfRange, tolerance.count->range,
+            fmt::format("the number of times must be between 1 and the {} cycles, not {}", tolerance.window->value,
+                        tolerance.count->value));
   }
 
   void duration(const Located<Duration>& duration) {
-    if (duration.value <= Duration{0}) error(duration.range, "the duration must be longer than 0");
+    if (duration.value <= Duration{0}) error(Code::OutOfRange, duration.range, "the duration must be longer than 0");
   }
 
   void action(const ActionSyntax& action) {
@@ -240,12 +249,12 @@ class Validator {
     if (every.interval) duration(*every.interval);
     if (!every.cron) return;
     const CronReading reading = read_cron(every.cron->value);
-    if (!reading.error.empty()) error(every.cron->range, reading.error, reading.remedy);
+    if (!reading.error.empty()) error(Code::InvalidSchedule, every.cron->range, reading.error, reading.remedy);
   }
 
   void statement(const IgnoreSyntax& ignore) {
     if (!kind_->traits.has_lines && !check_->broken)
-      return error(ignore.range, "'ignore' is for the lines of a file",
+      return error(Code::WrongPlace, ignore.range, "'ignore' is for the lines of a file",
                    "take it away, or begin the service with 'check file'");
     if (!ignore.lines.pattern.value.starts_with('/')) regex(ignore.lines.pattern);
   }
@@ -263,7 +272,7 @@ class Validator {
         "it is ended by signals, as in 'stop signal TERM within 20 seconds'",
         "take this away: it is ended by signals and started by the program of its 'check process'"};
     const auto kind = static_cast<std::size_t>(program.kind);
-    error(program.range,
+    error(Code::WrongPlace, program.range,
           fmt::format("{} is a process that healer runs itself: it has no {} program", in_quotes(check_->name.value),
                       kNames[kind]),
           std::string(kRemedies[kind]));
@@ -271,33 +280,37 @@ class Validator {
 
   void statement(const StopSignalSyntax& stop) {
     if (is_not_foreground())
-      return error(stop.range, "'stop signal' is for a process that healer runs itself",
+      return error(Code::WrongPlace, stop.range, "'stop signal' is for a process that healer runs itself",
                    "begin it with 'check process NAME with program \"...\"', or write a stop program");
     if (stop.within) duration(*stop.within);
     const std::optional<int> signal = signal_number(stop.signal.value);
     if (!signal) {
       const std::string_view near = nearest_signal(stop.signal.value);
-      return error(stop.signal.range, fmt::format("there is no signal {}", in_quotes(stop.signal.value)),
+      return error(Code::UnknownName, stop.signal.range,
+                   fmt::format("there is no signal {}", in_quotes(stop.signal.value)),
                    near.empty() ? "a signal has a name such as TERM, or a number from 1 to 64"
                                 : fmt::format("did you mean '{}'?", near));
     }
     if (*signal == SIGSTOP || *signal == SIGTSTP || *signal == SIGTTIN || *signal == SIGTTOU)
-      return error(stop.signal.range, fmt::format("{} halts a process, it does not end it", signal_name(*signal)),
+      return error(Code::InvalidValue, stop.signal.range,
+                   fmt::format("{} halts a process, it does not end it", signal_name(*signal)),
                    "write TERM, INT or QUIT");
-    if (killed_) error(stop.signal.range, "nothing is left to get a signal after KILL", "write KILL last");
+    if (killed_)
+      error(Code::NoEffect, stop.signal.range, "nothing is left to get a signal after KILL", "write KILL last");
     killed_ = *signal == SIGKILL;
   }
 
   void statement(const ReadySyntax& ready) {
     if (is_not_foreground())
-      return error(ready.range, "'ready' is for a process that healer runs itself",
+      return error(Code::WrongPlace, ready.range, "'ready' is for a process that healer runs itself",
                    "begin it with 'check process NAME with program \"...\"'");
     if (ready.time && ready.by_notice) duration(*ready.time);
   }
 
   void statement(const LeftoversSyntax& leftovers) {
     if (!kind_->traits.has_process && !check_->broken)
-      error(leftovers.range, "'leftovers ended' is for a process: nothing else leaves any that are known",
+      error(Code::WrongPlace, leftovers.range,
+            "'leftovers ended' is for a process: nothing else leaves any that are known",
             "take it away, or begin the service with 'check process'");
   }
 
@@ -315,7 +328,7 @@ class Validator {
     if (!log.facility) return;
     const std::string& name = log.facility->value;
     if (std::ranges::none_of(kFacilities, [&](std::string_view known) { return iequals(known, name); }))
-      error(log.facility->range, fmt::format("{} is no syslog facility", in_quotes(name)),
+      error(Code::UnknownName, log.facility->range, fmt::format("{} is no syslog facility", in_quotes(name)),
             "write 'log_daemon', or 'log_local0' to 'log_local7'");
   }
   void check(const SetMailServer& set) {
@@ -325,7 +338,7 @@ class Validator {
     }
   }
   void check(const SetMailLimit& set) {
-    if (set.mails.value < 1) error(set.mails.range, "the number of mails must be at least 1");
+    if (set.mails.value < 1) error(Code::OutOfRange, set.mails.range, "the number of mails must be at least 1");
     duration(set.within);
   }
   void check(const SetEnvironment& set) {
@@ -334,10 +347,12 @@ class Validator {
     const bool valid = !name.empty() && is_letter(name.front()) &&
                        std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
     if (!valid)
-      error(set.name.range, fmt::format("{} cannot be the name of an environment variable", in_quotes(name)),
+      error(Code::InvalidValue, set.name.range,
+            fmt::format("{} cannot be the name of an environment variable", in_quotes(name)),
             "letters, digits and '_', the first no digit");
     else if (name.starts_with("MONIT_") || name.starts_with("HEALER_"))
-      error(set.name.range, fmt::format("{} is for healer to set", in_quotes(name)), "choose another name");
+      error(Code::InvalidValue, set.name.range, fmt::format("{} is for healer to set", in_quotes(name)),
+            "choose another name");
   }
   // What these say is settled by the grammar, or by the pass that reads it.
   void check(const SetDaemon&) {}
@@ -348,7 +363,8 @@ class Validator {
   void check(const SetSsl& set) { tls(set.tls); }
   void check(const SetHttpd& set) {
     if (set.permission && !permission_of(set.permission->value))
-      error(set.permission->range, fmt::format("{} is no permission", in_quotes(set.permission->value)),
+      error(Code::InvalidValue, set.permission->range,
+            fmt::format("{} is no permission", in_quotes(set.permission->value)),
             "it is written in octal digits, as in 0600");
     for (const auto& [name, value] : set.tls_options)
       if (name.value == "version") tls_version(value);
@@ -356,12 +372,13 @@ class Validator {
       return std::ranges::any_of(set.tls_options, [&](const auto& option) { return option.first.value == name; });
     };
     if (set.tls.value_or(false) && !has("pemfile") && !(has("pemchain") && has("pemkey")))
-      error(set.range, "TLS needs the certificate of the server, and its key", "add 'pemfile: PATH' to its options");
+      error(Code::MissingOption, set.range, "TLS needs the certificate of the server, and its key",
+            "add 'pemfile: PATH' to its options");
   }
   void check(const SetMmonit& set) {
     for (const Word& url : set.urls)
       if (const UrlParts parts = split_url(url.value); !parts.wrong.empty())
-        error(url.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
+        error(Code::InvalidUrl, url.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
     if (set.tls) tls(*set.tls);
     if (set.checksum) checksum(set.checksum_type, *set.checksum);
   }
@@ -379,7 +396,8 @@ class Validator {
 
   void tls_version(const Word& version) {
     if (iequals(version.value, "sslv2") || iequals(version.value, "sslv3"))
-      error(version.range, fmt::format("{} is broken and no longer supported", in_quotes(version.value)),
+      error(Code::InvalidValue, version.range,
+            fmt::format("{} is broken and no longer supported", in_quotes(version.value)),
             "write 'tls' for the best that both sides know");
   }
 
@@ -388,7 +406,7 @@ class Validator {
     const std::string_view type = words.substr(0, words.find(' '));
     const std::size_t wanted = protocols::find_checksum(type)->digits;
     if (!protocols::is_hex(sum.value) || sum.value.size() != wanted)
-      error(sum.range, fmt::format("{} is not a valid {} checksum", in_quotes(sum.value), type),
+      error(Code::InvalidValue, sum.range, fmt::format("{} is not a valid {} checksum", in_quotes(sum.value), type),
             fmt::format("it has {} hexadecimal digits", wanted));
   }
 
@@ -399,7 +417,7 @@ class Validator {
     if (written && iequals(written->value, "md5")) wanted = 32, type = "MD5 checksum";
     if (written && iequals(written->value, "sha1")) wanted = 40, type = "SHA1 checksum";
     if (!protocols::is_hex(sum.value) || size != wanted)
-      error(sum.range, fmt::format("{} is no {}", in_quotes(sum.value), type),
+      error(Code::InvalidValue, sum.range, fmt::format("{} is no {}", in_quotes(sum.value), type),
             written ? fmt::format("it has {} hexadecimal digits", wanted)
                     : "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");
   }

@@ -64,6 +64,7 @@ void fields(Walk walk, T& v) {
   walk("place", v.place);
   walk("message", v.message);
   walk("remedy", v.remedy);
+  walk("code", v.code);
 }
 
 template <typename Walk, Same<Failure> T>

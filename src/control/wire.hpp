@@ -106,6 +106,7 @@ struct DiagnosticView {
   std::string place;     ///< "file:line:column"
   std::string message;
   std::string remedy;  ///< may be empty
+  std::string code{};  ///< "unknown-word": see config::Code
 
   bool operator==(const DiagnosticView&) const = default;
 };

@@ -180,6 +180,11 @@ TEST_CASE("no rule's text tells a secret", "[connection]") {
   CHECK(text("failed url http://u@b/") == "if failed url http://u@b/ then alert");
 }
 
+TEST_CASE("a header may have no value, as in Monit", "[connection]") {
+  CHECK(text("failed port 80 protocol http http headers [Host: , User-Agent: b]") ==
+        "if failed port 80 protocol http http headers [Host: , User-Agent: b] then alert");
+}
+
 TEST_CASE("what is no URL, no address and no list of headers is told without what it holds", "[connection]") {
   test::FakeEnvironment machine;
   machine.files["/etc/main"] =

@@ -653,9 +653,9 @@ TEST_CASE("of very many messages the first are shown", "[check]") {
   for (int i = 0; i < 500; ++i)
     machine.files[kMain] += service("s" + std::to_string(i), "if status != 0 for 65 cycles then alert");
   const CheckOutcome outcome = check(kMain, {}, machine);
-  CHECK(outcome.err.find("/etc/main:200:") != std::string::npos);
-  CHECK(outcome.err.find("/etc/main:201:") == std::string::npos);
-  CHECK(outcome.err.ends_with("and 300 more messages\n500 errors\n"));
+  CHECK(outcome.err.find("/etc/main:20:") != std::string::npos);
+  CHECK(outcome.err.find("/etc/main:21:") == std::string::npos);
+  CHECK(outcome.err.ends_with("and 480 more messages\n500 errors\n"));
 }
 
 TEST_CASE("no password and no value of the environment is ever printed", "[print]") {

@@ -183,7 +183,8 @@ class Loading(support.Case):
         first = document["diagnostics"][0]
         self.assertTrue(first.pop("message").startswith("unexpected 'allert'"))
         self.assertEqual(first, {"file": str(rules), "line": 2, "column": 23, "end_line": 2, "end_column": 29,
-                                 "severity": "error", "remedy": "did you mean 'alert'?"})
+                                 "severity": "error", "code": "unknown-word",
+                                 "remedy": "did you mean 'alert'?"})
         good = json.loads(healerd("-t", "--json", "-c", "-", input=CHECK.format("x")).stdout)
         self.assertEqual((good["accepted"], good["diagnostics"]), (True, []))
 

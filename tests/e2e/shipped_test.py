@@ -41,12 +41,16 @@ class Shipped(support.Case):
         together = self.path("rules.d")
         shutil.copytree(support.TOP / "rules.d", together)
         files = sorted(EXAMPLES.rglob("*.rules"))
-        self.assertLessEqual({"cron", "nginx", "postgresql", "redis", "rsyslog", "ssh", "vm"}, {file.stem for file in files})
+        self.assertLessEqual({"apache", "backups", "bind", "certificates", "cron", "disks", "docker", "dovecot", "haproxy", "machine",
+                              "mariadb", "network", "nginx", "php-fpm", "postfix", "postgresql", "raid", "redis", "rsyslog", "ssh",
+                              "vm"}, {file.stem for file in files})
         for file in files:
             shutil.copy(file, together / file.name)
             (together / file.name).chmod(0o600)
             done = self.judge(together / file.name)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), file)
+            neat = subprocess.run([support.BUILD / "healerctl", "fmt", "--check", file], capture_output=True, text=True)
+            self.assertEqual((neat.returncode, neat.stdout, neat.stderr), (0, "", ""))
         done = self.judge(together)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

@@ -131,7 +131,7 @@ def run_fuzz(tally: Tally, long: bool, times: Times) -> None:
     """Each fuzzer for a short while, from the seeds, in the build of `asan` (with --long: optimised, five minutes)."""
     preset = "fuzz" if long else "asan"
     folder = TOP / f"build-{preset}"
-    if missing(tally, "clang++-16") or not build(tally, preset, folder, ("fuzzers",)):
+    if missing(tally, "clang++-16") or not build(tally, preset, folder, ("fuzzers", *(["verdict"] if long else []))):
         return
 
     def one(program: Path) -> None:
@@ -148,6 +148,9 @@ def run_fuzz(tally: Tally, long: bool, times: Times) -> None:
 
     with Stopwatch(tally, "test_seconds"), ThreadPoolExecutor(CORES) as workers:
         list(workers.map(one, sorted(folder.glob("fuzz_*"))))
+        if long:
+            good, output = call("mutants", [sys.executable, str(TOP / "tests/grammar/mutants.py"), str(folder / "verdict"), "--long"])
+            tally.check("broken files get the real Monit's verdict", good or "skipped:" in output, tail(output, 60))
 
 
 def run_bench(tally: Tally, long: bool, times: Times) -> None:

@@ -139,6 +139,9 @@ TEST_CASE("words of several words are joined by blanks only", "[grammar]") {
   CHECK(lexed("check the program x") == "<check > name(the) string(x)");
   CHECK(lexed("check \t program x") == "<check \\t program> name(x)");
   CHECK(lexed("check\nprogram x") == "string(check) string(x)");
+  CHECK(lexed("cpu  usage(  user )") == "<cpu  usage(  user )>");
+  CHECK(lexed("cpu (user\t)") == "<cpu> string(user)");  // spaces only
+  CHECK(lexed("loadavg\t(5min)") == "<loadavg> string(5min)");
 }
 
 TEST_CASE("after a check the name is taken raw", "[grammar]") {

@@ -244,22 +244,22 @@ def healer(program: str, paths: list, *options: str) -> list:
     return said
 
 
-def main() -> None:
+def require_monit() -> None:
     version = subprocess.run(['monit', '-V'], capture_output=True, text=True).stdout if shutil.which('monit') else ''
     if 'version 5.33' not in version:
         print('skipped: there is no monit 5.33 here')
         sys.exit(77)
-    program = sys.argv[1]
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    count = int(sys.argv[3]) if len(sys.argv) > 3 else 300
-    shown = int(sys.argv[4]) if len(sys.argv) > 4 else 20
-    maker = Maker(seed)
+
+
+def judge(program: str, texts: list, shown: int) -> tuple[int, int, int]:
+    """Asks both about each text and prints the first disagreements: how many texts Monit rejects, how many are left out
+    as beyond what can be compared, and how many get another verdict."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ['HOME'] = folder
-        texts, paths = [maker.file() for _ in range(count)], []
+        paths = []
         for number, text in enumerate(texts):
             paths.append(f'{folder}/{number}')
-            with open(paths[-1], 'w', encoding='utf8') as out:
+            with open(paths[-1], 'w', encoding='utf8', errors='surrogateescape', newline='') as out:
                 out.write(text)
             os.chmod(paths[-1], 0o600)
         strict, free = healer(program, paths, '--dialect', 'monit'), healer(program, paths)
@@ -278,9 +278,21 @@ def main() -> None:
             bad += 1
             if bad <= shown:
                 print(f'Monit: {monit} ({message})\nhealer: {verdict}; without the dialect: {generous}\n{text}')
+    return rejected, beyond, bad
+
+
+def main() -> None:
+    require_monit()
+    program = sys.argv[1]
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 300
+    shown = int(sys.argv[4]) if len(sys.argv) > 4 else 20
+    maker = Maker(seed)
+    rejected, beyond, bad = judge(program, [maker.file() for _ in range(count)], shown)
     print(f'seed {seed}: {rejected} rejected by Monit, {beyond} left out; '
           f'agree {count - beyond - bad} of {count - beyond}')
     sys.exit(bad != 0)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -308,7 +308,8 @@ class DebTest(Lifecycle, InContainer):
         for path in ("/usr/share/bash-completion/completions/healerctl", "/usr/share/zsh/vendor-completions/_healerctl",
                      "/usr/share/man/man8/healerd.8.gz", "/usr/share/man/man1/healerctl.1.gz", "/etc/logrotate.d/healer",
                      "/etc/default/healer", "/usr/share/doc/healer/examples/vm/rebuild_node.yml",
-                     "/usr/lib/tmpfiles.d/healer.conf"):
+                     "/usr/lib/tmpfiles.d/healer.conf", "/usr/share/vim/vimfiles/syntax/healer.vim",
+                     "/usr/share/vim/vimfiles/ftdetect/healer.vim", "/usr/share/nano/healer.nanorc"):
             self.box.run("test", "-s", path)
 
     def test_the_log_is_rotated_and_written_on(self):

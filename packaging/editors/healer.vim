@@ -1,0 +1,150 @@
+" SPDX-License-Identifier: MIT
+" Vim syntax of healer's and Monit's rules. Made by generate.py: do not edit.
+if exists('b:current_syntax')
+  finish
+endif
+
+syntax case ignore
+
+syntax keyword healerAction alert exec execute repeat restart restarts start stop
+syntax keyword healerAction unmonitor
+syntax keyword healerCondition else if not then
+syntax keyword healerEvent action bytein byteout connection data instance invalid nonexist
+syntax keyword healerEvent nonexists packetin packetout resource speed
+syntax keyword healerNoise activity and are as but capacity does for
+syntax keyword healerNoise has in is last of on only option
+syntax keyword healerNoise options or per program programs rate sum than
+syntax keyword healerNoise the times to usage use using via was
+syntax keyword healerNoise with within without
+syntax keyword healerOption accept active address after allow allowselfcertification atime attribute
+syntax keyword healerOption auto basedir batch cacertificatefile cacertificatepath certificate certmd5 checksum
+syntax keyword healerOption child children ciphers clamav cleanuplimit cleartext clientpemfile closelimit
+syntax keyword healerOption control core count credentials crypt ctime daemon database
+syntax keyword healerOption default delay digest disable disk dns dnslimit dormant
+syntax keyword healerOption down download downloaded dry dwp echo enable end
+syntax keyword healerOption ended environment eq equal euid eventqueue expect expectbuffer
+syntax keyword healerOption facility fail2ban filecontentbuffer filedescriptors fips free fsflag fsflags
+syntax keyword healerOption ftp ge get gid gps gracefullimit greater gt
+syntax keyword healerOption head host hostheader hostname http httpcontentbuffer httpd https
+syntax keyword healerOption icmp idfile imap imaps init inode inodes interface
+syntax keyword healerOption ipv4 ipv6 keepalivelimit laststate ldap2 ldap3 le leftovers
+syntax keyword healerOption less limit limits link lmtp log logfile loglimit
+syntax keyword healerOption lt mail mails mailserver manual maxforward md5 memcache
+syntax keyword healerOption method mmonit mongodb more mqtt mtime mysql mysqls
+syntax keyword healerOption ne networktimeout newer nntp nostart notequal notify ntp3
+syntax keyword healerOption older origin overlapping passive password path pemchain pemfile
+syntax keyword healerOption pemkey perm permission pgsql pid pidfile ping ping4
+syntax keyword healerOption ping6 polls pop pops port portnumber ppid programoutput
+syntax keyword healerOption programtimeout proto protocol radius rdate read readonly ready
+syntax keyword healerOption redis register reject reminder replylimit request requestlimit responsetime
+syntax keyword healerOption restarttimeout retry rsakey rsync run runs saturation secret
+syntax keyword healerOption security selfsigned send sendexpectbuffer servicetime settle sha1 sha256
+syntax keyword healerOption sha512 shadow sieve signal signature sip size slot
+syntax keyword healerOption slots smtp smtps socket space spamassassin ssh ssl
+syntax keyword healerOption sslauto sslv2 sslv3 startlimit starttimeout statefile stoptimeout syslog
+syntax keyword healerOption target tcp tcpssl terminal thread threads time timeout
+syntax keyword healerOption timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns total
+syntax keyword healerOption type udp uid unix unixsocket up upload uploaded
+syntax keyword healerOption uptime url username valid verify version waitlimit websocket
+syntax keyword healerOption week weeks write
+syntax match healerOption /\v-sslv2>/
+syntax match healerOption /\v-sslv3>/
+syntax match healerOption /\v-tlsv1>/
+syntax match healerOption /\v-tlsv11>/
+syntax match healerOption /\v-tlsv12>/
+syntax match healerOption /\v-tlsv13>/
+syntax match healerOption /\v<access time>/
+syntax match healerOption /\v<apache-status>/
+syntax match healerOption /\v<change time>/
+syntax match healerOption /\v<from:/
+syntax match healerOption /\v<http +headers>/
+syntax match healerOption /\v<mail-format>/
+syntax match healerOption /\v<message:/
+syntax match healerOption /\v<modification time>/
+syntax match healerOption /\v<postfix-policy>/
+syntax match healerOption /\v<read-only>/
+syntax match healerOption /\v<reply-to:/
+syntax match healerOption /\v<service time>/
+syntax match healerOption /\v<subject:/
+syntax keyword healerStatement check depend depends every group ignore include mode
+syntax keyword healerStatement noalert onreboot set
+syntax match healerStatement /\v<check +device>/
+syntax match healerStatement /\v<check +directory>/
+syntax match healerStatement /\v<check +fifo>/
+syntax match healerStatement /\v<check +file>/
+syntax match healerStatement /\v<check +filesystem>/
+syntax match healerStatement /\v<check +host>/
+syntax match healerStatement /\v<check +network>/
+syntax match healerStatement /\v<check +process>/
+syntax match healerStatement /\v<check +program>/
+syntax match healerStatement /\v<check +system>/
+syntax match healerStatement /\v<depend +on>/
+syntax match healerStatement /\v<depends +on>/
+syntax match healerStatement /\v<not +every>/
+syntax keyword healerTest changed content cpu exist exists failed loadavg match
+syntax keyword healerTest matching mem memory passed recovered status succeeded swap
+syntax keyword healerTest totalcpu totalmem totalmemory
+syntax match healerTest /\v<cpu *\( *guest *\)/
+syntax match healerTest /\v<cpu *\( *guestnice *\)/
+syntax match healerTest /\v<cpu *\( *hardirq *\)/
+syntax match healerTest /\v<cpu *\( *nice *\)/
+syntax match healerTest /\v<cpu *\( *softirq *\)/
+syntax match healerTest /\v<cpu *\( *steal *\)/
+syntax match healerTest /\v<cpu *\( *system *\)/
+syntax match healerTest /\v<cpu *\( *user *\)/
+syntax match healerTest /\v<cpu *\( *wait *\)/
+syntax match healerTest /\v<cpu *usage *\( *guest *\)/
+syntax match healerTest /\v<cpu *usage *\( *guestnice *\)/
+syntax match healerTest /\v<cpu *usage *\( *hardirq *\)/
+syntax match healerTest /\v<cpu *usage *\( *nice *\)/
+syntax match healerTest /\v<cpu *usage *\( *softirq *\)/
+syntax match healerTest /\v<cpu *usage *\( *steal *\)/
+syntax match healerTest /\v<cpu *usage *\( *system *\)/
+syntax match healerTest /\v<cpu *usage *\( *user *\)/
+syntax match healerTest /\v<cpu *usage *\( *wait *\)/
+syntax match healerTest /\v<loadavg *\( *15min *\)/
+syntax match healerTest /\v<loadavg *\( *1min *\)/
+syntax match healerTest /\v<loadavg *\( *5min *\)/
+syntax match healerTest /\v<total cpu>/
+syntax match healerTest /\v<total mem>/
+syntax match healerTest /\v<total memory>/
+syntax keyword healerUnit b byte bytes cycle cycles day days gb
+syntax keyword healerUnit gigabyte gigabytes h hour hours kb kilobyte kilobytes
+syntax keyword healerUnit m mb megabyte megabytes millisecond milliseconds minute minutes
+syntax keyword healerUnit month months ms operation operations packet packets percent
+syntax keyword healerUnit s second seconds
+syntax match healerUnit /\v<b\/s>/
+syntax match healerUnit /\v<byte\/s>/
+syntax match healerUnit /\v<bytes\/s>/
+syntax match healerUnit /\v<gb\/s>/
+syntax match healerUnit /\v<kb\/s>/
+syntax match healerUnit /\v<mb\/s>/
+syntax match healerUnit /\v<operation\/s>/
+syntax match healerUnit /\v<operations\/s>/
+syntax match healerUnit /\v<packet\/s>/
+syntax match healerUnit /\v<packets\/s>/
+
+syntax match healerNumber /\v<\d+(\.\d+)?\a*>/
+syntax match healerOperator /\v[<>=!]\=?|[<>]/
+syntax match healerPath /\v(^|\s|\=)@<=\/[^ \t,;(){}\"']+/
+syntax region healerString start=/"/ end=/"/
+syntax region healerString start=/'/ end=/'/
+syntax match healerComment /\v(^|[ \t,;(){}\"'])@<=#.*$/ contains=healerTodo
+syntax keyword healerTodo contained TODO FIXME XXX
+
+highlight default link healerAction Function
+highlight default link healerCondition Conditional
+highlight default link healerEvent Constant
+highlight default link healerNoise Comment
+highlight default link healerOption Keyword
+highlight default link healerStatement Statement
+highlight default link healerTest Identifier
+highlight default link healerUnit Type
+highlight default link healerNumber Number
+highlight default link healerOperator Operator
+highlight default link healerPath String
+highlight default link healerString String
+highlight default link healerComment Comment
+highlight default link healerTodo Todo
+
+let b:current_syntax = 'healer'
