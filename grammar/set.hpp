@@ -65,7 +65,7 @@ struct socket_gid     : seq<token<Kind::Gid>, owner_name> {};
 struct socket_permission : seq<token<Kind::Permission>, number> {};
 struct socket_option  : sor<socket_uid, socket_gid, socket_permission> {};
 struct httpd_socket_path : path_word {};
-struct httpd_socket   : seq<token<Kind::Unix>, httpd_socket_path, star<socket_option>, opt<read_only>, star<socket_option>> {};
+struct httpd_socket   : seq<token<Kind::Unix>, httpd_socket_path, star<sor<socket_option, read_only>>> {};
 struct httpd_signature: sor<seq<token<Kind::Signature>, token<Kind::Enable, Kind::Disable>>, seq<token<Kind::Enable, Kind::Disable>, token<Kind::Signature>>> {};
 struct httpd_tls      : seq<tls_word, opt<sor<tls_options, token<Kind::Enable, Kind::Disable>>>> {};
 struct httpd_pem      : seq<token<Kind::PemPath>, path_word> {};

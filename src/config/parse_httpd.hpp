@@ -98,7 +98,9 @@ struct action<grammar::httpd_signature> {
 template <>
 struct action<grammar::httpd_tls> {
   static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
-    scratch.httpd.tls = build.kind(matched(in, build).end - 1) != grammar::Kind::Disable;
+    // As in Monit, what is on stays on.
+    scratch.httpd.tls =
+        scratch.httpd.tls.value_or(false) || build.kind(matched(in, build).end - 1) != grammar::Kind::Disable;
     for (auto& option : scratch.tls.options) scratch.httpd.tls_options.push_back(std::move(option));
     scratch.tls = {};
   }

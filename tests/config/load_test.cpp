@@ -648,6 +648,12 @@ TEST_CASE("a check that is rejected says nothing on stdout and counts", "[check]
   CHECK(outcome.err.ends_with("\n1 error, 1 warning\n"));
 }
 
+TEST_CASE("a socket may be read-only again, and TLS that is on stays on, as in Monit", "[load]") {
+  CHECK(load_text("set httpd unixsocket /tmp/u read-only uid root read-only allow localhost\n" + service("a")).ok());
+  CHECK(load_text("set httpd port 1 ssl disable allow localhost\n" + service("a")).ok());
+  CHECK(!load_text("set httpd port 1 ssl ssl disable allow localhost\n" + service("a")).ok());
+}
+
 TEST_CASE("of very many messages the first are shown", "[check]") {
   test::FakeEnvironment machine;
   for (int i = 0; i < 500; ++i)
