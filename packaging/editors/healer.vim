@@ -17,36 +17,37 @@ syntax keyword healerNoise options or per program programs rate sum than
 syntax keyword healerNoise the times to usage use using via was
 syntax keyword healerNoise with within without
 syntax keyword healerOption accept active address after allow allowselfcertification atime attribute
-syntax keyword healerOption auto basedir batch cacertificatefile cacertificatepath certificate certmd5 checksum
-syntax keyword healerOption child children ciphers clamav cleanuplimit cleartext clientpemfile closelimit
-syntax keyword healerOption control core count credentials crypt ctime daemon database
-syntax keyword healerOption default delay digest disable disk dns dnslimit dormant
-syntax keyword healerOption down download downloaded dry dwp echo enable end
-syntax keyword healerOption ended environment eq equal euid eventqueue expect expectbuffer
-syntax keyword healerOption facility fail2ban filecontentbuffer filedescriptors fips free fsflag fsflags
-syntax keyword healerOption ftp ge get gid gps gracefullimit greater gt
-syntax keyword healerOption head host hostheader hostname http httpcontentbuffer httpd https
-syntax keyword healerOption icmp idfile imap imaps init inode inodes interface
-syntax keyword healerOption ipv4 ipv6 keepalivelimit laststate ldap2 ldap3 le leftovers
-syntax keyword healerOption less limit limits link lmtp log logfile loglimit
-syntax keyword healerOption lt mail mails mailserver manual maxforward md5 memcache
-syntax keyword healerOption method mmonit mongodb more mqtt mtime mysql mysqls
-syntax keyword healerOption ne networktimeout newer nntp nostart notequal notify ntp3
-syntax keyword healerOption older origin overlapping passive password path pemchain pemfile
-syntax keyword healerOption pemkey perm permission pgsql pid pidfile ping ping4
-syntax keyword healerOption ping6 polls pop pops port portnumber ppid programoutput
-syntax keyword healerOption programtimeout proto protocol radius rdate read readonly ready
-syntax keyword healerOption redis register reject reminder replylimit request requestlimit responsetime
-syntax keyword healerOption restarttimeout retry rsakey rsync run runs saturation secret
-syntax keyword healerOption security selfsigned send sendexpectbuffer servicetime settle sha1 sha256
-syntax keyword healerOption sha512 shadow sieve signal signature sip size slot
-syntax keyword healerOption slots smtp smtps socket space spamassassin ssh ssl
-syntax keyword healerOption sslauto sslv2 sslv3 startlimit starttimeout statefile stoptimeout syslog
-syntax keyword healerOption target tcp tcpssl terminal thread threads time timeout
-syntax keyword healerOption timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns total
-syntax keyword healerOption type udp uid unix unixsocket up upload uploaded
-syntax keyword healerOption uptime url username valid verify version waitlimit websocket
-syntax keyword healerOption week weeks write
+syntax keyword healerOption auto basedir batch body cacertificatefile cacertificatepath certificate certmd5
+syntax keyword healerOption checksum child children ciphers clamav cleanuplimit cleartext clientpemfile
+syntax keyword healerOption closelimit control core count credentials crypt ctime daemon
+syntax keyword healerOption database default delay delete digest disable disk dns
+syntax keyword healerOption dnslimit dormant down download downloaded dry dwp echo
+syntax keyword healerOption enable end ended environment eq equal euid eventqueue
+syntax keyword healerOption expect expectbuffer facility fail2ban file filecontentbuffer filedescriptors fips
+syntax keyword healerOption free fsflag fsflags ftp ge get gid gps
+syntax keyword healerOption gracefullimit greater gt head host hostheader hostname http
+syntax keyword healerOption http2 httpcontentbuffer httpd https icmp idfile imap imaps
+syntax keyword healerOption init inode inodes interface ipv4 ipv6 json keepalivelimit
+syntax keyword healerOption laststate ldap2 ldap3 le leftovers less limit limits
+syntax keyword healerOption link lmtp log logfile loglimit lt mail mails
+syntax keyword healerOption mailserver manual maxforward md5 memcache method mmonit mongodb
+syntax keyword healerOption more mqtt mtime mysql mysqls ne networktimeout newer
+syntax keyword healerOption nntp nostart notequal notify ntp3 older origin overlapping
+syntax keyword healerOption passive password patch path pemchain pemfile pemkey perm
+syntax keyword healerOption permission pgsql pid pidfile ping ping4 ping6 polls
+syntax keyword healerOption pop pops port portnumber post ppid programoutput programtimeout
+syntax keyword healerOption proto protocol put radius rdate read readonly ready
+syntax keyword healerOption redirects redis register reject reminder replylimit request requestlimit
+syntax keyword healerOption responsetime restarttimeout retry rsakey rsync run runs saturation
+syntax keyword healerOption secret security selfsigned send sendexpectbuffer servicetime settle sha1
+syntax keyword healerOption sha256 sha512 shadow sieve signal signature sip size
+syntax keyword healerOption slot slots smtp smtps socket space spamassassin ssh
+syntax keyword healerOption ssl sslauto sslv2 sslv3 startlimit starttimeout starttls statefile
+syntax keyword healerOption stoptimeout syslog target tcp tcpssl terminal thread threads
+syntax keyword healerOption time timeout timestamp tls tlsv1 tlsv11 tlsv12 tlsv13
+syntax keyword healerOption tns total type udp uid unix unixsocket up
+syntax keyword healerOption upload uploaded uptime url username valid verify version
+syntax keyword healerOption waitlimit websocket week weeks write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

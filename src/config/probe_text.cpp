@@ -48,7 +48,7 @@ std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& 
     token = cause->token;
     complaint = std::move(cause->complaint);
   }
-  report(said, DiagnosticSeverity::Error, build.range({token, token + 1}), std::move(complaint.message),
+  report(said, DiagnosticSeverity::Error, Code::Syntax, build.range({token, token + 1}), std::move(complaint.message),
          std::move(complaint.remedy));
   return std::nullopt;
 }
@@ -78,7 +78,8 @@ ProbeReading read_probe(std::string_view host, std::string_view text) {
   auto test = parse_probe(reading.sources.at(file).text, reading.said);
   if (!test) return reading;
   if (test->target == ConnectionSyntax::Target::Port && !test->port && !(test->port = usual_port(*test, end))) {
-    report(reading.said, DiagnosticSeverity::Error, end, "no port is given", "write 'port NUMBER'");
+    report(reading.said, DiagnosticSeverity::Error, Code::MissingOption, end, "no port is given",
+           "write 'port NUMBER'");
     return reading;
   }
   ConnectionReading read = read_connection(*test, range, std::string(host), engine::Limits{});
@@ -87,13 +88,15 @@ ProbeReading read_probe(std::string_view host, std::string_view text) {
         {test->protocol->range, fmt::format("protocol {} is not spoken yet", read.plan.protocol->name), {}});
   const bool is_right = read.errors.empty();
   for (ConnectionFault& fault : read.errors)
-    report(reading.said, DiagnosticSeverity::Error, fault.place, std::move(fault.message), std::move(fault.remedy));
+    report(reading.said, DiagnosticSeverity::Error, Code::InvalidConnection, fault.place, std::move(fault.message),
+           std::move(fault.remedy));
   const std::string wrong = is_right ? protocols::fault(read.plan) : std::string{};
   // What rules are only warned of may be what makes this probe impossible.
   for (ConnectionFault& fault : read.warnings)
-    report(reading.said, wrong.empty() ? DiagnosticSeverity::Warning : DiagnosticSeverity::Error, fault.place,
-           std::move(fault.message), std::move(fault.remedy));
-  if (!wrong.empty() && read.warnings.empty()) report(reading.said, DiagnosticSeverity::Error, end, wrong);
+    report(reading.said, wrong.empty() ? DiagnosticSeverity::Warning : DiagnosticSeverity::Error,
+           Code::InvalidConnection, fault.place, std::move(fault.message), std::move(fault.remedy));
+  if (!wrong.empty() && read.warnings.empty())
+    report(reading.said, DiagnosticSeverity::Error, Code::InvalidConnection, end, wrong);
   if (is_right && wrong.empty()) reading.plan = std::move(read.plan);
   return reading;
 }

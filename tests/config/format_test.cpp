@@ -61,7 +61,7 @@ std::vector<fs::path> corpus() {
   std::vector<fs::path> files;
   std::vector<fs::path> folders{fs::path(test::source_folder()) / "tests/config/corpus/accept",
                                 fs::path(test::source_folder()) / "rules.d",
-                                fs::path(test::source_folder()) / "packaging/examples"};
+                                fs::path(test::source_folder()) / "rules.d/examples"};
   if (const char* shared = std::getenv("HEALER_SHARED"); shared != nullptr)
     folders.push_back(fs::path(shared) / "monit/corpus/files");
   for (const fs::path& folder : folders)

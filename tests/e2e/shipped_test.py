@@ -8,7 +8,7 @@ from pathlib import Path
 
 import support
 
-EXAMPLES = support.TOP / "packaging" / "examples"
+EXAMPLES = support.TOP / "rules.d" / "examples"
 
 
 class Shipped(support.Case):

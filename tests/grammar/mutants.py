@@ -31,7 +31,7 @@ OTHERS = re.compile(r'\b(idfile|statefile|pidfile|logfile|eventqueue|include)\b|
 
 def corpus() -> list[str]:
     """Texts of single files, without what Monit would make or look for on this machine."""
-    paths = sorted((TOP / 'tests/config/corpus/accept').glob('*.rules')) + sorted((TOP / 'packaging/examples').glob('*.rules'))
+    paths = sorted((TOP / 'tests/config/corpus/accept').glob('*.rules')) + sorted((TOP / 'rules.d/examples').glob('*.rules'))
     shared = Path(os.environ.get('HEALER_SHARED', '/nonexistent')) / 'monit/corpus/files'
     paths += sorted(shared.glob('*')) if shared.is_dir() else []
     texts = []
