@@ -31,6 +31,7 @@
 #include "healerctl_simulate.hpp"
 #include "healerctl_top.hpp"
 #include "home.hpp"
+#include "runtime/jq_helper.hpp"
 #include "usage.hpp"
 #include "util/text.hpp"
 
@@ -489,6 +490,7 @@ int run(int count, char** words) {
 }  // namespace healer
 
 int main(int count, char** words) {
+  if (healer::runtime::is_jq_helper(count, words)) return healer::runtime::run_jq_helper();
   // Where standard output is closed the socket would take its place; this way what is printed fails, and is told.
   for (int taken = 0; taken >= 0 && taken <= STDERR_FILENO;)
     if ((taken = open("/dev/null", O_RDONLY)) > STDERR_FILENO) close(taken);

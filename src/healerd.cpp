@@ -9,6 +9,7 @@
 #include "options.hpp"
 #include "paths.hpp"
 #include "rules_loader.hpp"
+#include "runtime/jq_helper.hpp"
 
 namespace {
 
@@ -46,6 +47,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (runtime::is_jq_helper(argc, argv)) return runtime::run_jq_helper();
   try {
     const auto parsed = parse_options(argc, argv);
     if (const int* status = std::get_if<int>(&parsed)) return *status;

@@ -48,7 +48,7 @@ LAW = {
     "doctor/judge": ({"doctor/facts", "util"}, set()),
     "healerctl": ({"doctor", "control/client", "control/decisions", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
                    "grammar", "protocols", "util", "store", "runtime/clock", "runtime/connector",
-                   "runtime/descriptor", "runtime/host", "runtime/loop", "runtime/pattern", "runtime/proc_stat",
+                   "runtime/descriptor", "runtime/host", "runtime/jq_helper", "runtime/loop", "runtime/pattern", "runtime/proc_stat",
                    "runtime/proc_table", "diagnostic_json", "home", "read_input", "usage", "write_file"}, {"cli11", "json"}),
     "healerctl_screen": ({"control/top", "util"}, {"ncurses"}),
     "diagnostic_json": ({"config", "control/wire"}, {"json"}),

@@ -429,7 +429,8 @@ class ServiceCompiler {
     return {.text = found != lookups_.patterns.end() ? found->second : syntax.pattern.value, .negated = syntax.negated};
   }
   engine::Test test(const ConnectionSyntax& syntax) {
-    const std::string& host = block_.host.empty() ? std::string(kLocalHost) : block_.host;
+    const bool has_host = block_.kind->target == engine::Target::Host;
+    const std::string host = has_host ? block_.host : std::string(kLocalHost);
     ConnectionReading reading = read_connection(syntax, {}, host, settings_.limits);
     block_.probes.push_back(std::make_shared<const protocols::ProbePlan>(std::move(reading.plan)));
     return engine::Reached{.probe = static_cast<std::uint16_t>(block_.probes.size() - 1), .wanted = syntax.succeeded};

@@ -40,6 +40,7 @@ constexpr std::uint64_t kMostPing = 1492;
 constexpr std::uint64_t kMostPings = 1000;
 constexpr std::uint64_t kMostAttempts = 1000;
 constexpr std::uint64_t kMostDays = 36500;
+constexpr std::int64_t kMostRedirects = 20;
 
 /// What is sent and expected is said in no protocol of its own.
 bool is_talk(std::string_view word) { return word == "send" || word == "expect"; }
@@ -115,6 +116,7 @@ class ConnectionReader {
                                   std::chrono::duration_cast<protocols::microseconds>(
                                       std::clamp(test_.response_time->value, Duration{0}, kMaxDuration))};
     if (plan.transport != Transport::Ping) talk();
+    never();
     return std::move(out_);
   }
 
@@ -145,8 +147,21 @@ class ConnectionReader {
     if (test_.transport->value == "tcpssl") tls();
   }
 
+  /// What Monit takes, too, though it can only fail.
+  void never() {
+    const ProbePlan& plan = out_.plan;
+    if (!out_.errors.empty()) return;
+    if (plan.host.empty() && plan.transport != Transport::Unix)
+      return warn(range_, "no host is given: this test always fails", "write the name or the address of one");
+    const bool is_spoken = plan.protocol != nullptr && plan.protocol->make != nullptr;
+    if (plan.transport != Transport::Udp || !is_spoken || plan.port == 0) return;
+    if (const std::string fault = protocols::fault(plan); !fault.empty())
+      warn(range_, fmt::format("this test always fails: {}", fault));
+  }
+
   void ping() {
     ProbePlan& plan = out_.plan;
+    if (test_.count && test_.count->value == 0) warn(test_.count->range, "at least one ping is sent");
     plan.transport = Transport::Ping;
     if (test_.place.value == "ping4") plan.family = protocols::Family::V4;
     if (test_.place.value == "ping6") plan.family = protocols::Family::V6;
@@ -320,7 +335,13 @@ class ConnectionReader {
         break;
       case OptionType::Number:
       case OptionType::Compared:
-      case OptionType::Share: setting.number = number(text); break;
+      case OptionType::Share:
+        setting.number = number(text);
+        if (name == "redirects" && setting.number > kMostRedirects) {
+          warn(written.value.range, fmt::format("at most {} redirects are followed", kMostRedirects));
+          setting.number = kMostRedirects;
+        }
+        break;
       case OptionType::Checksum:
         setting.text = checksum_digits(text);
         if (!protocols::is_checksum(setting.text))

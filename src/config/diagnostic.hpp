@@ -93,7 +93,7 @@ struct Diagnostic {
   std::optional<SourceRange> range;  ///< absent where no file is concerned
   std::string path;                  ///< where `range` is absent: the file it is about, or empty
   std::string message;
-  std::string remedy;       ///< "did you mean 'process'?", "write ..."; may be empty
+  std::string remedy;  ///< "did you mean 'process'?", "write ..."; may be empty
   Code code = Code::Syntax;
   bool on_request = false;  ///< a note that is said with -v only, and where rules are new
 };

@@ -343,7 +343,8 @@ class Linter {
       if (setting.name.value == "password" || setting.name.value == "secret") hidden(setting.value);
     if (test.protocol && protocols::find_unspoken(test.protocol->value) != nullptr &&
         unspoken_.insert(to_lower(test.protocol->value)).second)
-      warn(Code::NotYet, range, fmt::format("protocol {} is not spoken yet: such a test is kept, but not made", test.protocol->value),
+      warn(Code::NotYet, range,
+           fmt::format("protocol {} is not spoken yet: such a test is kept, but not made", test.protocol->value),
            "without its protocol the port alone is tested");
   }
 

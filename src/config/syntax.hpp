@@ -408,7 +408,7 @@ struct FileSyntax {
   std::vector<Statement> statements;
   std::vector<Extension> extensions;
   std::vector<StatementBegin> begins;  ///< of all statements, where there is no error
-  bool is_whole = true;  ///< false: there may be services that were not found
+  bool is_whole = true;                ///< false: there may be services that were not found
 };
 
 }  // namespace healer::config

@@ -314,7 +314,8 @@ RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& 
                 .since = state.changed,
                 .held_back = std::string(to_string(engine.hold(service, rule, state, rule.action.kind, now))),
                 .restarts = rule.counts_restarts()};
-  if (view.state == "ok" && !engine::untold(rule, engine.service(service)).empty())
+  const engine::ServiceState& seen = engine.service(service);
+  if (view.state == "ok" && ((seen.unknown && !state.judged) || !engine::untold(rule, seen).empty()))
     view.state = to_string(Condition::Unknown);
   if (rule.tolerance.held > Duration{0}) {
     view.hold = rule.tolerance.held;

@@ -41,7 +41,7 @@ constexpr std::array<std::array<std::string_view, 3>, kEventKinds> kTexts{{
     {"Resource limit succeeded", "Resource limit matched", "Resource limit changed"},
     {"Saturation ok", "Saturation exceeded", "Saturation changed"},
     {"Size succeeded", "Size failed", "Size changed"},
-    {"Speed not changed", "Speed failed", "Speed changed"},
+    {"Speed ok", "Speed failed", "Speed changed"},
     {"Status succeeded", "Status failed", "Status changed"},
     {"Timeout recovery", "Timeout", "Timeout changed"},
     {"Timestamp succeeded", "Timestamp failed", "Timestamp changed"},
@@ -242,6 +242,12 @@ const Test& deciding(const std::vector<Term>& condition, const Seen& seen, bool 
   return (first != condition.end() ? first : condition.begin())->test;
 }
 
+/// The connection that has decided; null: it was something else.
+const ConnectionSeen* deciding_connection(const Rule& rule, const Seen& seen, bool failed) {
+  const auto* test = std::get_if<Reached>(&deciding(rule.condition, seen, failed));
+  return test != nullptr ? connection_of(seen.run, *test) : nullptr;
+}
+
 }  // namespace
 
 std::string_view event_text(EventKind event, effect::Cause::State state) {
@@ -252,10 +258,19 @@ std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& se
   return std::visit(Account(block, rule, seen, failed), deciding(rule.condition, seen, failed));
 }
 
-EventKind event_of(const Rule& rule, const Seen& seen, bool failed) {
-  const auto* test = std::get_if<Reached>(&deciding(rule.condition, seen, failed));
-  const ConnectionSeen* connection = test != nullptr ? connection_of(seen.run, *test) : nullptr;
+std::string describe_recovery(const ServiceBlock& block, const Rule& rule, const Seen& seen, EventKind event) {
+  const ConnectionSeen* connection = deciding_connection(rule, seen, false);
+  const bool is_time = connection != nullptr && event == EventKind::Speed && !connection->in_time.empty();
+  return is_time ? connection->in_time : describe(block, rule, seen, false);
+}
+
+EventKind event_of(const Rule& rule, const Seen& seen) {
+  const ConnectionSeen* connection = deciding_connection(rule, seen, true);
   return connection != nullptr ? connection->event.value_or(rule.event) : rule.event;
+}
+
+std::string_view unchanged_text(EventKind event) {
+  return event == EventKind::Speed ? "Speed not changed" : event_text(event, effect::Cause::State::Succeeded);
 }
 
 std::string describe_span(Duration span) {

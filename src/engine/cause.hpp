@@ -34,8 +34,13 @@ inline constexpr std::string_view kRulesRefused = "Rules not loaded";
 /// What a rule of `block` has to say of a run: that its condition holds (`failed`), or that it does not. The first test
 /// that decides it has the word. Requires: the condition is not empty.
 [[nodiscard]] std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed);
-/// What kind of event a run is to a rule: for a connection it depends on what is wrong with it.
-[[nodiscard]] EventKind event_of(const Rule& rule, const Seen& seen, bool failed);
+/// The same where it recovers from an event of that kind.
+[[nodiscard]] std::string describe_recovery(const ServiceBlock& block, const Rule& rule, const Seen& seen,
+                                            EventKind event);
+/// What kind of event the firing of a rule is: for a connection it depends on what is wrong with it.
+[[nodiscard]] EventKind event_of(const Rule& rule, const Seen& seen);
+/// What Monit calls it that something has not changed any more.
+[[nodiscard]] std::string_view unchanged_text(EventKind event);
 
 /// What programs are told of a process: MONIT_PROCESS_*.
 [[nodiscard]] effect::Cause::Process figures_of(const Evidence& run);

@@ -460,7 +460,14 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: it runs the former one until it is restarted");
     }
-    const bool other = other_target || old.program != block.program;
+    const bool other_probes = !old.probes.empty() || !block.probes.empty();  // nobody here can tell
+    if (other_probes && state.last && state.last->facts) {                   // their results go by their places
+      auto facts = std::make_shared<Facts>(*state.last->facts);
+      facts->connections.clear();
+      state.last->facts = std::move(facts);
+    }
+    const bool other = other_target || other_probes || old.program != block.program;
+    if (other) state.unknown.reset();
     if (other && state.flight) {
       cut_off = true;
       cancel_flight(id, turn);

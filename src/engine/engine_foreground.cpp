@@ -204,7 +204,7 @@ void Engine::child_started(ServiceId id, const event::ActionStarted& event, Turn
   child.start_ticks = event.start_ticks;
   child.since = turn.now.mono;
   state.died = false;
-  if (state.flight) turn.sink.emit(effect::Measure{id, *state.flight, child.pid, child.start_ticks});
+  if (state.flight) ask(id, *state.flight, turn);
   child_told(id, turn);
 }
 
@@ -267,6 +267,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   const bool looked_after = !left_alone(id, turn.now) && in_schedule(id, turn.now);
   if (state.flight) {
     if (!told && looked_after) see_death(id, turn.now);
+    turn.sink.emit(effect::CancelRun{id, *state.flight});  // it has seen the process that is gone now
     return ask(id, *state.flight, turn);
   }
   if (state.job || !looked_after) return;

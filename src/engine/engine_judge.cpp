@@ -199,15 +199,23 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     const bool recovered = decision.what == Decision::What::Recover;
     auto cause = std::make_shared<effect::Cause>();
     cause->service = block.name;
-    cause->event = event_of(rule, run, !recovered);
+    std::optional<EventKind>& fired_as = states[decision.rule].event;
+    if (decision.what == Decision::What::Fire) {
+      const EventKind event = event_of(rule, run);
+      fired_as = event == rule.event ? std::nullopt : std::optional(event);
+    }
+    cause->event = fired_as.value_or(rule.event);
     cause->state = recovered            ? effect::Cause::State::Succeeded
                    : tests_change(rule) ? effect::Cause::State::Changed
                                         : effect::Cause::State::Failed;
-    cause->event_text = event_text(cause->event, cause->state);
+    cause->event_text =
+        recovered && tests_change(rule) ? unchanged_text(cause->event) : event_text(cause->event, cause->state);
     cause->action_text = to_string((recovered ? rule.recovery.action : rule.action).kind);
     cause->rule = rule.text;
     cause->when = turn.now.wall;
-    cause->description = describe(block, rule, run, !recovered);
+    cause->description =
+        recovered ? describe_recovery(block, rule, run, cause->event) : describe(block, rule, run, true);
+    if (recovered) fired_as.reset();
     if (block.has_process()) cause->process = figures_of(seen);
     if (block.is_run()) cause->program_status = seen.status;
     decision.cause = std::move(cause);

@@ -74,6 +74,7 @@ struct ConnectionSeen {
   std::string name;      ///< "http localhost:80", "ping node5"; for people
   std::string text;      ///< what was found, or why it failed or was not tried; for people, on one line
   std::string sentence;  ///< Failed, Passed: as Monit tells it
+  std::string in_time;   ///< Passed: the same of its time; empty: its test asks for none
   std::string address;   ///< whom it went to: "10.0.0.7:443"; empty: nobody was tried
   std::optional<std::chrono::microseconds> response;  ///< Failed: only where the other side has answered
   std::optional<WallTime> expires;                    ///< when its certificate does; none: it has none

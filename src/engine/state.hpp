@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/attribute.hpp"
+#include "engine/event_kind.hpp"
 #include "engine/ids.hpp"
 #include "engine/rule_identity.hpp"
 #include "util/hash.hpp"
@@ -51,6 +52,9 @@ struct RuleState {
   bool accepted = false;                  ///< a dormant rule that a person accepted
   bool judged = false;                    ///< by a run since it began, or since its service was monitored anew
   std::uint64_t born = 0;                 ///< actions with a lower number were decided on before it began
+  /// What kind of event its firing was, where that is not the rule's own. Not saved: after a restart it recovers as the
+  /// rule's own.
+  std::optional<EventKind> event{};
 
   bool operator==(const RuleState&) const = default;
   /// Whether it counts towards something: such a state is saved at each run, for when it was saved last tells how long

@@ -41,7 +41,14 @@ std::string place(const ProbePlan& plan, bool with_request) {
                      plan.transport == Transport::Udp ? "UDP" : "TCP", family(plan.family), plan.tls ? " TLS" : "");
 }
 
-std::string monit_time(microseconds time) { return fmt::format("{:.3f} ms", static_cast<double>(time.count()) / 1000); }
+/// As Monit writes times: "0.780 ms", "163 ms", "1.501 s".
+std::string monit_time(microseconds time) {
+  const bool is_long = time >= std::chrono::seconds{1};
+  const std::int64_t unit = is_long ? 1'000'000 : 1'000;
+  const std::string_view name = is_long ? "s" : "ms";
+  if (time.count() % unit == 0) return fmt::format("{} {}", time.count() / unit, name);
+  return fmt::format("{:.3f} {}", static_cast<double>(time.count()) / static_cast<double>(unit), name);
+}
 
 /// Of what the kernel says as Monit tells it: "Connection refused".
 std::string reason(const ProbePlan& plan, const ProbeResult& result) {
@@ -61,14 +68,19 @@ bool expires_soon(const ProbePlan& plan, const ProbeResult& result, WallTime now
 
 bool mistimed(const ProbePlan& plan, const ProbeResult& result) {
   const auto& wanted = plan.response_time;
-  return wanted && result.response && result.verdict == ProbeVerdict::Failed &&
+  return wanted && result.response && result.verdict == ProbeVerdict::Failed && result.phase == ProbePhase::Done &&
          !holds(wanted->op, result.response->count(), wanted->limit.count());
 }
 
+std::string time_sentence(const ProbePlan& plan, const ProbeResult& result) {
+  if (!plan.response_time || !result.response) return {};
+  return fmt::format("response time {} {} [time {} {}]", monit_time(*result.response),
+                     result.verdict == ProbeVerdict::Passed ? "succeeded" : "doesn't match limit",
+                     to_string(plan.response_time->op), monit_time(plan.response_time->limit));
+}
+
 std::string sentence(const ProbePlan& plan, const ProbeResult& result, WallTime now) {
-  if (mistimed(plan, result))
-    return fmt::format("response time {} doesn't match limit [time {} {} ms]", monit_time(*result.response),
-                       to_string(plan.response_time->op), plan.response_time->limit.count() / 1000);
+  if (mistimed(plan, result)) return time_sentence(plan, result);
   const bool passed = result.verdict == ProbeVerdict::Passed;
   if (plan.transport == Transport::Ping) {
     if (!passed) return "ping test failed";

@@ -12,6 +12,9 @@ namespace healer::protocols {
 /// Connection refused", "ping test failed". Of a probe that has failed or passed; `now` is when.
 [[nodiscard]] std::string sentence(const ProbePlan& plan, const ProbeResult& result, WallTime now);
 
+/// "response time 0.780 ms succeeded [time < 200 ms]"; empty where no time is asked for.
+[[nodiscard]] std::string time_sentence(const ProbePlan& plan, const ProbeResult& result);
+
 /// Whether all that is wrong is that the certificate expires too soon.
 [[nodiscard]] bool expires_soon(const ProbePlan& plan, const ProbeResult& result, WallTime now);
 

@@ -24,6 +24,7 @@ using protocols::Want;
 
 constexpr std::size_t kPiece = 16 * 1024;
 constexpr int kPiecesATurn = 4;  // read before others have their turn
+constexpr std::size_t kMostUnsent = std::size_t{64} << 10;
 
 std::string words_of(int code) {
   std::string words = system_error(code, "").what.substr(2);
@@ -242,7 +243,8 @@ void Connection::query(Want::Query wanted) {
 void Connection::read() {
   std::array<char, kPiece> piece;
   const std::weak_ptr<bool> alive = alive_;
-  for (int i = 0; i < kPiecesATurn && !searching_ && !waits_for_context_ && !ended_; ++i) {
+  for (int i = 0; i < kPiecesATurn && !searching_ && !waits_for_context_ && !ended_ && unsent_.size() < kMostUnsent;
+       ++i) {
     const ssize_t got = ::recv(socket_.get(), piece.data(), piece.size(), 0);
     if (got > 0) {
       if (phase_ == Phase::Talk && !result_.first_byte) result_.first_byte = since(phase_begun_);
@@ -316,7 +318,8 @@ void Connection::flush() {
 void Connection::listen() {
   if (phase_ == Phase::Done) return;
   unsigned wanted = unsent_.empty() ? 0U : static_cast<unsigned>(Loop::kWritable);
-  if (!searching_ && !waits_for_context_ && !ended_) wanted |= Loop::kReadable;
+  const bool is_behind = unsent_.size() >= kMostUnsent;  // who does not read is not read from
+  if (!searching_ && !waits_for_context_ && !ended_ && !is_behind) wanted |= Loop::kReadable;
   if (wanted == interest_) return;
   interest_ = wanted;
   // What has hung up is told to a watch even if nothing is asked for: then there must be none.

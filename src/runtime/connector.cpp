@@ -26,6 +26,7 @@ using protocols::ProbeResult;
 using protocols::ProbeVerdict;
 using protocols::Transport;
 using Steady = std::chrono::steady_clock;
+using std::chrono::microseconds;
 
 std::size_t usual_max_open() {
   rlimit limit{};
@@ -80,6 +81,7 @@ struct Connector::Probe {
   unsigned pings_sent = 0;
   unsigned pings_lost = 0;
   unsigned redirects = 0;
+  Steady::time_point first_hop;  // where there are any: when it was connected to first
   std::unique_ptr<Connection> connection;
   std::uint64_t ping = 0;
   std::optional<std::chrono::microseconds> resolve;
@@ -91,7 +93,7 @@ Connector::Connector(Loop& loop, const Options& options)
       max_open_(options.max_open != 0 ? options.max_open : usual_max_open()),
       resolver_(loop, options.resolver),
       contexts_(loop),
-      searcher_(loop),
+      searcher_(loop, options.jq_helper),
       pinger_(loop) {
   widen_table(std::min(max_open_, usual_max_open()));
 }
@@ -145,6 +147,7 @@ void Connector::begin(Probe& probe) {
   probe.starting = true;
   const auto file = std::ranges::find_if(probe.plan->settings, is_file);
   if (std::string wrong = protocols::fault(*probe.plan); !wrong.empty()) {
+    probe.result.verdict = ProbeVerdict::Failed;  // as in Monit; and it will never be otherwise
     probe.result.text = std::move(wrong);
     finish(probe);
   } else if (!probe.plan->source.empty() && !(probe.source = Address::parse(probe.plan->source))) {
@@ -162,10 +165,16 @@ void Connector::read_body(Probe& probe, const std::string& path) {
   if (!files_)
     files_ = std::make_unique<WorkerPool>(
         loop_, WorkerPool::Options{.name = "healer-body", .workers = 1, .max_lost = 4, .patience = Duration{5'000}});
+  probe.timer = loop_.timer([this, &probe, path] {
+    probe.result.text = fmt::format("{} was not read within {}", path, format_duration(probe.plan->timeout));
+    finish(probe);
+  });
+  probe.timer.set_deadline(mono_now() + probe.plan->timeout);
   const auto done = [this, id = probe.id](const Result<std::string>& body) {
     const auto found = probes_.find(id);
     if (found == probes_.end()) return;
     Probe& its = *found->second;
+    its.timer.set_deadline(std::nullopt);
     if (!body) {
       its.result.text = body.error().what;
       return finish(its);
@@ -187,8 +196,11 @@ void Connector::set_out(Probe& probe) {
 void Connector::resolve(Probe& probe) {
   probe.resolve.reset();
   probe.asked_at = Steady::now();
+  // It may answer from within, and must not take the probe away then.
+  const bool was_starting = std::exchange(probe.starting, true);
   probe.question = resolver_.resolve(probe.plan->host, probe.plan->family,
                                      [this, &probe](const auto& addresses) { resolved(probe, addresses); });
+  probe.starting = was_starting;
   if (!probe.resolve) {  // no address was known at once
     probe.timer = loop_.timer([this, &probe] {
       probe.question = {};
@@ -208,7 +220,7 @@ void Connector::follow(Probe& probe) {
   }
   const bool is_same = next->host == probe.plan->host && next->transport == probe.plan->transport;
   probe.plan = std::make_shared<const protocols::ProbePlan>(*std::move(next));
-  ++probe.redirects;
+  if (++probe.redirects == 1) probe.first_hop = Steady::now() - probe.result.response.value_or(microseconds{0});
   if (is_same) return try_address(probe);
   probe.next = 0;
   probe.addresses.clear();
@@ -219,7 +231,7 @@ void Connector::resolved(Probe& probe, const Result<Resolver::Addresses>& addres
   probe.timer.set_deadline(std::nullopt);
   probe.resolve = std::chrono::duration_cast<std::chrono::microseconds>(Steady::now() - probe.asked_at);
   if (!addresses) {
-    probe.result.verdict = ProbeVerdict::Failed;
+    probe.result.verdict = lacks_resources(addresses.error()) ? ProbeVerdict::Unknown : ProbeVerdict::Failed;
     probe.result.text = addresses.error().what;
     return finish(probe);
   }
@@ -292,6 +304,8 @@ void Connector::tried(Probe& probe, ProbeResult result) {
   last.pings_sent = probe.pings_sent;
   last.pings_lost = probe.pings_lost;
   last.redirects = probe.redirects;
+  if (probe.redirects > 0 && last.response)  // from the first of them on
+    last.response = std::chrono::duration_cast<microseconds>(Steady::now() - probe.first_hop);
   if (last.elsewhere) return follow(probe);
   const auto& wanted = probe.plan->response_time;
   if (last.verdict == ProbeVerdict::Passed && wanted && last.response &&

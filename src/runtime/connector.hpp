@@ -30,6 +30,7 @@ class Connector {
   struct Options {
     std::size_t max_open = 0;  ///< connections at a time; 0: what the limit of descriptors leaves after kReserve
     Resolver::Options resolver;
+    std::string jq_helper = "/proc/self/exe";  ///< see JqHelper: a program that knows what to do then
   };
   static constexpr std::chrono::milliseconds kTurnBudget{2};  ///< for beginning probes
   static constexpr std::size_t kReserve = 512;                ///< descriptors for everything else

@@ -50,6 +50,7 @@ ConnectionSeen seen_of(const ProbePlan& plan, const ProbeResult& result) {
                       .address = result.address,
                       .response = result.response};
   if (seen.reach != Reach::Unknown) seen.sentence = line_of(sentence(plan, result, now().wall));
+  if (seen.reach == Reach::Passed) seen.in_time = protocols::time_sentence(plan, result);
   if (seen.reach == Reach::Failed && protocols::mistimed(plan, result)) seen.event = engine::EventKind::Speed;
   if (result.certificate) {
     seen.expires = result.certificate->expires;
@@ -96,6 +97,7 @@ void Reacher::connect(const engine::effect::Measure& measure, Block block) {
 
 void Reacher::connect_after_look(const engine::effect::Measure& measure, const engine::measure::Connect& wanted,
                                  Block block) {
+  cancel(measure.run);  // it may be asked for anew
   auto run = std::make_unique<Run>();
   run->answer = {.service = measure.service, .run = measure.run, .evidence = {}};
   run->block = std::move(block);

@@ -3,11 +3,13 @@
 
 #include <ares.h>
 #include <netdb.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <limits>
@@ -17,6 +19,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "runtime/clock.hpp"
+#include "runtime/descriptor.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -82,6 +85,12 @@ std::string words_of(int status, Family family) {
     case ARES_EBADNAME: return "this is no name of a host";
     default: return ares_strerror(status);
   }
+}
+
+/// Why a name server could not be asked, where that is this machine's doing: EMFILE or ENFILE; 0: it is not.
+int lack() {
+  const Descriptor probe(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return probe || (errno != EMFILE && errno != ENFILE) ? 0 : errno;
 }
 
 bool library_begun() {
@@ -258,7 +267,10 @@ Resolver::Question Resolver::resolve(const std::string& host, Family family, Don
         for (const auto* name = info != nullptr ? info->cnames : nullptr; name != nullptr; name = name->next)
           ttl = std::min(ttl, name->ttl);
         Result<Addresses> result = std::move(addresses);
-        if (status != ARES_SUCCESS || result->empty())
+        const int lacking = status == ARES_ECONNREFUSED || status == ARES_EFILE ? lack() : 0;
+        if (lacking != 0)
+          result = system_error(lacking, fmt::format("cannot resolve {}", printable(self->key.first)));
+        else if (status != ARES_SUCCESS || result->empty())
           result = Error{0, fmt::format("cannot resolve {}: {}", printable(self->key.first),
                                         words_of(status == ARES_SUCCESS ? ARES_ENODATA : status, self->key.second))};
         self->resolver->answered(self->key, std::move(result), seconds{std::clamp(ttl, 0, 86'400)});

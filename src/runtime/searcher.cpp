@@ -8,9 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include <spdlog/fmt/fmt.h>
-
-#include "util/jq.hpp"
 #include "util/regex.hpp"
 
 namespace healer::runtime {
@@ -48,19 +45,12 @@ const Compiled& compiled(const std::string& pattern) {
   return *one;
 }
 
-Result<std::string> first_value(const protocols::Want::Query& wanted) {
-  thread_local std::unordered_map<std::string, Result<JqFilter>> known;
-  if (known.size() >= kKept && !known.contains(wanted.filter)) known.clear();
-  auto found = known.find(wanted.filter);
-  if (found == known.end()) found = known.emplace(wanted.filter, JqFilter::compile(wanted.filter)).first;
-  if (!found->second) return found->second.error();
-  return found->second->first(wanted.text);
-}
-
 }  // namespace
 
-Searcher::Searcher(Loop& loop)
-    : pool_(loop, {.name = "healer-search", .workers = 2, .max_lost = 8, .patience = Duration{2'000}}) {}
+Searcher::Searcher(Loop& loop, std::string jq_helper)
+    : pool_(loop, {.name = "healer-search", .workers = 2, .max_lost = 8, .patience = Duration{2'000}}),
+      jq_(std::make_shared<JqHelper>(std::move(jq_helper))),
+      filters_(loop, {.name = "healer-filter", .workers = 1, .max_lost = 0, .patience = 2 * JqHelper::kPatience}) {}
 
 void Searcher::search(protocols::Want::Search wanted, Done done) {
   auto shared = std::make_shared<const protocols::Want::Search>(std::move(wanted));
@@ -75,8 +65,10 @@ void Searcher::search(protocols::Want::Search wanted, Done done) {
 void Searcher::query(protocols::Want::Query wanted, Answered done) {
   auto shared = std::make_shared<const protocols::Want::Query>(std::move(wanted));
   auto answer = std::make_shared<Answered>(std::move(done));
-  pool_.submit(
-      [shared, answer]() -> Loop::Callback { return [answer, result = first_value(*shared)] { (*answer)(result); }; },
+  filters_.submit(
+      [shared, answer, jq = jq_]() -> Loop::Callback {
+        return [answer, result = jq->first(shared->filter, shared->text)] { (*answer)(result); };
+      },
       [answer](Error error) { (*answer)(std::move(error)); });
 }
 

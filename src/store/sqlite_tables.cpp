@@ -307,8 +307,8 @@ void TableWriter::write_services(const Batch& batch) {
     }
     std::size_t position = 0;
     for (const auto& [key, identity, rule] : rules) {
-      const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted, judged, born] =
-          rule;
+      const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted, judged, born,
+                   unsaved] = rule;
       const auto& [text, condition, actions, action] = identity;
       save_rule_.run(name, position++, key, window.bits, status == RuleStatus::Failed ? kFailed : kOk, since_fired,
                      failing_since, clear_since, changed, again.bits, accepted, judged, born, text, condition, actions,

@@ -7,9 +7,11 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace healer {
 namespace {
@@ -125,7 +127,54 @@ Result<std::string> JqFilter::first(std::string_view json) {
   return Error{0, why.empty() ? "the filter finds no value" : "the filter has failed: " + why};
 }
 
+namespace {
+
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+/// What a filter asks of the machine, of others' texts or of its process, which it must not; empty: nothing. Texts in
+/// quotes are passed over, but for what stands in \( ).
+std::string_view forbidden_word(std::string_view text) {
+  constexpr std::array<std::string_view, 12> kWords{"env",     "input",          "inputs",     "import",
+                                                    "include", "halt",           "modulemeta", "halt_error",
+                                                    "debug",   "input_filename", "stderr",     "get_search_list"};
+  std::vector<int> depths;  // of the parentheses, in each \( ) that is open
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '"') quoted = false;
+      if (c != '\\') continue;
+      if (++at < text.size() && text[at] == '(') {
+        depths.push_back(0);
+        quoted = false;
+      }
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (c == '(' && !depths.empty()) {
+      ++depths.back();
+    } else if (c == ')' && !depths.empty() && depths.back()-- == 0) {
+      depths.pop_back();
+      quoted = true;
+    } else if (is_word(c)) {
+      const std::size_t begin = at;
+      while (at + 1 < text.size() && is_word(text[at + 1])) ++at;
+      const std::string_view word = text.substr(begin, at + 1 - begin);
+      const char before = begin > 0 ? text[begin - 1] : ' ';
+      if (before == '$' ? word == "ENV" || word == "__prog_args"
+                        : before != '.' && std::ranges::find(kWords, word) != kWords.end())
+        return text.substr(before == '$' ? begin - 1 : begin, before == '$' ? word.size() + 1 : word.size());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string jq_problem(const std::string& text) {
+  if (const std::string_view word = forbidden_word(text); !word.empty())
+    return std::string(word) + " is not allowed: a filter has nothing but its text";
   static std::mutex mutex;
   static std::map<std::string, std::string> known;  // guarded by mutex
   constexpr std::size_t kMostKnown = 10'000;

@@ -56,8 +56,8 @@ TEST_CASE("includes become files of the directory, and comments stay", "[import]
   CHECK(import.difference.empty());
   CHECK(names(import) == "00-monitrc.rules\n01-b.rules\n02-c.rules\n");
   REQUIRE(import.files.size() == 3);
-  CHECK(import.files[0].text == "# From /etc/monit/monitrc\n# mine\nset daemon 30\n" + service("a") +
-                                    "# include /etc/monit/conf.d/*\n# all\n");
+  CHECK(import.files[0].text ==
+        "# From /etc/monit/monitrc\n# mine\nset daemon 30\n" + service("a") + "# include /etc/monit/conf.d/*\n# all\n");
   CHECK(import.files[1].text == "# From /etc/monit/conf.d/b\n# of b\n" + service("b"));
 }
 

@@ -136,13 +136,14 @@ TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]
         "'abc' is no checksum at 'abc': MD5 has 32 hexadecimal digits, SHA1 40");
   CHECK(fault("port 80 with ssl options {verify: maybe}") ==
         "unexpected 'maybe', expected 'enable' or 'disable' at 'maybe'");
-  CHECK(fault("type udp protocol http") == "protocol http is not spoken over UDP at ''");
+  CHECK(fault("type udp protocol http") ==
+        "this test always fails: protocol http is not spoken over UDP at 'type udp protocol http'");
   CHECK(fault("protocol ssh expect \"x\"") ==
         "'expect' is no part of protocol ssh at 'expect': 'send' and 'expect' stand where there is no protocol");
   CHECK(fault("prot 443").ends_with("did you mean 'port'?"));
   CHECK(fault("port 3306 protocol mysql") == "protocol mysql is not spoken yet at 'mysql'");
   CHECK(fault("protocol fail2ban") == "no port is given at '': write 'port NUMBER'");
-  CHECK(fault("", "") == "no host is given at ''");
+  CHECK(fault("", "") == "no host is given: this test always fails at 'ping': write the name or the address of one");
   CHECK(fault("tiemout 3 seconds", "http://shop/") ==
         "unexpected 'tiemout', expected 'timeout', 'ssl', 'certificate', 'content', 'responsetime' or 'retry' at "
         "'tiemout': did you mean 'timeout'?");

@@ -14,8 +14,8 @@ from pathlib import Path
 import both
 import support
 
-TIME = re.compile(r"(?<=response time )\d+(\.\d+)? ms|(?<=expiry in )\d+ days")
-FIRST = re.compile(r"\w+: \w+ (failed|succeeded): ")
+TIME = re.compile(r"(?<=response time )\d+(\.\d+)? m?s|(?<=expiry in )\d+ days")
+FIRST = re.compile(r"\w+: \w+ (failed|succeeded|ok): ")
 REASON = re.compile(r"(failed protocol test .*?) -- .*")  # why, each says in its own words
 
 
@@ -25,11 +25,13 @@ class Server:
     def __init__(self, answer: bytes | None = b"", family=socket.AF_INET, address=("127.0.0.1", 0), context=None):
         self.answer = answer
         self.asked = 0
+        self.delay = 0.0  # seconds
         server = self
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self) -> None:
                 server.asked += 1
+                server.gone.wait(server.delay)
                 if server.answer is None:
                     server.gone.wait()
                     return
@@ -178,6 +180,18 @@ class Beside(Servers):
         dead = self.daemon.ask("status", "dead")["services"][0]
         self.assertEqual([one["verdict"] for one in dead["connections"]], ["failed", "untried"])
         self.assertIn("does not answer pings", dead["connections"][1]["text"])
+
+    def test_an_answer_that_comes_late_is_an_event_of_its_own_as_in_monit(self):
+        server = self.serve(OK)
+        server.delay = 1.5
+        self.hosts(("check host h with address 127.0.0.1", {
+            "late else intime": f"failed port {server.port} protocol http responsetime < 1 second timeout 20 seconds",
+            "hangs": f"failed port {server.port} protocol http responsetime < 1 second timeout 1 second"}))
+        expected = ["late: Speed failed: response time N doesn't match limit [time < 1 s]",
+                    f"hangs: Connection failed: failed protocol test [HTTP] at [127.0.0.1]:{server.port} [TCP/IP]"]
+        self.fired(expected)
+        server.delay = 0.0
+        self.fired([*expected, "intime: Speed ok: response time N succeeded [time < 1 s]"])
 
     def test_a_name_that_nobody_knows_fails_as_in_monit(self):
         self.hosts(("check host h with address no-such-name.invalid",

@@ -58,6 +58,35 @@ TEST_CASE("a removed service is forgotten and its run cancelled; another keeps i
   CHECK(world.saved.services.count("a") == 0);
 }
 
+TEST_CASE("a run under way is not judged for other connections, nor for another host", "[engine]") {
+  const auto host = [](std::string address, std::size_t probes) {
+    Rule rule = status_rule(Comparison::NotEqual, 0);
+    rule.condition = {{Reached{.probe = 0, .wanted = false}, false}};
+    auto block = service("shop", {rule});
+    block->kind = kind_named("host");
+    block->host = std::move(address);
+    block->probes.resize(probes);
+    return block;
+  };
+  const auto swap_to = [&](std::string address, std::size_t probes) {
+    World world(rule_set({host("10.0.0.1", 2)}));
+    world.start();
+    world.advance(seconds{1});
+    REQUIRE(world.open.size() == 1);
+    const auto run = world.open.front().run;
+    auto next = host(std::move(address), probes);
+    next->key = hash128("other");
+    swap(world, rule_set({next}));
+    const bool cancelled = std::ranges::any_of(world.effects, [&](const Effect& effect) {
+      const auto* cancel = std::get_if<effect::CancelRun>(&effect);
+      return cancel != nullptr && cancel->run == run;
+    });
+    return cancelled;
+  };
+  CHECK(swap_to("10.0.0.1", 1));
+  CHECK(swap_to("10.0.0.2", 2));
+}
+
 TEST_CASE("a result of a cancelled run is ignored", "[engine]") {
   World world(rule_set({service("a", {status_rule(Comparison::NotEqual, 0)})}));
   world.start();

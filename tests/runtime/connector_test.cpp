@@ -145,6 +145,16 @@ TEST_CASE("an expression that is none is no failure of the server's", "[probe]")
   CHECK(result.text == "what it sent was not compared: it is no regular expression");
 }
 
+TEST_CASE("a redirect to where nothing can be sent has failed", "[probe]") {
+  const Listener here(http("HTTP/1.1 302 Found\r\nLocation: http://[::1]/\r\nContent-Length: 0\r\n\r\n"));
+  Prober prober;
+  for (const char* where : {"ipv4", "address 127.0.0.1"}) {
+    const ProbeResult result = prober.run(here, std::string(where) + " protocol http redirects 1");
+    CHECK(result.verdict == ProbeVerdict::Failed);
+    CHECK(prober.connector().in_flight() == 0);
+  }
+}
+
 TEST_CASE("redirects are followed to the other place, without what is a secret", "[probe]") {
   std::mutex mutex;
   std::string heard;

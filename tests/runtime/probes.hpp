@@ -9,6 +9,7 @@
 
 #include "config/probe_text.hpp"
 #include "runtime/connector.hpp"
+#include "support/paths.hpp"
 #include "support/processes.hpp"
 #include "support/servers.hpp"
 
@@ -26,7 +27,7 @@ inline std::shared_ptr<ProbePlan> plan_of(const std::string& host, const std::st
 
 class Prober {
  public:
-  explicit Prober(const runtime::Connector::Options& options = {}) : connector_(loop_, options) {}
+  explicit Prober(runtime::Connector::Options options = {}) : connector_(loop_, with_helper(std::move(options))) {}
 
   ProbeResult run(const std::shared_ptr<ProbePlan>& plan) {
     std::optional<ProbeResult> result;
@@ -53,6 +54,11 @@ class Prober {
   runtime::Connector& connector() { return connector_; }
 
  private:
+  static runtime::Connector::Options with_helper(runtime::Connector::Options options) {
+    options.jq_helper = build_folder() + "/healerd";
+    return options;
+  }
+
   runtime::Loop loop_;
   runtime::Connector connector_;
 };

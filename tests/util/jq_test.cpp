@@ -53,6 +53,20 @@ TEST_CASE("what is no filter is told in words", "[jq]") {
   CHECK_FALSE(jq_problem(std::string("a\0b", 3)).empty());
 }
 
+TEST_CASE("a filter asks nothing but its text", "[jq]") {
+  for (const auto* one :
+       {"env.PATH", "$ENV", "$ENV.PATH", "input", "[inputs]", "import \"a\" as a; .", "include \"a\"; .", "halt",
+        "halt_error", "\"\\(env.PATH)\"", "\"a\\((1)|env)\"", ". | debug", "$__prog_args"}) {
+    CAPTURE(one);
+    CHECK(jq_problem(one).find("is not allowed") != std::string::npos);
+  }
+  for (const auto* one : {".env", ".a.input", "\"env\"", ".[\"halt\"]", ".environment", ".a # env", "\"\\(.a) env\"",
+                          ". as $input | $input"}) {
+    CAPTURE(one);
+    CHECK(jq_problem(one).empty());
+  }
+}
+
 TEST_CASE("quoted values compare as texts, others as what they are", "[jq]") {
   CHECK(json_order("\"a\"", "\"a\"") == JsonOrder::Equal);
   CHECK(json_order("5", "\"5\"") == JsonOrder::Equal);
