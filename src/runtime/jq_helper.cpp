@@ -42,12 +42,12 @@ constexpr rlim_t kMemory = rlim_t{512} << 20;
 constexpr uid_t kNobody = 65534;
 
 /// What goes over the socket, each way: this, and then `first` and `second` bytes.
-struct Head {
+struct FrameHead {
   std::uint32_t first = 0;   // of the filter; of an answer: 1 where there is a value
   std::uint32_t second = 0;  // of the text; of an answer: of the value, or of why there is none
 };
 
-std::string frame(Head head, std::string_view first, std::string_view second) {
+std::string frame(FrameHead head, std::string_view first, std::string_view second) {
   std::string bytes(sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
   return bytes.append(first).append(second);
@@ -157,10 +157,10 @@ Result<std::string> JqHelper::first(const std::string& filter, const std::string
   Exchange exchange(socket_.get(), mono_now() + kPatience);
   std::optional<std::string> answer;
   bool has_value = false;
-  const Head asked{static_cast<std::uint32_t>(filter.size()), static_cast<std::uint32_t>(json.size())};
+  const FrameHead asked{static_cast<std::uint32_t>(filter.size()), static_cast<std::uint32_t>(json.size())};
   if (exchange.send(frame(asked, filter, json))) {
-    if (const auto head = exchange.receive(sizeof(Head))) {
-      Head told;
+    if (const auto head = exchange.receive(sizeof(FrameHead))) {
+      FrameHead told;
       std::memcpy(&told, head->data(), sizeof told);
       has_value = told.first == 1;
       if (told.second <= kMostValue * 2) answer = exchange.receive(told.second);
@@ -224,16 +224,16 @@ bool is_jq_helper(int argc, char** argv) { return argc == 2 && argv[0] == kName 
 int run_jq_helper() {
   if (!become_nobody()) return 1;
   for (;;) {
-    std::string head_bytes(sizeof(Head), '\0');
+    std::string head_bytes(sizeof(FrameHead), '\0');
     if (!read_all(head_bytes)) return 0;
-    Head head;
+    FrameHead head;
     std::memcpy(&head, head_bytes.data(), sizeof head);
     if (std::size_t{head.first} + head.second > kMostText) return 1;
     std::string filter(head.first, '\0'), json(head.second, '\0');
     if (!read_all(filter) || !read_all(json)) return 0;
     const auto value = first_value(filter, json);
     const std::string told = value ? *value : value.error().what.substr(0, kMostValue);
-    const Head answer{value ? 1U : 0U, static_cast<std::uint32_t>(told.size())};
+    const FrameHead answer{value ? 1U : 0U, static_cast<std::uint32_t>(told.size())};
     if (!write_all(frame(answer, told, {}))) return 0;
   }
 }
