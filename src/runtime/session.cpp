@@ -9,8 +9,10 @@
 #include <array>
 #include <climits>
 #include <csignal>
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
@@ -66,6 +68,8 @@ struct SessionSweeper::Order {
   Duration begun{0};
   Duration pause = kFirstPause;
   bool left = false;  // by the last look: somebody was there
+  /// Whom a look has proved and signalled: they stay proved while they die, though who proved them may be gone.
+  std::vector<std::pair<pid_t, std::uint64_t>> signalled;
 };
 
 SessionSweeper::SessionSweeper(Loop& loop)
@@ -147,8 +151,11 @@ bool SessionSweeper::carry_out(const Orders& orders) {
     auto& [order, members] = session;
     if (order->proof) prove(members, leader, *order->proof);
     for (const Member& member : members) {
-      if (order->proof && !member.proved) continue;
+      const std::pair who(member.pid, member.start_ticks);
+      const bool known = std::ranges::find(order->signalled, who) != order->signalled.end();
+      if (order->proof && !member.proved && !known) continue;
       order->left = true;
+      if (order->until_gone && !known) order->signalled.push_back(who);
       ::syscall(SYS_pidfd_send_signal, member.handle.get(), order->number, nullptr, 0);
     }
   }
