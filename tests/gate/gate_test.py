@@ -144,6 +144,11 @@ class GateTest(unittest.TestCase):
         self.assertIn("two == 3", results["suite: bad, with [brackets]"].output)
         self.assertIn("with: 2 == 3", results["suite: bad, with [brackets]"].output)
 
+    def test_no_piece_of_work_is_empty_though_its_tests_took_no_time(self):
+        suite = [Test("release", name, ("test_x",), frozenset({"pure"})) for name in "abc"]
+        pieces = tests.work_of(suite, {one.title: 0.0 for one in suite}, 2)
+        self.assertEqual(sorted(len(piece) for piece in pieces), [1, 2])
+
     def test_stages_of_the_text_and_the_table_come_out_whole(self):
         tallies = [sys.modules["tally"].Tally("one", passed=3, build_seconds=61), sys.modules["tally"].Tally("two", passed=4)]
         self.assertEqual(run_all.table(tallies, 125).splitlines()[1].split(), ["one", "61", "s", "0", "s", "3", "0", "0", "0"])

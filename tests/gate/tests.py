@@ -233,7 +233,7 @@ def work_of(tests: list[Test], known: dict[str, float], processes: int) -> list[
     for suite in programs.values():
         shares: list[list[Test]] = [[] for _ in range(min(processes, len(suite)))]
         for one in sorted(suite, key=cost, reverse=True):
-            min(shares, key=lambda share: sum(map(cost, share))).append(one)
+            min(shares, key=lambda share: (sum(map(cost, share)), len(share))).append(one)  # some cost nothing
         pieces += shares
     return sorted(pieces, key=lambda piece: sum(map(cost, piece)), reverse=True)
 
