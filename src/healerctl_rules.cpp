@@ -53,15 +53,6 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths)
   return files;
 }
 
-std::string first_error(const config::LoadResult& result) {
-  for (const Diagnostic& diagnostic : result.diagnostics)
-    if (diagnostic.severity == DiagnosticSeverity::Error) {
-      const std::string whole = config::format(diagnostic, result.sources, false);
-      return whole.substr(0, whole.find('\n'));
-    }
-  return {};
-}
-
 /// Loads `path` with that text in its place: alone, or where `context` is named, with the other files of it.
 config::LoadResult loaded(const std::string& file, const std::string& text, const std::string& context) {
   const runtime::Host host;
@@ -82,10 +73,10 @@ std::string changed_meaning(const std::string& path, const std::string& before, 
   for (const std::string& context : {std::string{}, folder.empty() ? std::string(".") : folder}) {
     if (!context.empty() && !path.ends_with(".rules")) break;
     const config::LoadResult old = loaded(path, before, context);
-    if (error.empty()) error = first_error(old);
+    if (error.empty()) error = first_error(old.diagnostics, old.sources);
     if (!old.ok()) continue;
     const config::LoadResult fresh = loaded(path, after, context);
-    if (!fresh.ok()) return first_error(fresh);
+    if (!fresh.ok()) return first_error(fresh.diagnostics, fresh.sources);
     return config::difference(*old.rules, *fresh.rules);
   }
   return fmt::format("it has an error, so that what it means is not known: {}", error);

@@ -253,6 +253,15 @@ bool has_errors(const std::vector<Diagnostic>& diagnostics) {
       diagnostics, [](const Diagnostic& diagnostic) { return diagnostic.severity == DiagnosticSeverity::Error; });
 }
 
+std::string first_error(const std::vector<Diagnostic>& diagnostics, const Sources& sources) {
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.severity != DiagnosticSeverity::Error) continue;
+    const std::string whole = format(diagnostic, sources, false);
+    return whole.substr(0, whole.find('\n'));
+  }
+  return {};
+}
+
 void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
             std::string remedy) {
   said.push_back({.severity = severity,

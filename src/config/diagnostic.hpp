@@ -108,6 +108,8 @@ struct Diagnostic {
 [[nodiscard]] std::string excerpt(const Diagnostic& diagnostic, const Sources& sources, bool color);
 
 [[nodiscard]] bool has_errors(const std::vector<Diagnostic>& diagnostics);
+/// The first error on one line, as format() begins it; empty: there is none.
+[[nodiscard]] std::string first_error(const std::vector<Diagnostic>& diagnostics, const Sources& sources);
 
 using Diagnostics = std::vector<Diagnostic>;
 

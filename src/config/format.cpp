@@ -175,15 +175,6 @@ bool same_words(const std::vector<Lexeme>& one, const grammar::TokenStream& firs
   return std::ranges::equal(one, other, {}, &Lexeme::text, &Lexeme::text);
 }
 
-std::string first_error(const Diagnostics& said, const Sources& sources) {
-  for (const Diagnostic& diagnostic : said) {
-    if (diagnostic.severity != DiagnosticSeverity::Error) continue;
-    const std::string whole = format(diagnostic, sources, false);
-    return whole.substr(0, whole.find('\n'));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::string> format_rules(std::string_view text) {
