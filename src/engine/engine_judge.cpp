@@ -298,6 +298,7 @@ void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) 
       break;
     case ActionKind::Exec: exec(id, rule, recovered, decision.cause, turn); break;
     case ActionKind::Unmonitor: unmonitor(id, "rule", turn); break;
+    case ActionKind::Heal: break;
   }
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "engine/graph.hpp"
 
+#include <algorithm>
+
 #include "engine/service.hpp"
+#include "engine/workflow.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -12,6 +15,12 @@ std::optional<ServiceId> Graph::find(std::string_view name) const {
   return found->second;
 }
 
+std::shared_ptr<const Workflow> Graph::workflow(std::string_view name) const {
+  const auto found =
+      std::ranges::find_if(workflows, [&](const auto& workflow) { return to_lower(workflow->name) == to_lower(name); });
+  return found == workflows.end() ? nullptr : *found;
+}
+
 std::string_view to_string(ActionKind kind) {
   switch (kind) {
     case ActionKind::Alert: return "alert";
@@ -20,6 +29,7 @@ std::string_view to_string(ActionKind kind) {
     case ActionKind::Start: return "start";
     case ActionKind::Stop: return "stop";
     case ActionKind::Restart: return "restart";
+    case ActionKind::Heal: return "heal";
   }
   return "";
 }

@@ -19,12 +19,14 @@
 namespace healer::engine {
 
 struct ServiceBlock;
+struct Workflow;
 
 /// What the compiler hands over: services in the order of the files.
 struct RuleSet {
   Settings settings;
   std::vector<std::string> files;
   std::vector<std::shared_ptr<const ServiceBlock>> services;
+  std::vector<std::shared_ptr<const Workflow>> workflows;
 };
 
 /// One generation. Slots are stable: a service keeps its slot (its ServiceId) as long as its name lives.
@@ -37,9 +39,12 @@ struct Graph {
   std::vector<std::vector<ServiceId>> requirements;        ///< by slot: those that it depends on, directly
   std::vector<std::vector<ServiceId>> dependents;          ///< by slot: those that depend on it, directly
   std::unordered_map<std::string, ServiceId> by_name;      ///< lower-case names
+  std::vector<std::shared_ptr<const Workflow>> workflows;  ///< in the order of the files
 
   /// The service of that name (any case), if it exists.
   [[nodiscard]] std::optional<ServiceId> find(std::string_view name) const;
+  /// The workflow of that name (any case); null: there is none.
+  [[nodiscard]] std::shared_ptr<const Workflow> workflow(std::string_view name) const;
   [[nodiscard]] const ServiceBlock& at(ServiceId id) const { return *slots[id.index()]; }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -32,13 +33,23 @@ struct Tolerance {
   [[nodiscard]] bool immediate() const { return count == 1 && held == Duration{0}; }
 };
 
+/// `heal with W`, `heal NAME with W`, `heal with W dry run`.
+struct HealOrder {
+  std::string workflow;
+  std::string target;  ///< empty: the service's own
+  bool dry_run = false;
+
+  bool operator==(const HealOrder&) const = default;
+};
+
 /// The action of a branch. Every action but a plain recovery also raises an alert, as in Monit.
 struct Action {
   ActionKind kind = ActionKind::Alert;
-  Command command;           ///< Exec only
-  std::uint16_t repeat = 0;  ///< `repeat every N cycles`; 0: never
-  bool overlapping = false;  ///< Exec may overlap its own earlier instance
-  bool implied = false;      ///< not written: the alert that Monit raises on recovery
+  Command command;                          ///< Exec only
+  std::shared_ptr<const HealOrder> heal{};  ///< Heal only, and never null there
+  std::uint16_t repeat = 0;                 ///< `repeat every N cycles`; 0: never
+  bool overlapping = false;                 ///< Exec may overlap its own earlier instance
+  bool implied = false;                     ///< not written: the alert that Monit raises on recovery
 
   /// Whether it starts or stops the service: such an action is tried again at each failing run that meets the
   /// tolerance.
@@ -50,7 +61,8 @@ struct Action {
 /// The `else` branch, or the implied one (recovers at the first clear run, alerts).
 struct Recovery {
   Tolerance tolerance;
-  Action action{.kind = ActionKind::Alert, .command = {}, .repeat = 0, .overlapping = false, .implied = true};
+  Action action{
+      .kind = ActionKind::Alert, .command = {}, .heal = {}, .repeat = 0, .overlapping = false, .implied = true};
 };
 
 /// How a rule behaves once its tolerance is met.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/command.hpp"
@@ -75,6 +76,16 @@ struct LinesSpec {
 /// A connection, or an echo, that rules ask for. How it is made is not the engine's business.
 using Probe = std::shared_ptr<const protocols::ProbePlan>;
 
+/// The row of `for each` that a service is written for; of several the innermost.
+struct Row {
+  std::string target;  ///< its name, as written
+  std::vector<std::pair<std::string, std::string>>
+      variables;                   ///< of all rows around it: NODE, and NODE.ip of JSON rows
+  std::vector<std::string> lists;  ///< names of their lists: "NODE"
+
+  bool operator==(const Row&) const = default;
+};
+
 /// One `check` block.
 struct ServiceBlock {
   std::string name;
@@ -95,6 +106,7 @@ struct ServiceBlock {
   Schedule schedule;
   std::vector<Rule> rules;
   std::vector<std::string> groups;
+  std::shared_ptr<const Row> row;     ///< null: it is in no `for each`
   std::vector<Recipient> recipients;  ///< local over global, `noalert` taken out
   using OnReboot = engine::OnReboot;
   OnReboot on_reboot = OnReboot::Start;
@@ -103,6 +115,8 @@ struct ServiceBlock {
   Hash128 key;                 ///< hash of all that the block says (places left out)
   SourcePlace place;
 
+  /// What is healed where one of its rules says so: one target may have several services. Compared without case.
+  [[nodiscard]] const std::string& target() const { return row ? row->target : name; }
   /// Whether it is healer's own child.
   [[nodiscard]] bool foreground() const { return process.foreground.has_value(); }
   [[nodiscard]] bool has_process() const { return kind->traits.has_process; }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/healing_limits.hpp"
 #include "engine/recipient.hpp"
 #include "engine/schedule.hpp"
 #include "util/time.hpp"
@@ -115,6 +116,16 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+/// `set maintenance "0 2 * * sun" for 2 hours group webboxes`: a pause that comes by itself.
+struct Maintenance {
+  CronSpec begin;
+  std::string text;  ///< of the cron fields, as written
+  Duration length{0};
+  std::string group;  ///< empty: all services
+
+  bool operator==(const Maintenance&) const = default;
+};
+
 /// All `set` statements. Paths that are empty were not set; the daemon knows the defaults.
 struct Settings {
   std::optional<Duration> cycle;  ///< set daemon
@@ -135,6 +146,8 @@ struct Settings {
   Duration settle{1000};
   bool count_polls = false;  ///< set cycles count polls
   std::vector<std::pair<std::string, std::string>> environment;
+  HealingSettings healing;
+  std::vector<Maintenance> maintenance;
   bool shadow = false;
   bool dry_run = false;
   bool accept_dormant = false;

@@ -51,8 +51,8 @@ Doubt doubt_of(std::string_view text) {
 }
 
 ActionKind action_of(std::string_view text) {
-  for (const auto kind :
-       {ActionKind::Alert, ActionKind::Exec, ActionKind::Unmonitor, ActionKind::Start, ActionKind::Stop})
+  for (const auto kind : {ActionKind::Alert, ActionKind::Exec, ActionKind::Unmonitor, ActionKind::Start,
+                          ActionKind::Stop, ActionKind::Heal})
     if (text == to_string(kind)) return kind;
   return ActionKind::Restart;
 }
