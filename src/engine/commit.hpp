@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/act.hpp"
+#include "engine/healing/healing.hpp"
 #include "engine/ids.hpp"
 #include "engine/record.hpp"
 #include "engine/rule_identity.hpp"
@@ -67,6 +68,17 @@ struct Commit {
   std::vector<SavedJob> jobs;                      ///< new ones, and those whose steps have changed, whole
   std::vector<MovedJob> moved_jobs;                ///< others that were saved before
   std::vector<JobId> ended_jobs;
+  std::vector<Healing> healings;  ///< new ones, and those that have gone on, whole
+  std::vector<HealingId> ended_healings;
+  std::vector<TargetMemory> targets;  ///< by `target` in lower case and `rehearsed`
+  std::vector<std::pair<std::string, bool>> forgotten_targets;
+  std::vector<WorkflowMemory> workflows;                  ///< by `workflow` in lower case
+  std::optional<std::vector<ClosedBrake>> closed_brakes;  ///< all of them, where that has changed
+  /// Whether it must be on the disk itself before it is answered, so that it outlives the machine's failure: a step of
+  /// a healing is never done without the journal knowing of it.
+  [[nodiscard]] bool synced() const {
+    return !healings.empty() || !ended_healings.empty() || !targets.empty() || !workflows.empty() || closed_brakes;
+  }
 };
 
 }  // namespace effect
@@ -80,11 +92,13 @@ struct PendingExec {
 /// Everything that a store gives back at start.
 struct SavedState {
   Sequence last_sequence = 0;  ///< 0: there is no saved state
-  std::uint64_t last_id = 0;   ///< the highest ActionId, AlertId or JobId ever issued
+  std::uint64_t last_id = 0;   ///< the highest ActionId, AlertId, JobId or HealingId ever issued
   std::unordered_map<std::string, SavedService> services;
   std::vector<PendingExec> execs;
   std::vector<effect::Alert> alerts;
   std::vector<effect::SavedJob> jobs;  ///< by id
+  std::vector<Healing> healings;       ///< by id
+  HealingMemory healing;
   /// When the daemon before recorded something for the last time, where it did not record that it stopped: it was
   /// killed, or the machine went down.
   std::optional<WallTime> died;

@@ -30,6 +30,7 @@ using ActionId = Id<struct ActionTag, std::uint64_t>;  ///< one started action; 
 using AlertId = Id<struct AlertTag, std::uint64_t>;    ///< one alert; never issued twice, over restarts too
 using JobId = Id<struct JobTag, std::uint64_t>;        ///< one start, stop or restart; as ActionId
 using CommandId = Id<struct CommandTag, std::uint64_t>;  ///< one command of a client
+using HealingId = Id<struct HealingTag, std::uint64_t>;  ///< one healing; as ActionId
 using Sequence = std::uint64_t;                          ///< number of a commit; grows, over restarts too
 using Generation = std::uint64_t;                        ///< number of a graph
 

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// A healing: one target, one plan, from the firing of a rule or a person's word to its end. The same struct is what
+// runs and what the journal holds, written whole at each of its turns.
+//
+//   Held ----brakes let it go----> Approval (where it is wanted) --approved--> Confirming
+//    ^                                                                             | the target fails still
+//    |  refused: after a cooldown            Guarding <----------------------------'
+//    '------------------------------------------'|
+//                                                v the guard lets it go: a try begins
+//      Between <--a step failed, tries left-- Stepping --all steps done--> ended: verified, or done
+//         | after the cooldown, by brakes        |
+//         '----------> Guarding                  | a step failed, no try left; or in probation
+//                                                v
+//                                             Failing (`on failure`) --------> ended: failed, or goes on with another
+//                                             plan
+//      cancel: Cancelling (`on cancel`) ----> ended: cancelled
+//
+// From Guarding on the target is locked. Guarding, Stepping, Failing and Cancelling hold a place in the limits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/act.hpp"
+#include "engine/healing/deadline.hpp"
+#include "engine/ids.hpp"
+#include "engine/workflow.hpp"
+#include "util/hash.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+/// Values by name, for `${NAME}` and HEALER_NAME.
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+/// What a person may set aside for one healing: `--override limit,cooldown,pause`.
+struct Overrides {
+  bool limit = false;
+  bool cooldown = false;
+  bool pause = false;
+  bool operator==(const Overrides&) const = default;
+};
+
+/// A step that is under way; of `parallel` each of its steps is one.
+struct StepRun {
+  enum class State : std::uint8_t {
+    Fresh,       ///< to be begun
+    Running,     ///< its program runs
+    Requesting,  ///< its request was sent
+    Bringing,    ///< a service is started, stopped or restarted
+    Waiting,     ///< until `due`
+    Verifying,   ///< `recovered`: until `due` at most
+    Pausing,     ///< it has failed, and is tried again when `due` has come
+    Ending,      ///< its program was told to end
+    Done,
+    Failed
+  } state = State::Fresh;
+  std::uint32_t attempt = 1;
+  ActionId action{};  ///< Running, Ending
+  std::optional<Deadline> due{};
+  WallTime begun{};       ///< of this attempt
+  std::string failure{};  ///< why the last attempt has failed
+
+  bool operator==(const StepRun&) const = default;
+  [[nodiscard]] bool over() const { return state == State::Done || state == State::Failed; }
+};
+
+/// What became of a step, for people.
+struct StepOutcome {
+  std::uint32_t round = 1;  ///< of the try
+  std::string name;
+  bool good = false;
+  Duration took{0};
+  std::string text;  ///< "exited with status 3 after 5 s"
+  bool operator==(const StepOutcome&) const = default;
+};
+
+/// How a healing has ended.
+enum class HealingEnd : std::uint8_t {
+  Verified,     ///< all steps done, the target has recovered
+  Done,         ///< all steps done; no step verifies
+  Failed,       ///< the last try has failed, and `on failure`, if there is one, is over
+  Refused,      ///< the guard let no other try go
+  Cancelled,    ///< by a person
+  Rejected,     ///< a person has not approved it, or nobody has in time
+  Interrupted,  ///< healer could not go on with it
+  Dropped,      ///< it never began: its condition stands no more
+  WouldRun      ///< a dry run
+};
+/// "verified", "done", "failed", ..., "would have run".
+[[nodiscard]] std::string_view to_string(HealingEnd end);
+
+struct Healing {
+  enum class Stage : std::uint8_t { Held, Approval, Confirming, Guarding, Stepping, Between, Failing, Cancelling };
+
+  HealingId id;
+  std::string target;                          ///< as written; compared without case
+  std::string service;                         ///< whose rule it was, or whom a person named
+  Hash128 rule;                                ///< zero: a person's word
+  std::string by;                              ///< kByRule, or the person
+  std::shared_ptr<const effect::Cause> cause;  ///< never null
+  std::shared_ptr<const Workflow> plan;        ///< never null: the one that it began with, or will
+  bool dry_run = false;                        ///< by its rule: `heal with W dry run`
+  Overrides overrides;
+  WallTime asked{};                           ///< when it was decided on
+  HealingMode mode = HealingMode::Automatic;  ///< as it goes; settled when it leaves Held
+
+  Stage stage = Stage::Held;
+  std::string reason;                    ///< Held, Approval, Between: what it waits for
+  std::optional<Deadline> not_before{};  ///< Held: after a refusal; Between: the cooldown; Approval: the time for it
+  std::string approved_by;
+  bool seen = false;       ///< Held: its groups have been judged since it was asked for
+  bool refused = false;    ///< Held: people were told so
+  bool told_long = false;  ///< Held: people were told that it waits
+
+  std::uint32_t round = 0;     ///< of the try; 0: none has begun
+  std::uint32_t position = 0;  ///< in steps()
+  std::vector<StepRun> under_way;
+  std::vector<StepOutcome> outcomes;
+  Variables saved;      ///< by steps; what is secret is not in it
+  WallTime begun{};     ///< when its first guard was asked
+  std::string failure;  ///< why its try has failed
+  std::string cancelled_by;
+  bool escalated = false;        ///< its plan is that of an escalation
+  bool after_probation = false;  ///< it was verified, and the target has failed again
+
+  /// Of the stage: what is gone through.
+  [[nodiscard]] const std::vector<Step>& steps() const {
+    return stage == Stage::Failing ? plan->on_failure : stage == Stage::Cancelling ? plan->on_cancel : plan->steps;
+  }
+  /// Whether nothing else may be done to its target.
+  [[nodiscard]] bool locks() const { return stage >= Stage::Guarding; }
+  /// Whether it counts as one `at once`.
+  [[nodiscard]] bool has_place() const {
+    return stage == Stage::Guarding || stage == Stage::Stepping || stage == Stage::Failing ||
+           stage == Stage::Cancelling;
+  }
+  [[nodiscard]] bool waits() const { return stage < Stage::Guarding; }
+  /// Whether nothing of it acts on the world.
+  [[nodiscard]] bool rehearses() const { return mode == HealingMode::DryRun || mode == HealingMode::Shadow; }
+};
+/// "held", "waits for approval", "looked at again", "guard", "steps", "between tries", "on failure", "on cancel".
+[[nodiscard]] std::string_view to_string(Healing::Stage stage);
+
+/// What is remembered of a target when its healing has ended.
+struct TargetMemory {
+  std::string target;
+  bool rehearsed = false;  ///< of dry runs, which have a memory of their own
+  Deadline cooldown;
+  std::optional<Deadline> probation{};
+  std::shared_ptr<const Workflow> plan{};  ///< whose `on failure` answers a failure in probation
+  HealingId healing;
+  HealingEnd end = HealingEnd::Done;
+  WallTime ended{};
+  bool operator==(const TargetMemory&) const = default;
+};
+
+/// What is remembered of a workflow.
+struct WorkflowMemory {
+  std::string workflow;
+  std::vector<WallTime> tries;     ///< when they began, the latest last: as far back as a limit looks
+  std::vector<WallTime> failures;  ///< for its breaker
+  bool open = false;               ///< its breaker: nothing starts until a person resets it
+  std::uint32_t ramp = 0;          ///< index of the step it is at
+  std::uint32_t verified = 0;      ///< recoveries in that step
+  WallTime active{};               ///< when something was healed or held last
+  /// Counts for `healing report`.
+  struct Counts {
+    std::uint64_t proposed = 0, would_run = 0, approved = 0, rejected = 0, ran = 0, recovered = 0, failed = 0;
+    bool operator==(const Counts&) const = default;
+  } counts;
+  bool operator==(const WorkflowMemory&) const = default;
+};
+
+/// A `pause while` that has closed, and has not opened yet.
+struct ClosedBrake {
+  std::string workflow;
+  std::string group;
+  double above = 0;
+  WallTime since{};
+  bool operator==(const ClosedBrake&) const = default;
+};
+
+/// All that healing keeps over a restart, beside the healings.
+struct HealingMemory {
+  std::vector<TargetMemory> targets;
+  std::vector<WorkflowMemory> workflows;
+  std::vector<ClosedBrake> closed;
+  bool operator==(const HealingMemory&) const = default;
+};
+
+}  // namespace healer::engine
