@@ -43,6 +43,7 @@
 #include "engine/event.hpp"
 #include "engine/evidence.hpp"
 #include "engine/graph.hpp"
+#include "engine/health.hpp"
 #include "engine/job.hpp"
 #include "engine/schedule.hpp"
 #include "engine/state.hpp"
@@ -180,6 +181,9 @@ class Engine {
   /// process) of its former start runs still"; or empty. What may yet come up is not among it: ServiceState::waits.
   [[nodiscard]] std::string left_over(ServiceId id) const;
   [[nodiscard]] const std::vector<LeftProcess>& left_of(ServiceId id) const;
+  /// Whether it is failed, as composites and brakes ask. A pause changes nothing of that, nor does a tolerance that is
+  /// not met yet.
+  [[nodiscard]] Health health(ServiceId id) const;
   /// Whether a person's pause of the service is in force.
   [[nodiscard]] bool paused(ServiceId id, Instant now) const;
   /// Why an action of this kind of this rule would not be done now.
