@@ -9,6 +9,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -252,8 +253,9 @@ void fields(auto& all, Is<ClosedBrake> auto& brake) {
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-/// Makes the object of a struct: called with names and values, in turn.
-class ToObject {
+/// Appends the object of a struct to a text: called with names and values, in turn. It is written at each turn of a
+/// healing, and so without a tree of nodes in between.
+class ToText {
  public:
   template <typename Value, typename... Rest>
   void operator()(const char* name, const Value& value, const Rest&... rest) {
@@ -262,16 +264,22 @@ class ToObject {
   }
 
   template <typename Struct>
-  static Json object_of(const Struct& value) {
-    ToObject object;
-    fields(object, value);
-    return std::move(object.json_);
+  static std::string text_of(const Struct& value) {
+    std::string text;
+    ToText(text).write(value);
+    return text;
   }
 
  private:
+  explicit ToText(std::string& text) : text_(text) {}
+
   template <typename T>
   void add(const char* name, const T& value) {
-    json_.emplace(name, of(value));
+    separate();
+    text_ += '"';
+    text_ += name;
+    text_ += "\":";
+    write(value);
   }
   template <typename T>
   void add(const char* name, const std::optional<T>& value) {
@@ -282,58 +290,101 @@ class ToObject {
     if (value) add(name, *value);
   }
 
-  static Json of(bool value) { return value; }
+  void write(bool value) { text_ += value ? "true" : "false"; }
   template <std::integral Number>
-  static Json of(Number value) {
-    return value;
+  void write(Number value) {
+    fmt::format_to(std::back_inserter(text_), "{}", value);
   }
-  static Json of(double value) { return value; }
+  void write(double value) {
+    if (std::isfinite(value)) {
+      fmt::format_to(std::back_inserter(text_), "{}", value);
+    } else {
+      text_ += "null";
+    }
+  }
   template <typename Enum>
   requires std::is_enum_v<Enum>
-  static Json of(Enum value) { return words_of(For<Enum>{}).at(static_cast<std::size_t>(value)); }
+  void write(Enum value) { write_word(words_of(For<Enum>{}).at(static_cast<std::size_t>(value))); }
   template <typename Tag, typename Number>
-  static Json of(Id<Tag, Number> id) {
-    return id.number();
+  void write(Id<Tag, Number> id) {
+    write(id.number());
   }
-  static Json of(Duration value) { return value.count(); }
-  static Json of(WallTime value) { return value.time_since_epoch().count(); }
-  static Json of(const Hash128& value) { return to_string(value); }
-  static Json of(const std::string& text) {
+  void write(Duration value) { write(value.count()); }
+  void write(WallTime value) { write(value.time_since_epoch()); }
+  void write(const Hash128& value) { write_word(to_string(value)); }
+  void write(const std::string& text) {
+    const std::size_t begin = text_.size();
+    text_ += '"';
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t length = utf8_length(rest);
-      if (length == 0) return Json::object({{kBytes, fmt::format("{:02x}", fmt::join(bytes_of(text), ""))}});
+      if (length == 0) {
+        text_.resize(begin);
+        write_bytes(text);
+        return;
+      }
+      const char c = rest.front();
+      if (c == '"' || c == '\\') text_ += '\\';
+      if (static_cast<unsigned char>(c) < 0x20) {
+        fmt::format_to(std::back_inserter(text_), "\\u{:04x}", c);
+      } else {
+        text_ += rest.substr(0, length);
+      }
       rest.remove_prefix(length);
     }
-    return text;
+    text_ += '"';
   }
-  static Json of(const std::pair<const std::string, std::string>& pair) {
-    return Json::array({of(pair.first), of(pair.second)});
+  template <typename A, typename B>
+  void write(const std::pair<A, B>& pair) {
+    text_ += '[';
+    write(pair.first);
+    text_ += ',';
+    write(pair.second);
+    text_ += ']';
   }
-  static Json of(const std::pair<std::string, std::string>& pair) {
-    return Json::array({of(pair.first), of(pair.second)});
-  }
-  static Json of(const Variables& variables) { return array_of(variables); }
+  void write(const Variables& variables) { write_list(variables); }
   template <typename T>
-  static Json of(const std::vector<T>& values) {
-    return array_of(values);
+  void write(const std::vector<T>& values) {
+    write_list(values);
   }
-  static Json of(const StepKind& what) {
-    Json json = Json::object({{kKind, kStepKinds.at(what.index())}});
-    json.update(std::visit([](const auto& kind) { return object_of(kind); }, what));
-    return json;
+  void write(const StepKind& what) {
+    text_ += '{';
+    separate();
+    text_ += fmt::format("\"{}\":", kKind);
+    write_word(kStepKinds.at(what.index()));
+    std::visit([this](const auto& kind) { fields(*this, kind); }, what);
+    text_ += '}';
   }
   template <typename Struct>
   requires std::is_aggregate_v<Struct>
-  static Json of(const Struct& value) { return object_of(value); }
-
-  static Json array_of(const auto& values) {
-    Json json = Json::array();
-    for (const auto& value : values) json.push_back(of(value));
-    return json;
+  void write(const Struct& value) {
+    text_ += '{';
+    fields(*this, value);
+    text_ += '}';
   }
-  static std::vector<unsigned char> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
-  Json json_ = Json::object();
+  void write_list(const auto& values) {
+    text_ += '[';
+    for (const auto& value : values) {
+      separate();
+      write(value);
+    }
+    text_ += ']';
+  }
+  void write_word(std::string_view word) {
+    text_ += '"';
+    text_ += word;
+    text_ += '"';
+  }
+  void write_bytes(std::string_view text) {
+    text_ += fmt::format("{{\"{}\":\"", kBytes);
+    for (const char c : text) fmt::format_to(std::back_inserter(text_), "{:02x}", static_cast<unsigned char>(c));
+    text_ += "\"}";
+  }
+  void separate() {
+    if (text_.back() != '{' && text_.back() != '[') text_ += ',';
+  }
+
+  std::string& text_;
 };
 
 // ---- reading --------------------------------------------------------------------------------------------------------
@@ -341,7 +392,7 @@ class ToObject {
 [[noreturn]] void damaged(const std::string& what) { throw std::invalid_argument(what); }
 
 /// Fills a struct from its object: called with names and values, in turn. Throws std::invalid_argument where something
-/// is not as ToObject writes it.
+/// is not as ToText writes it.
 class FromObject {
  public:
   template <typename Value, typename... Rest>
@@ -515,10 +566,10 @@ void check_healing(Healing& healing) {
 
 }  // namespace
 
-std::string to_json(const Healing& healing) { return ToObject::object_of(healing).dump(); }
-std::string to_json(const TargetMemory& target) { return ToObject::object_of(target).dump(); }
-std::string to_json(const WorkflowMemory& workflow) { return ToObject::object_of(workflow).dump(); }
-std::string to_json(const ClosedBrake& brake) { return ToObject::object_of(brake).dump(); }
+std::string to_json(const Healing& healing) { return ToText::text_of(healing); }
+std::string to_json(const TargetMemory& target) { return ToText::text_of(target); }
+std::string to_json(const WorkflowMemory& workflow) { return ToText::text_of(workflow); }
+std::string to_json(const ClosedBrake& brake) { return ToText::text_of(brake); }
 
 Result<Healing> healing_from_json(std::string_view text) { return from_text<Healing>(text, check_healing); }
 Result<TargetMemory> target_from_json(std::string_view text) { return from_text<TargetMemory>(text); }
