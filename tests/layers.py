@@ -36,6 +36,7 @@ LAW = {
     "config": ({"grammar", "engine", "protocols", "util"}, {"pegtl"}),
     "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares"}),
     "store": ({"engine", "util"}, {"sqlite"}),
+    "store/healing_json": ({"engine", "util"}, {"json"}),
     "control/wire": ({"util"}, {"json"}),
     "control/client": ({"control/wire", "util"}, {"json"}),
     "control/render": ({"control/wire", "util"}, {"json"}),

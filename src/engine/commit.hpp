@@ -96,8 +96,9 @@ struct SavedState {
   std::unordered_map<std::string, SavedService> services;
   std::vector<PendingExec> execs;
   std::vector<effect::Alert> alerts;
-  std::vector<effect::SavedJob> jobs;  ///< by id
-  std::vector<Healing> healings;       ///< by id
+  std::vector<effect::SavedJob> jobs;           ///< by id
+  std::vector<Healing> healings;                ///< by id
+  std::vector<std::string> damaged_healings{};  ///< "12 of web1", "12": what is journalled of them cannot be read
   HealingMemory healing;
   /// When the daemon before recorded something for the last time, where it did not record that it stopped: it was
   /// killed, or the machine went down.

@@ -4,8 +4,49 @@
 #include <algorithm>
 
 #include "engine/service.hpp"
+#include "util/text.hpp"
 
 namespace healer::engine {
+
+namespace {
+
+auto key_of(const TargetMemory& memory) { return std::pair(to_lower(memory.target), memory.rehearsed); }
+auto key_of(const WorkflowMemory& memory) { return to_lower(memory.workflow); }
+
+/// Puts it in its place among those in the order of their keys.
+template <typename Memory>
+void keep_sorted(std::vector<Memory>& all, const Memory& memory) {
+  const auto key = [](const Memory& one) { return key_of(one); };
+  const auto place = std::ranges::lower_bound(all, key_of(memory), {}, key);
+  if (place != all.end() && key_of(*place) == key_of(memory)) {
+    *place = memory;
+  } else {
+    all.insert(place, memory);
+  }
+}
+
+void keep_healings(SavedState& state, const effect::Commit& commit) {
+  for (const Healing& healing : commit.healings) {
+    state.last_id = std::max(state.last_id, healing.id.number());
+    const auto place = std::ranges::lower_bound(state.healings, healing.id, {}, &Healing::id);
+    if (place != state.healings.end() && place->id == healing.id) {
+      *place = healing;
+    } else {
+      state.healings.insert(place, healing);
+    }
+  }
+  for (const HealingId id : commit.ended_healings)
+    std::erase_if(state.healings, [&](const Healing& healing) { return healing.id == id; });
+  for (const auto& [target, rehearsed] : commit.forgotten_targets)
+    std::erase_if(state.healing.targets, [&, rehearsed = rehearsed, &target = target](const TargetMemory& memory) {
+      return iequals(memory.target, target) && memory.rehearsed == rehearsed;
+    });
+  for (const TargetMemory& memory : commit.targets) keep_sorted(state.healing.targets, memory);
+  for (const WorkflowMemory& memory : commit.workflows) keep_sorted(state.healing.workflows, memory);
+  if (commit.closed_brakes) state.healing.closed = *commit.closed_brakes;
+}
+
+}  // namespace
 
 void keep(SavedState& state, const effect::Commit& commit) {
   state.last_sequence = commit.sequence;
@@ -27,6 +68,7 @@ void keep(SavedState& state, const effect::Commit& commit) {
   issued(commit.ended);
   issued(commit.handed_over);
   issued(commit.ended_jobs);
+  issued(commit.ended_healings);
   for (const ActionId id : commit.started)
     for (PendingExec& pending : state.execs) pending.started = pending.started || pending.exec.action == id;
   for (const ActionId id : commit.ended)
@@ -48,6 +90,7 @@ void keep(SavedState& state, const effect::Commit& commit) {
   }
   for (const JobId id : commit.ended_jobs)
     std::erase_if(state.jobs, [&](const effect::SavedJob& job) { return job.job == id; });
+  keep_healings(state, commit);
   for (const Record& record : commit.records) {
     if (record.kind == RecordKind::DaemonStarted) state.boot = record.subject;
     if (record.kind == RecordKind::DaemonStopped) {

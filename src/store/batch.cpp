@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "util/text.hpp"
+
 namespace healer::store {
 
 using namespace engine;
@@ -53,9 +55,36 @@ std::size_t size_of(const effect::SavedJob& job) {
   return bytes + size_of(job.cause.get());
 }
 
+// Plans are shared with the engine, and not counted.
+
+std::size_t size_of(const Healing& healing) {
+  std::size_t bytes = sizeof healing + healing.target.size() + healing.service.size() + healing.by.size() +
+                      healing.reason.size() + healing.approved_by.size() + healing.failure.size() +
+                      healing.cancelled_by.size() + size_of(healing.cause.get());
+  for (const StepRun& run : healing.under_way) bytes += sizeof run + run.failure.size();
+  for (const StepOutcome& outcome : healing.outcomes)
+    bytes += sizeof outcome + outcome.name.size() + outcome.text.size();
+  for (const auto& [name, value] : healing.saved) bytes += kIdBytes + 2 * sizeof name + name.size() + value.size();
+  return bytes;
+}
+
+std::size_t size_of(const TargetMemory& memory) { return sizeof memory + kIdBytes + 2 * memory.target.size(); }
+
+std::size_t size_of(const WorkflowMemory& memory) {
+  return sizeof memory + kIdBytes + 2 * memory.workflow.size() + memory.tries.size() * sizeof memory.tries[0] +
+         memory.failures.size() * sizeof memory.failures[0];
+}
+
+std::size_t size_of(const std::vector<ClosedBrake>& brakes) {
+  std::size_t bytes = 0;
+  for (const ClosedBrake& brake : brakes) bytes += sizeof brake + brake.workflow.size() + brake.group.size();
+  return bytes;
+}
+
 }  // namespace
 
 void Batch::add(effect::Commit commit) {
+  synced_ = synced_ || commit.synced();
   up_to_ = std::max(up_to_, commit.sequence);
   for (Record& record : commit.records) add_record(std::move(record));
   for (const std::string& name : commit.forgotten) forget(name);
@@ -73,11 +102,18 @@ void Batch::add(effect::Commit commit) {
   for (effect::SavedJob& job : commit.jobs) save(std::move(job));
   for (const effect::MovedJob& moved : commit.moved_jobs) move(moved);
   for (const JobId job : commit.ended_jobs) end(job);
+  for (Healing& healing : commit.healings) save(std::move(healing));
+  for (const HealingId healing : commit.ended_healings) end(healing);
+  for (const auto& [target, rehearsed] : commit.forgotten_targets) forget(TargetKey{to_lower(target), rehearsed});
+  for (TargetMemory& memory : commit.targets) save(std::move(memory));
+  for (WorkflowMemory& memory : commit.workflows) save(std::move(memory));
+  if (commit.closed_brakes) close(std::move(*commit.closed_brakes));
 }
 
 void Batch::merge(Batch later) {
   up_to_ = std::max(up_to_, later.up_to_);
   last_id_ = std::max(last_id_, later.last_id_);
+  synced_ = synced_ || later.synced_;
   if (later.lost_.count > 0) {  // they were newer than all of ours
     while (!records_.empty()) lose_oldest_record();
     lost_ = {lost_.count + later.lost_.count, later.lost_.last_sequence, later.lost_.last_when};
@@ -93,6 +129,12 @@ void Batch::merge(Batch later) {
   for (auto& [id, job] : later.jobs_) save(std::move(job));
   for (const auto& [id, moved] : later.moved_jobs_) move(moved);
   for (const JobId job : later.ended_jobs_) end(job);
+  for (auto& [id, healing] : later.healings_) save(std::move(healing));
+  for (const HealingId healing : later.ended_healings_) end(healing);
+  for (const TargetKey& target : later.forgotten_targets_) forget(target);
+  for (auto& [key, memory] : later.targets_) save(std::move(memory));
+  for (auto& [key, memory] : later.workflows_) save(std::move(memory));
+  if (later.closed_brakes_) close(std::move(*later.closed_brakes_));
   if (later.sources_) sources_ = std::move(later.sources_);
 }
 
@@ -216,6 +258,53 @@ void Batch::end(JobId job) {
   if (moved_jobs_.erase(job) > 0) bytes_ -= kMoveBytes;
   // An earlier batch may have saved it too, unlike an exec, which is opened once.
   if (ended_jobs_.insert(job).second) bytes_ += kIdBytes;
+}
+
+void Batch::save(Healing healing) {
+  const HealingId id = healing.id;
+  last_id_ = std::max(last_id_, id.number());
+  bytes_ += size_of(healing);
+  const auto [place, added] = healings_.try_emplace(id);
+  if (!added) bytes_ -= size_of(place->second);
+  place->second = std::move(healing);
+}
+
+void Batch::end(HealingId healing) {
+  last_id_ = std::max(last_id_, healing.number());
+  if (const auto place = healings_.find(healing); place != healings_.end()) {
+    bytes_ -= size_of(place->second);
+    healings_.erase(place);
+  }
+  if (ended_healings_.insert(healing).second) bytes_ += kIdBytes;  // an earlier batch has most likely saved it, too
+}
+
+void Batch::save(TargetMemory memory) {
+  bytes_ += size_of(memory);
+  const auto [place, added] = targets_.try_emplace({to_lower(memory.target), memory.rehearsed});
+  if (!added) bytes_ -= size_of(place->second);
+  place->second = std::move(memory);
+}
+
+void Batch::forget(const TargetKey& target) {
+  if (const auto place = targets_.find(target); place != targets_.end()) {
+    bytes_ -= size_of(place->second);
+    targets_.erase(place);
+  }
+  // One that is saved again afterwards may stay in here: the writer forgets first.
+  if (forgotten_targets_.insert(target).second) bytes_ += kIdBytes + target.first.size();
+}
+
+void Batch::save(WorkflowMemory memory) {
+  bytes_ += size_of(memory);
+  const auto [place, added] = workflows_.try_emplace(to_lower(memory.workflow));
+  if (!added) bytes_ -= size_of(place->second);
+  place->second = std::move(memory);
+}
+
+void Batch::close(std::vector<ClosedBrake> brakes) {
+  bytes_ += size_of(brakes);
+  if (closed_brakes_) bytes_ -= size_of(*closed_brakes_);
+  closed_brakes_ = std::move(brakes);
 }
 
 }  // namespace healer::store

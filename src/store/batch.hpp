@@ -15,6 +15,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "engine/commit.hpp"
@@ -29,15 +30,15 @@ class Batch {
   /// Adds a later batch.
   void merge(Batch later);
   void set_sources(std::vector<SavedSource> sources);
-  /// Drops the oldest records, then the oldest open acts, until what is left is about `bytes`; states of services and
-  /// jobs are never dropped. Returns whether anything was.
+  /// Drops the oldest records, then the oldest open acts, until what is left is about `bytes`; states of services, jobs
+  /// and healings are never dropped. Returns whether anything was.
   bool trim(std::size_t bytes);
 
   [[nodiscard]] bool empty() const { return up_to_ == 0 && !sources_; }
   /// An estimate of the memory held.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] engine::Sequence up_to() const { return up_to_; }
-  /// The highest id of an act or a job that was named in a commit; 0: none.
+  /// The highest id of an act, a job or a healing that was named in a commit; 0: none.
   [[nodiscard]] std::uint64_t last_id() const { return last_id_; }
   [[nodiscard]] const std::deque<engine::Record>& records() const { return records_; }
   /// The records that trim() has dropped, all of them older than records().
@@ -59,6 +60,17 @@ class Batch {
   /// Jobs of earlier batches that have gone on since.
   [[nodiscard]] const std::map<engine::JobId, engine::effect::MovedJob>& moved_jobs() const { return moved_jobs_; }
   [[nodiscard]] const std::set<engine::JobId>& ended_jobs() const { return ended_jobs_; }
+  [[nodiscard]] const std::map<engine::HealingId, engine::Healing>& healings() const { return healings_; }
+  [[nodiscard]] const std::set<engine::HealingId>& ended_healings() const { return ended_healings_; }
+  /// By target in lower case, and whether it is of dry runs.
+  using TargetKey = std::pair<std::string, bool>;
+  [[nodiscard]] const std::map<TargetKey, engine::TargetMemory>& targets() const { return targets_; }
+  [[nodiscard]] const std::set<TargetKey>& forgotten_targets() const { return forgotten_targets_; }
+  /// By name in lower case.
+  [[nodiscard]] const std::map<std::string, engine::WorkflowMemory>& workflows() const { return workflows_; }
+  [[nodiscard]] const std::optional<std::vector<engine::ClosedBrake>>& closed_brakes() const { return closed_brakes_; }
+  /// Whether one of its commits must be on the disk itself before it is told committed.
+  [[nodiscard]] bool synced() const { return synced_; }
   [[nodiscard]] const std::optional<std::vector<SavedSource>>& sources() const { return sources_; }
 
  private:
@@ -74,6 +86,12 @@ class Batch {
   void save(engine::effect::SavedJob job);
   void move(const engine::effect::MovedJob& moved);
   void end(engine::JobId job);
+  void save(engine::Healing healing);
+  void end(engine::HealingId healing);
+  void save(engine::TargetMemory memory);
+  void forget(const TargetKey& target);
+  void save(engine::WorkflowMemory memory);
+  void close(std::vector<engine::ClosedBrake> brakes);
 
   engine::Sequence up_to_ = 0;
   std::uint64_t last_id_ = 0;
@@ -90,6 +108,13 @@ class Batch {
   std::map<engine::JobId, engine::effect::SavedJob> jobs_;
   std::map<engine::JobId, engine::effect::MovedJob> moved_jobs_;
   std::set<engine::JobId> ended_jobs_;
+  std::map<engine::HealingId, engine::Healing> healings_;
+  std::set<engine::HealingId> ended_healings_;
+  std::map<TargetKey, engine::TargetMemory> targets_;
+  std::set<TargetKey> forgotten_targets_;
+  std::map<std::string, engine::WorkflowMemory> workflows_;
+  std::optional<std::vector<engine::ClosedBrake>> closed_brakes_;
+  bool synced_ = false;
   std::optional<std::vector<SavedSource>> sources_;
 };
 

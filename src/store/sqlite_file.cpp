@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "store/sqlite_healings.hpp"
 #include "store/sqlite_schema.hpp"
 #include "store/sqlite_store.hpp"
 #include "store/sqlite_tables.hpp"
@@ -197,8 +198,9 @@ bool is_sound(const engine::SavedService& service) {
          (!service.action_failure || is_sound(service.action_failure->when));
 }
 
-/// What can be read of a damaged file, table by table, as a batch for the new one.
-Batch salvage(const std::string& path, std::vector<std::string>& notes) {
+/// What can be read of a damaged file, table by table, as a batch for the new one; `healings` were under way.
+Batch salvage(const std::string& path, std::vector<std::string>& notes,
+              std::vector<std::pair<engine::HealingId, std::string>>& healings) {
   Batch batch;
   auto opened = Database::open(path, Database::Mode::Read, kReadBusy);
   if (!opened) return batch;
@@ -225,6 +227,14 @@ Batch salvage(const std::string& path, std::vector<std::string>& notes) {
     notes.push_back(fmt::format("no states of services could be recovered from {}: every rule begins anew", path));
   }
   database.clear_error();
+  DamagedJournal journal;
+  read_healings(database, state, journal);  // up to the damage
+  healings = std::move(journal.healings);
+  for (const engine::Healing& healing : state.healings) healings.emplace_back(healing.id, healing.target);
+  commit.targets = std::move(state.healing.targets);
+  commit.workflows = std::move(state.healing.workflows);
+  if (!state.healing.closed.empty()) commit.closed_brakes = std::move(state.healing.closed);
+  database.clear_error();
   HistoryQuery newest;
   newest.limit = kSalvagedRecords;
   commit.records = read_history(database, newest);  // up to the damage
@@ -233,7 +243,7 @@ Batch salvage(const std::string& path, std::vector<std::string>& notes) {
   database.clear_error();
   auto sources = read_sources(database);
   if (database.ok() && !sources.empty()) batch.set_sources(std::move(sources));
-  if (commit.sequence == 0 && !commit.services.empty()) commit.sequence = 1;
+  if (commit.sequence == 0 && (!commit.services.empty() || commit.synced())) commit.sequence = 1;
   if (commit.sequence > 0) batch.add(std::move(commit));
   return batch;
 }
@@ -254,7 +264,8 @@ Result<Opened> open_state_file(const std::string& path, Duration busy, bool know
   std::remove((path + "-shm").c_str());
   Opened result;
   result.notes.push_back(fmt::format("{}; it was moved to {}", opened.error().what, aside));
-  const Batch saved = salvage(aside, result.notes);
+  std::vector<std::pair<engine::HealingId, std::string>> healings;
+  const Batch saved = salvage(aside, result.notes, healings);
   std::remove((aside + "-shm").c_str());
   std::error_code none;
   if (std::filesystem::file_size(aside + "-wal", none) == 0 && !none) std::remove((aside + "-wal").c_str());
@@ -262,6 +273,7 @@ Result<Opened> open_state_file(const std::string& path, Duration busy, bool know
   auto fresh = open_existing(path, busy);
   if (!fresh) return fresh.error();
   result.database = std::move(*fresh);
+  give_up_healings(*result.database, healings);
   if (!saved.empty() && !TableWriter(*result.database, Retention{}).write(saved)) return result.database->error();
   return result;
 }

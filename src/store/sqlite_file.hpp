@@ -22,9 +22,10 @@ struct Opened {
 
 /// Opens the state file at `path` for writing and creates it (mode 0600) and its directory (0700) where absent. A
 /// damaged file, or one that writing has found so (`known_damaged`), is moved to PATH.corrupt-TIME, and what can be
-/// read of it goes into the new one: states of services and rules, rules files, the newest history, the last numbers;
-/// open acts are left behind, since one of them may be over. Errors: the file cannot be written; or it is refused
-/// (is_refused()), and never touched: it was made by a newer healer, or is a symbolic link or another user's.
+/// read of it goes into the new one: states of services and rules, what healing remembers, rules files, the newest
+/// history, the last numbers; open acts are left behind, since one of them may be over, and healings are given up.
+/// Errors: the file cannot be written; or it is refused (is_refused()), and never touched: it was made by a newer
+/// healer, or is a symbolic link or another user's.
 [[nodiscard]] Result<Opened> open_state_file(const std::string& path, Duration busy, bool known_damaged = false);
 
 /// Puts a copy of what `database` holds where its file was, after somebody removed that. The database is closed, unless

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The history as it is asked for.
+// The history as it is asked for, and kept within its bounds.
 #include <algorithm>
 
 #include "store/sqlite_tables.hpp"
@@ -9,6 +9,8 @@ namespace healer::store {
 using namespace engine;
 
 namespace {
+
+constexpr std::uint64_t kPruneStep = 256;  // records that one transaction prunes beyond what it adds
 
 Severity severity_of(std::string_view text) {
   for (const auto severity : {Severity::Debug, Severity::Info, Severity::Warning})
@@ -47,6 +49,29 @@ std::vector<Record> read_history(Database& database, const HistoryQuery& query) 
       query.after, query.service, query.since.value_or(WallTime{}), query.limit);
   std::ranges::reverse(records);
   return records;
+}
+
+void TableWriter::prune() {
+  if (record_count_ <= retention_.records && record_bytes_ <= retention_.bytes) return;
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t last = 0;
+  // What one transaction adds is bounded, so this is: it removes as much as is too much, up to a step beyond the
+  // limits.
+  const std::uint64_t too_many = record_count_ > retention_.records ? record_count_ - retention_.records : 0;
+  oldest_records_.rows(
+      [&](Statement& row) {
+        if (count >= too_many && record_bytes_ - bytes <= retention_.bytes) return;
+        std::uint64_t size = 0;
+        row.read(last, size);
+        ++count;
+        bytes += size;
+      },
+      std::max(too_many, kPruneStep));
+  if (count == 0) return;
+  prune_records_.run(last);
+  record_count_ -= count;
+  record_bytes_ -= std::min(bytes, record_bytes_);
 }
 
 }  // namespace healer::store

@@ -22,7 +22,8 @@ Result<std::unique_ptr<SqliteReader>> SqliteReader::open(const std::string& path
 Result<SavedState> SqliteReader::load() {
   database_->clear_error();
   database_->execute("BEGIN");
-  SavedState state = read_state(*database_);
+  DamagedJournal damaged;
+  SavedState state = read_state(*database_, damaged);
   if (!database_->execute("COMMIT")) {
     const Error error = database_->error();
     database_->clear_error();

@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 5> kMigrations{
+constexpr std::array<const char*, 6> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -230,6 +230,28 @@ ALTER TABLE services DROP COLUMN memory;
 ALTER TABLE services DROP COLUMN last_status;
 ALTER TABLE services DROP COLUMN last_pid;
 ALTER TABLE services DROP COLUMN last_parent;
+)sql",
+    // Version 6: healings, and what is remembered of targets and workflows; `state` is JSON.
+    R"sql(
+CREATE TABLE healings(
+  healing INTEGER PRIMARY KEY,
+  target TEXT NOT NULL,
+  state TEXT NOT NULL
+);
+CREATE TABLE healing_targets(
+  target TEXT NOT NULL COLLATE NOCASE,
+  rehearsed INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  PRIMARY KEY(target, rehearsed)
+);
+CREATE TABLE healing_workflows(
+  workflow TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
+  state TEXT NOT NULL
+);
+CREATE TABLE closed_brakes(
+  position INTEGER PRIMARY KEY,
+  state TEXT NOT NULL
+);
 )sql"};
 
 }  // namespace

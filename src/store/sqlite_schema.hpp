@@ -2,7 +2,7 @@
 // The schema of the state file, and how an older one becomes this one.
 //
 // All fields are columns with readable values (kinds by name, hashes in hexadecimal, times in milliseconds), so that
-// `sqlite3 FILE` shows what healer knows.
+// `sqlite3 FILE` shows what healer knows. Healings and their plans are trees, and JSON.
 #pragma once
 
 #include <cstdint>

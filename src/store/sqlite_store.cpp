@@ -28,10 +28,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kForgetActs =
-    "BEGIN; DELETE FROM execs; DELETE FROM exec_arguments; DELETE FROM alerts; DELETE FROM alert_recipients; "
-    "DELETE FROM jobs; DELETE FROM job_steps; COMMIT";
-
 // A long log is moved into the file in a quiet moment, for that waits for the disk, and somebody may wait for a commit.
 constexpr int kLongLog = 1000;     // pages
 constexpr int kLongestLog = 8000;  // then it is, quiet or not
@@ -109,6 +105,7 @@ class SqliteStore::Writer {
   bool stalled_ = false;  ///< the attempt under way hangs
   bool overflowed_ = false;
   bool forget_acts_ = false;  ///< nobody could read the open acts in the file
+  DamagedJournal damaged_journal_;
   bool mend_ = false;         ///< a reader has found the file damaged
   std::uint64_t mended_ = 0;  ///< how often that was seen to
   bool watchdog_sleeps_ = false;
@@ -179,6 +176,7 @@ void SqliteStore::Writer::work_came() {
 
 void SqliteStore::Writer::submit(effect::Commit commit) {
   const std::scoped_lock lock(mutex_);
+  drop_damaged(std::exchange(damaged_journal_, {}), commit);
   queue_.add(std::move(commit));
   if (queue_.bytes() > options_.keep_bytes && queue_.trim(options_.keep_bytes)) {
     overflowed_ = true;  // the watchdog says so: the caller must not be called back in here
@@ -362,7 +360,7 @@ Result<void> SqliteStore::Writer::attempt(const Batch& batch) {
     if (!mended) return mended;
   }
   // Whether those acts are over is not known, and a program is started at most once.
-  if (forget_acts) database_->execute(kForgetActs);
+  if (forget_acts) forget_open(*database_);
   if (database_->ok() && (batch.empty() || tables_->write(batch))) {
     room_ = database_->room_pages();
     return {};
@@ -465,8 +463,12 @@ SavedState SqliteStore::Writer::load() {
   auto opened = open_state_file_to_read(path_);
   if (opened) {
     (*opened)->execute("BEGIN");
-    state = read_state(**opened);
+    DamagedJournal damaged;
+    state = read_state(**opened, damaged);
     if (!(*opened)->ok()) error = (*opened)->error();
+    const std::scoped_lock lock(mutex_);
+    if (!error) notes_.insert(notes_.end(), damaged.notes.begin(), damaged.notes.end());
+    if (!error) damaged_journal_ = std::move(damaged);
   } else if (opened.error().code != ENOENT) {
     error = opened.error();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The state and history in one SQLite file, in WAL mode with synchronous=NORMAL: what was committed survives the death
-// of the daemon at any moment, and a power cut but for the last moments, never half of a commit.
+// of the daemon at any moment, and a power cut but for the last moments, never half of a commit. What is journalled of
+// healings survives that, too (Commit::synced()), with all before it.
 //
 // A writer thread of its own writes everything that is queued as one transaction. A watchdog thread says so where a
 // write hangs. Callbacks are called on these threads; they may call submit(), but not flush() or the destructor.

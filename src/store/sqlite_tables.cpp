@@ -15,7 +15,6 @@ using namespace engine;
 
 namespace {
 
-constexpr std::uint64_t kPruneStep = 256;       // records that one transaction prunes beyond what it adds
 constexpr std::uint64_t kRecordOverhead = 120;  // of a row and its entries in the indexes, about
 constexpr std::string_view kRecordBytes =
     "length(CAST(text AS BLOB)) + length(CAST(output AS BLOB)) + 2 * length(CAST(service AS BLOB)) + 120";
@@ -225,6 +224,7 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   clear_sources_ = prepare("DELETE FROM sources");
   add_source_ = prepare("INSERT INTO sources(position, path, text) VALUES(?, ?, ?)");
 
+  healings_ = HealingWriter(database);
   prepare(fmt::format("SELECT count(*), sum({}) FROM records", kRecordBytes)).rows([this](Statement& row) {
     row.read(record_count_, record_bytes_);
   });
@@ -235,11 +235,16 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
 bool TableWriter::write(const Batch& batch) {
   const auto count_before = record_count_;
   const auto bytes_before = record_bytes_;
+  // In FULL a transaction is on the disk itself when it is committed, with all before it. A statement that is kept
+  // would not do: this one is obeyed when it is prepared.
+  if (std::exchange(full_, batch.synced()) != batch.synced())
+    database_.execute(full_ ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   if (begin_.run()) {
     write_records(batch);
     write_services(batch);
     write_acts(batch);
     write_jobs(batch);
+    healings_.write(batch);
     if (batch.sources()) write_sources(*batch.sources());
     if (batch.up_to() > 0) set_meta_.run("last_sequence", batch.up_to());
     if (batch.last_id() > 0) set_meta_.run("last_id", batch.last_id());
@@ -382,27 +387,10 @@ void TableWriter::write_sources(const std::vector<SavedSource>& sources) {
   for (const SavedSource& source : sources) add_source_.run(position++, source.path, source.text);
 }
 
-void TableWriter::prune() {
-  if (record_count_ <= retention_.records && record_bytes_ <= retention_.bytes) return;
-  std::uint64_t count = 0;
-  std::uint64_t bytes = 0;
-  std::int64_t last = 0;
-  // What one transaction adds is bounded, so this is: it removes as much as is too much, up to a step beyond the
-  // limits.
-  const std::uint64_t too_many = record_count_ > retention_.records ? record_count_ - retention_.records : 0;
-  oldest_records_.rows(
-      [&](Statement& row) {
-        if (count >= too_many && record_bytes_ - bytes <= retention_.bytes) return;
-        std::uint64_t size = 0;
-        row.read(last, size);
-        ++count;
-        bytes += size;
-      },
-      std::max(too_many, kPruneStep));
-  if (count == 0) return;
-  prune_records_.run(last);
-  record_count_ -= count;
-  record_bytes_ -= std::min(bytes, record_bytes_);
+bool forget_open(Database& database) {
+  return database.execute(
+      "BEGIN; DELETE FROM execs; DELETE FROM exec_arguments; DELETE FROM alerts; DELETE FROM alert_recipients; "
+      "DELETE FROM jobs; DELETE FROM job_steps; DELETE FROM healings; COMMIT");
 }
 
 // ---- reading ------------------------------------------------------------------------------------------------------
@@ -572,13 +560,14 @@ void read_jobs(Database& database, SavedState& state) {
 
 }  // namespace
 
-SavedState read_state(Database& database) {
+SavedState read_state(Database& database, DamagedJournal& damaged) {
   SavedState state;
   read_numbers(database, state);
   read_services(database, state);
   read_execs(database, state);
   read_alerts(database, state);
   read_jobs(database, state);
+  read_healings(database, state, damaged);
   return state;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/record.hpp"
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
+#include "store/sqlite_healings.hpp"
 #include "store/store.hpp"
 
 namespace healer::store {
@@ -20,14 +21,14 @@ struct Retention {
   std::uint64_t bytes = 64U << 20;
 };
 
-/// Writes batches. Holds prepared statements; made anew with every connection.
+/// Writes batches. Holds prepared statements; made anew with every connection, which is in synchronous=NORMAL.
 class TableWriter {
  public:
   /// Requires: the schema is that of schema_version().
   TableWriter(Database& database, Retention retention);
 
-  /// Writes one batch as one transaction, and prunes the history by a bounded step. False: the error is in the
-  /// database, and nothing was written.
+  /// Writes one batch as one transaction, and prunes the history by a bounded step. What must be on the disk itself is
+  /// there then. False: the error is in the database, and nothing was written.
   bool write(const Batch& batch);
 
  private:
@@ -42,6 +43,7 @@ class TableWriter {
   Retention retention_;
   std::uint64_t record_count_ = 0;
   std::uint64_t record_bytes_ = 0;
+  bool full_ = false;  ///< the connection syncs each transaction
   Statement begin_, commit_, rollback_, set_meta_, put_meta_;
   Statement add_record_, oldest_records_, prune_records_;
   Statement save_service_, save_rule_, cut_rules_, forget_service_, forget_rules_;
@@ -50,10 +52,14 @@ class TableWriter {
   Statement add_alert_, add_recipient_, cut_recipients_, end_alert_, end_recipients_;
   Statement save_job_, move_job_, save_step_, cut_steps_, end_job_, end_steps_;
   Statement clear_sources_, add_source_;
+  HealingWriter healings_;
 };
 
+/// Drops all that is open: acts, jobs and healings. False: the error is in the database.
+bool forget_open(Database& database);
+
 // Reading: the error, if any, is in the database.
-[[nodiscard]] engine::SavedState read_state(Database& database);
+[[nodiscard]] engine::SavedState read_state(Database& database, DamagedJournal& damaged);
 void read_numbers(Database& database, engine::SavedState& state);
 void read_services(Database& database, engine::SavedState& state);
 [[nodiscard]] std::vector<SavedSource> read_sources(Database& database);

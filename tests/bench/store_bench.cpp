@@ -2,6 +2,9 @@
 // Transitions per second through SqliteStore, from submit() to committed(), with so many of them under way at once,
 // against a bare loop that writes the same rows with SQLite, as many in a transaction, taken in turns. A transition is
 // one record and its service with two rules. `ratio` is the former by the latter.
+//
+// The same of steps of healings, which are on the disk itself when they are told committed: one record and the healing
+// with its plan. The bare loop writes a row of that length in synchronous=FULL.
 #include <benchmark/benchmark.h>
 #include <sqlite3.h>
 
@@ -13,6 +16,7 @@
 #include <functional>
 #include <mutex>
 
+#include "store/healing_json.hpp"
 #include "store/sqlite_store.hpp"
 #include "support/child.hpp"
 
@@ -22,6 +26,7 @@ using namespace healer;
 using namespace healer::store;
 
 constexpr engine::Sequence kCommits = 4000;
+constexpr engine::Sequence kSyncedCommits = 400;
 constexpr engine::Sequence kServices = 50;
 
 double seconds_of(const std::function<void()>& work) {
@@ -37,9 +42,37 @@ void require(bool good, const char* why = "the store cannot be opened") {
   std::exit(EXIT_FAILURE);
 }
 
+/// What is measured: transitions, or steps of healings.
+enum class What { Transitions, Steps };
+
+/// A healing of four steps, the third of which is under way.
+engine::Healing healing(engine::Sequence sequence) {
+  engine::Workflow plan;
+  plan.name = "rebuild";
+  for (const char* const name : {"drain", "power-cycle", "rebuild", "rejoin"}) {
+    engine::step::Program program;
+    program.command.arguments = {"/usr/local/lib/healer/steps", name, "${TARGET}"};
+    plan.steps.push_back({.name = name, .what = std::move(program), .timeout = minutes{10}});
+  }
+  plan.steps.push_back({.name = "recovered", .what = engine::step::Recovered{}});
+  engine::Healing healing;
+  healing.id = engine::HealingId(1 + sequence % kServices);
+  healing.target = healing.service = "service" + std::to_string(sequence % kServices);
+  healing.by = "rule";
+  healing.cause = std::make_shared<const engine::effect::Cause>();
+  healing.plan = std::make_shared<const engine::Workflow>(std::move(plan));
+  healing.stage = engine::Healing::Stage::Stepping;
+  healing.round = 1;
+  healing.position = 2;
+  healing.under_way = {{.state = engine::StepRun::State::Running, .action = engine::ActionId(sequence)}};
+  healing.outcomes = {{.name = "drain", .good = true, .text = "exited with status 0 after 2 s"},
+                      {.name = "power-cycle", .good = true, .text = "exited with status 0 after 41 s"}};
+  return healing;
+}
+
 class Through {
  public:
-  Through() {
+  explicit Through(What what) : what_(what) {
     Callbacks callbacks;
     callbacks.committed = [this](engine::Sequence up_to) {
       const std::scoped_lock lock(mutex_);
@@ -52,9 +85,10 @@ class Through {
   }
 
   void run(engine::Sequence in_flight) {
-    const auto end = sequence_ + kCommits;
+    const auto end = sequence_ + (what_ == What::Steps ? kSyncedCommits : kCommits);
     while (sequence_ < end) {
-      store_->submit(transition(++sequence_));
+      store_->submit(what_ == What::Steps ? step(sequence_ + 1) : transition(sequence_ + 1));
+      ++sequence_;
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return sequence_ - acknowledged_ < in_flight; });
     }
@@ -76,7 +110,19 @@ class Through {
     commit.services.emplace_back(record.service, std::move(service));
     return commit;
   }
+  static engine::effect::Commit step(engine::Sequence sequence) {
+    engine::effect::Commit commit;
+    commit.sequence = sequence;
+    engine::Record& record = commit.records.emplace_back();
+    record.sequence = sequence;
+    record.kind = engine::RecordKind::ActionEnded;
+    record.service = "service" + std::to_string(sequence % kServices);
+    record.text = "step power-cycle is done";
+    commit.healings.push_back(healing(sequence));
+    return commit;
+  }
 
+  What what_;
   healer::test::TemporaryDirectory directory_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -87,11 +133,11 @@ class Through {
 
 class Bare {
  public:
-  Bare() {
+  explicit Bare(What what) : what_(what) {
     const std::string path = (directory_.path() / "state").string();
     SqliteStore::open(path, {}).value().reset();  // the same tables
     require(sqlite3_open(path.c_str(), &handle_) == SQLITE_OK);
-    execute("PRAGMA synchronous = NORMAL");
+    execute(what == What::Steps ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
     record_ = prepare(
         "INSERT INTO records(sequence, when_ms, kind, severity, service, rule, subject, text, output) "
         "VALUES(?, 0, 'rule-failed', 'info', ?, '00000000000000000000000000000000', 0, "
@@ -102,15 +148,16 @@ class Bare {
     rule_ = prepare(
         "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, again_bits, accepted) "
         "VALUES(?, ?, '00000000000000000000000000000000', 0, 'ok', 0, 0, 0)");
+    healing_ = prepare("INSERT OR REPLACE INTO healings(healing, target, state) VALUES(?, ?, ?)");
     meta_ = prepare("INSERT OR REPLACE INTO meta VALUES('last_sequence', ?)");
   }
   ~Bare() {
-    for (sqlite3_stmt* statement : {record_, service_, rule_, meta_}) sqlite3_finalize(statement);
+    for (sqlite3_stmt* statement : {record_, service_, rule_, healing_, meta_}) sqlite3_finalize(statement);
     sqlite3_close(handle_);
   }
 
   void run(engine::Sequence in_transaction) {
-    const auto end = sequence_ + kCommits;
+    const auto end = sequence_ + (what_ == What::Steps ? kSyncedCommits : kCommits);
     while (sequence_ < end) {
       execute("BEGIN IMMEDIATE");
       for (engine::Sequence i = 0; i < in_transaction && sequence_ < end; ++i) {
@@ -118,6 +165,13 @@ class Bare {
         bind(record_, 1, sequence_);
         bind(record_, 2, name);
         step(record_);
+        if (what_ == What::Steps) {
+          bind(healing_, 1, 1 + sequence_ % kServices);
+          bind(healing_, 2, name);
+          bind(healing_, 3, state_);
+          step(healing_);
+          continue;
+        }
         bind(service_, 1, name);
         step(service_);
         for (engine::Sequence rule = 0; rule < 2; ++rule) {
@@ -152,16 +206,18 @@ class Bare {
     sqlite3_reset(statement);
   }
 
+  What what_;
+  std::string state_ = to_json(healing(0));
   healer::test::TemporaryDirectory directory_;
   sqlite3* handle_ = nullptr;
-  sqlite3_stmt *record_ = nullptr, *service_ = nullptr, *rule_ = nullptr, *meta_ = nullptr;
+  sqlite3_stmt *record_ = nullptr, *service_ = nullptr, *rule_ = nullptr, *healing_ = nullptr, *meta_ = nullptr;
   engine::Sequence sequence_ = 0;
 };
 
-void commits_against_bare(benchmark::State& state) {
+void against_bare(benchmark::State& state, What what) {
   const auto in_flight = static_cast<engine::Sequence>(state.range(0));
-  Through store;
-  Bare bare;
+  Through store(what);
+  Bare bare(what);
   store.run(in_flight);
   bare.run(in_flight);
   double through = 0;
@@ -172,17 +228,28 @@ void commits_against_bare(benchmark::State& state) {
     through += time;
     state.SetIterationTime(time);
   }
-  const double all = static_cast<double>(kCommits) * static_cast<double>(state.iterations());
+  const double all =
+      static_cast<double>(what == What::Steps ? kSyncedCommits : kCommits) * static_cast<double>(state.iterations());
   state.counters["commits_per_s"] = all / through;
   state.counters["bare_per_s"] = all / alone;
   state.counters["ratio"] = alone / through;
 }
+
+void commits_against_bare(benchmark::State& state) { against_bare(state, What::Transitions); }
+void healing_steps_against_bare(benchmark::State& state) { against_bare(state, What::Steps); }
+
 BENCHMARK(commits_against_bare)
     ->ArgName("in_flight")
     ->Arg(1)
     ->Arg(10)
     ->Arg(100)
     ->Arg(1000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(healing_steps_against_bare)
+    ->ArgName("in_flight")
+    ->Arg(1)
+    ->Arg(10)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 

@@ -110,13 +110,54 @@ TEST_CASE("a batch holds how far a job of an earlier one has come, until it is s
   CHECK(batch.jobs().at(JobId(8)).position == full_job(8).position);
 }
 
-TEST_CASE("trimming drops the oldest records first, then the oldest acts, never a service or a job", "[store]") {
+TEST_CASE("a batch holds the newest state of a healing, a target and a workflow, and none of what is over", "[store]") {
+  Batch batch;
+  engine::effect::Commit next = commit(1);
+  batch.add(next);
+  CHECK_FALSE(batch.synced());
+  next.records.clear();
+  next.healings = {full_healing(8), full_healing(9)};
+  next.targets = {target_memory("web1"), target_memory("web1", true), target_memory("web2")};
+  next.workflows = {workflow_memory("heal")};
+  next.closed_brakes.emplace(2);
+  batch.add(next);
+  CHECK(batch.synced());
+  const auto bytes = batch.bytes();
+  next.healings[1].round = 77;
+  next.targets = {target_memory("WEB1")};
+  next.workflows = {workflow_memory("HEAL")};
+  batch.add(next);
+  CHECK(batch.bytes() == bytes);
+  CHECK(batch.healings().at(HealingId(9)).round == 77);
+  CHECK(batch.targets().size() == 3);
+  CHECK(batch.targets().at({"web1", false}).target == "WEB1");
+  CHECK(batch.workflows().at("heal").workflow == "HEAL");
+  next = {};
+  next.ended_healings = {HealingId(8), HealingId(9), HealingId(70)};
+  next.forgotten_targets = {{"Web1", true}};
+  next.closed_brakes.emplace();
+  batch.add(next);
+  CHECK(batch.healings().empty());
+  // What an earlier batch has written of them must go, too.
+  CHECK(batch.ended_healings() == std::set{HealingId(8), HealingId(9), HealingId(70)});
+  CHECK(batch.forgotten_targets() == std::set{Batch::TargetKey{"web1", true}});
+  CHECK(batch.targets().size() == 2);
+  CHECK(batch.closed_brakes()->empty());
+  CHECK(batch.last_id() == 70);
+}
+
+TEST_CASE("trimming drops the oldest records first, then the oldest acts, never a service, a job or a healing",
+          "[store]") {
   Batch batch;
   for (engine::Sequence sequence = 1; sequence <= 10; ++sequence) {
     auto next = commit(sequence);
     next.services.emplace_back("web" + std::to_string(sequence), full_service());
     next.pending = {full_exec(2 * sequence), full_alert(2 * sequence + 1)};
     next.jobs = {full_job(sequence)};
+    next.healings = {full_healing(sequence)};
+    next.targets = {target_memory("web" + std::to_string(sequence))};
+    next.workflows = {workflow_memory("heal" + std::to_string(sequence))};
+    next.closed_brakes.emplace(1);
     batch.add(next);
   }
   CHECK_FALSE(batch.trim(batch.bytes()));
@@ -131,6 +172,10 @@ TEST_CASE("trimming drops the oldest records first, then the oldest acts, never 
   CHECK(batch.execs().empty());
   CHECK(batch.services().size() == 10);
   CHECK(batch.jobs().size() == 10);
+  CHECK(batch.healings().size() == 10);
+  CHECK(batch.targets().size() == 10);
+  CHECK(batch.workflows().size() == 10);
+  CHECK(batch.closed_brakes()->size() == 1);
   CHECK(batch.lost().count == 10);
   CHECK(batch.up_to() == 10);
   CHECK(batch.last_id() == 21);
@@ -170,6 +215,14 @@ TEST_CASE("merging two batches is adding their commits one after the other", "[s
   }
   REQUIRE(first.jobs().size() == whole.jobs().size());
   for (const auto& [id, job] : first.jobs()) CHECK(describe(job) == describe(whole.jobs().at(id)));
+  CHECK(first.synced() == whole.synced());
+  CHECK(first.ended_healings() == whole.ended_healings());
+  CHECK(first.forgotten_targets() == whole.forgotten_targets());
+  CHECK(first.targets() == whole.targets());
+  CHECK(first.workflows() == whole.workflows());
+  CHECK(first.closed_brakes() == whole.closed_brakes());
+  REQUIRE(first.healings().size() == whole.healings().size());
+  for (const auto& [id, healing] : first.healings()) CHECK(same(healing, whole.healings().at(id)));
 }
 
 TEST_CASE("merging a batch that lost records loses the older ones too", "[store]") {

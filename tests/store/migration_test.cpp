@@ -201,6 +201,46 @@ INSERT INTO meta(name, value) SELECT 'alive', kind = 'daemon-started' FROM recor
   WHERE kind IN ('daemon-started', 'daemon-stopped') ORDER BY id DESC LIMIT 1;
 )sql";
 
+/// What version 4 added.
+constexpr const char* kVersion4 = R"sql(
+ALTER TABLE services ADD COLUMN known_doubt TEXT NOT NULL DEFAULT 'none';
+UPDATE services SET known_doubt = 'younger' WHERE known_doubtful != 0;
+ALTER TABLE services DROP COLUMN known_doubtful;
+ALTER TABLE services ADD COLUMN known_path TEXT NOT NULL DEFAULT '';
+ALTER TABLE services ADD COLUMN came_by INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE rules ADD COLUMN judged INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rules ADD COLUMN born INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rules ADD COLUMN text_key TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE rules ADD COLUMN condition_key TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE rules ADD COLUMN actions_key TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE rules ADD COLUMN action TEXT NOT NULL DEFAULT 'alert';
+UPDATE rules SET judged = 1, text_key = key;
+
+ALTER TABLE services ADD COLUMN first_ms INTEGER;
+ALTER TABLE services ADD COLUMN failed_rule TEXT NOT NULL DEFAULT '00000000000000000000000000000000';
+ALTER TABLE services ADD COLUMN action_failed_ms INTEGER;
+ALTER TABLE services ADD COLUMN action_failure TEXT NOT NULL DEFAULT '';
+)sql";
+
+/// What version 5 added.
+constexpr const char* kVersion5 = R"sql(
+CREATE TABLE baselines(
+  service TEXT NOT NULL,
+  what TEXT NOT NULL,
+  number INTEGER,
+  text TEXT,
+  PRIMARY KEY(service, what)
+) WITHOUT ROWID;
+INSERT INTO baselines(service, what, number) SELECT name, 'status', last_status FROM services WHERE memory = 'program';
+INSERT INTO baselines(service, what, number) SELECT name, 'pid', last_pid FROM services WHERE memory = 'process';
+INSERT INTO baselines(service, what, number) SELECT name, 'parent', last_parent FROM services WHERE memory = 'process';
+ALTER TABLE services DROP COLUMN memory;
+ALTER TABLE services DROP COLUMN last_status;
+ALTER TABLE services DROP COLUMN last_pid;
+ALTER TABLE services DROP COLUMN last_parent;
+)sql";
+
 /// What a healer of version 1 has left: a service with all it had, an act of each kind, some history.
 constexpr const char* kLeft = R"sql(
 INSERT INTO meta VALUES('last_sequence', 41), ('last_id', 1795000000013);
@@ -242,6 +282,8 @@ void leave(const std::string& path, int version = 1) {
   if (version >= 2) raw(kLeftBySecond);
   if (version >= 3) raw(kVersion3);
   if (version >= 3) raw(kLeftByThird);
+  if (version >= 4) raw(kVersion4);
+  if (version >= 5) raw(kVersion5);
   raw("PRAGMA application_id = 1751474540; PRAGMA user_version = " + std::to_string(version));
 }
 
@@ -316,10 +358,10 @@ TEST_CASE("a state of version 1 is brought up to date, and nothing in it is lost
   }
 }
 
-TEST_CASE("a job of version 2 is for the service that it bears the name of, in version 3, too", "[store]") {
+TEST_CASE("a job of version 2 is for the service that it bears the name of, in later ones, too", "[store]") {
   using Kind = effect::SavedStep::Kind;
   healer::test::TemporaryDirectory directory;
-  const int version = GENERATE(2, 3);
+  const int version = GENERATE(2, 3, 4, 5);
   leave(in(directory, "state"), version);
   engine::SavedState expected = left();
   SavedService& shop = expected.services["shop"];
@@ -327,7 +369,7 @@ TEST_CASE("a job of version 2 is for the service that it bears the name of, in v
   shop.boot = 7;
   shop.saved = wall(6);
   shop.starts = {.quick = 2, .last = wall(1'795'000'111'001), .restarted = true};
-  if (version == 3) {
+  if (version >= 3) {
     shop.starts.left_by = ActionId(9);
     shop.known = KnownProcess{.pid = 4711, .start_ticks = 5, .file = 6, .doubt = Doubt::Younger, .path = {}};
   }
@@ -383,12 +425,18 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
   leave(in(directory, "old"));
   leave(in(directory, "second"), 2);
   leave(in(directory, "third"), 3);
+  leave(in(directory, "fourth"), 4);
+  leave(in(directory, "fifth"), 5);
   engine::SavedState expected = left();
   auto next = commit(42);
   next.services = {{"web", full_service()}, {"new", full_service()}};
   next.pending = {full_exec(14), full_alert(15)};
   next.ended = {ActionId(12)};
   next.jobs = {full_job(16)};
+  next.healings = {full_healing(17)};
+  next.targets = {target_memory("web1")};
+  next.workflows = {workflow_memory("heal")};
+  next.closed_brakes.emplace(1);
   engine::keep(expected, next);
   open(in(directory, "old"))->submit(next);
   CHECK(describe(open(in(directory, "old"))->load().value()) == describe(expected));
@@ -396,6 +444,8 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
   // Its schema is that of a file that never was of an earlier version, to the letter.
   open(in(directory, "second"));
   open(in(directory, "third"));
+  open(in(directory, "fourth"));
+  open(in(directory, "fifth"));
   open(in(directory, "new"))->submit(commit(1));
   const auto schema = [&](const char* name) {
     return Raw(in(directory, name))(
@@ -405,6 +455,29 @@ TEST_CASE("a state that was brought up to date is written like a new one", "[sto
   CHECK(schema("old") == schema("new"));
   CHECK(schema("second") == schema("new"));
   CHECK(schema("third") == schema("new"));
+  CHECK(schema("fourth") == schema("new"));
+  CHECK(schema("fifth") == schema("new"));
+}
+
+TEST_CASE("a state of version 5, which knows of no healings, begins without any, and takes them", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  leave(path, 5);
+  {
+    const auto store = open(path);
+    CHECK(store->notes().empty());
+    const auto state = store->load().value();
+    CHECK(state.last_sequence == 41);
+    CHECK(state.services.size() == 3);
+    CHECK(state.healings.empty());
+    CHECK(state.healing == HealingMemory{});
+    auto next = commit(42);
+    next.healings = {full_healing(17)};
+    store->submit(next);
+  }
+  const auto state = open(path)->load().value();
+  REQUIRE(state.healings.size() == 1);
+  CHECK(same(state.healings[0], full_healing(17)));
 }
 
 TEST_CASE("a state of version 1 cannot be read before it is brought up to date", "[store]") {

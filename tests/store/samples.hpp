@@ -14,7 +14,9 @@
 #include "engine/effect.hpp"
 #include "engine/record.hpp"
 #include "engine/service.hpp"
+#include "store/healing_json.hpp"
 #include "store/store.hpp"
+#include "tests/store/healings.hpp"
 #include "tests/support/child.hpp"
 
 namespace healer::store::test {
@@ -158,6 +160,11 @@ inline std::string describe(const SavedState& state) {
     text += (pending.started ? "started " : "waiting ") + describe(pending.exec) + "\n";
   for (const auto& alert : state.alerts) text += "alert " + describe(alert) + "\n";
   for (const auto& job : state.jobs) text += "job " + describe(job) + "\n";
+  for (const auto& healing : state.healings) text += "healing " + to_json(healing) + "\n";
+  for (const auto& damaged : state.damaged_healings) text += "damaged healing " + damaged + "\n";
+  for (const auto& target : state.healing.targets) text += "target " + to_json(target) + "\n";
+  for (const auto& workflow : state.healing.workflows) text += "workflow " + to_json(workflow) + "\n";
+  for (const auto& brake : state.healing.closed) text += "closed " + to_json(brake) + "\n";
   return text;
 }
 
@@ -221,6 +228,25 @@ inline effect::SavedJob full_job(std::uint64_t id) {
   return job;
 }
 
+inline Healing full_healing(std::uint64_t id, std::string target = "web1") {
+  Healing healing = AnyHealing(id).healing(id);
+  healing.target = std::move(target);
+  return healing;
+}
+
+inline TargetMemory target_memory(std::string target, bool rehearsed = false, std::uint64_t seed = 1) {
+  auto memory = AnyHealing(seed).any<TargetMemory>();
+  memory.target = std::move(target);
+  memory.rehearsed = rehearsed;
+  return memory;
+}
+
+inline WorkflowMemory workflow_memory(std::string workflow, std::uint64_t seed = 1) {
+  auto memory = AnyHealing(seed).any<WorkflowMemory>();
+  memory.workflow = std::move(workflow);
+  return memory;
+}
+
 inline SavedService full_service() {
   SavedService service;
   service.monitored = false;
@@ -262,7 +288,7 @@ inline SavedService full_service() {
 /// A stream of commits as a daemon may make them, the same for the same seed.
 class RandomCommits {
  public:
-  explicit RandomCommits(std::uint32_t seed) : random_(seed), moves_(seed) {}
+  explicit RandomCommits(std::uint32_t seed) : random_(seed), moves_(seed), healing_(seed) {}
 
   effect::Commit next() {
     effect::Commit commit;
@@ -304,6 +330,7 @@ class RandomCommits {
       commit.jobs.back().position = static_cast<std::uint32_t>(pick(3));
     }
     while (!jobs_.empty() && pick(3) == 0) commit.ended_jobs.emplace_back(take(jobs_));
+    heal(commit);
     return commit;
   }
 
@@ -315,6 +342,24 @@ class RandomCommits {
     const auto id = *place;
     from.erase(place);
     return id;
+  }
+  void heal(effect::Commit& commit) {
+    if (healing_.pick(3) == 0) return;
+    const auto name = [this] { return std::string(healing_.pick(2) == 0 ? "web" : "WEB") + "12345"[healing_.pick(5)]; };
+    if (healing_.pick(3) == 0) healings_.push_back(++id_);
+    for (const std::uint64_t id : healings_)
+      if (healing_.pick(2) == 0) commit.healings.push_back(healing_.healing(id));
+    if (!healings_.empty() && healing_.pick(4) == 0) {
+      commit.ended_healings.emplace_back(healings_.front());
+      healings_.erase(healings_.begin());
+    }
+    if (healing_.pick(6) == 0) commit.forgotten_targets.emplace_back(name(), healing_.pick(2) == 0);
+    if (healing_.pick(2) == 0) commit.targets.push_back(target_memory(name(), healing_.pick(2) == 0, ++id_));
+    if (healing_.pick(2) == 0) commit.workflows.push_back(workflow_memory(name(), ++id_));
+    if (healing_.pick(4) == 0) {
+      commit.closed_brakes.emplace(healing_.pick(3));
+      for (ClosedBrake& brake : *commit.closed_brakes) brake = healing_.any<ClosedBrake>();
+    }
   }
   SavedService service() {
     SavedService service = full_service();
@@ -335,9 +380,10 @@ class RandomCommits {
 
   std::mt19937 random_;
   std::mt19937 moves_;
+  AnyHealing healing_;
   Sequence sequence_ = 0;
   std::uint64_t id_ = 0;
-  std::vector<std::uint64_t> waiting_, running_, alerts_, jobs_;
+  std::vector<std::uint64_t> waiting_, running_, alerts_, jobs_, healings_;
 };
 
 }  // namespace healer::store::test

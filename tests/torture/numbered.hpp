@@ -7,7 +7,8 @@
 namespace healer::store::test {
 
 /// Execs live for five commits, alerts for four, jobs for three, in which they are saved twice; seven services change
-/// in turn, and one is forgotten now and then.
+/// in turn, and one is forgotten now and then. Every other commit is one of healing, too: a healing lives for three of
+/// these.
 inline effect::Commit numbered_commit(Sequence number) {
   effect::Commit commit;
   commit.sequence = number;
@@ -28,6 +29,21 @@ inline effect::Commit numbered_commit(Sequence number) {
   if (number > 1) commit.jobs.push_back(full_job(3 * (number - 1)));
   if (number > 3) commit.ended_jobs.emplace_back(3 * (number - 3));
   if (number > 5) commit.ended.emplace_back(2 * (number - 5));
+  if (number % 2 == 0) {
+    for (Sequence begun = number > 4 ? number - 4 : 2; begun <= number; begun += 2) {
+      commit.healings.push_back(full_healing(begun, "web" + std::to_string(begun % 7)));
+      commit.healings.back().round = static_cast<std::uint32_t>(number);
+    }
+    if (number > 6) commit.ended_healings.emplace_back(number - 6);
+    const std::string target = "web" + std::to_string(number % 5);
+    if (number % 3 == 0) {
+      commit.forgotten_targets.emplace_back(target, number % 4 == 0);
+    } else {
+      commit.targets.push_back(target_memory(target, number % 4 == 0, number));
+    }
+    commit.workflows.push_back(workflow_memory("heal" + std::to_string(number % 3), number));
+    commit.closed_brakes.emplace(number % 3);
+  }
   return commit;
 }
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "store/sqlite_healings.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <string_view>
+
+#include "store/healing_json.hpp"
+#include "util/text.hpp"
+
+namespace healer::store {
+
+using namespace engine;
+
+namespace {
+
+constexpr std::string_view kSaveHealing = "INSERT OR REPLACE INTO healings(healing, target, state) VALUES(?, ?, ?)";
+
+Error another() { return {0, "it is of another one"}; }
+
+}  // namespace
+
+HealingWriter::HealingWriter(Database& database) {
+  const auto prepare = [&database](std::string_view sql) { return database.prepare(sql); };
+  save_healing_ = prepare(kSaveHealing);
+  end_healing_ = prepare("DELETE FROM healings WHERE healing = ?");
+  save_target_ = prepare("INSERT OR REPLACE INTO healing_targets(target, rehearsed, state) VALUES(?, ?, ?)");
+  forget_target_ = prepare("DELETE FROM healing_targets WHERE target = ? AND rehearsed = ?");
+  save_workflow_ = prepare("INSERT OR REPLACE INTO healing_workflows(workflow, state) VALUES(?, ?)");
+  clear_brakes_ = prepare("DELETE FROM closed_brakes");
+  save_brake_ = prepare("INSERT INTO closed_brakes(position, state) VALUES(?, ?)");
+}
+
+void HealingWriter::write(const Batch& batch) {
+  for (const auto& [id, healing] : batch.healings()) save_healing_.run(id.number(), healing.target, to_json(healing));
+  for (const HealingId id : batch.ended_healings()) end_healing_.run(id.number());
+  for (const auto& [target, rehearsed] : batch.forgotten_targets()) forget_target_.run(target, rehearsed);
+  for (const auto& [key, memory] : batch.targets()) save_target_.run(memory.target, memory.rehearsed, to_json(memory));
+  for (const auto& [key, memory] : batch.workflows()) save_workflow_.run(memory.workflow, to_json(memory));
+  if (batch.closed_brakes()) {
+    clear_brakes_.run();
+    std::size_t position = 0;
+    for (const ClosedBrake& brake : *batch.closed_brakes()) save_brake_.run(position++, to_json(brake));
+  }
+}
+
+void read_healings(Database& database, SavedState& state, DamagedJournal& damaged) {
+  database.prepare("SELECT healing, target, state FROM healings ORDER BY healing").rows([&](Statement& row) {
+    std::uint64_t id = 0;
+    std::string target, text;
+    row.read(id, target, text);
+    auto healing = healing_from_json(text);
+    if (healing && (healing->id.number() != id || !iequals(healing->target, target))) healing = another();
+    if (healing) {
+      state.healings.push_back(std::move(*healing));
+      return;
+    }
+    const std::string name = target.empty() ? fmt::format("{}", id) : fmt::format("{} of {}", id, printable(target));
+    state.damaged_healings.push_back(name);
+    damaged.healings.emplace_back(id, target);
+    damaged.notes.push_back(
+        fmt::format("healing {} cannot be gone on with, for its journal is damaged: {}", name, healing.error().what));
+  });
+  database.prepare("SELECT target, rehearsed, state FROM healing_targets ORDER BY target, rehearsed")
+      .rows([&](Statement& row) {
+        std::string target, text;
+        bool rehearsed = false;
+        row.read(target, rehearsed, text);
+        auto memory = target_from_json(text);
+        if (memory && (!iequals(memory->target, target) || memory->rehearsed != rehearsed)) memory = another();
+        if (memory) {
+          state.healing.targets.push_back(std::move(*memory));
+          return;
+        }
+        damaged.targets.emplace_back(target, rehearsed);
+        damaged.notes.push_back(
+            fmt::format("the last healing of {} is forgotten, for what was saved of it is damaged: {}",
+                        printable(target), memory.error().what));
+      });
+  database.prepare("SELECT workflow, state FROM healing_workflows ORDER BY workflow").rows([&](Statement& row) {
+    std::string workflow, text;
+    row.read(workflow, text);
+    auto memory = workflow_from_json(text);
+    if (memory && !iequals(memory->workflow, workflow)) memory = another();
+    if (memory) {
+      state.healing.workflows.push_back(std::move(*memory));
+    } else {
+      damaged.notes.push_back(
+          fmt::format("the tries and failures of workflow {} are forgotten, for what was saved of them is damaged: {}",
+                      printable(workflow), memory.error().what));
+    }
+  });
+  database.prepare("SELECT state FROM closed_brakes ORDER BY position").rows([&](Statement& row) {
+    std::string text;
+    row.read(text);
+    auto brake = brake_from_json(text);
+    if (brake) {
+      state.healing.closed.push_back(std::move(*brake));
+    } else {
+      damaged.notes.push_back(
+          fmt::format("a `pause while` that had closed is forgotten, for what was saved of it is "
+                      "damaged: {}",
+                      brake.error().what));
+    }
+  });
+}
+
+void drop_damaged(const DamagedJournal& damaged, effect::Commit& commit) {
+  for (const auto& [id, target] : damaged.healings) commit.ended_healings.push_back(id);
+  commit.forgotten_targets.insert(commit.forgotten_targets.end(), damaged.targets.begin(), damaged.targets.end());
+}
+
+void give_up_healings(Database& database, const std::vector<std::pair<HealingId, std::string>>& healings) {
+  Statement save = database.prepare(kSaveHealing);
+  for (const auto& [id, target] : healings) save.run(id.number(), target, "");
+}
+
+}  // namespace healer::store

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// What must be on the disk itself is synced before it is told committed, and nothing else is.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <string_view>
+
+#include "store/sqlite_store.hpp"
+#include "tests/store/raw.hpp"
+#include "tests/store/samples.hpp"
+#include "tests/store/told.hpp"
+
+namespace {
+
+std::atomic<int> synced_logs{0};
+
+/// SQLite's calls come here: the program's own functions go before those of the library.
+void count_sync(int file) {
+  std::array<char, 4096> path{};
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  const auto size = ::readlink(link.c_str(), path.data(), path.size());
+  if (size > 0 && std::string_view(path.data(), static_cast<std::size_t>(size)).ends_with("-wal")) ++synced_logs;
+}
+
+}  // namespace
+
+extern "C" int fsync(int file) {
+  count_sync(file);
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
+
+extern "C" int fdatasync(int file) {
+  count_sync(file);
+  return static_cast<int>(::syscall(SYS_fdatasync, file));
+}
+
+namespace durability_test {
+
+using namespace healer;
+using namespace healer::store;
+using namespace healer::store::test;
+
+namespace {
+
+/// Each way in which a commit may be one of healing.
+effect::Commit healing_commit(Sequence sequence, int way) {
+  effect::Commit next = commit(sequence);
+  switch (way) {
+    case 0: next.healings = {full_healing(sequence)}; break;
+    case 1: next.ended_healings = {HealingId(sequence)}; break;
+    case 2: next.targets = {target_memory("web1")}; break;
+    case 3: next.workflows = {workflow_memory("heal")}; break;
+    default: next.closed_brakes.emplace(); break;
+  }
+  return next;
+}
+
+}  // namespace
+
+TEST_CASE("a commit of healing is on the disk itself before it is told, and no other is", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  Told told;
+  std::atomic<int> synced_when_told{0};
+  Callbacks callbacks = told.callbacks();
+  callbacks.committed = [&, tell = callbacks.committed](Sequence up_to) {
+    synced_when_told = synced_logs.load();
+    tell(up_to);
+  };
+  auto opened = SqliteStore::open(in(directory, "state"), callbacks);
+  REQUIRE(opened);
+  SqliteStore& store = **opened;
+  Sequence number = 0;
+  const auto write = [&](effect::Commit next) {
+    const int before = synced_logs;
+    store.submit(std::move(next));
+    REQUIRE(told.wait_committed(number));
+    return synced_when_told - before;
+  };
+  ++number;
+  write(commit(number));  // a log that begins is synced once
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 5; ++i) {
+      ++number;
+      CHECK(write(commit(number)) == 0);
+    }
+    for (int way = 0; way < 5; ++way) {
+      INFO("way " << way);
+      ++number;
+      CHECK(write(healing_commit(number, way)) == 1);
+    }
+  }
+}
+
+TEST_CASE("commits of healing that wait together are synced together, those that waited for the disk, too", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  Told told;
+  auto opened = SqliteStore::open(path, told.callbacks());
+  REQUIRE(opened);
+  SqliteStore& store = **opened;
+  store.submit(commit(1));
+  REQUIRE(told.wait_committed(1));
+  int before = 0;
+  {
+    Raw other(path);
+    other("BEGIN IMMEDIATE");
+    store.submit(commit(2));
+    store.submit(healing_commit(3, 0));
+    for (Sequence number = 4; number < 100; ++number) store.submit(commit(number));
+    REQUIRE(told.wait_sick());
+    before = synced_logs;
+    other("ROLLBACK");
+  }
+  REQUIRE(told.wait_committed(99));
+  CHECK(synced_logs - before >= 1);
+  CHECK(synced_logs - before <= 3);  // and a log that begins
+}
+
+}  // namespace durability_test

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "store/healing_json.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/store/healings.hpp"
+
+namespace healing_json_test {
+
+using namespace healer;
+using namespace healer::store;
+using namespace healer::store::test;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// The plan of a healing with all there is, small enough to be read.
+Healing some_healing() { return AnyHealing(7).healing(12); }
+
+}  // namespace
+
+TEST_CASE("every field of a healing and its plan is in its text, with every kind of step", "[store]") {
+  const auto seed = GENERATE(range(std::uint64_t{1}, std::uint64_t{201}));
+  AnyHealing any(seed);
+  Healing healing = any.healing(seed);
+  Workflow plan = *healing.plan;
+  plan.steps.push_back(any.step(seed % std::variant_size_v<StepKind>));
+  healing.plan = std::make_shared<const Workflow>(plan);
+  const std::string text = to_json(healing);
+  const auto back = healing_from_json(text);
+  INFO(text);
+  REQUIRE(back);
+  CHECK(same(*back, healing));
+  CHECK(to_json(*back) == text);
+}
+
+TEST_CASE("every field of what is remembered is in its text", "[store]") {
+  const auto seed = GENERATE(range(std::uint64_t{1}, std::uint64_t{101}));
+  AnyHealing any(seed);
+  auto target = any.any<TargetMemory>();
+  if (seed % 2 == 0) target.plan = nullptr;
+  const auto workflow = any.any<WorkflowMemory>();
+  const auto brake = any.any<ClosedBrake>();
+  INFO(to_json(target) << to_json(workflow) << to_json(brake));
+  REQUIRE(target_from_json(to_json(target)));
+  CHECK(same(*target_from_json(to_json(target)), target));
+  REQUIRE(workflow_from_json(to_json(workflow)));
+  CHECK(*workflow_from_json(to_json(workflow)) == workflow);
+  REQUIRE(brake_from_json(to_json(brake)));
+  CHECK(*brake_from_json(to_json(brake)) == brake);
+}
+
+TEST_CASE("what a later healer has added is passed over, what is missing has its default", "[store]") {
+  const Healing healing = some_healing();
+  Json json = Json::parse(to_json(healing));
+  SECTION("more") {
+    json["moon"] = {{"phase", {1, 2, 3}}};
+    json["plan"]["moon"] = "full";
+    for (Json& step : json["plan"]["steps"]) step["what"]["moon"] = nullptr;
+    const auto back = healing_from_json(json.dump());
+    REQUIRE(back);
+    CHECK(same(*back, healing));
+  }
+  SECTION("less") {
+    const auto back = healing_from_json(R"({"id": 12, "target": "web1", "plan": {"name": "heal", "steps": [
+        {"name": "fix", "what": {"kind": "program"}}, {"what": {"kind": "recovered"}}]}})");
+    REQUIRE(back);
+    Workflow plan;
+    plan.name = "heal";
+    plan.steps = {{.name = "fix", .what = step::Program{}}, {.what = step::Recovered{}}};
+    Healing expected;
+    expected.id = HealingId(12);
+    expected.target = "web1";
+    expected.plan = std::make_shared<const Workflow>(plan);
+    expected.cause = std::make_shared<const effect::Cause>();
+    CHECK(same(*back, expected));
+  }
+}
+
+TEST_CASE("a text that is not what was written is an error that says where", "[store]") {
+  const auto error = [](std::string_view text) {
+    const auto back = healing_from_json(text);
+    REQUIRE_FALSE(back);
+    return back.error().what;
+  };
+  const auto with = [](std::string_view plan) {
+    return R"({"id": 12, "plan": {"steps": [{"name": "fix", "what": )" + std::string(plan) + "}]}}";
+  };
+  REQUIRE(healing_from_json(with(R"({"kind": "wait", "length": 5})")));
+  CHECK(error("").find("parse error") != std::string::npos);
+  CHECK(error("\xff").find("parse error") != std::string::npos);
+  CHECK(error("[]") == "it is no object");
+  CHECK(error("{}") == "it has no id");
+  CHECK(error(R"({"id": 12})") == "it has no plan");
+  CHECK(error(R"({"id": -12})") == "id: it is no number of that kind");
+  CHECK(error(R"({"id": 12, "plan": null})") == "plan: it is no object");
+  CHECK(error(R"({"id": 12, "target": 5})") == "target: it is no text");
+  CHECK(error(R"({"id": 12, "target": {"bytes": "fg"}})") == "target: its bytes are none");
+  CHECK(error(R"({"id": 12, "target": {"bytes": "f"}})") == "target: its bytes are none");
+  CHECK(error(R"({"id": 12, "rule": "x"})") == "rule: it is no hash");
+  CHECK(error(R"({"id": 12, "asked": 9223372036854775807})") == "asked: it is too far");
+  CHECK(error(R"({"id": 12, "round": 4294967296})") == "round: it is no number of that kind");
+  CHECK(error(R"({"id": 12, "saved": [["NAME"]]})") == "saved: it is no pair");
+  CHECK(error(R"({"id": 12, "stage": "stepping", "position": 1, "plan": {}})") == "position: there is no such step");
+  CHECK(error(with("5")) == "plan: steps: what: it has no kind");
+  CHECK(error(with(R"({"kind": "dance"})")) == "plan: steps: what: it is an unknown word");
+  CHECK(error(with(R"({"kind": "wait", "length": true})")) ==
+        "plan: steps: what: length: it is no number of that kind");
+  std::string deep = R"({"kind": "wait"})";
+  for (int i = 0; i < 1000; ++i) deep = R"({"kind": "parallel", "steps": [{"what": )" + deep + "}]}";
+  CHECK(error(with(deep)).ends_with("it is too deep"));
+}
+
+TEST_CASE("no damage to a text is worse than an error", "[store]") {
+  const std::string whole = to_json(some_healing());
+  std::mt19937 random(5);
+  int errors = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = whole;
+    switch (random() % 3) {
+      case 0: text.resize(random() % text.size()); break;
+      case 1: text[random() % text.size()] = static_cast<char>(random()); break;
+      default: text.erase(random() % text.size(), random() % 20); break;
+    }
+    const auto back = healing_from_json(text);
+    if (!back) {
+      ++errors;
+      CHECK_FALSE(back.error().what.empty());
+    } else {
+      CHECK(healing_from_json(to_json(*back)));
+    }
+  }
+  CHECK(errors > 1000);
+}
+
+}  // namespace healing_json_test

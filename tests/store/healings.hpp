@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// Healings and what is remembered of them, with every field set at random, the same for the same seed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/healing/healing.hpp"
+
+namespace healer::store::test {
+
+using namespace engine;
+
+class AnyHealing {
+ public:
+  explicit AnyHealing(std::uint64_t seed) : random_(seed) {}
+
+  Healing healing(std::uint64_t id) {
+    Healing healing;
+    fill(healing);
+    healing.id = HealingId(id);
+    healing.position = pick(static_cast<std::uint32_t>(healing.steps().size()) + 1);
+    return healing;
+  }
+  template <typename Struct>
+  Struct any() {
+    Struct value;
+    fill(value);
+    return value;
+  }
+  /// A step of that alternative of StepKind.
+  Step step(std::size_t kind) {
+    Step step;
+    fill(step);
+    fill_kind(step.what, kind, std::make_index_sequence<kKinds>());
+    return step;
+  }
+  std::uint32_t pick(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
+
+ private:
+  static constexpr std::size_t kKinds = std::variant_size_v<StepKind>;
+
+  template <typename... Values>
+  void all(Values&... values) {
+    (fill(values), ...);
+  }
+
+  void fill(bool& value) { value = pick(2) == 0; }
+  template <std::integral Number>
+  void fill(Number& value) {
+    value = static_cast<Number>(pick(4) == 0 ? std::numeric_limits<Number>::max() - pick(3) : random_());
+  }
+  void fill(double& value) { value = static_cast<double>(random_() % 100'000) / 7; }
+  void fill(std::string& text) {
+    static const std::array<std::string, 9> kTexts{"",
+                                                   "plain",
+                                                   "two words",
+                                                   "\xc3\xbc \xf0\x9f\x98\x80",
+                                                   "quote \" \\ / it's",
+                                                   std::string("\0\1\x7f\n", 4),
+                                                   "bad \xff\xfe",
+                                                   "\xed\xa0\x80",
+                                                   "\xc3"};
+    text = kTexts[pick(kTexts.size())];
+    if (pick(2) == 0) text += std::to_string(pick(1000));
+  }
+  void fill(Duration& value) { value = Duration{static_cast<std::int64_t>(random_() % 600'000'000'000'000)}; }
+  void fill(WallTime& value) {
+    value = WallTime{Duration{static_cast<std::int64_t>(random_() % 600'000'000'000'000) - 300'000'000'000'000}};
+  }
+  void fill(Hash128& value) { value = {random_(), random_()}; }
+  template <typename Tag, typename Number>
+  void fill(Id<Tag, Number>& id) {
+    id = Id<Tag, Number>(static_cast<Number>(random_()));
+  }
+  template <typename T>
+  void fill(std::optional<T>& value) {
+    value.reset();
+    T made{};
+    fill(made);
+    if (pick(2) == 0) value = std::move(made);
+  }
+  template <typename T>
+  void fill(std::vector<T>& values) {
+    values.resize(pick(3));
+    for (T& value : values) fill(value);
+  }
+  template <typename A, typename B>
+  void fill(std::pair<A, B>& pair) {
+    all(pair.first, pair.second);
+  }
+  void fill(Variables& variables) {
+    for (auto i = pick(4); i > 0; --i) {
+      std::pair<std::string, std::string> pair;
+      fill(pair);
+      variables.insert(pair);
+    }
+  }
+  template <typename T>
+  void fill(std::shared_ptr<const T>& value) {
+    value = std::make_shared<const T>(any<T>());
+  }
+
+  void fill(Saving::From& value) { value = static_cast<Saving::From>(pick(3)); }
+  void fill(Bringing& value) { value = static_cast<Bringing>(pick(3)); }
+  void fill(Comparison& value) { value = static_cast<Comparison>(pick(6)); }
+  void fill(HealingMode& value) { value = static_cast<HealingMode>(pick(4)); }
+  void fill(EventKind& value) { value = static_cast<EventKind>(pick(kEventKinds)); }
+  void fill(effect::Cause::State& value) { value = static_cast<effect::Cause::State>(pick(3)); }
+  void fill(StepRun::State& value) { value = static_cast<StepRun::State>(pick(10)); }
+  void fill(HealingEnd& value) { value = static_cast<HealingEnd>(pick(9)); }
+  void fill(Healing::Stage& value) { value = static_cast<Healing::Stage>(pick(8)); }
+
+  void fill(StepKind& what) {
+    // `parallel` is not within another.
+    fill_kind(what, pick(within_ ? kKinds - 1 : kKinds), std::make_index_sequence<kKinds>());
+  }
+  template <std::size_t... indices>
+  void fill_kind(StepKind& what, std::size_t kind, std::index_sequence<indices...>) {
+    (void)((kind == indices && (fill(what.emplace<indices>()), true)) || ...);
+  }
+  void fill(step::Parallel& parallel) {
+    const bool before = std::exchange(within_, true);
+    fill(parallel.steps);
+    within_ = before;
+  }
+
+  // All fields, by name or number: a struct that gains one does not compile until it is here.
+  template <typename Struct>
+  requires std::is_aggregate_v<Struct>
+  void fill(Struct& value) {
+    if constexpr (is<Struct, step::Wait, step::Tell, step::Escalate>) {
+      auto& [a] = value;
+      all(a);
+    } else if constexpr (is<Struct, step::Bring, step::Recovered, Breaker>) {
+      auto& [a, b] = value;
+      all(a, b);
+    } else if constexpr (is<Struct, Command, Guard, PauseWhile, Approval, SourcePlace, Overrides>) {
+      auto& [a, b, c] = value;
+      all(a, b, c);
+    } else if constexpr (is<Struct, Saving, JsonTest, Identity, step::Program, HealingLimit, Deadline, ClosedBrake,
+                            effect::Cause::Process>) {
+      auto& [a, b, c, d] = value;
+      all(a, b, c, d);
+    } else if constexpr (is<Struct, step::Until, step::Http, StepOutcome>) {
+      auto& [a, b, c, d, e] = value;
+      all(a, b, c, d, e);
+    } else if constexpr (is<Struct, Step, StepRun>) {
+      auto& [a, b, c, d, e, f] = value;
+      all(a, b, c, d, e, f);
+    } else if constexpr (is<Struct, WorkflowMemory::Counts>) {
+      auto& [a, b, c, d, e, f, g] = value;
+      all(a, b, c, d, e, f, g);
+    } else if constexpr (is<Struct, HttpRequest, TargetMemory, WorkflowMemory>) {
+      auto& [a, b, c, d, e, f, g, h] = value;
+      all(a, b, c, d, e, f, g, h);
+    } else if constexpr (is<Struct, effect::Cause>) {
+      auto& [a, b, c, d, e, f, g, h, i, j] = value;
+      all(a, b, c, d, e, f, g, h, i, j);
+    } else if constexpr (is<Struct, Workflow>) {
+      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = value;
+      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+    } else {
+      static_assert(is<Struct, Healing>);
+      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb] = value;
+      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb);
+    }
+  }
+  template <typename T, typename... Ts>
+  static constexpr bool is = (std::is_same_v<T, Ts> || ...);
+
+  std::mt19937_64 random_;
+  bool within_ = false;
+};
+
+/// Whether all fields are equal; operator== of a plan asks for its key alone.
+inline bool same(const Workflow& left, const Workflow& right) {
+  const auto tied = [](const Workflow& plan) {
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = plan;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+  };
+  return tied(left) == tied(right);
+}
+
+inline bool same(const effect::Cause& left, const effect::Cause& right) {
+  const auto tied = [](const effect::Cause& cause) {
+    const auto& [a, b, c, d, e, f, g, h, i, j] = cause;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
+  };
+  return tied(left) == tied(right);
+}
+
+template <typename T>
+bool same(const std::shared_ptr<const T>& left, const std::shared_ptr<const T>& right) {
+  return left && right ? same(*left, *right) : left == right;
+}
+
+inline bool same(const Healing& left, const Healing& right) {
+  const auto tied = [](const Healing& healing) {
+    const auto& [id, target, service, rule, by, cause, plan, dry_run, overrides, asked, mode, stage, reason, not_before,
+                 approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun, failure,
+                 cancelled_by, escalated, after_probation] = healing;
+    return std::tie(id, target, service, rule, by, dry_run, overrides, asked, mode, stage, reason, not_before,
+                    approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun, failure,
+                    cancelled_by, escalated, after_probation);
+  };
+  return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
+}
+
+inline bool same(const TargetMemory& left, const TargetMemory& right) {
+  TargetMemory without = left;
+  without.plan = right.plan;
+  return without == right && same(left.plan, right.plan);
+}
+
+}  // namespace healer::store::test

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// What is journalled of healings: in every store, and in a file that is damaged.
+#include <catch2/catch.hpp>
+
+#include "tests/store/any_store.hpp"
+#include "tests/store/raw.hpp"
+#include "tests/store/samples.hpp"
+#include "tests/store/told.hpp"
+
+namespace healings_test {
+
+using namespace healer;
+using namespace healer::store;
+using namespace healer::store::test;
+
+TEST_CASE("every field of a healing and of what is remembered survives", "[store]") {
+  Bench bench(GENERATE(false, true));
+  CHECK(bench.loaded().healings.empty());
+  auto first = commit(1);
+  for (std::uint64_t id = 1; id < 30; ++id) {
+    first.healings.push_back(AnyHealing(id).healing(id));
+    first.targets.push_back(target_memory("web" + std::to_string(100 + id), id % 2 == 0, id));
+    first.workflows.push_back(workflow_memory("heal" + std::to_string(100 + id), id));
+  }
+  first.targets[3].plan = nullptr;
+  first.closed_brakes = {AnyHealing(1).any<ClosedBrake>(), AnyHealing(2).any<ClosedBrake>()};
+  bench.submit(first);
+  const auto state = bench.loaded();
+  REQUIRE(state.healings.size() == first.healings.size());
+  REQUIRE(state.healing.targets.size() == first.targets.size());
+  for (std::size_t i = 0; i < first.healings.size(); ++i) {
+    CHECK(same(state.healings[i], first.healings[i]));
+    CHECK(same(state.healing.targets[i], first.targets[i]));
+  }
+  CHECK(state.healing.workflows == first.workflows);
+  CHECK(state.healing.closed == *first.closed_brakes);
+  CHECK(state.damaged_healings.empty());
+  CHECK(state.last_id >= 29);
+}
+
+TEST_CASE("a healing is the one that was saved last, until it has ended", "[store]") {
+  const bool apart = GENERATE(false, true);
+  Bench bench(GENERATE(false, true));
+  const auto submit = [&](engine::effect::Commit next) {
+    bench.submit(std::move(next));
+    if (apart) bench.store().flush();
+  };
+  auto first = commit(1);
+  first.healings = {full_healing(1), full_healing(2), full_healing(3)};
+  submit(first);
+  auto second = commit(2);
+  auto other = AnyHealing(77).healing(1);
+  second.healings = {other, full_healing(2)};
+  submit(second);
+  auto third = commit(3);
+  third.ended_healings = {HealingId(2), HealingId(77)};
+  submit(third);
+  const auto state = bench.loaded();
+  REQUIRE(state.healings.size() == 2);
+  CHECK(same(state.healings[0], other));
+  CHECK(same(state.healings[1], full_healing(3)));
+  CHECK(state.last_id >= 77);
+}
+
+TEST_CASE("targets and workflows are the same in any case, dry runs apart", "[store]") {
+  const bool apart = GENERATE(false, true);
+  Bench bench(GENERATE(false, true));
+  const auto submit = [&](engine::effect::Commit next) {
+    bench.submit(std::move(next));
+    if (apart) bench.store().flush();
+  };
+  auto first = commit(1);
+  first.targets = {target_memory("web1"), target_memory("web1", true), target_memory("Web2"), target_memory("web3")};
+  first.workflows = {workflow_memory("heal"), workflow_memory("mend")};
+  first.closed_brakes.emplace(3);
+  submit(first);
+  auto second = commit(2);
+  second.targets = {target_memory("WEB1", false, 5), target_memory("web2", false, 6)};
+  second.workflows = {workflow_memory("Heal", 7)};
+  submit(second);
+  auto third = commit(3);
+  third.forgotten_targets = {{"WEB3", false}, {"Web1", true}, {"web2", false}, {"unknown", false}};
+  third.targets = {target_memory("web2", false, 8)};  // forgotten and saved is saved
+  third.closed_brakes.emplace();
+  submit(third);
+  const auto state = bench.loaded();
+  REQUIRE(state.healing.targets.size() == 2);
+  CHECK(same(state.healing.targets[0], target_memory("WEB1", false, 5)));
+  CHECK(same(state.healing.targets[1], target_memory("web2", false, 8)));
+  CHECK(state.healing.workflows == std::vector{workflow_memory("Heal", 7), workflow_memory("mend")});
+  CHECK(state.healing.closed.empty());
+}
+
+TEST_CASE("a healing whose journal is damaged is told, once, and the others go on", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  const auto open = [&](Callbacks callbacks = {}) {
+    auto opened = SqliteStore::open(path, std::move(callbacks));
+    REQUIRE(opened);
+    return std::move(*opened);
+  };
+  {
+    auto first = commit(1);
+    first.healings = {full_healing(1), full_healing(2, "web\xff"), full_healing(3), full_healing(4), full_healing(5)};
+    first.targets = {target_memory("web1"), target_memory("web2")};
+    first.workflows = {workflow_memory("heal"), workflow_memory("mend")};
+    first.closed_brakes.emplace(2);
+    open()->submit(first);
+  }
+  {
+    Raw raw(path);
+    raw("UPDATE healings SET state = substr(state, 1, 100) WHERE healing = 2");
+    raw("UPDATE healings SET state = '', target = '' WHERE healing = 3");
+    raw("UPDATE healings SET state = (SELECT state FROM healings WHERE healing = 1) WHERE healing = 4");
+    raw("UPDATE healing_targets SET state = '[]' WHERE target = 'web2'");
+    raw("UPDATE healing_workflows SET state = 'null' WHERE workflow = 'mend'");
+    raw("UPDATE closed_brakes SET state = '5' WHERE position = 1");
+  }
+  {
+    auto store = open();
+    const auto state = store->load().value();
+    REQUIRE(state.healings.size() == 2);
+    CHECK(same(state.healings[0], full_healing(1)));
+    CHECK(same(state.healings[1], full_healing(5)));
+    CHECK(state.damaged_healings == std::vector<std::string>{"2 of web\\xff", "3", "4 of web1"});
+    REQUIRE(state.healing.targets.size() == 1);
+    CHECK(state.healing.targets[0].target == "web1");
+    REQUIRE(state.healing.workflows.size() == 1);
+    CHECK(state.healing.closed.size() == 1);
+    REQUIRE(store->notes().size() == 6);
+    CHECK(
+        store->notes()[1] ==
+        "healing 3 cannot be gone on with, for its journal is damaged: [json.exception.parse_error.101] parse error at "
+        "line 1, column 1: syntax error while parsing value - unexpected end of input; expected '[', '{', or a "
+        "literal");
+    CHECK(store->notes()[2] ==
+          "healing 4 of web1 cannot be gone on with, for its journal is damaged: it is of another one");
+  }
+  // A life that has recorded nothing has not told anybody.
+  CHECK(open()->load().value().damaged_healings.size() == 3);
+  {
+    auto store = open();
+    CHECK(store->load().value().damaged_healings.size() == 3);
+    store->submit(commit(2));
+  }
+  const auto state = open()->load().value();
+  CHECK(state.damaged_healings.empty());
+  CHECK(state.healings.size() == 2);
+  CHECK(Raw(path)("SELECT count(*) FROM healing_targets") == "1");
+}
+
+TEST_CASE("of a damaged file what healing remembers is kept, and what was under way is given up", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  auto first = commit(1);
+  first.healings = {full_healing(1), full_healing(2)};
+  first.targets = {target_memory("web1")};
+  first.workflows = {workflow_memory("heal")};
+  first.closed_brakes = {AnyHealing(1).any<ClosedBrake>()};
+  {
+    auto opened = SqliteStore::open(path, {});
+    REQUIRE(opened);
+    (*opened)->submit(first);
+  }
+  Raw{path}("UPDATE meta SET value = -1 WHERE name = 'last_id'");
+  auto opened = SqliteStore::open(path, {});
+  REQUIRE(opened);
+  REQUIRE_FALSE((*opened)->notes().empty());
+  const auto state = (*opened)->load().value();
+  CHECK(state.healings.empty());
+  CHECK(state.damaged_healings == std::vector<std::string>{"1 of web1", "2 of web1"});
+  REQUIRE(state.healing.targets.size() == 1);
+  CHECK(same(state.healing.targets[0], first.targets[0]));
+  CHECK(state.healing.workflows == first.workflows);
+  CHECK(state.healing.closed == *first.closed_brakes);
+}
+
+TEST_CASE("healings in a file that could not be read at the start are not taken up later", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  {
+    auto first = commit(1);
+    first.healings = {full_healing(1)};
+    auto opened = SqliteStore::open(path, {});
+    REQUIRE(opened);
+    (*opened)->submit(first);
+  }
+  Told told;
+  std::unique_ptr<SqliteStore> store;
+  {
+    Raw other(path);
+    other("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE meta SET value = value");
+    store = std::move(SqliteStore::open(path, told.callbacks()).value());
+    const auto state = store->load().value();
+    CHECK(state.healings.empty());
+    auto next = commit(state.last_sequence + 1);
+    next.healings = {full_healing(9)};
+    store->submit(next);
+    REQUIRE(told.wait_sick());
+    other("COMMIT");
+  }
+  REQUIRE(told.wait_well());
+  const auto state = store->load().value();
+  REQUIRE(state.healings.size() == 1);
+  CHECK(same(state.healings[0], full_healing(9)));
+}
+
+}  // namespace healings_test
