@@ -4,6 +4,7 @@
 #pragma once
 
 #include "grammar/connection.hpp"
+#include "grammar/healing.hpp"
 #include "grammar/test.hpp"
 
 namespace healer::grammar {
@@ -25,7 +26,7 @@ struct overlapping    : text<"overlapping"> {};
 struct exec_option    : sor<uid_owner, gid_owner, repeat, exec_timeout, extension<"'overlapping'", overlapping>> {};
 struct exec           : seq<exec_word, program_word, star<argument>, star<exec_option>> {};
 struct plain_action   : token<Kind::Alert, Kind::Restart, Kind::Start, Kind::Stop, Kind::Unmonitor> {};
-struct action         : sor<plain_action, exec> {};
+struct action         : sor<plain_action, exec, heal> {};
 struct main_action    : action {};
 struct recovery_action: action {};
 

@@ -330,6 +330,7 @@ std::string describe(Kind kind) {
     case Kind::Day: return "'days'";
     case Kind::SizeUnit: return "a unit such as kB";
     case Kind::Operator: return "an operator such as '!='";
+    case Kind::Workflow: return "'workflow'";
     default: break;
   }
   const auto* found = std::ranges::find(kWords, kind, &WordEntry::kind);

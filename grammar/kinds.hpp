@@ -48,6 +48,7 @@ enum class Kind : std::uint8_t {
   CheckSystem,
   CheckProgram,
   CheckNetwork,
+  Workflow,  ///< healer's own, where a name and '{' come
   If,
   Else,
   Then,

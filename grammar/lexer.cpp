@@ -9,7 +9,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "grammar/escapes.hpp"
+#include "grammar/arguments.hpp"
+#include "grammar/own_statement.hpp"
 #include "util/text.hpp"
 
 namespace healer::grammar {
@@ -167,8 +168,10 @@ class Lexer {
   }
 
   void sign(char c) {
-    if (c == '{') return add(Kind::LeftBrace, at_, at_ + 1);
-    if (c == '}') return add(Kind::RightBrace, at_, at_ + 1);
+    if (c == '{' || c == '}') {
+      own_.brace(c == '{');
+      return add(c == '{' ? Kind::LeftBrace : Kind::RightBrace, at_, at_ + 1);
+    }
     if (c == '%') return add(Kind::Percent, at_, at_ + 1);
     if (c == '!' && peek(at_ + 1) == '=') return add(Kind::Operator, at_, at_ + 2);
     if (c == ':' && peek(at_ + 1) == ':') return add(Kind::Address, at_, address_end(at_));
@@ -180,6 +183,7 @@ class Lexer {
   void quoted() {
     const std::size_t end = text().find(text()[at_], at_ + 1);
     if (end == std::string_view::npos) return unclosed(at_);
+    own_.quoted();
     add_quoted(peek(at_ + 1) == '/' ? Kind::Path : Kind::Quoted, at_, end + 1);
   }
 
@@ -210,11 +214,42 @@ class Lexer {
     }
     std::size_t length = 0;
     const WordEntry* entry = longest_entry(begin, end, length);
+    if (own_word(begin, end, entry)) return;
     if (entry == nullptr || begin + length <= end) {
       if (const std::size_t other = special_end(begin, end); other != 0) return;
     }
     if (entry == nullptr) return bare(begin, end);
     after_word(*entry, begin, begin + length);
+  }
+
+  /// Whether this is a word of a statement of healer's own, of which only the signs are Monit's.
+  bool own_word(std::size_t begin, std::size_t end, const WordEntry* entry) {
+    const Token before = out_.tokens.empty() ? Token{} : out_.tokens.back();
+    const std::size_t gap = std::min<std::size_t>(before.offset + before.length, begin);
+    const auto reading = own_.read(text(), begin, end, before.kind, text().substr(before.offset, before.length),
+                                   text().substr(gap, begin - gap), !line_begun_);
+    if (reading == OwnStatement::Reading::Monit) return false;
+    if (reading == OwnStatement::Reading::Workflow) {
+      add(Kind::Workflow, begin, end);
+      return true;
+    }
+    if (special_end(begin, end) != 0) return true;
+    if (text()[end - 1] == '$' && peek(end) == '{') {
+      const std::size_t close = std::min(text().find_first_of("}\n", end), text().size() - 1);
+      broken(begin, close + 1,
+             fmt::format("'{}' stands outside of quotes", printable(text().substr(begin, close + 1 - begin))),
+             "put it in double quotes");
+      at_ = close + 1;
+      return true;
+    }
+    const bool is_sign = entry != nullptr && (entry->kind == Kind::Equal || entry->kind == Kind::Operator) &&
+                         std::string_view("=!<>").find(text()[begin]) != std::string_view::npos;
+    if (is_sign)
+      add(entry->kind, begin, end);
+    else
+      bare(begin, end);
+    if (iequals(text().substr(begin, end - begin), "program")) command(skip(at_, is_blank), true);
+    return true;
   }
 
   /// The longest spelling that stands at `begin`, where the word there ends at `end`.
@@ -530,23 +565,10 @@ class Lexer {
     command(at, false);
   }
 
- public:
-  static bool is_argument_space(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-
-  /// The end of the argument that begins at `at`, whichever is longer: '...' or text without blanks and double quotes.
-  static std::size_t argument_end(std::string_view text, std::size_t at) {
-    std::size_t word = at;
-    while (word < text.size() && !is_argument_space(text[word]) && text[word] != '"') ++word;
-    if (text[at] == '\'') {
-      const std::size_t quote = text.find('\'', at + 1);
-      if (quote != std::string_view::npos && quote + 1 >= word) return quote + 1;
-    }
-    return word;
-  }
-
  private:
   const WordIndex& words_;
   TokenStream out_;
+  OwnStatement own_;
   std::size_t at_ = 0;
   bool line_begun_ = false;
   bool in_program_ = false;
@@ -554,46 +576,10 @@ class Lexer {
   int unclosed_ = 0;
 };
 
-bool is_quoted(std::string_view text) {
-  return text.size() >= 2 && class_of(text.front()) == Class::Quote && class_of(text.back()) == Class::Quote;
-}
-
 }  // namespace
 
 TokenStream lex(std::string_view text) { return Lexer(text).run(); }
 
 bool is_word_character(char c) { return in_word(c); }
-
-std::string unquote(std::string_view written) {
-  if (!is_quoted(written)) return std::string(written);
-  return replace_escapes(written.substr(1, written.size() - 2));
-}
-
-std::vector<std::string_view> command_arguments(std::string_view written) {
-  if (written.size() >= 2 && written.front() == '"' && written.back() == '"')
-    written = written.substr(1, written.size() - 2);
-  std::vector<std::string_view> arguments;
-  std::size_t at = 0;
-  while (at < written.size()) {
-    if (Lexer::is_argument_space(written[at]) || written[at] == '"') {
-      ++at;
-      continue;
-    }
-    const std::size_t end = Lexer::argument_end(written, at);
-    arguments.push_back(written.substr(at, end - at));
-    at = end;
-  }
-  return arguments;
-}
-
-std::vector<std::string> split_command(std::string_view written) {
-  std::vector<std::string> arguments;
-  for (const std::string_view argument : command_arguments(written)) {
-    const bool single = argument.size() >= 2 && argument.front() == '\'' && argument.back() == '\'' &&
-                        argument.find('\'', 1) == argument.size() - 1;
-    arguments.push_back(single ? replace_escapes(argument.substr(1, argument.size() - 2)) : std::string(argument));
-  }
-  return arguments;
-}
 
 }  // namespace healer::grammar

@@ -5,8 +5,17 @@
 #include "grammar/access.hpp"
 #include "grammar/alert.hpp"
 #include "grammar/check.hpp"
+#include "grammar/healing.hpp"
 
 namespace healer::grammar {
+
+/// Whether a comma stands before what comes.
+[[nodiscard]] inline bool follows_comma(const TokenInput& in) {
+  const TokenStream& stream = in.stream();
+  const Token& before = stream.tokens[in.index() - 1];
+  const std::size_t end = before.offset + before.length;
+  return stream.text.substr(end, stream.tokens[in.index()].offset - end).find(',') != std::string_view::npos;
+}
 
 /// Whether `user:password` comes.
 [[nodiscard]] inline bool is_login(const TokenInput& in) { return in.kind(1) == Kind::Colon; }
@@ -135,9 +144,23 @@ struct variable_name  : any_word { static constexpr std::string_view kExpected =
 struct variable_value : any_word {};
 struct set_environment: extension<"set environment", text<"environment">, variable_name, variable_value> {};
 
+// set healing limit 2 at once, set healing mode dry run, set healing only while gateway, clock
+struct healing_service: own_name { static constexpr std::string_view kExpected = "the name of a service"; };
+struct more_services  : seq<ahead<follows_comma>, healing_service> {};
+struct global_limit   : healing_limit {};
+struct global_mode    : healing_mode {};
+struct only_while     : seq<text<"only">, text<"while">, healing_service, star<more_services>> {};
+struct set_healing    : extension<"set healing", text<"healing">, sor<global_limit, global_mode, only_while>> {};
+
+// set maintenance "0 2 * * sun" for 2 hours group webboxes
+struct maintenance_cron : token<Kind::Quoted> { static constexpr std::string_view kExpected = "a quoted schedule"; };
+struct maintenance_length : own_duration {};
+struct maintenance_group : own_group {};
+struct set_maintenance: extension<"set maintenance", text<"maintenance">, maintenance_cron, text<"for">, maintenance_length, opt<text<"group">, maintenance_group>> {};
+
 struct set_statement  : seq<token<Kind::Set>, sor<set_daemon, set_log, set_path, set_limits, set_mailserver, set_mail_format, set_alert, set_onreboot,
                                                   set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_leftovers, set_socket,
-                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_expectbuffer, set_fips>> {};
+                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_expectbuffer, set_fips, set_healing, set_maintenance>> {};
 
 struct include        : seq<token<Kind::Include>, token<Kind::Pattern>> {};
 // clang-format on

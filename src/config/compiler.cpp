@@ -14,6 +14,7 @@
 #include "config/rule_text.hpp"
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
+#include "config/workflow.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
 
@@ -164,6 +165,17 @@ class SettingsCompiler {
   void operator()(const SetExpectBuffer& set) {
     settings_.limits.send_expect_buffer = static_cast<std::uint32_t>(std::min(set.bytes.value, kMaxSize));
   }
+  void operator()(const SetHealingLimit& set) { settings_.healing.limits.push_back(healing_limit(set.limit)); }
+  void operator()(const SetHealingMode& set) { settings_.healing.mode = set.mode.mode; }
+  void operator()(const SetHealingOnlyWhile& set) {
+    for (const Word& name : set.services) settings_.healing.only_while.push_back(name.value);
+  }
+  void operator()(const SetMaintenance& set) {
+    settings_.maintenance.push_back({.begin = read_cron(set.cron.value).spec,
+                                     .text = set.cron.value,
+                                     .length = bounded(set.length.value),
+                                     .group = set.group ? set.group->value : ""});
+  }
   void operator()(const SetOnReboot& set) { settings_.on_reboot = on_reboot(set.policy); }
 
  private:
@@ -272,6 +284,7 @@ class ServiceCompiler {
     comes_alive_ = false;
     block_.name = check.name.value;
     block_.place = place(check.range);
+    block_.row = check.row;
     block_.kind = check.kind;
     switch (check.kind->target) {
       case engine::Target::None: break;
@@ -367,6 +380,13 @@ class ServiceCompiler {
       case ActionSyntax::Kind::Exec:
         result.kind = engine::ActionKind::Exec;
         result.command = command(syntax.command);
+        break;
+      case ActionSyntax::Kind::Heal:
+        result.kind = engine::ActionKind::Heal;
+        result.heal = std::make_shared<const engine::HealOrder>(
+            engine::HealOrder{.workflow = syntax.workflow.value,
+                              .target = syntax.target ? syntax.target->value : "",
+                              .dry_run = syntax.dry_run});
         break;
       case ActionSyntax::Kind::Unmonitor: result.kind = engine::ActionKind::Unmonitor; break;
       case ActionSyntax::Kind::Start: result.kind = engine::ActionKind::Start; break;
@@ -539,6 +559,9 @@ engine::RuleSet compile(Document&& document, const Lookups& lookups, const Sourc
   std::map<std::string, std::string> names;
   for_each_check(document,
                  [&](const CheckSyntax& check) { names.emplace(to_lower(check.name.value), check.name.value); });
+  for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
+    rules.workflows.push_back(compile_workflow(workflow, lookups, sources));
+  });
   ServiceCompiler services(rules.settings, lookups, sources, names);
   for_each_check(document, [&](CheckSyntax& check) {
     rules.services.push_back(services.compile(check));

@@ -8,6 +8,7 @@
 #include "config/passes.hpp"
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
+#include "config/workflow.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -58,6 +59,27 @@ class Defaults {
     if (auto* mail = std::get_if<SetMailServer>(&set.statement))
       for (SetMailServer::Server& server : mail->servers)
         if (!server.port) server.port = Number{.value = kSmtpPort, .range = server.host.range};
+  }
+
+  void apply(WorkflowSyntax& workflow) const {
+    if (workflow.guard && !workflow.guard->timeout)
+      workflow.guard->timeout = Located<Duration>{kGuardTimeout, workflow.guard->range};
+    for_each_step_of(workflow, [this](StepSyntax& step) {
+      if (step.timeout) return;
+      if (std::holds_alternative<ProgramStepSyntax>(step.what))
+        step.timeout = Located<Duration>{limits_.program_timeout, step.range};
+      if (std::holds_alternative<HttpStepSyntax>(step.what))
+        step.timeout = Located<Duration>{kRequestTimeout, step.range};
+    });
+    if (only_tells(workflow)) return;
+    // Each until a word of its own kind is written.
+    const bool counts = std::ranges::any_of(workflow.limits, [](const auto& limit) { return !limit.within; });
+    if (!counts && workflow.ramp.empty())
+      workflow.limits.push_back({.number = {1, workflow.range}, .group = {}, .within = {}, .range = workflow.range});
+    if (workflow.pauses.empty())
+      workflow.pauses.push_back(
+          {.above = {"50", workflow.range}, .group = {"", workflow.range}, .until = {}, .range = workflow.range});
+    if (!workflow.cooldown) workflow.cooldown = Located<Duration>{kCooldown, workflow.range};
   }
 
   void apply(CheckSyntax& check) const {
@@ -112,6 +134,9 @@ class Defaults {
 
   static constexpr std::uint64_t kSmtpPort = 25;
   static constexpr Duration kReadyAfter = seconds{1};
+  static constexpr Duration kGuardTimeout = seconds{30};
+  static constexpr Duration kRequestTimeout = seconds{30};
+  static constexpr Duration kCooldown = minutes{10};
 
   std::string on_reboot_ = "start";
   engine::Limits limits_;

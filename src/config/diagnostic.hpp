@@ -43,6 +43,15 @@ enum class Code : std::uint8_t {
   TooMany,
   Grouping,
   MissingOption,
+  // Healing.
+  UnknownWorkflow,
+  UnknownGroup,
+  UnknownVariable,
+  NoSteps,
+  NoGuard,
+  ExposedSecret,
+  LostSecret,
+  OutsideValue,
   // The machine.
   UnknownUser,
   MissingProgram,

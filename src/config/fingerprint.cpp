@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/service.hpp"
+#include "engine/workflow.hpp"
 #include "protocols/probe.hpp"
 #include "util/text.hpp"
 
@@ -82,6 +83,7 @@ class Gatherer {
   void add(const engine::Tolerance& tolerance) { all(tolerance.count, tolerance.window, tolerance.held); }
   void add(const engine::Action& action) {
     all(action.kind, action.command, action.repeat, action.overlapping, action.implied);
+    if (action.heal) all('H', action.heal->workflow, action.heal->target, action.heal->dry_run);
   }
   void add(const engine::Rule& rule) {
     all(rule.condition, rule.tolerance, rule.action, rule.recovery.tolerance, rule.recovery.action, rule.mode,
@@ -116,6 +118,41 @@ class Gatherer {
         block.groups, block.recipients, block.on_reboot, block.activity, block.end_leftovers);
   }
 
+  void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
+  void add(const std::pair<std::string, std::string>& variable) { all(variable.first, variable.second); }
+  void add(const engine::Saving& saving) { all(saving.from, saving.what, saving.name, saving.secret); }
+  void add(const engine::JsonTest& test) { all(test.filter, test.comparison, test.value, test.quoted); }
+  void add(const engine::HttpRequest& request) {
+    all(request.method, request.url, request.headers, request.body, request.body_file, request.follow, request.insecure,
+        request.limit);
+  }
+  void add(const engine::step::Program& step) { all('p', step.command, step.environment, step.directory, step.saves); }
+  void add(const engine::step::Until& until) { all(until.request, until.met, until.failed, until.every, until.within); }
+  void add(const engine::step::Http& step) {
+    all('h', step.request, step.expect, step.expect_json, step.saves, step.until);
+  }
+  void add(const engine::step::Wait& step) { all('w', step.length); }
+  void add(const engine::step::Bring& step) { all('b', step.what, step.service); }
+  void add(const engine::step::Tell& step) { all('t', step.text); }
+  void add(const engine::step::Recovered& step) { all('r', step.within, step.or_gone); }
+  void add(const engine::step::Escalate& step) { all('e', step.workflow); }
+  void add(const engine::step::Parallel& step) { all('P', step.steps); }
+  void add(const engine::Step& step) {
+    add(step.name);
+    std::visit([this](const auto& what) { add(what); }, step.what);
+    all(step.timeout, step.retries, step.pause, step.repeatable);
+  }
+  void add(const engine::Guard& guard) { all(guard.program, guard.timeout, guard.once); }
+  void add(const engine::HealingLimit& limit) { all(limit.number, limit.percent, limit.group, limit.within); }
+  void add(const engine::PauseWhile& pause) { all(pause.group, pause.above, pause.until); }
+  void add(const engine::Breaker& breaker) { all(breaker.failed, breaker.within); }
+  void add(const engine::Approval& approval) { all(approval.within, approval.else_run, approval.when); }
+  void add(const engine::Workflow& workflow) {
+    all(workflow.name, workflow.guard, workflow.steps, workflow.on_failure, workflow.on_cancel, workflow.limits,
+        workflow.pauses, workflow.cooldown, workflow.tries, workflow.ramp, workflow.probation, workflow.breaker,
+        workflow.approval, workflow.mode);
+  }
+
   [[nodiscard]] Hash128 hash() const { return hash128(text_); }
 
  private:
@@ -123,6 +160,12 @@ class Gatherer {
 };
 
 }  // namespace
+
+Hash128 fingerprint(const engine::Workflow& workflow) {
+  Gatherer gatherer;
+  gatherer.add(workflow);
+  return gatherer.hash();
+}
 
 Hash128 fingerprint(const engine::ServiceBlock& block) {
   Gatherer gatherer;

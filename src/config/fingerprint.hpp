@@ -8,11 +8,13 @@
 namespace healer::engine {
 struct Rule;
 struct ServiceBlock;
+struct Workflow;
 }  // namespace healer::engine
 
 namespace healer::config {
 
 /// Hash of all fields but the places and the key itself.
+[[nodiscard]] Hash128 fingerprint(const engine::Workflow& workflow);
 [[nodiscard]] Hash128 fingerprint(const engine::ServiceBlock& block);
 
 /// What tells the rule from others when the files are edited: its text, which `text_key` stands for, its condition and

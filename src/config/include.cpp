@@ -103,6 +103,11 @@ class Reader {
     before_ = Before::Service;
   }
 
+  void add(WorkflowSyntax workflow) {
+    document_.statements.emplace_back(std::move(workflow));
+    before_ = Before::Nothing;
+  }
+
   void add(UnknownCheckSyntax check) {
     std::ranges::move(check.names, std::back_inserter(document_.unknown));
     before_ = Before::UnknownService;

@@ -46,8 +46,8 @@ class Linter {
     for (const Document::Statement& statement : document.statements) {
       if (const auto* set = std::get_if<SetSyntax>(&statement))
         std::visit([&](const auto& node) { check(node, set->range); }, set->statement);
-      else
-        service(std::get<CheckSyntax>(statement));
+      else if (const auto* check = std::get_if<CheckSyntax>(&statement))
+        service(*check);
     }
   }
 
@@ -99,6 +99,10 @@ class Linter {
     only_last(mail_limit_, range, "set mail limit");
     long_duration(set.within);
   }
+  void check(const SetHealingLimit&, const SourceRange&) {}
+  void check(const SetHealingMode&, const SourceRange& range) { only_last(healing_mode_, range, "set healing mode"); }
+  void check(const SetHealingOnlyWhile&, const SourceRange&) {}
+  void check(const SetMaintenance& set, const SourceRange&) { long_duration(set.length); }
   void check(const SetHttpd& set, const SourceRange& range) {
     for (const SetHttpd::Allow& allow : set.allow)
       if (allow.password) hidden(*allow.password);
@@ -542,6 +546,7 @@ class Linter {
   const SourceRange* log_ = nullptr;
   const SourceRange* mail_format_ = nullptr;
   const SourceRange* settle_ = nullptr;
+  const SourceRange* healing_mode_ = nullptr;
   const SourceRange* event_queue_ = nullptr;
   const SourceRange* mail_limit_ = nullptr;
   const SourceRange* ready_ = nullptr;  ///< of the service, as the three that follow

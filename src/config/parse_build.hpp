@@ -194,6 +194,7 @@ template <typename Rule, typename Scratch>
 /// every, not every, group, mode, onreboot, start, stop and restart programs, depends on.
 [[nodiscard]] bool parse_service_statement(grammar::TokenInput& in, Build& build, ServiceStatement& out);
 [[nodiscard]] bool parse_if(grammar::TokenInput& in, Build& build, IfSyntax& out);
+[[nodiscard]] bool parse_workflow(grammar::TokenInput& in, Build& build, WorkflowSyntax& out);
 /// alert, noalert, of a service.
 [[nodiscard]] bool parse_alert(grammar::TokenInput& in, Build& build, ServiceStatement& out);
 

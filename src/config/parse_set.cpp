@@ -8,6 +8,7 @@
 #include "config/parse_access.hpp"
 #include "config/parse_alert.hpp"
 #include "config/parse_build.hpp"
+#include "config/parse_healing.hpp"
 #include "config/parse_httpd.hpp"
 #include "grammar/set.hpp"
 #include "util/text.hpp"
@@ -17,13 +18,15 @@ namespace {
 
 using grammar::Kind;
 
-struct SetScratch : AlertScratch, HttpdScratch {
+struct SetScratch : AlertScratch, HttpdScratch, HealingScratch {
   SetDaemon daemon;
   SetLog log;
   SetLimits limits;
   Located<std::uint64_t> size;
   SetEventQueue queue;
   Number mail_count;
+  std::vector<Word> services;
+  SetMaintenance maintenance;
   SetMailServer mail;
   int last_server_option = 0;  ///< Monit's order: port 1, the others 2, timeout 3, hostname 4
   bool counts_polls = false;
@@ -387,6 +390,66 @@ struct action<grammar::set_environment> {
     note_extension<grammar::set_environment>(in, build);
     const auto at = matched(in, build);
     scratch.statement = SetEnvironment{build.word(at.begin + 1), build.word(at.begin + 2)};
+  }
+};
+
+// ---- healing
+
+template <>
+struct action<grammar::global_limit> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.limit.range = build.range(matched(in, build));
+    scratch.statement = SetHealingLimit{std::move(scratch.limit)};
+  }
+};
+
+template <>
+struct action<grammar::global_mode> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.statement = SetHealingMode{mode_of(build, matched(in, build))};
+  }
+};
+
+template <>
+struct action<grammar::healing_service> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.services.push_back(word_of(in, build));
+  }
+};
+
+template <>
+struct action<grammar::only_while> {
+  static void apply(const auto&, Build&, SetScratch& scratch) {
+    scratch.statement = SetHealingOnlyWhile{std::move(scratch.services)};
+  }
+};
+
+template <>
+struct action<grammar::maintenance_cron> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.maintenance.cron = word_of(in, build);
+  }
+};
+
+template <>
+struct action<grammar::maintenance_length> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.maintenance.length = build.duration(matched(in, build));
+  }
+};
+
+template <>
+struct action<grammar::maintenance_group> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.maintenance.group = word_of(in, build);
+  }
+};
+
+template <>
+struct action<grammar::set_maintenance> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_maintenance>(in, build);
+    scratch.statement = std::move(scratch.maintenance);
   }
 };
 

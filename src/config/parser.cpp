@@ -33,7 +33,9 @@ constexpr std::size_t kNothing = std::numeric_limits<std::size_t>::max();
 bool is_check(Kind kind) { return kind >= Kind::CheckProcess && kind <= Kind::CheckNetwork; }
 
 /// Where a statement of a file begins, wherever it stands.
-bool begins_statement(Kind kind) { return kind == Kind::Set || kind == Kind::Include || is_check(kind); }
+bool begins_statement(Kind kind) {
+  return kind == Kind::Set || kind == Kind::Include || kind == Kind::Workflow || is_check(kind);
+}
 
 /// Where a statement of a service may begin.
 bool begins_service_statement(Kind kind) {
@@ -94,6 +96,7 @@ class Parser {
     switch (kind()) {
       case Kind::Set: return set();
       case Kind::Include: return include();
+      case Kind::Workflow: return workflow();
       default: break;
     }
     if (kind() == Kind::CheckProcess && is_wrong_type()) return wrong_type();
@@ -109,6 +112,15 @@ class Parser {
     SetSyntax syntax;
     if (!attempt([&](TokenInput& in) { return parsing::parse_set(in, build_, syntax); })) return failed();
     out_.statements.emplace_back(std::move(syntax));
+  }
+
+  void workflow() {
+    begin_file_statement(Service::None);
+    WorkflowSyntax syntax;
+    const bool is_right = attempt([&](TokenInput& in) { return parsing::parse_workflow(in, build_, syntax); });
+    if (!is_right) syntax = {.name = build_.word(at_ + 1), .broken = true, .range = build_.range({at_, at_ + 2})};
+    out_.statements.emplace_back(std::move(syntax));
+    if (!is_right) failed();
   }
 
   void include() {
@@ -293,6 +305,7 @@ class Parser {
       expectation.add_phrase("a statement such as 'if', 'every' or 'check'");
     else
       for (const auto word : {"set", "check", "include"}) expectation.add_text(word);
+    expectation.add_near_text("workflow");
     for (std::size_t k = 0; k < expectation.near.size(); ++k) {
       const auto one = static_cast<Kind>(k);
       if (begins_statement(one) || (open && begins_service_statement(one))) expectation.near.set(k);

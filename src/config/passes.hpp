@@ -26,7 +26,7 @@ struct Inclusion {
 
 /// All files of a run as one text: includes are replaced by what they hold, continuations joined to their service.
 struct Document {
-  using Statement = std::variant<SetSyntax, CheckSyntax>;
+  using Statement = std::variant<SetSyntax, CheckSyntax, WorkflowSyntax>;
   std::vector<Statement> statements;
   std::vector<Extension> extensions;
   std::vector<Inclusion> inclusions;
@@ -41,6 +41,13 @@ template <typename AnyDocument, typename Visit>
 void for_each_check(AnyDocument& document, Visit&& visit) {
   for (auto& statement : document.statements)
     if (auto* check = std::get_if<CheckSyntax>(&statement)) visit(*check);
+}
+
+/// The same for every workflow.
+template <typename AnyDocument, typename Visit>
+void for_each_workflow(AnyDocument& document, Visit&& visit) {
+  for (auto& statement : document.statements)
+    if (auto* workflow = std::get_if<WorkflowSyntax>(&statement)) visit(*workflow);
 }
 
 /// Calls `visit(statement, range)` for every `set` of the kind.
@@ -91,6 +98,9 @@ void check_dialect(const Document& document, const LoadOptions& options, Diagnos
 
 /// Dependencies on services that are not there, and circles of them: errors.
 void check_depends(const Document& document, Diagnostics& said);
+
+/// What workflows and those who heal with them want of each other: errors, and warnings.
+void check_workflows(const Document& document, const Sources& sources, Diagnostics& said);
 
 /// Values that cannot be: errors.
 void validate(const Document& document, const Sources& sources, Diagnostics& said);

@@ -8,6 +8,7 @@
 #include "config/secret.hpp"
 #include "config/url.hpp"
 #include "config/vocabulary.hpp"
+#include "config/workflow.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
 
@@ -51,6 +52,7 @@ class Printer {
       text_ += '\n';
       print(*service, rules.settings);
     }
+    for (const auto& workflow : rules.workflows) text_ += '\n' + workflow_text(*workflow);
     return std::move(text_);
   }
 
@@ -81,10 +83,24 @@ class Printer {
     for (const auto& [name, value] : settings.environment)
       line(fmt::format("# set environment {} \"...\" (the value is not shown)", name));
     mail(settings.mail);
+    healing(settings);
     if (settings.fips) line("set fips");
     if (!settings.tls_options.empty()) line("set ssl " + written(settings.tls_options));
     if (settings.httpd) httpd(*settings.httpd);
     if (settings.mmonit) mmonit(*settings.mmonit);
+  }
+
+  void healing(const engine::Settings& settings) {
+    const engine::HealingSettings& healing = settings.healing;
+    for (const engine::HealingLimit& limit : healing.limits) line("set healing " + limit_text(limit));
+    if (healing.mode != engine::HealingMode::Automatic)
+      line(fmt::format("set healing mode {}", engine::to_string(healing.mode)));
+    std::string names;
+    for (const std::string& name : healing.only_while) names += (names.empty() ? "" : ", ") + written_name(name);
+    if (!names.empty()) line("set healing only while " + names);
+    for (const engine::Maintenance& window : settings.maintenance)
+      line(fmt::format("set maintenance {} for {}{}", written_text(window.text), written(window.length),
+                       window.group.empty() ? "" : " group " + written_name(window.group)));
   }
 
   /// Whole seconds as Monit writes them, anything else with its unit.

@@ -57,6 +57,15 @@ class Resolver {
       if (const auto* ignore = std::get_if<IgnoreSyntax>(&statement)) patterns(check, ignore->lines);
   }
 
+  void workflow(const WorkflowSyntax& workflow) {
+    for_each_program(workflow, [this](const ProgramStepSyntax& step) {
+      // One that a value names is known when it is run.
+      if (!step.command.arguments.empty() && step.command.arguments.front().find("${") == std::string::npos)
+        program(step.command, DiagnosticSeverity::Warning, "until it is in place the healing fails");
+      identity(step.command);
+    });
+  }
+
   void certificates(const SetMailServer& set) {
     for (const SetMailServer::Server& server : set.servers)
       if (server.tls) certificates(server.tls->options);
@@ -261,6 +270,7 @@ Lookups resolve(const Document& document, const Environment& environment, Diagno
     if (set.tls) resolver.certificates(set.tls->options);
   });
   for_each_check(document, [&](const CheckSyntax& check) { resolver.service(check); });
+  for_each_workflow(document, [&](const WorkflowSyntax& workflow) { resolver.workflow(workflow); });
   return resolver.take();
 }
 

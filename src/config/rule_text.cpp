@@ -10,6 +10,7 @@
 #include "config/connection.hpp"
 #include "config/quantity.hpp"
 #include "config/vocabulary.hpp"
+#include "config/workflow.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -69,6 +70,9 @@ std::string action_text(const ActionSyntax& action) {
     case ActionSyntax::Kind::Start: return "start";
     case ActionSyntax::Kind::Stop: return "stop";
     case ActionSyntax::Kind::Restart: return "restart";
+    case ActionSyntax::Kind::Heal:
+      return fmt::format("heal {}with {}{}", action.target ? written_name(action.target->value) + ' ' : "",
+                         written_name(action.workflow.value), action.dry_run ? " dry run" : "");
     case ActionSyntax::Kind::Exec: break;
   }
   std::string text = "exec " + written(action.command.arguments);

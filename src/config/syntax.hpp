@@ -5,51 +5,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "config/syntax_words.hpp"
+#include "config/workflow_syntax.hpp"
 #include "engine/kind.hpp"
+#include "engine/service.hpp"
 #include "util/time.hpp"
 
 namespace healer::config {
-
-/// Bytes of a source file: `file` is an index into Sources, `begin` and `end` are offsets (end is one past the last).
-struct SourceRange {
-  std::uint32_t file = 0;
-  std::uint32_t begin = 0;
-  std::uint32_t end = 0;
-
-  bool operator==(const SourceRange&) const = default;
-};
-
-/// A word or value with its place.
-template <typename T>
-struct Located {
-  T value{};
-  SourceRange range;
-};
-
-using Word = Located<std::string>;      ///< unquoted text
-using Number = Located<std::uint64_t>;  ///< saturates at 2^64-1
-
-/// A command as written, already split into arguments as Monit splits it.
-struct CommandSyntax {
-  std::vector<std::string> arguments;
-  SourceRange range;
-  std::optional<Word> uid;  ///< name or number
-  std::optional<Word> gid;
-  std::optional<Located<Duration>> timeout;
-  bool single_quoted_with_arguments =
-      false;                             ///< Monit takes the whole text as the program's name (facts 1.1, quote trap 1)
-  std::optional<Word> shell_sign;        ///< the first argument that is meant for a shell, though none reads it: "&&"
-  std::optional<Word> next_line;         ///< the first argument, without quotes, that begins a line
-  std::optional<SourceRange> readiness;  ///< arguments that read like the statement `ready on notify`
-};
-
-enum class ComparisonWord : std::uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
 
 /// `status != 0`, `cpu > 80%`, `disk read > 10 MB/s`, `uptime < 2 days`.
 struct CompareSyntax {
@@ -141,8 +110,11 @@ struct ToleranceSyntax {
 };
 
 struct ActionSyntax {
-  enum class Kind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart } kind = Kind::Alert;
+  enum class Kind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart, Heal } kind = Kind::Alert;
   CommandSyntax command;         ///< Exec
+  Word workflow;                 ///< Heal
+  std::optional<Word> target;    ///< Heal: of another than the service's own
+  bool dry_run = false;          ///< Heal
   std::optional<Number> repeat;  ///< `repeat every N cycles`
   bool overlapping = false;
   SourceRange range;
@@ -246,7 +218,8 @@ struct CheckSyntax {
   bool broken = false;            ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;  ///< one had an error and is not below: it is not told what the service has not
   std::vector<ServiceStatement> statements;
-  SourceRange range;  ///< of the header
+  std::shared_ptr<const engine::Row> row;  ///< of the `for each` around it; null: there is none
+  SourceRange range;                       ///< of the header
 };
 
 // ---- set ----------------------------------------------------------------------------------------------------------
@@ -361,9 +334,10 @@ struct SetOnReboot {
   Word policy;
 };
 
-using SetStatement = std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert,
-                                  SetEventQueue, SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot,
-                                  SetSsl, SetHttpd, SetMmonit, SetExpectBuffer>;
+using SetStatement =
+    std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert, SetEventQueue,
+                 SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot, SetSsl, SetHttpd, SetMmonit,
+                 SetExpectBuffer, SetHealingLimit, SetHealingMode, SetHealingOnlyWhile, SetMaintenance>;
 
 struct SetSyntax {
   SetStatement statement;
@@ -389,7 +363,8 @@ struct UnknownCheckSyntax {
   std::vector<std::string> names;  ///< what it may be called
 };
 
-using Statement = std::variant<SetSyntax, IncludeSyntax, CheckSyntax, ContinuationSyntax, UnknownCheckSyntax>;
+using Statement =
+    std::variant<SetSyntax, IncludeSyntax, CheckSyntax, ContinuationSyntax, UnknownCheckSyntax, WorkflowSyntax>;
 
 /// Healer's own wording found on the way, for `--dialect monit`: what it is called, and where.
 struct Extension {

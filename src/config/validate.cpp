@@ -41,6 +41,7 @@ class Validator {
       if (const auto* set = std::get_if<SetSyntax>(&document.statements[i])) {
         std::visit([this](const auto& statement) { check(statement); }, set->statement);
       } else {
+        if (std::holds_alternative<WorkflowSyntax>(document.statements[i])) continue;
         const SourceRange* next = i + 1 < document.statements.size() ? &range_of(document.statements[i + 1]) : nullptr;
         service(std::get<CheckSyntax>(document.statements[i]), next);
       }
@@ -387,6 +388,14 @@ class Validator {
   void check(const SetSettle&) {}
   void check(const SetSwitch&) {}
   void check(const SetOnReboot&) {}
+  void check(const SetHealingLimit&) {}
+  void check(const SetHealingMode&) {}
+  void check(const SetHealingOnlyWhile&) {}
+  void check(const SetMaintenance& set) {
+    duration(set.length);
+    const CronReading reading = read_cron(set.cron.value);
+    if (!reading.error.empty()) error(Code::InvalidSchedule, set.cron.range, reading.error, reading.remedy);
+  }
 
   void tls(const TlsSyntax& tls) {
     if (tls.version) tls_version(*tls.version);

@@ -49,9 +49,11 @@ inline std::string show(const ToleranceSyntax& tolerance) {
 }
 
 inline std::string show(const ActionSyntax& action) {
-  static constexpr const char* kKinds[] = {"alert", "exec", "unmonitor", "start", "stop", "restart"};
+  static constexpr const char* kKinds[] = {"alert", "exec", "unmonitor", "start", "stop", "restart", "heal"};
   std::string out = kKinds[static_cast<std::size_t>(action.kind)];
   if (action.kind == ActionSyntax::Kind::Exec) out += " " + show(action.command);
+  if (action.kind == ActionSyntax::Kind::Heal)
+    out += optional("target", action.target) + " with " + show(action.workflow) + (action.dry_run ? " dry run" : "");
   return out + optional("repeat", action.repeat) + (action.overlapping ? " overlapping" : "");
 }
 
@@ -203,6 +205,21 @@ struct ShowSet {
                                              "fips",           "cycles: polls", "cycles: runs"};
     return kKinds[static_cast<std::size_t>(set.kind)];
   }
+  std::string operator()(const SetHealingLimit& set) const {
+    return fmt::format("healing limit {}{}{}{}", set.limit.number.value, set.limit.percent ? "%" : "",
+                       optional("group", set.limit.group), optional("within", set.limit.within));
+  }
+  std::string operator()(const SetHealingMode& set) const {
+    return fmt::format("healing mode {}", engine::to_string(set.mode.mode));
+  }
+  std::string operator()(const SetHealingOnlyWhile& set) const {
+    std::string out = "healing only while";
+    for (const auto& name : set.services) out += " " + show(name);
+    return out;
+  }
+  std::string operator()(const SetMaintenance& set) const {
+    return "maintenance " + show(set.cron) + " for " + show(set.length) + optional("group", set.group);
+  }
   std::string operator()(const SetOnReboot& set) const { return "onreboot " + show(set.policy); }
 };
 
@@ -220,6 +237,10 @@ struct ShowStatement {
            (check.broken ? " broken" : "") + (check.foreground ? " runs" : "") +
            (check.command.arguments.empty() ? "" : " " + show(check.command)) + optional("pidfile", check.pid_file) +
            optional("matching", check.pattern) + optional("path", check.path) + "\n" + show(check.statements);
+  }
+  std::string operator()(const WorkflowSyntax& workflow) const {
+    return fmt::format("workflow {}{} steps={}\n", show(workflow.name), workflow.broken ? " broken" : "",
+                       workflow.steps.size());
   }
   std::string operator()(const UnknownCheckSyntax& check) const {
     std::string out = "unknown";
