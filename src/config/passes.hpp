@@ -92,6 +92,9 @@ void check_dialect(const Document& document, const LoadOptions& options, Diagnos
 /// Dependencies on services that are not there, and circles of them: errors.
 void check_depends(const Document& document, Diagnostics& said);
 
+/// Members of composites that are not there, and composites that are made of themselves: errors.
+void check_composites(const Document& document, Diagnostics& said);
+
 /// Values that cannot be: errors.
 void validate(const Document& document, const Sources& sources, Diagnostics& said);
 

@@ -190,6 +190,7 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
       graph->dependents[needed->index()].push_back(id);
     }
   }
+  resolve_members(*graph);
   plan->graph = std::move(graph);
   return plan;
 }

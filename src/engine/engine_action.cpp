@@ -468,6 +468,7 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   state.waits.clear();
   turn.save(id);
   turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, fmt::format("monitored by {}", by));
+  tell_owners(id);
   if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings.start_delay));
 }
 
@@ -485,6 +486,7 @@ void Engine::unmonitor_one(ServiceId id, const std::string& by, Turn& turn) {
   state.waits.clear();
   state.due.reset();
   cancel_flight(id, turn);
+  tell_owners(id);
   finish_validate(id, false, turn);
   turn.save(id);
   turn.record(RecordKind::Unmonitored, Severity::Info, graph_->at(id).name, fmt::format("unmonitored by {}", by));
