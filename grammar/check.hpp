@@ -58,6 +58,9 @@ namespace healer::grammar {
 /// Whether a word is dropped right before this argument.
 [[nodiscard]] inline bool follows_dropped_word(const TokenInput& in) { return !trim(gap_before(in)).empty(); }
 
+/// Whether the token is in the list of a composite's members.
+[[nodiscard]] inline bool is_member(const TokenInput& in) { return (in.flags() & kMember) != 0; }
+
 // clang-format off
 struct service_name   : token<Kind::Name> { static constexpr std::string_view kExpected = "a name of the service"; };
 struct program_option : sor<uid_owner, gid_owner, timeout> {};
@@ -95,7 +98,13 @@ struct network_address: string_word { static constexpr std::string_view kExpecte
 struct interface_name : string_word { static constexpr std::string_view kExpected = "the name of an interface"; };
 struct check_network  : seq<token<Kind::CheckNetwork>, service_name, sor<seq<token<Kind::AddressWord>, network_address>, seq<token<Kind::Interface>, interface_name>>> {};
 
-struct check          : sor<check_host, check_program, check_process, check_system, check_filesystem, check_network, check_path> {};
+// check composite NAME with members A, B, of group G
+struct composite_member : token<Kind::Name> { static constexpr std::string_view kExpected = "a name of a member"; };
+struct member_group_name : token<Kind::Name> { static constexpr std::string_view kExpected = "a name of the group"; };
+struct composite_part : sor<seq<ahead<is_member>, token<Kind::Group>, member_group_name>, composite_member> {};
+struct check_composite : extension<"a service made of others", token<Kind::CheckComposite>, text<"composite">, service_name, text<"members">, plus<composite_part>> {};
+
+struct check          : sor<check_host, check_program, check_composite, check_process, check_system, check_filesystem, check_network, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };

@@ -12,7 +12,7 @@ namespace healer::grammar {
 // clang-format off
 
 // `and`, `or` and parentheses are noise to the lexer: terms stand side by side.
-struct term           : sor<status_test, content_test, match_test, resource_test, total_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_checksum, link_test, changed_link, rate_test> {};
+struct term           : sor<status_test, content_test, match_test, resource_test, total_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_checksum, link_test, changed_link, rate_test, members_test> {};
 struct more_terms     : star<extension<"more than one condition", term>> {};
 struct condition      : sor<seq<plus<resource_test>, more_terms>, seq<term, more_terms>> {};
 

@@ -47,6 +47,7 @@ enum class Kind : std::uint8_t {
   CheckHost,
   CheckSystem,
   CheckProgram,
+  CheckComposite,  ///< `check` before `composite NAME`, which Monit has not: has no spelling of its own
   CheckNetwork,
   Workflow,  ///< healer's own, where a name and '{' come
   If,

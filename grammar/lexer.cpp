@@ -361,7 +361,9 @@ class Lexer {
       if (text()[digits] == '.' && digits + 1 < end && skip(digits + 1, is_digit) == end)
         return add(Kind::Real, begin, end);
     }
+    const bool begins_members = is_composite_named() && iequals(text().substr(begin, end - begin), "members");
     add(Kind::String, begin, end);
+    if (begins_members) members();
   }
 
   void after_word(const WordEntry& entry, std::size_t begin, std::size_t end) {
@@ -383,7 +385,9 @@ class Lexer {
     add(entry.kind, begin, end);
     switch (entry.follows) {
       case LexState::Normal: return;
-      case LexState::Name: name(true); return;
+      case LexState::Name:
+        if (name(true) && entry.spelling == "check\t" && is_composite()) composite();
+        return;
       case LexState::GroupName: name(false); return;
       case LexState::Names: return names();
       case LexState::Schedule: return schedule();
@@ -541,6 +545,80 @@ class Lexer {
   void foreground_program() {
     after_program_ = true;
     command(skip(at_, is_blank), true);
+  }
+
+  /// Whether the name just taken, of Monit's short form of a process check, is `composite`, and what comes now is an
+  /// error to Monit.
+  [[nodiscard]] bool is_composite() const {
+    const Token& word = out_.tokens.back();
+    if (!iequals(text().substr(word.offset, word.length), "composite")) return false;
+    for (std::size_t at = at_; at < text().size();) {
+      const Class kind = class_of(text()[at]);
+      std::size_t length = 0;
+      const WordEntry* entry = kind == Class::Word ? longest_entry(at, skip(at, in_word), length) : nullptr;
+      if (kind == Class::Blank || kind == Class::Newline || kind == Class::Skipped)
+        ++at;
+      else if (kind == Class::Comment)
+        at = std::min(text().find('\n', at), text().size());
+      else if (entry != nullptr && entry->kind == Kind::Noise)
+        at += length;
+      else
+        return entry == nullptr ||
+               (entry->kind != Kind::PidFile && entry->kind != Kind::Match && entry->kind != Kind::PathWord);
+    }
+    return true;
+  }
+
+  /// check composite NAME, which is to be on the same line
+  void composite() {
+    const std::size_t count = out_.tokens.size();
+    out_.tokens[count - 2].kind = Kind::CheckComposite;
+    out_.tokens[count - 1].kind = Kind::String;
+    out_.kinds[count - 2] = static_cast<char>(Kind::CheckComposite);
+    out_.kinds[count - 1] = static_cast<char>(Kind::String);
+    const Class next = class_of(peek(skip(at_, is_blank)));
+    if (next == Class::Word || next == Class::Quote) name(true);
+  }
+
+  /// Whether a composite was named and nothing came after its name.
+  [[nodiscard]] bool is_composite_named() const {
+    const auto count = out_.tokens.size();
+    return count >= 3 && out_.tokens[count - 1].kind == Kind::Name &&
+           out_.tokens[count - 3].kind == Kind::CheckComposite;
+  }
+
+  /// Names of services, and `group NAME`, with ',' between them.
+  void members() {
+    bool is_first = true;
+    do {
+      const std::size_t begin = at_;
+      skip_separators();
+      const bool wraps = text().substr(begin, at_ - begin).find('\n') != std::string_view::npos;
+      if ((is_first && wraps) || !member_group()) {
+        std::size_t length = 0;  // a word of the language that begins a line is a statement's
+        const bool is_word = class_of(peek(at_)) == Class::Word;
+        if (wraps && is_word && longest_entry(at_, skip(at_, in_word), length) != nullptr) return;
+        if (!name(true)) return;
+      }
+      out_.tokens.back().flags |= kMember;
+      is_first = false;
+    } while (class_of(peek(skip(at_, is_space))) == Class::Skipped);
+  }
+
+  /// [of] group NAME; false: there is none, and nothing is taken.
+  bool member_group() {
+    const auto after = [this](std::size_t at, std::string_view word) {
+      return iequals(text().substr(at, word.size()), word) && is_blank(peek(at + word.size()))
+                 ? skip(at + word.size(), is_blank)
+                 : at;
+    };
+    const std::size_t word = after(at_, "of");
+    const std::size_t end = after(word, "group");
+    if (end == word) return false;
+    push(Kind::Group, word, word + std::string_view("group").size());
+    out_.tokens.back().flags |= kMember;
+    at_ = end;
+    return name(false);
   }
 
   void headers() {

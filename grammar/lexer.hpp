@@ -29,6 +29,7 @@ inline constexpr std::uint8_t kFirstOfLine = 1;   ///< nothing but white space s
 inline constexpr std::uint8_t kManyLines = 2;     ///< quoted text with a newline in it
 inline constexpr std::uint8_t kGenerous = 4;      ///< a name that Monit would cut otherwise, and so refuse
 inline constexpr std::uint8_t kAfterProgram = 8;  ///< the noise word `program` stands between it and a process's name
+inline constexpr std::uint8_t kMember = 16;       ///< it is in the list of a composite's members
 
 /// Why a token is Broken: one per such token, in their order.
 struct Fault {

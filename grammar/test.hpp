@@ -12,6 +12,9 @@ struct test_word : token<Kinds...> {
   static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'";
 };
 
+/// Whether `more` comes, which is an operator to Monit.
+[[nodiscard]] inline bool is_more(const TokenInput& in) { return iequals(in.text(), "more"); }
+
 // clang-format off
 
 // status != 0
@@ -127,6 +130,16 @@ struct restart_window : seq<number, cycle_word> {};
 struct tight_window   : tight<is_tight_cycles> {};
 struct restarts_test  : seq<restart_count, token<Kind::Restart>, sor<restart_window,
                             extension<"a count of cycles without a blank before 'cycles'", tight_window>>> {};
+
+// any member failed, all members failed, 2 members failed, more than 40% members failed
+struct members_some   : text<"any", "all"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
+struct members_number : test_word<Kind::Number> {};
+struct members_percent : token<Kind::Number, Kind::Real> { static constexpr std::string_view kExpected = "a percentage"; };
+struct members_share  : seq<ahead<is_more>, token<Kind::Operator>, members_percent, token<Kind::Percent>> {};
+struct members_word   : text<"member", "members"> {};
+struct counted_members: text<"member", "members"> { static constexpr std::string_view kExpected = ""; };
+struct members_test   : extension<"a test of members", sor<seq<sor<members_some, members_share>, members_word>, seq<members_number, counted_members>>,
+                                  token<Kind::Failed>> {};
 // clang-format on
 
 }  // namespace healer::grammar

@@ -14,7 +14,8 @@
   KIND(kDirectory) \
   KIND(kFifo) \
   KIND(kNetwork) \
-  KIND(kHost)
+  KIND(kHost) \
+  KIND(kComposite)
 // clang-format on
 
 namespace healer {

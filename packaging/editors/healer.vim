@@ -16,38 +16,39 @@ syntax keyword healerNoise has in is last of on only option
 syntax keyword healerNoise options or per program programs rate sum than
 syntax keyword healerNoise the times to usage use using via was
 syntax keyword healerNoise with within without
-syntax keyword healerOption accept active address after allow allowselfcertification atime attribute
-syntax keyword healerOption auto basedir batch body cacertificatefile cacertificatepath certificate certmd5
-syntax keyword healerOption checksum child children ciphers clamav cleanuplimit cleartext clientpemfile
-syntax keyword healerOption closelimit control core count credentials crypt ctime daemon
-syntax keyword healerOption database default delay delete digest disable disk dns
-syntax keyword healerOption dnslimit dormant down download downloaded dry dwp echo
-syntax keyword healerOption enable end ended environment eq equal euid eventqueue
-syntax keyword healerOption expect expectbuffer facility fail2ban file filecontentbuffer filedescriptors fips
-syntax keyword healerOption free fsflag fsflags ftp ge get gid gps
-syntax keyword healerOption gracefullimit greater gt head host hostheader hostname http
-syntax keyword healerOption http2 httpcontentbuffer httpd https icmp idfile imap imaps
-syntax keyword healerOption init inode inodes interface ipv4 ipv6 json keepalivelimit
-syntax keyword healerOption laststate ldap2 ldap3 le leftovers less limit limits
-syntax keyword healerOption link lmtp log logfile loglimit lt mail mails
-syntax keyword healerOption mailserver manual maxforward md5 memcache method mmonit mongodb
-syntax keyword healerOption more mqtt mtime mysql mysqls ne networktimeout newer
-syntax keyword healerOption nntp nostart notequal notify ntp3 older origin overlapping
-syntax keyword healerOption passive password patch path pemchain pemfile pemkey perm
-syntax keyword healerOption permission pgsql pid pidfile ping ping4 ping6 polls
-syntax keyword healerOption pop pops port portnumber post ppid programoutput programtimeout
-syntax keyword healerOption proto protocol put radius rdate read readonly ready
-syntax keyword healerOption redirects redis register reject reminder replylimit request requestlimit
-syntax keyword healerOption responsetime restarttimeout retry rsakey rsync run runs saturation
-syntax keyword healerOption secret security selfsigned send sendexpectbuffer servicetime settle sha1
-syntax keyword healerOption sha256 sha512 shadow sieve signal signature sip size
-syntax keyword healerOption slot slots smtp smtps socket space spamassassin ssh
-syntax keyword healerOption ssl sslauto sslv2 sslv3 startlimit starttimeout starttls statefile
-syntax keyword healerOption stoptimeout syslog target tcp tcpssl terminal thread threads
-syntax keyword healerOption time timeout timestamp tls tlsv1 tlsv11 tlsv12 tlsv13
-syntax keyword healerOption tns total type udp uid unix unixsocket up
-syntax keyword healerOption upload uploaded uptime url username valid verify version
-syntax keyword healerOption waitlimit websocket week weeks write
+syntax keyword healerOption accept active address after all allow allowselfcertification any
+syntax keyword healerOption atime attribute auto basedir batch body cacertificatefile cacertificatepath
+syntax keyword healerOption certificate certmd5 checksum child children ciphers clamav cleanuplimit
+syntax keyword healerOption cleartext clientpemfile closelimit composite control core count credentials
+syntax keyword healerOption crypt ctime daemon database default delay delete digest
+syntax keyword healerOption disable disk dns dnslimit dormant down download downloaded
+syntax keyword healerOption dry dwp echo enable end ended environment eq
+syntax keyword healerOption equal euid eventqueue expect expectbuffer facility fail2ban file
+syntax keyword healerOption filecontentbuffer filedescriptors fips free fsflag fsflags ftp ge
+syntax keyword healerOption get gid gps gracefullimit greater gt head host
+syntax keyword healerOption hostheader hostname http http2 httpcontentbuffer httpd https icmp
+syntax keyword healerOption idfile imap imaps init inode inodes interface ipv4
+syntax keyword healerOption ipv6 json keepalivelimit laststate ldap2 ldap3 le leftovers
+syntax keyword healerOption less limit limits link lmtp log logfile loglimit
+syntax keyword healerOption lt mail mails mailserver manual maxforward md5 member
+syntax keyword healerOption members memcache method mmonit mongodb more mqtt mtime
+syntax keyword healerOption mysql mysqls ne networktimeout newer nntp nostart notequal
+syntax keyword healerOption notify ntp3 older origin overlapping passive password patch
+syntax keyword healerOption path pemchain pemfile pemkey perm permission pgsql pid
+syntax keyword healerOption pidfile ping ping4 ping6 polls pop pops port
+syntax keyword healerOption portnumber post ppid programoutput programtimeout proto protocol put
+syntax keyword healerOption radius rdate read readonly ready redirects redis register
+syntax keyword healerOption reject reminder replylimit request requestlimit responsetime restarttimeout retry
+syntax keyword healerOption rsakey rsync run runs saturation secret security selfsigned
+syntax keyword healerOption send sendexpectbuffer servicetime settle sha1 sha256 sha512 shadow
+syntax keyword healerOption sieve signal signature sip size slot slots smtp
+syntax keyword healerOption smtps socket space spamassassin ssh ssl sslauto sslv2
+syntax keyword healerOption sslv3 startlimit starttimeout starttls statefile stoptimeout syslog target
+syntax keyword healerOption tcp tcpssl terminal thread threads time timeout timestamp
+syntax keyword healerOption tls tlsv1 tlsv11 tlsv12 tlsv13 tns total type
+syntax keyword healerOption udp uid unix unixsocket up upload uploaded uptime
+syntax keyword healerOption url username valid verify version waitlimit websocket week
+syntax keyword healerOption weeks write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

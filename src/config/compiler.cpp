@@ -252,6 +252,7 @@ struct EventOf {
     return test.target == ConnectionSyntax::Target::Ping ? Event::Icmp : Event::Connection;
   }
   Event operator()(const RestartsSyntax&) const { return Event::Timeout; }
+  Event operator()(const MembersSyntax&) const { return Event::Status; }
 
  private:
   [[nodiscard]] Event of(std::string_view attribute) const {
@@ -293,6 +294,7 @@ class ServiceCompiler {
         block_.program.output_limit = settings_.limits.program_output;
         break;
       case engine::Target::Host: block_.host = check.host->value; break;
+      case engine::Target::Members: block_.composite = composite(check); break;
       case engine::Target::Path:
         block_.path = check.path->value;
         if (check.kind->traits.has_lines) block_.lines.limit = settings_.limits.file_content_buffer;
@@ -335,6 +337,18 @@ class ServiceCompiler {
     if (const auto found = lookups_.identities.find(&syntax); found != lookups_.identities.end())
       result.identity = found->second;
     if (syntax.timeout) result.timeout = bounded(syntax.timeout->value);
+    return result;
+  }
+
+  /// Once each.
+  [[nodiscard]] engine::CompositeSpec composite(const CheckSyntax& check) const {
+    engine::CompositeSpec result;
+    const auto add = [](std::vector<std::string>& all, const std::string& one) {
+      const auto same = [&](const std::string& known) { return iequals(known, one); };
+      if (std::ranges::none_of(all, same)) all.push_back(one);
+    };
+    for (const Word& name : check.members) add(result.members, names_.at(to_lower(name.value)));
+    for (const Word& group : check.member_groups) add(result.groups, group.value);
     return result;
   }
 
@@ -456,6 +470,7 @@ class ServiceCompiler {
     return engine::Reached{.probe = static_cast<std::uint16_t>(block_.probes.size() - 1), .wanted = syntax.succeeded};
   }
   engine::Test test(const RestartsSyntax&) const { return engine::Restarts{}; }
+  engine::Test test(const MembersSyntax& syntax) const { return engine::Members{.quota = syntax.quota}; }
 
   void add(const IfSyntax& syntax) {
     engine::Rule rule;

@@ -76,6 +76,8 @@ class Gatherer {
   void add(const engine::Matches& test) { all('m', test.pattern, test.negated); }
   void add(const engine::Reached& test) { all('r', test.probe, test.wanted); }
   void add(const engine::Restarts&) { add('n'); }
+  void add(const engine::Members& test) { all('q', test.quota.kind, std::bit_cast<std::uint64_t>(test.quota.number)); }
+  void add(const engine::CompositeSpec& spec) { all(spec.members, spec.groups); }
   void add(const engine::Term& term) {
     std::visit([this](const auto& test) { add(test); }, term.test);
     add(term.or_before);
@@ -113,9 +115,10 @@ class Gatherer {
         recipient.format);
   }
   void add(const engine::ServiceBlock& block) {
-    all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.interface,
-        block.host, block.probes, block.start, block.stop, block.restart, block.depends, block.schedule, block.rules,
-        block.groups, block.recipients, block.on_reboot, block.activity, block.end_leftovers);
+    all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.composite,
+        block.interface, block.host, block.probes, block.start, block.stop, block.restart, block.depends,
+        block.schedule, block.rules, block.groups, block.recipients, block.on_reboot, block.activity,
+        block.end_leftovers);
   }
 
   void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }

@@ -48,6 +48,7 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   validate(document, result.sources, said);
   check_depends(document, said);
   check_workflows(document, result.sources, said);
+  check_composites(document, said);
   lint(document, result.sources, said);
   if (options.advice) advise(document, result.sources, said);
   apply_defaults(document);

@@ -95,6 +95,20 @@ template <>
 struct action<grammar::foreground_program> : action<grammar::assigned_other> {};
 
 template <>
+struct action<grammar::composite_member> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.members.push_back(build.word(matched(in, build).begin));
+  }
+};
+
+template <>
+struct action<grammar::member_group_name> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.member_groups.push_back(build.word(matched(in, build).begin));
+  }
+};
+
+template <>
 struct action<grammar::foreground> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     note_extension<grammar::foreground>(in, build);
@@ -265,7 +279,8 @@ const engine::CheckKind* kind_of_check(Kind check) {
   static constexpr std::pair<Kind, std::string_view> kWords[] = {
       {Kind::CheckProcess, "process"},       {Kind::CheckFile, "file"},       {Kind::CheckDirectory, "directory"},
       {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},       {Kind::CheckHost, "host"},
-      {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"}, {Kind::CheckNetwork, "network"}};
+      {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"}, {Kind::CheckNetwork, "network"},
+      {Kind::CheckComposite, "composite"}};
   const auto* found = std::ranges::find(kWords, check, &std::pair<Kind, std::string_view>::first);
   return found == std::end(kWords) ? nullptr : engine::kind_named(found->second);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // grammar/condition.hpp to IfSyntax.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -266,6 +267,24 @@ struct action<grammar::rate_test> {
     CompareSyntax test = resource_of(build, at);
     if (test.unit && grammar::kind_of_word(test.unit->value) == Kind::Second) test.unit.reset();  // `3 per second`
     add_term(build, scratch, at, std::move(test));
+  }
+};
+
+template <>
+struct action<grammar::members_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    using Kinds = engine::Quota::Kind;
+    note_extension<grammar::members_test>(in, build);
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    const std::string_view first = build.text(at.begin);
+    engine::Quota quota{.kind = iequals(first, "all") ? Kinds::All : Kinds::Any};
+    const bool is_share = build.kind(at.begin) == Kind::Operator;
+    if (is_share || build.kind(at.begin) == Kind::Number) {
+      quota.kind = is_share ? Kinds::MoreThan : Kinds::AtLeast;
+      quota.number = std::strtod(std::string(build.text(at.begin + (is_share ? 1 : 0))).c_str(), nullptr);
+    }
+    add_term(build, scratch, at, MembersSyntax{quota});
   }
 };
 

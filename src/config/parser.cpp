@@ -154,7 +154,7 @@ class Parser {
     const bool names_program = (flags(2) & grammar::kAfterProgram) != 0;
     const bool is_right = attempt([&](TokenInput& in) { return parsing::parse_check(in, build_, syntax); });
     if (!is_right) {
-      syntax = broken_check(kind(), at_ + 1);
+      syntax = broken_check(kind(), at_ + (kind() == Kind::CheckComposite ? 2 : 1));
       if (syntax.name.value.empty()) out_.is_whole = false;
     }
     is_foreground_ = is_right ? syntax.foreground : names_program;
@@ -175,7 +175,10 @@ class Parser {
     syntax.broken = true;
     syntax.range = build_.range({at_, at_ + 1});
     syntax.name.range = syntax.range;
-    if (check == kind() ? kind(1) == Kind::Name : kind(name - at_) != Kind::End) syntax.name = build_.word(name);
+    const bool is_named = kind() == Kind::CheckComposite ? kind(2) == Kind::Name
+                          : check == kind()              ? kind(1) == Kind::Name
+                                                         : kind(name - at_) != Kind::End;
+    if (is_named) syntax.name = build_.word(name);
     return syntax;
   }
 
@@ -196,7 +199,8 @@ class Parser {
       return skip_to_statement();
     }
     const auto meant = report_wrong_type();
-    const Kind type = grammar::kind_of_word(fmt::format("check\t{}", meant));
+    const Kind type =
+        meant == "composite" ? Kind::CheckComposite : grammar::kind_of_word(fmt::format("check\t{}", meant));
     if (!meant.empty() && parsed_check(type)) {
       service_ = Service::Open;
       begin_service(broken_check(type, at_ + 2));
@@ -218,15 +222,16 @@ class Parser {
 
   /// Returns the kind that was meant, where one is near.
   std::string_view report_wrong_type() {
-    static constexpr std::string_view kTypes[] = {"process", "file",   "directory", "filesystem", "fifo",
-                                                  "host",    "system", "program",   "network",    "device"};
+    static constexpr std::string_view kTypes[] = {"process", "file",    "directory", "filesystem", "fifo",  "host",
+                                                  "system",  "program", "network",   "composite",  "device"};
     const auto word = build_.text(at_ + 1);
     const auto near = nearest_word(word, kTypes);
     error_at(
         at_ + 1,
         {fmt::format("'{}' is not a kind of check", printable(word.substr(0, 40))),
-         near.empty() ? "the kinds are process, file, directory, filesystem, fifo, host, system, program and network"
-                      : fmt::format("did you mean '{}'?", near)});
+         near.empty()
+             ? "the kinds are process, file, directory, filesystem, fifo, host, system, program, network and composite"
+             : fmt::format("did you mean '{}'?", near)});
     return near;
   }
 

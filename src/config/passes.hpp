@@ -101,6 +101,8 @@ void check_depends(const Document& document, Diagnostics& said);
 
 /// What workflows and those who heal with them want of each other: errors, and warnings.
 void check_workflows(const Document& document, const Sources& sources, Diagnostics& said);
+/// Members of composites that are not there, and composites that are made of themselves: errors.
+void check_composites(const Document& document, Diagnostics& said);
 
 /// Values that cannot be: errors.
 void validate(const Document& document, const Sources& sources, Diagnostics& said);

@@ -259,6 +259,7 @@ class Printer {
       case engine::Target::None: return begin;
       case engine::Target::Program: return fmt::format("{} with path {}", begin, command_text(block.program.command));
       case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.host));
+      case engine::Target::Members: return begin + " with members " + members(block.composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
       case engine::Target::Interface:
         return block.interface.name.empty()
@@ -272,6 +273,14 @@ class Printer {
                    : fmt::format("{} with pidfile {}", begin, written_word(block.process.pid_file));
     }
     return {};
+  }
+
+  static std::string members(const engine::CompositeSpec& composite) {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    for (const std::string& name : composite.members) add(written_word(name));
+    for (const std::string& group : composite.groups) add("of group " + written_word(group));
+    return text;
   }
 
   void command(std::string_view what, const std::optional<engine::Command>& command) {

@@ -24,6 +24,17 @@ std::string span_text(Duration span) {
   return count == 1 ? std::string(unit) : fmt::format("{} {}s", count, unit);
 }
 
+std::string quota_text(const engine::Quota& quota) {
+  using Kind = engine::Quota::Kind;
+  switch (quota.kind) {
+    case Kind::Any: return "any member failed";
+    case Kind::All: return "all members failed";
+    case Kind::AtLeast: return fmt::format("{} member{} failed", quota.number, quota.number == 1 ? "" : "s");
+    case Kind::MoreThan: return fmt::format("more than {}% members failed", quota.number);
+  }
+  return {};
+}
+
 /// Each shape of test. Attributes that are texts are in quotes, names only where they must be.
 struct TestText {
   std::string operator()(const CompareSyntax& test) const {
@@ -45,6 +56,7 @@ struct TestText {
     return fmt::format("content {} {}", test.negated ? "!=" : "=", written_text(test.pattern.value));
   }
   std::string operator()(const ConnectionSyntax& test) const { return connection_text(test); }
+  std::string operator()(const MembersSyntax& test) const { return quota_text(test.quota); }
   std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };
 

@@ -15,6 +15,7 @@
 #include "config/syntax_words.hpp"
 #include "config/workflow_syntax.hpp"
 #include "engine/kind.hpp"
+#include "engine/quota.hpp"
 #include "engine/service.hpp"
 #include "util/time.hpp"
 
@@ -92,8 +93,13 @@ struct ConnectionSyntax {
 /// `3 restarts within 5 cycles`: the numbers are the rule's tolerance.
 struct RestartsSyntax {};
 
+/// `any member failed`, `more than 40% members failed`.
+struct MembersSyntax {
+  engine::Quota quota;
+};
+
 using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
-                                MatchesSyntax, ConnectionSyntax, RestartsSyntax>;
+                                MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -207,16 +213,18 @@ using ServiceStatement =
 struct CheckSyntax {
   const engine::CheckKind* kind = engine::all_kinds().front();  ///< never null
   Word name;
-  CommandSyntax command;          ///< Program; Process: of a foreground process
-  std::optional<Word> pid_file;   ///< Process: this, the pattern or a program
-  std::optional<Word> pattern;    ///< Process
-  std::optional<Word> path;       ///< of a kind that is nothing but a path
-  std::optional<Word> host;       ///< Host: its name or address
-  std::optional<Word> address;    ///< Interface: this, or its name
-  std::optional<Word> interface;  ///< Interface
-  bool foreground = false;        ///< Process: healer runs the program itself
-  bool broken = false;            ///< the header had an error: what is missing above may be in it, the name too
-  bool lacks_statements = false;  ///< one had an error and is not below: it is not told what the service has not
+  CommandSyntax command;            ///< Program; Process: of a foreground process
+  std::optional<Word> pid_file;     ///< Process: this, the pattern or a program
+  std::optional<Word> pattern;      ///< Process
+  std::optional<Word> path;         ///< of a kind that is nothing but a path
+  std::optional<Word> host;         ///< Host: its name or address
+  std::optional<Word> address;      ///< Interface: this, or its name
+  std::optional<Word> interface;    ///< Interface
+  std::vector<Word> members;        ///< Members: names of services
+  std::vector<Word> member_groups;  ///< Members: and of groups of them
+  bool foreground = false;          ///< Process: healer runs the program itself
+  bool broken = false;              ///< the header had an error: what is missing above may be in it, the name too
+  bool lacks_statements = false;    ///< one had an error and is not below: it is not told what the service has not
   std::vector<ServiceStatement> statements;
   std::shared_ptr<const engine::Row> row;  ///< of the `for each` around it; null: there is none
   SourceRange range;                       ///< of the header

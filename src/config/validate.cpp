@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::uint64_t kMaxCycles = 64;
 constexpr std::size_t kMaxConnections = 1000;
+constexpr int kMaxMembers = 1'000'000;
 constexpr std::string_view kStatus = "status";
 
 class Validator {
@@ -138,7 +139,7 @@ class Validator {
   void test(const CompareSyntax& test, const SourceRange& range) {
     if (kind_->find_quantity(test.name.value) == nullptr) {
       if (test.name.value == kStatus) return has_no_test(range, "a status");
-      if (kind_->traits.is_run) return has_no_test(range, "resources");
+      if (kind_->traits.is_run || kind_->traits.has_members) return has_no_test(range, "resources");
     }
     const QuantityReading reading = read_quantity(*kind_, test);
     if (!reading.error.empty()) error(Code::WrongQuantity, reading.place, reading.error, reading.remedy);
@@ -183,6 +184,16 @@ class Validator {
     return words;
   }
   void test(const RestartsSyntax&, const SourceRange&) {}
+  void test(const MembersSyntax& test, const SourceRange& range) {
+    if (!kind_->traits.has_members) return has_no_test(range, "members");
+    const auto& [kind, number] = test.quota;
+    if (kind == engine::Quota::Kind::AtLeast && (number < 1 || number > kMaxMembers))
+      error(Code::OutOfRange, range, fmt::format("the number of members must be between 1 and {}", kMaxMembers),
+            "write 'any member' or 'all members' where that is meant");
+    if (kind == engine::Quota::Kind::MoreThan && number >= 100)
+      error(Code::OutOfRange, range, "no more than all members can fail: the percentage must be below 100",
+            "write 'all members failed'");
+  }
   void test(const ConnectionSyntax& test, const SourceRange& range) {
     using Target = ConnectionSyntax::Target;
     const engine::Connections& has = kind_->connections;

@@ -242,6 +242,12 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
   if (!status.groups.empty())
     text += field(status.groups.size() == 1 ? "group" : "groups", join_words(status.groups, "and"), style);
   if (!status.depends.empty()) text += field("depends on", join_words(status.depends, "and"), style);
+  if (!status.members.empty()) {
+    std::vector<std::string> members;
+    for (const MemberView& member : status.members)
+      members.push_back(fmt::format("{} ({})", member.name, member.health));
+    text += field("members", join_words(members, "and"), style);
+  }
   text += supervision(status, style);
   if (status.last && status.last->outcome == "looked") {
     text += field("last look", describe_look(*status.last, style), style);

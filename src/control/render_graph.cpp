@@ -71,12 +71,14 @@ std::string render_dot(std::span<const ServiceStatus> services) {
                           dot_string(broken(plain(rule.text))), dot_string(fill_of(rule.state)));
       edges += fmt::format("  {} -> {} [style=dotted, arrowhead=none];\n", node, own);
     }
-    for (const std::string& name : service.depends) {
+    const auto draw = [&](const std::string& name, std::string_view how) {
       // One that was not chosen is drawn without its state.
-      const auto [needed, added] = nodes.emplace(to_lower(name), fmt::format("s{}", nodes.size() + 1));
-      if (added) text += fmt::format("  {} [label={}, style=dashed];\n", needed->second, dot_string(plain(name)));
-      edges += fmt::format("  {} -> {} [label=\"needs\"];\n", node, needed->second);
-    }
+      const auto [other, added] = nodes.emplace(to_lower(name), fmt::format("s{}", nodes.size() + 1));
+      if (added) text += fmt::format("  {} [label={}, style=dashed];\n", other->second, dot_string(plain(name)));
+      edges += fmt::format("  {} -> {} [{}];\n", node, other->second, how);
+    };
+    for (const std::string& name : service.depends) draw(name, "label=\"needs\"");
+    for (const MemberView& member : service.members) draw(member.name, "label=\"has\", style=dashed");
   }
   return text + edges + "}\n";
 }

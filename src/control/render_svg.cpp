@@ -63,11 +63,14 @@ std::vector<Box> boxes_of(std::span<const ServiceStatus> services) {
     boxes.back().height += static_cast<int>(service.rules.size()) * kLine;
   }
   for (std::size_t i = 0; i < boxes.size() && boxes[i].service != nullptr; ++i) {
-    for (const std::string& name : boxes[i].service->depends) {
-      const auto [needed, added] = by_name.emplace(to_lower(name), boxes.size());
+    const auto point_at = [&](const std::string& name) {
+      const auto [other, added] = by_name.emplace(to_lower(name), boxes.size());
       if (added) boxes.push_back({.name = name, .needs = {}});
-      boxes[i].needs.push_back(needed->second);
-    }
+      std::vector<std::size_t>& needs = boxes[i].needs;
+      if (std::ranges::find(needs, other->second) == needs.end()) needs.push_back(other->second);
+    };
+    for (const std::string& name : boxes[i].service->depends) point_at(name);
+    for (const MemberView& member : boxes[i].service->members) point_at(member.name);
   }
   return boxes;
 }

@@ -52,6 +52,7 @@ std::string describe_connections(const std::vector<engine::ConnectionSeen>& all)
 
 /// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
 std::string describe_look(const engine::CheckKind& kind, const engine::Facts& facts) {
+  if (facts.members) return describe(*facts.members);
   std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
   for (const engine::Metric metric : kind.summary) {
     const engine::Quantity* row = kind.find(metric);
@@ -184,6 +185,7 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
     return named(fmt::format("{}; {}", last, needed.empty() ? "the last run passed" : needed));
   }
   if (block.is_run() || rule.counts_restarts()) return named(last);
+  if (block.has_members()) return last;
   if (const std::string values = compared_values(*block.kind, rule, *state.last); !values.empty()) return named(values);
   if (const std::string texts = connection_texts(rule, *state.last); !texts.empty()) return named(texts);
   return named(engine::describe(block, rule, seen, true));

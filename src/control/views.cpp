@@ -372,6 +372,9 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   view.passive = block.activity == ServiceBlock::Activity::Passive;
   view.groups = block.groups;
   view.depends = block.depends;
+  for (const ServiceId member : engine.graph()->members[service.index()])
+    view.members.push_back(
+        {.name = engine.graph()->at(member).name, .health = std::string(to_string(engine.health(member)))});
   view.place = place_of(engine, block.place);
   view.schedule = block.schedule.text;
   if (state.last)

@@ -242,6 +242,12 @@ void fields(Walk walk, T& v) {
   walk("text", v.text);
 }
 
+template <typename Walk, Same<MemberView> T>
+void fields(Walk walk, T& v) {
+  walk("name", v.name);
+  walk("health", v.health);
+}
+
 template <typename Walk, Same<ServiceStatus> T>
 void fields(Walk walk, T& v) {
   if constexpr (std::is_const_v<T>) {
@@ -253,6 +259,7 @@ void fields(Walk walk, T& v) {
   walk("passive", v.passive);
   walk("groups", v.groups);
   walk("depends", v.depends);
+  if_any(walk, "members", v.members);
   walk("place", v.place);
   walk("schedule", v.schedule);
   walk("last", v.last);

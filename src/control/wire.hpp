@@ -321,12 +321,21 @@ struct OutputView {
   bool operator==(const OutputView&) const = default;
 };
 
+/// A service that a composite is made of.
+struct MemberView {
+  std::string name;
+  std::string health;  ///< "ok", "failed", "unknown", "not judged", "unmonitored"
+
+  bool operator==(const MemberView&) const = default;
+};
+
 /// Everything about a service.
 struct ServiceStatus : ServiceSummary {
   bool monitored = true;
   bool passive = false;
   std::vector<std::string> groups;
   std::vector<std::string> depends;  ///< names of the services that must be up before it
+  std::vector<MemberView> members;   ///< of a composite
   std::string place;
   std::string schedule;                     ///< as written; empty: every cycle
   std::optional<RunView> last;              ///< none: not run yet

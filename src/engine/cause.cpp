@@ -170,6 +170,8 @@ class Account {
                        rule_.tolerance.window, to_string(rule_.action.kind));
   }
 
+  std::string operator()(const Members& /*test*/) const { return std::string(output_of(seen_.run)); }
+
  private:
   /// A sentence on whether it is there.
   [[nodiscard]] std::string told(std::string_view sentence) const {

@@ -49,7 +49,7 @@ Duration herd_phase(std::size_t index, std::size_t count, Duration cycle) {
   return spread * static_cast<std::int64_t>(index - kHerd + 1) / static_cast<std::int64_t>(count - kHerd);
 }
 
-/// The order of first runs: processes first, what others depend on before them.
+/// The order of first runs: processes first, what others depend on before them; composites last, after their members.
 std::vector<ServiceId> first_order(const Graph& graph) {
   std::vector<ServiceId> order;
   std::vector<bool> seen(graph.slots.size());
@@ -65,7 +65,10 @@ std::vector<ServiceId> first_order(const Graph& graph) {
         if (graph.at(needed).has_process()) add(needed);
     add(id);
   }
-  for (const ServiceId id : graph.order) add(id);
+  std::vector<ServiceId> composites;
+  for (const ServiceId id : graph.order) graph.at(id).has_members() ? composites.push_back(id) : add(id);
+  std::ranges::stable_sort(composites, {}, [&](ServiceId id) { return graph.ranks[id.index()]; });
+  order.insert(order.end(), composites.begin(), composites.end());
   return order;
 }
 
@@ -183,6 +186,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
 void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   Turn turn{.now = now, .sink = sink};
   std::visit([&](const auto& known) { on(known, turn); }, event);
+  judge_composites(turn);
   tell_healings(turn);
   if (!turn.durable()) {
     for (auto& reply : turn.replies) sink.emit(std::move(reply));
@@ -219,6 +223,7 @@ std::optional<Duration> Engine::next_deadline() const {
   const auto earlier = [&next](Duration when) { next = next ? std::min(*next, when) : when; };
   if (!long_at_.empty()) earlier(long_at_.front().first);
   if (late_at_) earlier(*late_at_);
+  if (!composites_due_.empty()) earlier(Duration{0});
   if (healings_.next()) earlier(*healings_.next());
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
   if (!extra_looks_.empty()) earlier(std::get<Duration>(*extra_looks_.begin()));
@@ -427,6 +432,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
   reload_healings(turn);
   if (plan.empty()) return;
+  all_composites_due();
 
   const std::string text = fmt::format("rules reloaded: {} service{}, {} added, {} removed, {} changed",
                                        graph_->order.size(), graph_->order.size() == 1 ? "" : "s", added,

@@ -61,6 +61,7 @@ enum class Reason : std::uint8_t {
   Asked,   ///< by a person (validate)
   Death,   ///< its process has died
   Again,   ///< what was held back is tried again
+  Member,  ///< of a composite: a member has changed
   Healing  ///< before its target is healed, and to see whether it has recovered
 };
 
@@ -92,6 +93,7 @@ struct ServiceState {
   bool counted = true;                               ///< whether the run in flight counts
   Reason reason = Reason::Schedule;                  ///< for the run in flight
   bool resting = false;                              ///< no rule counts or stands failed
+  Health told = Health::Unjudged;                    ///< what the composites that it is a member of know of it
   Schedule::Kind schedule = Schedule::Kind::Cycles;  ///< of the block
   Duration period{0};                                ///< of the schedule; 0: cron
   std::optional<RunId> flight;
@@ -281,6 +283,15 @@ class Engine {
   void tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
                    const std::string& text, Turn& turn, bool listed_only = false);
 
+  // composites (engine_members.cpp)
+  void tell_owners(ServiceId id);
+  void judge_composites(Turn& turn);
+  void judge_composite(ServiceId id, Turn& turn);
+  void end_composite_run(ServiceId id, Turn& turn);
+  void all_composites_due();
+  [[nodiscard]] bool waits_for_members(ServiceId id) const;
+  [[nodiscard]] Evidence look_at_members(ServiceId id) const;
+
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   RunningAction& add_action(effect::Exec exec, Instant now);
@@ -433,6 +444,7 @@ class Engine {
   CivilClock civil_;
   SavedState found_;  // pending acts of an earlier engine, until Started
   std::vector<ServiceState> services_;
+  std::set<std::pair<std::uint32_t, ServiceId>> composites_due_;  // to be looked at, by rank: members first
   std::vector<RuleState> rule_states_;
   std::vector<PlainTest> tests_;  // of the same rules
   std::size_t live_rules_ = 0;    // of rule_states_; the others are left over

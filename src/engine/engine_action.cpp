@@ -476,6 +476,7 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   state.waits.clear();
   turn.save(id);
   turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, fmt::format("monitored by {}", by));
+  tell_owners(id);
   if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings.start_delay));
 }
 
@@ -493,6 +494,7 @@ void Engine::unmonitor_one(ServiceId id, const std::string& by, Turn& turn) {
   state.waits.clear();
   state.due.reset();
   cancel_flight(id, turn);
+  tell_owners(id);
   finish_validate(id, false, turn);
   if (!healings_.idle() && by != kByRule) let_go_healings(id, by, turn);
   turn.save(id);

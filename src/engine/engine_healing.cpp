@@ -52,6 +52,10 @@ class Engine::Ward final : public HealingWorld {
     const ServiceState& state = engine_.services_[service.index()];
     // What is over when it has happened cannot be seen once more.
     if (found->second->mode != Mode::Latched || found->second->counts_restarts()) return true;
+    if (graph().at(service).has_members()) {
+      const Evidence members = engine_.look_at_members(service);
+      return holds(found->second->condition, Seen{members, state.memory, state.starts.restarted});
+    }
     if (state.unknown || !state.last) return std::nullopt;
     return holds(found->second->condition, Seen{*state.last, state.memory, state.starts.restarted});
   }
@@ -65,7 +69,13 @@ class Engine::Ward final : public HealingWorld {
   }
   [[nodiscard]] std::vector<ServiceId> seen_by(ServiceId service) const override {
     std::vector<ServiceId> seen;
-    if (engine_.services_[service.index()].monitored && !graph().at(service).rules.empty()) seen.push_back(service);
+    if (graph().at(service).has_members()) {
+      for (const ServiceId member : graph().members[service.index()])
+        for (const ServiceId one : seen_by(member))
+          if (std::ranges::find(seen, one) == seen.end()) seen.push_back(one);
+    } else if (engine_.services_[service.index()].monitored && !graph().at(service).rules.empty()) {
+      seen.push_back(service);
+    }
     return seen;
   }
   [[nodiscard]] bool given_up(ServiceId service) const override {

@@ -42,9 +42,13 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   const Duration began = state.flight_started;
   state.flight.reset();
   state.last_run = event.run;
-  if (newly_missing(id, seen, turn.now)) return settle(id, &seen, turn);
+  if (newly_missing(id, seen, turn.now)) {
+    tell_owners(id);
+    return settle(id, &seen, turn);
+  }
   state.initialising = false;
   take(id, seen, turn);
+  tell_owners(id);
   ++state.runs;
   if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     finish_validate(id, false, turn);
@@ -84,7 +88,8 @@ void Engine::take(ServiceId id, const Evidence& seen, Turn& turn) {
   if (!graph_->at(id).is_run()) {
     if (seen.answer == Answer::Unknown) {
       if (!state.unknown) {
-        turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
+        if (!graph_->at(id).has_members())
+          turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
         state.unknown = Unknown{.since = turn.now.wall, .why = {}};
       }
       state.unknown->why = *seen.output;
@@ -184,7 +189,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
         case Verdict::Nothing:
           // A run that does not count moves nothing; but what is down is not left down until the next that does, nor
           // what has died before anybody had seen that its start had done good.
-          if (bad && !counted && reason != Reason::Asked && reason != Reason::Healing &&
+          if (bad && !counted && reason != Reason::Asked && reason != Reason::Member && reason != Reason::Healing &&
               now.status == RuleStatus::Failed && rule.action.is_job() &&
               (due_again(rule, now, turn.now.mono) || (reason == Reason::Death && rule.tolerance.immediate())))
             decisions.push_back({i, Decision::What::Again, now.since_fired});
@@ -236,7 +241,8 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     turn.save(id);
   }
   state.resting = std::ranges::all_of(states, &RuleState::resting);
-  finish_validate(id, failed, turn);  // before an action may take the service out of it
+  if (reason != Reason::Member) finish_validate(id, failed, turn);  // before an action may take the service out of it
+  tell_owners(id);
   if (decisions.empty()) return;
 
   // What a run stops or unmonitors, it does not start.

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Services made of others: how a service is to those that judge others by it.
+// Services made of others: how a service is to those that judge others by it, and when composites are judged.
+//
+// A composite measures nothing: the engine sees its members itself. What changes in a turn is gathered, and at its end
+// the composites that it concerns are judged, each once, members before what is made of them. A counted run that falls
+// due while members are being looked at is judged when these are, at the latest when the next one falls due.
 #include <algorithm>
+#include <utility>
 
-#include "engine/engine.hpp"
-#include "engine/health.hpp"
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/service.hpp"
+#include "engine/turn.hpp"
 
 namespace healer::engine {
 namespace {
@@ -21,7 +28,106 @@ Health Engine::health(ServiceId id) const {
   if (state.initialising) return Health::Unjudged;
   const auto failed = [](const RuleState& rule) { return rule.status == RuleStatus::Failed; };
   if (std::ranges::any_of(rules(id), failed)) return Health::Failed;
-  return state.unknown ? Health::Unknown : Health::Ok;
+  if (!state.unknown) return Health::Ok;
+  return graph_->at(id).has_members() ? Health::Unjudged : Health::Unknown;
+}
+
+Evidence Engine::look_at_members(ServiceId id) const {
+  MembersSeen seen;
+  const auto add = [](std::vector<std::string>& names, const std::string& name) {
+    if (names.size() < MembersSeen::kNamed) names.push_back(name);
+  };
+  for (const ServiceId member : graph_->members[id.index()]) {
+    const std::string& name = graph_->at(member).name;
+    switch (health(member)) {
+      case Health::Failed:
+        ++seen.failed;
+        add(seen.failed_names, name);
+        [[fallthrough]];
+      case Health::Ok:
+      case Health::Unknown: ++seen.whole; break;
+      case Health::Unjudged:
+      case Health::Unmonitored:
+        ++seen.left_out;
+        add(seen.left_out_names, name);
+        break;
+    }
+  }
+  Evidence evidence;
+  evidence.answer = seen.whole > 0 ? Answer::Told : Answer::Unknown;
+  evidence.output = std::make_shared<const std::string>(describe(seen));
+  auto facts = std::make_shared<Facts>();
+  facts->members = std::move(seen);
+  evidence.facts = std::move(facts);
+  return evidence;
+}
+
+/// Whether a member of it is being looked at, or will be for the first time before its next run.
+bool Engine::waits_for_members(ServiceId id) const {
+  const std::optional<Duration> next = services_[id.index()].due;
+  return std::ranges::any_of(graph_->members[id.index()], [&](ServiceId member) {
+    const ServiceState& state = services_[member.index()];
+    return state.flight || (state.monitored && state.initialising && next && state.due && *state.due < *next);
+  });
+}
+
+/// To be called wherever the health of a service may have changed, or a look at it has come to its end.
+void Engine::tell_owners(ServiceId id) {
+  const std::vector<ServiceId>& owners = graph_->owners[id.index()];
+  if (owners.empty()) return;
+  const Health now = health(id);
+  const bool changed = std::exchange(services_[id.index()].told, now) != now;
+  for (const ServiceId owner : owners)
+    if (changed || services_[owner.index()].flight) composites_due_.emplace(graph_->ranks[owner.index()], owner);
+}
+
+/// After a reload they may have other members.
+void Engine::all_composites_due() {
+  composites_due_.clear();
+  for (const ServiceId id : graph_->order) {
+    if (graph_->at(id).has_members()) composites_due_.emplace(graph_->ranks[id.index()], id);
+    services_[id.index()].told = health(id);
+  }
+}
+
+/// What an action of a composite changes in those that were judged before it is for the next turn.
+void Engine::judge_composites(Turn& turn) {
+  std::set<std::pair<std::uint32_t, ServiceId>> judged, left;
+  while (!composites_due_.empty()) {
+    auto next = composites_due_.extract(composites_due_.begin());
+    const ServiceId id = next.value().second;
+    if (judged.contains(next.value())) {
+      left.insert(std::move(next));
+      continue;
+    }
+    judged.insert(std::move(next));
+    if (running_) judge_composite(id, turn);
+  }
+  composites_due_ = std::move(left);
+}
+
+void Engine::judge_composite(ServiceId id, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (!state.monitored) return;
+  if (state.flight && !waits_for_members(id)) return end_composite_run(id, turn);
+  const Schedule& schedule = graph_->at(id).schedule;
+  const bool rests = schedule.kind == Schedule::Kind::Cron ||
+                     (schedule.kind == Schedule::Kind::NotCron && schedule.cron.matches(civil_(turn.now.wall)));
+  if (state.initialising || state.job || rests) return;
+  const Evidence seen = look_at_members(id);
+  take(id, seen, turn);
+  judge(id, seen, false, Reason::Member, turn);
+}
+
+/// Judges the run under way by how its members are now.
+void Engine::end_composite_run(ServiceId id, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  const Evidence seen = look_at_members(id);
+  state.last_run = *std::exchange(state.flight, std::nullopt);
+  if (seen.answer == Answer::Told) state.initialising = false;
+  take(id, seen, turn);
+  ++state.runs;
+  judge(id, seen, state.counted, state.reason, turn);
 }
 
 }  // namespace healer::engine

@@ -141,6 +141,8 @@ void Engine::run_due(ServiceId id, Turn& turn) {
   }
   if (is_settling(state, turn.now)) return;  // the look at the end of that serves as this run
   if (state.job) return;                     // neither run nor counted while it is started or stopped
+  if (state.flight && graph_->at(id).has_members()) end_composite_run(id, turn);  // whatever it waits for
+  if (!state.monitored || state.job) return;
   if (!state.flight) {
     start_run(id, !counted_death(state, turn.now), Reason::Schedule, turn);
   } else if (!state.counted) {
@@ -202,7 +204,10 @@ void Engine::start_run(ServiceId id, bool counted, Reason reason, Turn& turn) {
   state.reason = reason;
   state.flight_started = turn.now.mono;
   state.overruns = 0;
-  ask(id, *state.flight, turn);
+  if (graph_->at(id).has_members())
+    composites_due_.emplace(graph_->ranks[id.index()], id);  // when its members have begun theirs
+  else
+    ask(id, *state.flight, turn);
 }
 
 void Engine::on(const event::RunWaits& event, Turn& turn) {
@@ -224,6 +229,7 @@ void Engine::cancel_flight(ServiceId id, Turn& turn) {
   if (!state.flight) return;
   turn.sink.emit(effect::CancelRun{id, *state.flight});
   state.flight.reset();
+  tell_owners(id);
 }
 
 }  // namespace healer::engine

@@ -66,6 +66,12 @@ class Evaluation {
 
   std::optional<bool> operator()(const Restarts& /*test*/) const { return seen_.restarted; }
 
+  std::optional<bool> operator()(const Members& test) const {
+    const Facts* facts = seen_.run.facts.get();
+    if (facts == nullptr || !facts->members || facts->members->whole == 0) return std::nullopt;
+    return test.quota.met(facts->members->failed, facts->members->whole);
+  }
+
  private:
   [[nodiscard]] std::optional<bool> has_changed(Attribute what) const {
     const std::optional<Value> value = attribute_of(seen_.run, what);

@@ -83,6 +83,20 @@ struct ConnectionSeen {
   std::optional<EventKind> event{};
 };
 
+/// How the members of a composite are. Those that are not judged or not monitored are left out of the whole.
+struct MembersSeen {
+  std::size_t failed = 0;
+  std::size_t whole = 0;
+  std::size_t left_out = 0;
+  std::vector<std::string> failed_names{};    ///< the first of them, at most kNamed
+  std::vector<std::string> left_out_names{};  ///< the same
+  static constexpr std::size_t kNamed = 12;
+
+  bool operator==(const MembersSeen&) const = default;
+};
+/// "2 of 3 members failed: ping_5, http_5; left out: port_5".
+[[nodiscard]] std::string describe(const MembersSeen& members);
+
 /// What a look at a process or at the system has found.
 struct Facts {
   std::optional<ProcessFacts>
@@ -96,6 +110,7 @@ struct Facts {
   /// Measure names.
   std::vector<LeftProcess> left;
   ActionId left_by{};
+  std::optional<MembersSeen> members{};  ///< of a composite
 };
 
 /// Whether what was to be looked at was found.

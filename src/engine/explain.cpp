@@ -186,7 +186,20 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
   }
   if (block.activity == ServiceBlock::Activity::Passive)
     notes.emplace_back("Its mode is passive: nothing of it is started, stopped or restarted; exec and alert are done.");
-  if (state.unknown)
+  if (block.has_members()) {
+    constexpr std::size_t kMost = 20;
+    const std::vector<ServiceId>& members = engine.graph()->members[service.index()];
+    std::string text;
+    for (std::size_t i = 0; i < std::min(members.size(), kMost); ++i)
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", engine.graph()->at(members[i]).name,
+                          to_string(engine.health(members[i])));
+    if (members.size() > kMost) text += fmt::format(" and {} more", members.size() - kMost);
+    notes.push_back(members.empty() ? "It has no members now." : fmt::format("Its members: {}.", text));
+  }
+  if (state.unknown && block.has_members())
+    notes.push_back(fmt::format("Nothing is known of it for {}: {}.", lasting(now.wall - state.unknown->since),
+                                state.unknown->why));
+  else if (state.unknown)
     notes.push_back(fmt::format("No look at it has had an answer for {}: {}.", lasting(now.wall - state.unknown->since),
                                 state.unknown->why));
   if (state.flight) {
@@ -195,6 +208,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
                            ? fmt::format("A run is under way for {}", time)
                            : fmt::format("A run waits for {} for its program to be started ({}; tried again)", time,
                                          state.flight_waits);
+    if (block.has_members()) text += "; it waits for its members to be looked at";
     if (!state.counted) text += "; it was asked for and moves no counter";
     if (state.overruns != 0)
       text += fmt::format("; {} run{} left out meanwhile", state.overruns, state.overruns == 1 ? " was" : "s were");

@@ -6,6 +6,7 @@
 // but every service and rule knows its place in it, so that `healerctl explain` can point at the line.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,9 @@ struct Graph {
   std::vector<ServiceId> order;                            ///< in the order of the files
   std::vector<std::vector<ServiceId>> requirements;        ///< by slot: those that it depends on, directly
   std::vector<std::vector<ServiceId>> dependents;          ///< by slot: those that depend on it, directly
+  std::vector<std::vector<ServiceId>> members;             ///< by slot: of a composite, those that it is made of
+  std::vector<std::vector<ServiceId>> owners;              ///< by slot: the composites that it is a member of
+  std::vector<std::uint32_t> ranks;                        ///< by slot: of a composite more than of any member; else 0
   std::unordered_map<std::string, ServiceId> by_name;      ///< lower-case names
   std::vector<std::shared_ptr<const Workflow>> workflows;  ///< in the order of the files
 
@@ -47,5 +51,8 @@ struct Graph {
   [[nodiscard]] std::shared_ptr<const Workflow> workflow(std::string_view name) const;
   [[nodiscard]] const ServiceBlock& at(ServiceId id) const { return *slots[id.index()]; }
 };
+
+/// Fills `members`, `owners` and `ranks` from what is written; requires the rest. A name that is none is left out.
+void resolve_members(Graph& graph);
 
 }  // namespace healer::engine

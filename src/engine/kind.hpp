@@ -85,7 +85,8 @@ enum class Target : std::uint8_t {
   Process,    ///< a pid file, a pattern, or a program in the foreground: ServiceBlock::process
   Path,       ///< `with path PATH`: ServiceBlock::path
   Interface,  ///< `with interface NAME` or `with address IP`: ServiceBlock::interface
-  Host        ///< `with address HOST`: ServiceBlock::host
+  Host,       ///< `with address HOST`: ServiceBlock::host
+  Members     ///< `with members A, B, of group G`: ServiceBlock::composite
 };
 
 /// Which connections tests of a kind ask for.
@@ -104,6 +105,7 @@ struct Traits {
   bool is_machine = false;   ///< it is the machine itself
   bool has_link = false;     ///< it has a link, which is up or down; without a test of it, its going down alerts
   bool has_lines = false;    ///< its content is that of its new lines, which are read from where the last run ended
+  bool has_members = false;  ///< it is made of other services: the engine looks at these, nothing is measured
 };
 
 struct CheckKind {

@@ -95,6 +95,9 @@ class Reader : private ScriptLine {
     if (runs) raw.remove_suffix(1);
     const std::string name = service_name(first, raw);
     if (failed_) return;
+    if (blocks_.at(name)->has_members())
+      return fail(first.offset, fmt::format("'{}' is made of others: nothing is looked at for it", printable(raw)),
+                  "write the runs of its members");
     ScriptedService& service = script_.services[name];
     if (!runs) {
       ++next_;

@@ -73,6 +73,14 @@ struct LinesSpec {
   bool operator==(const LinesSpec&) const = default;
 };
 
+/// What `check composite` is made of, as written.
+struct CompositeSpec {
+  std::vector<std::string> members;  ///< names of services
+  std::vector<std::string> groups;   ///< with all services of these
+
+  bool operator==(const CompositeSpec&) const = default;
+};
+
 /// A connection, or an echo, that rules ask for. How it is made is not the engine's business.
 using Probe = std::shared_ptr<const protocols::ProbePlan>;
 
@@ -98,6 +106,7 @@ struct ServiceBlock {
   std::vector<Probe> probes;                    ///< never null; Reached::probe is an index
   InterfaceSpec interface;                      ///< Target::Interface
   LinesSpec lines;                              ///< of a file whose lines are read (Traits::has_lines)
+  CompositeSpec composite;                      ///< Target::Members
   /// Programs of the service; timeouts are set. Absent: not written.
   std::optional<Command> start;
   std::optional<Command> stop;
@@ -120,6 +129,7 @@ struct ServiceBlock {
   /// Whether it is healer's own child.
   [[nodiscard]] bool foreground() const { return process.foreground.has_value(); }
   [[nodiscard]] bool has_process() const { return kind->traits.has_process; }
+  [[nodiscard]] bool has_members() const { return kind->traits.has_members; }
   /// Whether a program answers, not a look.
   [[nodiscard]] bool is_run() const { return kind->traits.is_run; }
   /// Whether something says how to start it; what is no process needs nothing.

@@ -401,7 +401,7 @@ class Simulation final : public EffectSink {
   void tell_of_process(std::string kind, ServiceId id, std::int64_t pid, const std::string& how) {
     add({.kind = std::move(kind),
          .service = graph_->at(id).name,
-         .run = world_.ended(id),
+         .run = runs_of(id),
          .text = fmt::format("process {} {}", pid, how)},
         nullptr);
   }
@@ -477,7 +477,7 @@ class Simulation final : public EffectSink {
       return dies ? take_down(id, "has died by another hand") : bring_up(id, "was started by another hand");
     add({.kind = "left-out",
          .service = graph_->at(id).name,
-         .run = world_.ended(id),
+         .run = runs_of(id),
          .text = dies  ? "nothing dies: no process runs"
                  : own ? "nothing comes up: its process is healer's own child"
                        : "nothing comes up: the process runs"},
@@ -505,16 +505,22 @@ class Simulation final : public EffectSink {
     return found == rules.end() ? nullptr : &*found;
   }
 
+  /// How many runs of a service have ended. Those of a composite the engine makes by itself.
+  [[nodiscard]] std::uint64_t runs_of(ServiceId id) const {
+    if (!graph_->at(id).has_members()) return world_.ended(id);
+    return engine_ ? engine_->service(id).runs : 0;
+  }
+
   /// The run that a cause belongs to: the one that was judged last when the cause was first met.
   std::uint64_t run_of(const std::shared_ptr<const effect::Cause>& cause, ServiceId id) {
-    return runs_of_causes_.try_emplace(cause, world_.ended(id)).first->second;
+    return runs_of_causes_.try_emplace(cause, runs_of(id)).first->second;
   }
 
   void tell_of(const Record& record) {
     TimelineEntry entry{.kind = std::string{to_string(record.kind)}, .service = record.service, .text = record.text};
     const std::optional<ServiceId> id = record.service.empty() ? std::nullopt : graph_->find(record.service);
     const Rule* rule = id ? rule_of(*id, record.rule) : nullptr;
-    if (id) entry.run = world_.ended(*id);
+    if (id) entry.run = runs_of(*id);
     if (rule != nullptr) entry.counters = counters(record.kind, *id, *rule);
     add(std::move(entry), rule);
   }

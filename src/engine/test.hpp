@@ -10,6 +10,7 @@
 #include "engine/attribute.hpp"
 #include "engine/comparison.hpp"
 #include "engine/metric.hpp"
+#include "engine/quota.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -73,7 +74,12 @@ struct Reached {
 /// held back; N and M are the rule's tolerance.
 struct Restarts {};
 
-using Test = std::variant<Compare, Total, Differs, Changed, Linked, Present, Matches, Reached, Restarts>;
+/// `2 members failed`, `more than 40% members failed`: how many members of a composite must stand failed.
+struct Members {
+  Quota quota;
+};
+
+using Test = std::variant<Compare, Total, Differs, Changed, Linked, Present, Matches, Reached, Restarts, Members>;
 
 /// One test of a condition. A condition is a flat list, an `or` of `and`s: a term with `or_before` begins a new
 /// alternative; all terms of an alternative must hold. (`and` binds tighter than `or`.)

@@ -40,6 +40,7 @@ MADE = {
     "depends": lambda make: "depends on one, two",
     "stop-signal": lambda make: "stop signal TERM within 5 seconds",
     "ready": lambda make: "",
+    "composite": lambda make: "check composite one with members two, three, of group four",
     "leftovers": lambda make: "leftovers ended",
     "service-program": lambda make: make.pick(["start", "stop"]) + ' program = "/bin/true a" with timeout 5 seconds',
     "owner": lambda make: make.pick(["uid root", "gid 0"]),
@@ -152,7 +153,7 @@ class Maker:
         return self.pick(
             ["status != 0", "changed status", 'content = "x"', "changed pid", "not exist", "failed uid root", "failed permission 644",
              "failed checksum", "changed timestamp", "link down", "changed link", "saturation > 5%", "total upload > 5 MB in last 2 hours",
-             "uptime > 3 days", "size > 5 MB", "space usage > 5%", 'match "x"', self.rule("connection")])
+             "uptime > 3 days", "size > 5 MB", "any member failed", self.rule("members"), "space usage > 5%", 'match "x"', self.rule("connection")])
 
     def statement(self) -> str:
         then = self.rule("action")

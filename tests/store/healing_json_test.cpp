@@ -27,7 +27,7 @@ TEST_CASE("every field of a healing and its plan is in its text, with every kind
   AnyHealing any(seed);
   Healing healing = any.healing(seed);
   Workflow plan = *healing.plan;
-  plan.steps.push_back(any.step(seed % std::variant_size_v<StepKind>));
+  plan.steps.push_back(any.step(seed % std::variant_size_v<StepWhat>));
   healing.plan = std::make_shared<const Workflow>(plan);
   const std::string text = to_json(healing);
   const auto back = healing_from_json(text);

@@ -62,7 +62,7 @@ void Healings::index(const Graph& graph) {
   services_.clear();
   groups_.clear();
   groups_of_.clear();
-  related_.clear();
+  members_.clear();
   censuses_.clear();
   const auto add_once = [](std::vector<std::string>& names, const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -76,14 +76,31 @@ void Healings::index(const Graph& graph) {
     if (block.row != nullptr)
       for (const std::string& list : block.row->lists) add_once(groups, list_group(list));
   }
+  // Who heals a composite heals its members, and the other way round.
+  const auto relate = [&](auto&& self, const std::string& target, ServiceId composite) -> void {
+    for (const ServiceId member : graph.members[composite.index()]) {
+      const std::string other = to_lower(graph.at(member).target());
+      if (other != target) members_[target].insert(other);
+      self(self, target, member);
+    }
+  };
+  for (const ServiceId id : graph.order)
+    if (graph.at(id).has_members()) relate(relate, to_lower(graph.at(id).target()), id);
   for (const auto& [target, groups] : groups_of_)
     for (const std::string& group : groups) groups_[group].push_back(target);
 }
 
-const std::set<std::string>& Healings::related(const std::string& target) const {
-  static const std::set<std::string> kNone;
-  const auto found = related_.find(target);
-  return found == related_.end() ? kNone : found->second;
+/// Whether what is done to one is done to the other, or to a member of both. Names in lower case.
+bool Healings::conflict(const std::string& one, const std::string& other) const {
+  if (one == other) return true;
+  const auto members = members_.find(one);
+  const auto others = members_.find(other);
+  if (members != members_.end() && members->second.contains(other)) return true;
+  if (others == members_.end()) return false;
+  if (others->second.contains(one)) return true;
+  return members != members_.end() && std::ranges::any_of(members->second, [&](const std::string& member) {
+           return others->second.contains(member);
+         });
 }
 
 std::vector<ServiceId> Healings::services_of(std::string_view target) const {
@@ -96,8 +113,7 @@ bool Healings::rests(std::string_view target, Instant now) const {
   const auto locks = [&](const auto& entry) {
     const Healing& healing = entry.second;
     if (!healing.locks()) return false;
-    const std::string other = to_lower(healing.target);
-    return other == name || related(name).contains(other);
+    return conflict(name, to_lower(healing.target));
   };
   if (std::ranges::any_of(healings_, locks)) return true;
   const TargetMemory* const memory = target_memory(name, false);

@@ -147,7 +147,7 @@ class Healings {
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
   void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
   void plan_wake(const HealingWorld& world);
-  [[nodiscard]] const std::set<std::string>& related(const std::string& target) const;
+  [[nodiscard]] bool conflict(const std::string& one, const std::string& other) const;
 
   std::map<HealingId, Healing> healings_;
   HealingMemory memory_;
@@ -155,7 +155,7 @@ class Healings {
   std::unordered_map<std::string, std::vector<ServiceId>> services_;     // by target
   std::unordered_map<std::string, std::vector<std::string>> groups_;     // targets, by group
   std::unordered_map<std::string, std::vector<std::string>> groups_of_;  // by target
-  std::unordered_map<std::string, std::set<std::string>> related_;       // targets that are locked with it
+  std::unordered_map<std::string, std::set<std::string>> members_;       // targets that a composite is made of
   // Of what is under way; not saved, for it is made anew.
   std::map<HealingId, std::map<ServiceId, Duration>> confirming_;  // looks that are awaited, and since when
   std::map<ServiceId, Progress> verifying_;

@@ -193,7 +193,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   std::string other;
   for (const auto& [id, healing_of] : healings_) {
     const std::string its = to_lower(healing_of.target);
-    if (id == healing.id || (its != target && !related(target).contains(its))) continue;
+    if (id == healing.id || !conflict(target, its)) continue;
     const bool before = healing_of.locks() || (its == target && healing_of.stage == Stage::Confirming);
     if (before && healing_of.rehearses() == healing.rehearses())
       other = fmt::format("{} is being healed (healing {})", healing_of.target, id.number());
