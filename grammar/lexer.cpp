@@ -2,15 +2,15 @@
 #include "grammar/lexer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "grammar/arguments.hpp"
+#include "grammar/escapes.hpp"
 #include "grammar/own_statement.hpp"
+#include "grammar/word_index.hpp"
 #include "util/text.hpp"
 
 namespace healer::grammar {
@@ -19,73 +19,7 @@ namespace {
 constexpr std::size_t kLongestToken = std::numeric_limits<std::uint16_t>::max();
 constexpr int kMostUnclosed = 16;
 
-enum class Class : std::uint8_t { Unknown, Blank, Newline, Skipped, Quote, Comment, Sign, Word };
-
-constexpr std::array<Class, 256> kClasses = [] {
-  std::array<Class, 256> classes{};
-  for (int c = 0x21; c < 256; ++c) classes[static_cast<std::size_t>(c)] = Class::Word;
-  classes[' '] = classes['\t'] = Class::Blank;
-  classes['\n'] = classes['\r'] = Class::Newline;
-  for (char c : {',', ';', '(', ')'}) classes[static_cast<unsigned char>(c)] = Class::Skipped;
-  for (char c : {'"', '\''}) classes[static_cast<unsigned char>(c)] = Class::Quote;
-  classes['#'] = Class::Comment;  // within a word it is a character of the word
-  for (char c : {':', '{', '}', '%', '!'}) classes[static_cast<unsigned char>(c)] = Class::Sign;
-  classes['@'] = Class::Unknown;
-  return classes;
-}();
-
-Class class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
-bool in_word(char c) { return class_of(c) == Class::Word || c == '#'; }
-bool in_path(char c) { return in_word(c) || c == '@'; }
-bool is_plain_space(char c) { return c == ' '; }
-bool is_blank(char c) { return class_of(c) == Class::Blank; }
-bool is_space(char c) { return is_blank(c) || class_of(c) == Class::Newline; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-/// The table by first word: the entries of one first word stand side by side, the longest first.
-class WordIndex {
- public:
-  WordIndex() {
-    entries_.assign(std::begin(kWords), std::end(kWords));
-    std::ranges::sort(entries_, [](const WordEntry& a, const WordEntry& b) {
-      const auto x = first(a.spelling), y = first(b.spelling);
-      return x != y ? x < y : a.spelling.size() > b.spelling.size();
-    });
-    for (std::size_t i = 0; i < entries_.size();) {
-      std::size_t end = i + 1;
-      while (end < entries_.size() && first(entries_[end].spelling) == first(entries_[i].spelling)) ++end;
-      const auto word = first(entries_[i].spelling);
-      longest_ = std::max(longest_, word.size());
-      index_.emplace(word, std::span(entries_).subspan(i, end - i));
-      i = end;
-    }
-  }
-
-  /// The entries whose first word is `word`, without regard to case.
-  [[nodiscard]] std::span<const WordEntry> find(std::string_view word) const {
-    std::array<char, 32> low;
-    if (word.size() > longest_ || word.size() > low.size()) return {};
-    std::ranges::transform(word, low.begin(), lower);
-    const auto found = index_.find(std::string_view(low.data(), word.size()));
-    return found == index_.end() ? std::span<const WordEntry>{} : found->second;
-  }
-
-  static std::string_view first(std::string_view spelling) {
-    std::size_t end = 0;
-    while (end < spelling.size() && in_word(spelling[end])) ++end;
-    return spelling.substr(0, end == 0 ? spelling.size() : end);
-  }
-
- private:
-  std::vector<WordEntry> entries_;
-  std::unordered_map<std::string_view, std::span<const WordEntry>> index_;
-  std::size_t longest_ = 0;
-};
-
-const WordIndex& word_index() {
-  static const WordIndex index;
-  return index;
-}
+using namespace lexing;
 
 class Lexer {
  public:
@@ -550,32 +484,24 @@ class Lexer {
   /// Whether the name just taken, of Monit's short form of a process check, is `composite`, and what comes now is an
   /// error to Monit.
   [[nodiscard]] bool is_composite() const {
-    const Token& word = out_.tokens.back();
-    if (!iequals(text().substr(word.offset, word.length), "composite")) return false;
-    for (std::size_t at = at_; at < text().size();) {
+    if (!iequals(out_.text_of(out_.tokens.size() - 1), "composite")) return false;
+    for (std::size_t at = at_, length = 0; at < text().size(); at += std::max<std::size_t>(length, 1), length = 0) {
       const Class kind = class_of(text()[at]);
-      std::size_t length = 0;
+      if (kind == Class::Comment) length = std::min(text().find('\n', at), text().size()) - at;
+      if (kind == Class::Comment || kind == Class::Blank || kind == Class::Newline || kind == Class::Skipped) continue;
       const WordEntry* entry = kind == Class::Word ? longest_entry(at, skip(at, in_word), length) : nullptr;
-      if (kind == Class::Blank || kind == Class::Newline || kind == Class::Skipped)
-        ++at;
-      else if (kind == Class::Comment)
-        at = std::min(text().find('\n', at), text().size());
-      else if (entry != nullptr && entry->kind == Kind::Noise)
-        at += length;
-      else
-        return entry == nullptr ||
-               (entry->kind != Kind::PidFile && entry->kind != Kind::Match && entry->kind != Kind::PathWord);
+      if (entry == nullptr) return true;
+      if (entry->kind == Kind::Noise) continue;
+      return entry->kind != Kind::PidFile && entry->kind != Kind::Match && entry->kind != Kind::PathWord;
     }
     return true;
   }
 
   /// check composite NAME, which is to be on the same line
   void composite() {
-    const std::size_t count = out_.tokens.size();
-    out_.tokens[count - 2].kind = Kind::CheckComposite;
-    out_.tokens[count - 1].kind = Kind::String;
-    out_.kinds[count - 2] = static_cast<char>(Kind::CheckComposite);
-    out_.kinds[count - 1] = static_cast<char>(Kind::String);
+    const auto count = out_.tokens.size();
+    for (const auto& [at, kind] : {std::pair(count - 2, Kind::CheckComposite), std::pair(count - 1, Kind::String)})
+      out_.tokens[at].kind = kind, out_.kinds[at] = static_cast<char>(kind);
     const Class next = class_of(peek(skip(at_, is_blank)));
     if (next == Class::Word || next == Class::Quote) name(true);
   }
@@ -595,29 +521,26 @@ class Lexer {
       skip_separators();
       const bool wraps = text().substr(begin, at_ - begin).find('\n') != std::string_view::npos;
       if ((is_first && wraps) || !member_group()) {
-        std::size_t length = 0;  // a word of the language that begins a line is a statement's
-        const bool is_word = class_of(peek(at_)) == Class::Word;
-        if (wraps && is_word && longest_entry(at_, skip(at_, in_word), length) != nullptr) return;
-        if (!name(true)) return;
+        // A word of the language that begins a line is a statement's.
+        std::size_t length = 0;
+        if ((wraps && longest_entry(at_, skip(at_, in_word), length) != nullptr) || !name(true)) return;
       }
       out_.tokens.back().flags |= kMember;
       is_first = false;
     } while (class_of(peek(skip(at_, is_space))) == Class::Skipped);
   }
 
-  /// [of] group NAME; false: there is none, and nothing is taken.
+  /// [of] group NAME; false: there is none.
   bool member_group() {
-    const auto after = [this](std::size_t at, std::string_view word) {
-      return iequals(text().substr(at, word.size()), word) && is_blank(peek(at + word.size()))
-                 ? skip(at + word.size(), is_blank)
-                 : at;
-    };
-    const std::size_t word = after(at_, "of");
-    const std::size_t end = after(word, "group");
-    if (end == word) return false;
-    push(Kind::Group, word, word + std::string_view("group").size());
+    std::size_t word = at_;
+    for (const std::string_view one : {"of", "group"}) {
+      const std::size_t end = word + one.size();
+      const bool is_there = iequals(text().substr(word, one.size()), one) && is_blank(peek(end));
+      if (!is_there && one == "group") return false;
+      if (is_there) word = one == "of" ? skip(end, is_blank) : word;
+    }
+    add(Kind::Group, word, word + std::string_view("group").size());
     out_.tokens.back().flags |= kMember;
-    at_ = end;
     return name(false);
   }
 

@@ -45,12 +45,12 @@ void resolve_members(Graph& graph) {
   }
   // Longest way up from services that are no composites: each round settles one more step of it. What is in a circle,
   // which the language refuses, is left at 0 with all that is made of it.
-  std::vector<std::size_t> open(graph.slots.size());
+  std::vector<std::size_t> unsettled(graph.slots.size());
   std::vector<ServiceId> ready;
   for (const ServiceId id : composites) {
-    open[id.index()] = static_cast<std::size_t>(std::ranges::count_if(
+    unsettled[id.index()] = static_cast<std::size_t>(std::ranges::count_if(
         graph.members[id.index()], [&](ServiceId member) { return graph.at(member).has_members(); }));
-    if (open[id.index()] == 0) ready.push_back(id);
+    if (unsettled[id.index()] == 0) ready.push_back(id);
   }
   while (!ready.empty()) {
     const ServiceId id = ready.back();
@@ -59,7 +59,7 @@ void resolve_members(Graph& graph) {
     for (const ServiceId member : graph.members[id.index()]) highest = std::max(highest, graph.ranks[member.index()]);
     graph.ranks[id.index()] = highest + 1;
     for (const ServiceId owner : graph.owners[id.index()])
-      if (--open[owner.index()] == 0) ready.push_back(owner);
+      if (--unsettled[owner.index()] == 0) ready.push_back(owner);
   }
 }
 

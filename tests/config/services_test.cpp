@@ -785,4 +785,44 @@ TEST_CASE("a very long chain of dependencies is walked, and a circle in it is fo
   CHECK(circle.diagnostics[0].message.ends_with("'s11' on 19988 more, on 's0'"));
 }
 
+TEST_CASE("what a composite is made of, and what its tests ask for", "[services]") {
+  const std::string programs =
+      "check program a with path \"/bin/true\" group g if status != 0 then alert\n"
+      "check program b with path \"/bin/true\" group G if status != 0 then alert\n";
+  const auto composite = [&](const std::string& header, const std::string& test) {
+    return services("check composite x with members " + header + "\n if " + test + " then alert\n" + programs).at(0);
+  };
+  const auto block = composite("B, of group g, a, of group G", "any member failed");
+  CHECK(block->has_members());
+  CHECK(block->plan.parts.empty());
+  CHECK(block->composite.members == std::vector<std::string>{"b", "a"});
+  CHECK(block->composite.groups == std::vector<std::string>{"g"});
+  CHECK(composite("a", "any member failed")->key != composite("b", "any member failed")->key);
+  CHECK(composite("a", "any member failed")->key != composite("of group g", "any member failed")->key);
+
+  using Kind = engine::Quota::Kind;
+  struct Row {
+    std::string test;
+    engine::Quota quota;
+    std::string text;
+  };
+  const std::vector<Row> rows{
+      {"any member failed", {Kind::Any}, "any member failed"},
+      {"any of the members has failed", {Kind::Any}, "any member failed"},
+      {"ALL members are failed", {Kind::All}, "all members failed"},
+      {"1 members failed", {Kind::AtLeast, 1}, "1 member failed"},
+      {"2 members failed", {Kind::AtLeast, 2}, "2 members failed"},
+      {"more than 40% members failed", {Kind::MoreThan, 40}, "more than 40% members failed"},
+      {"more than 33.5 % of members failed", {Kind::MoreThan, 33.5}, "more than 33.5% members failed"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.test);
+    const engine::Rule rule = composite("a, b", row.test)->rules.at(0);
+    CHECK(std::get<engine::Members>(rule.condition.at(0).test).quota == row.quota);
+    CHECK(rule.mode == Mode::Latched);
+    CHECK(rule.event == EventKind::Status);
+    CHECK(rule.text == "if " + row.text + " then alert");
+  }
+}
+
 }  // namespace services_test

@@ -174,6 +174,26 @@ TEST_CASE("names of groups and dependencies are raw words", "[grammar]") {
   CHECK(fault("group \"my group\"") == "6: unbalanced quotes: this name cannot have blanks or signs in it");
 }
 
+TEST_CASE("a composite and its members are raw words, where Monit has an error", "[grammar]") {
+  CHECK(
+      lexed("check composite if with members ping, \"a b\"; of group host, GROUP x,\n  y\ngroup z") ==
+      "<check > string(composite) name(if) string(members) name(ping) name(\"a b\") <group> name(host) <GROUP> name(x) "
+      "name(y) <group> name(z)");
+  CHECK(lexed("check composite x members a,\nif any") ==
+        "<check > string(composite) name(x) string(members) name(a) <if> string(any)");
+  CHECK(lexed("check composite x with members\nping") == "<check > string(composite) name(x) string(members) <ping>");
+  CHECK(lexed("check composite x\nmembers a") == "<check > string(composite) name(x) string(members) name(a)");
+  // A process check of that name.
+  CHECK(lexed("check composite with pidfile /x") == "<check > name(composite) <pidfile> path(/x)");
+  CHECK(lexed("check composite # a comment\n is\n  matching members") ==
+        "<check > name(composite) <matching> string(members)");
+  CHECK(lexed("check process composite members a") == "<check process> name(composite) string(members) string(a)");
+  CHECK(lexed("check \"composite\" x") == "<check > name(\"composite\") string(x)");
+  CHECK(lexed("check composite") == "<check > string(composite)");
+  CHECK(lexed("check composite\nx") == "<check > string(composite) string(x)");
+  CHECK(lexed("check process x\n members a") == "<check process> name(x) string(members) string(a)");
+}
+
 TEST_CASE("names that Monit would cut otherwise are marked", "[grammar]") {
   const auto flags = [](std::string_view text) { return lex(text).tokens[1].flags & kGenerous; };
   CHECK(flags("check program 'x' path '/bin/true'") != 0);
