@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/command.hpp"
@@ -42,6 +43,12 @@ struct Cause {
   std::optional<Process> process{};
 };
 
+/// What the program of a healing's step gets beyond what others get.
+struct Place {
+  std::vector<std::pair<std::string, std::string>> environment;  ///< a value may hold `${secret:NAME}`
+  std::string directory;                                         ///< where it runs; empty: /
+  bool operator==(const Place&) const = default;
+};
 /// Start the program of an action; answer with ActionStarted and ActionEnded. It is started at most once, ever: where
 /// the files of this action exist already, an earlier daemon started it, and it is adopted instead.
 struct Exec {
@@ -56,6 +63,8 @@ struct Exec {
   /// event::ActionReady says when it has told that it is ready. When its main process has gone, what is left of its
   /// session gets SIGKILL, and what has left that is ended too; only then ActionEnded tells of it.
   bool foreground = false;
+  HealingId healing{};                   ///< whose step it is; 0: of none. It is set free only when the journal has it
+  std::shared_ptr<const Place> place{};  ///< of a healing's step; else null. Not saved
 };
 
 /// End the program of an action: SIGTERM to its session, SIGKILL 2 s later; of a foreground process these signals to

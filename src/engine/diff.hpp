@@ -33,8 +33,9 @@ struct SwapPlan {
   std::shared_ptr<const Graph> graph;
   std::vector<SlotChange> changes;
   bool settings_changed = false;
+  bool workflows_changed = false;  ///< one was added, edited, moved or taken away
 
-  [[nodiscard]] bool empty() const { return changes.empty() && !settings_changed; }
+  [[nodiscard]] bool empty() const { return changes.empty() && !settings_changed && !workflows_changed; }
 };
 
 /// For each rule of `after` the index of the same one in `before`, or -1. A rule is known by its condition: where

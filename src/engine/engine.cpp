@@ -16,7 +16,9 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::string_view kHolds[] = {"", "dormant", "shadow", "dry run", "already running", "passive", "paused"};
+constexpr std::string_view kHolds[] = {"",        "dormant",         "shadow",
+                                       "dry run", "already running", "passive",
+                                       "paused",  "maintenance",     "its target is being healed, or was just now"};
 
 /// Whether counts may go on after a gap: not over a reboot, nor over more than three periods (language 2.9).
 bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::optional<Duration> period,
@@ -91,6 +93,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
       civil_(std::move(civil)),
       found_(std::move(saved)),
       services_(graph_->slots.size()),
+      healings_(std::move(found_.healings), std::move(found_.healing)),
       clock_offset_(now.wall.time_since_epoch() - now.mono),
       // Not below the time: a store that was sick, or lost, may not know the last ids that were issued.
       next_id_(std::max(found_.last_id + 1,
@@ -100,6 +103,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   due_.reserve(64);
   wheel_.take_due(now.mono, due_);
   graph_ = with_saved_keys(std::move(graph_), found_.services);
+  healings_.index(*graph_);
   for (const ServiceId id : graph_->order) begin_afresh(id);
   for (const auto& [name, former] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
@@ -179,10 +183,12 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
 void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   Turn turn{.now = now, .sink = sink};
   std::visit([&](const auto& known) { on(known, turn); }, event);
+  tell_healings(turn);
   if (!turn.durable()) {
     for (auto& reply : turn.replies) sink.emit(std::move(reply));
     return;
   }
+  save_healings(turn);
   effect::Commit& commit = turn.commit;
   commit.sequence = next_sequence_++;
   for (Record& record : commit.records) record.sequence = commit.sequence;
@@ -213,6 +219,7 @@ std::optional<Duration> Engine::next_deadline() const {
   const auto earlier = [&next](Duration when) { next = next ? std::min(*next, when) : when; };
   if (!long_at_.empty()) earlier(long_at_.front().first);
   if (late_at_) earlier(*late_at_);
+  if (healings_.next()) earlier(*healings_.next());
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
   if (!extra_looks_.empty()) earlier(std::get<Duration>(*extra_looks_.begin()));
   return next;
@@ -233,9 +240,12 @@ Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, A
   if (settings.shadow) return Hold::Shadow;
   if (kind == ActionKind::Alert) return Hold::None;
   if (settings.dry_run) return Hold::DryRun;
-  if (paused(service, now)) return Hold::Paused;
+  if (kind != ActionKind::Heal && paused(service, now)) return Hold::Paused;
   const bool is_job = Action{.kind = kind, .command = {}}.is_job();
   if (is_job && graph_->at(service).activity == ServiceBlock::Activity::Passive) return Hold::Passive;
+  if (kind != ActionKind::Heal && in_maintenance(service, now)) return Hold::Maintenance;
+  if ((is_job || kind == ActionKind::Unmonitor) && healings_.rests(graph_->at(service).target(), now))
+    return Hold::Healing;
   return Hold::None;
 }
 
@@ -280,6 +290,8 @@ void Engine::on(const event::Started& event, Turn& turn) {
   }
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
+  host_ = event.host;
+  resume_healings(turn);
   const bool died = found_.died.has_value();
   found_ = {};
 
@@ -317,6 +329,10 @@ void Engine::restore_acts(Turn& turn) {
     effect::Exec& exec = pending.exec;
     const bool waits = exec.service == kNoService && exec.job == JobId{} && !exec.foreground;
     exec.service = graph_->find(exec.cause->service).value_or(ServiceId{});
+    if (exec.healing != HealingId{}) {
+      restore_healing_program(pending, turn);
+      continue;
+    }
     const auto job = std::ranges::find(found_.jobs, exec.job, &effect::SavedJob::job);
     const bool dropped = exec.job != JobId{} && (job == found_.jobs.end() || !taken_up(*job));
     if (exec.foreground) {
@@ -406,8 +422,10 @@ void Engine::on(const event::Swap& event, Turn& turn) {
           before->at(change.service).schedule != graph_->at(change.service).schedule)
         reschedule(change.service, period_of(before->at(change.service).schedule, cycle_before), turn.now);
   }
+  maintenance_.first = -1;
   if (graph_->settings.shadow || graph_->settings.dry_run)
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
+  reload_healings(turn);
   if (plan.empty()) return;
 
   const std::string text = fmt::format("rules reloaded: {} service{}, {} added, {} removed, {} changed",
@@ -515,9 +533,16 @@ void Engine::on(const event::Committed& event, Turn& turn) {
       turn.record(RecordKind::StoreWell, Severity::Info, {}, "the state is written again");
   }
   while (!waiting_acts_.empty() && waiting_acts_.front().first <= event.up_to) {
-    turn.sink.emit(std::move(waiting_acts_.front().second));
+    auto& [sequence, act] = waiting_acts_.front();
+    const auto* const exec = std::get_if<effect::Exec>(&act);
+    if (event.unjournalled && exec != nullptr && exec->healing != HealingId{})
+      unjournalled_.emplace_back(sequence, std::move(act));
+    else
+      turn.sink.emit(std::move(act));
     waiting_acts_.pop_front();
   }
+  if (event.unjournalled) return;
+  for (auto& [sequence, act] : std::exchange(unjournalled_, {})) turn.sink.emit(std::move(act));
 }
 
 }  // namespace healer::engine

@@ -43,6 +43,8 @@
 #include "engine/event.hpp"
 #include "engine/evidence.hpp"
 #include "engine/graph.hpp"
+#include "engine/healing/healings.hpp"
+#include "engine/health.hpp"
 #include "engine/job.hpp"
 #include "engine/schedule.hpp"
 #include "engine/state.hpp"
@@ -56,13 +58,14 @@ struct SlotChange;
 /// Why a service runs.
 enum class Reason : std::uint8_t {
   Schedule,
-  Asked,  ///< by a person (validate)
-  Death,  ///< its process has died
-  Again   ///< what was held back is tried again
+  Asked,   ///< by a person (validate)
+  Death,   ///< its process has died
+  Again,   ///< what was held back is tried again
+  Healing  ///< before its target is healed, and to see whether it has recovered
 };
 
 /// Why a decided action is not done.
-enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning, Passive, Paused };
+enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning, Passive, Paused, Maintenance, Healing };
 [[nodiscard]] std::string_view to_string(Hold hold);
 
 /// A foreground process that was started and has not ended.
@@ -180,8 +183,19 @@ class Engine {
   /// process) of its former start runs still"; or empty. What may yet come up is not among it: ServiceState::waits.
   [[nodiscard]] std::string left_over(ServiceId id) const;
   [[nodiscard]] const std::vector<LeftProcess>& left_of(ServiceId id) const;
+  /// Whether it is failed, as composites and brakes ask. A pause changes nothing of that, nor does a tolerance that is
+  /// not met yet.
+  [[nodiscard]] Health health(ServiceId id) const;
   /// Whether a person's pause of the service is in force.
   [[nodiscard]] bool paused(ServiceId id, Instant now) const;
+  /// Healings, under way or held back, and what is remembered of others.
+  [[nodiscard]] const Healings& healings() const { return healings_; }
+  /// What each guard and brake says to a healing now.
+  [[nodiscard]] std::vector<BrakeVerdict> verdicts(const Healing& healing, Instant now) const;
+  /// Whether a maintenance window is in force for the service.
+  [[nodiscard]] bool in_maintenance(ServiceId id, Instant now) const;
+  /// Why healer would heal nothing now: it doubts what it sees. Empty: it does not.
+  [[nodiscard]] std::string doubt(Instant now) const;
   /// Why an action of this kind of this rule would not be done now.
   [[nodiscard]] Hold hold(ServiceId service, const Rule& rule, const RuleState& state, ActionKind kind,
                           Instant now) const;
@@ -198,6 +212,7 @@ class Engine {
  private:
   struct Turn;      // what one handle() gathers: records, changed services, acts
   struct Decision;  // an action that a run has decided
+  class Ward;       // HealingWorld for one turn
   /// The condition of a rule where it is one test of the status: flat, for the common run in which nothing happens.
   struct PlainTest {
     double value = 0;
@@ -388,6 +403,24 @@ class Engine {
   void pause(ServiceId id, const event::Command& command, Turn& turn);
   void resume(ServiceId id, const std::string& by, Turn& turn);
 
+  // healing (engine_healing.cpp)
+  void heal(ServiceId id, const Rule& rule, const HealOrder& order, std::shared_ptr<const effect::Cause> cause,
+            Turn& turn);
+  void command_healing(const event::Command& command, Turn& turn);
+  void tell_healings(Turn& turn);
+  void save_healings(Turn& turn);
+  void healing_looked(ServiceId id, Duration began, const Evidence& seen, Turn& turn);
+  void healing_program_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn);
+  void recover_rules(ServiceId id, Turn& turn);
+  void note_doubts(Turn& turn);
+  void resume_healings(Turn& turn);
+  void wake_healings(Turn& turn);
+  bool cancel_healing(const event::Command& command, Turn& turn);
+  void let_go_healings(ServiceId id, const std::string& by, Turn& turn);
+  void reload_healings(Turn& turn);
+  void restore_healing_program(const PendingExec& pending, Turn& turn);
+  [[nodiscard]] std::optional<std::pair<std::size_t, const Rule*>> healing_rule(ServiceId id, Hash128 rule) const;
+
   void restore_acts(Turn& turn);
   void begin_afresh(ServiceId id);
   void adopt_block(ServiceId id);
@@ -414,6 +447,13 @@ class Engine {
   std::deque<std::pair<Sequence, Effect>> waiting_acts_;               // for Committed
   std::unordered_map<std::uint64_t, PendingCommand> commands_;
   std::unordered_map<std::uint32_t, std::vector<CommandId>> validating_;  // by service
+  Healings healings_;
+  std::set<ActionId> healing_programs_;                    // known, and their end will be told
+  std::vector<event::Command> orders_;                     // of healings, done at the end of the turn
+  std::vector<std::pair<Sequence, Effect>> unjournalled_;  // steps of healings that wait for the journal
+  std::optional<std::pair<Duration, std::string>> doubt_;  // mono: until when, and why
+  std::string host_;
+  mutable std::pair<std::int64_t, std::vector<bool>> maintenance_{-1, {}};  // in which windows a minute is
   Wheel wheel_;
   std::vector<Wheel::Entry> due_;  // scratch of Wake
   Duration clock_offset_{0};       // wall - mono, to see a step of the wall clock

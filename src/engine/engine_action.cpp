@@ -18,7 +18,8 @@ constexpr Duration kLong = hours{1};
 
 /// What a program is called: "exec /bin/heal", or of a job "program /etc/init.d/web".
 std::string named(const effect::Exec& exec) {
-  return fmt::format("{} {}", exec.job == JobId{} ? "exec" : "program", exec.command.arguments.front());
+  return fmt::format("{} {}", exec.job == JobId{} && exec.healing == HealingId{} ? "exec" : "program",
+                     exec.command.arguments.front());
 }
 
 std::string outcome_text(const RunningAction& running, const event::ActionEnded& end) {
@@ -78,7 +79,8 @@ void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr
 RunningAction& Engine::add_action(effect::Exec exec, Instant now) {
   const ActionId id = exec.action;
   actions_of_[to_lower(exec.cause->service)].push_back(id);
-  if (exec.job == JobId{}) long_at_.emplace_back(now.mono + kLong, id);  // a started program may be the service itself
+  if (exec.job == JobId{} && exec.healing == HealingId{})
+    long_at_.emplace_back(now.mono + kLong, id);  // a started program may be the service itself
   return actions_[id.number()] = {.exec = std::move(exec), .since = now.mono};
 }
 
@@ -117,7 +119,7 @@ const RunningAction* Engine::in_the_way(const effect::Exec& exec) const {
   for (const ActionId id : actions_of(exec.cause->service)) {
     const RunningAction& running = actions_.at(id.number());
     const effect::Exec& other = running.exec;
-    if (other.job != JobId{} || other.foreground) continue;
+    if (other.job != JobId{} || other.healing != HealingId{} || other.foreground) continue;
     if (other.rule == exec.rule) {
       if (other.recovery == exec.recovery && !overlapping) return &running;
     } else if (state != nullptr && other.action.number() < state->born && rule_of(other).rule == nullptr) {
@@ -246,6 +248,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
 
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   if (exec.job != JobId{}) return job_program_ended(exec, event, turn);
+  if (exec.healing != HealingId{}) return healing_program_ended(exec, event, turn);
   if (id && !good) tell_people(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn, true);
   if (id && running.cancelled_by.empty()) note_outcome(*id, exec, good ? std::string_view() : text, turn);
   run_queued(exec.cause->service, turn);
@@ -406,6 +409,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
   if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
     return command_jobs(event, turn);
   if (event.kind == Kind::Cancel) return cancel_job(event, turn);
+  if (event.kind >= Kind::Heal) return command_healing(event, turn);
   std::vector<ServiceId> done;
   std::vector<ServiceId> left;  // that had nothing to be resumed
   for (const ServiceId id : event.services) {
@@ -426,7 +430,11 @@ void Engine::on(const event::Command& event, Turn& turn) {
       case Kind::Start:
       case Kind::Stop:
       case Kind::Restart:
-      case Kind::Cancel: break;
+      case Kind::Cancel:
+      case Kind::Heal:
+      case Kind::Approve:
+      case Kind::Reject:
+      case Kind::ResetHealing: break;
       case Kind::Pause: pause(id, event, turn); break;
       case Kind::Resume: resume(id, event.by, turn); break;
     }
@@ -486,6 +494,7 @@ void Engine::unmonitor_one(ServiceId id, const std::string& by, Turn& turn) {
   state.due.reset();
   cancel_flight(id, turn);
   finish_validate(id, false, turn);
+  if (!healings_.idle() && by != kByRule) let_go_healings(id, by, turn);
   turn.save(id);
   turn.record(RecordKind::Unmonitored, Severity::Info, graph_->at(id).name, fmt::format("unmonitored by {}", by));
 }

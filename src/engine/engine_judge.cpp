@@ -39,17 +39,23 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     return looked(*job, seen, turn);
   }
   const bool counted = state.counted;
+  const Duration began = state.flight_started;
   state.flight.reset();
   state.last_run = event.run;
   if (newly_missing(id, seen, turn.now)) return settle(id, &seen, turn);
   state.initialising = false;
   take(id, seen, turn);
   ++state.runs;
-  if (only_looks(id, turn.now)) return;
-  if (passes(state, seen))
+  if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     finish_validate(id, false, turn);
-  else
+  } else if (only_looks(id, turn.now)) {
+    return;
+  } else if (passes(state, seen)) {
+    finish_validate(id, false, turn);
+  } else {
     judge(id, seen, counted, state.reason, turn);
+  }
+  if (!healings_.idle()) healing_looked(id, began, seen, turn);
 }
 
 /// What a program writes when it is told to end often says best why it took so long.
@@ -168,6 +174,9 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
           if (!bad) break;
           if (rule.action.is_job() && due_again(rule, now, turn.now.mono))
             decisions.push_back({i, Decision::What::Again, now.since_fired});
+          // It was held back while its target was healed.
+          if (rule.action.kind == ActionKind::Unmonitor)
+            decisions.push_back({i, Decision::What::Again, now.since_fired});
           if (rule.action.repeat != 0 && now.since_fired % rule.action.repeat == 0)
             decisions.push_back({i, Decision::What::Repeat, now.since_fired});
           decisions.push_back({i, Decision::What::Remind, now.since_fired});
@@ -175,7 +184,8 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
         case Verdict::Nothing:
           // A run that does not count moves nothing; but what is down is not left down until the next that does, nor
           // what has died before anybody had seen that its start had done good.
-          if (bad && !counted && reason != Reason::Asked && now.status == RuleStatus::Failed && rule.action.is_job() &&
+          if (bad && !counted && reason != Reason::Asked && reason != Reason::Healing &&
+              now.status == RuleStatus::Failed && rule.action.is_job() &&
               (due_again(rule, now, turn.now.mono) || (reason == Reason::Death && rule.tolerance.immediate())))
             decisions.push_back({i, Decision::What::Again, now.since_fired});
           if (bad && counted && !rule.counts_restarts())
@@ -256,8 +266,9 @@ void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) 
   const bool recovered = decision.what == What::Recover;
   const Action& action = recovered ? rule.recovery.action : rule.action;
   if (decision.what == What::Again) {
-    if ((action.kind == ActionKind::Stop || !ends) && hold(id, rule, state, action.kind, turn.now) == Hold::None)
-      want_job(id, action.kind, decision.cause, true, turn);
+    if (hold(id, rule, state, action.kind, turn.now) != Hold::None) return;
+    if (action.kind == ActionKind::Unmonitor) return unmonitor(id, "rule", turn);
+    if (action.kind == ActionKind::Stop || !ends) want_job(id, action.kind, decision.cause, true, turn);
     return;
   }
 
@@ -298,7 +309,7 @@ void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) 
       break;
     case ActionKind::Exec: exec(id, rule, recovered, decision.cause, turn); break;
     case ActionKind::Unmonitor: unmonitor(id, "rule", turn); break;
-    case ActionKind::Heal: break;
+    case ActionKind::Heal: heal(id, rule, *action.heal, decision.cause, turn); break;
   }
 }
 

@@ -340,6 +340,7 @@ void Engine::tell_end(const Job& job, bool good, Turn& turn) {
 
 void Engine::cancel_job(const event::Command& command, Turn& turn) {
   const auto found = jobs_.find(command.job.number());
+  if (found == jobs_.end() && cancel_healing(command, turn)) return;
   if (found == jobs_.end()) return cancel_action(command, turn);
   found->second.cancelled = true;
   fail_job(command.job, fmt::format("cancelled by {}", command.by), turn);

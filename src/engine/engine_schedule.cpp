@@ -106,6 +106,7 @@ void Engine::schedule_next(ServiceId id, Instant now) {
 void Engine::on(const event::Wake&, Turn& turn) {
   if (!running_) return;
   const Instant now = turn.now;
+  note_doubts(turn);
   // A step of the wall clock moves the minutes that cron schedules wait for.
   const Duration offset = now.wall.time_since_epoch() - now.mono;
   if (std::chrono::abs(offset - clock_offset_) > seconds{1}) {
@@ -120,6 +121,7 @@ void Engine::on(const event::Wake&, Turn& turn) {
     run_due(entry.service, turn);
   }
   wake_jobs(turn);
+  wake_healings(turn);
   wake_looks(turn);
   sum_up_overruns(turn);
   warn_long_actions(turn);

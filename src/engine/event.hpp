@@ -10,6 +10,7 @@
 
 #include "engine/event_names.hpp"
 #include "engine/evidence.hpp"
+#include "engine/healing/healing.hpp"
 #include "engine/ids.hpp"
 #include "engine/outcome.hpp"
 #include "util/time.hpp"
@@ -23,6 +24,7 @@ namespace event {
 /// Supervision begins: first runs are planned, the start is recorded.
 struct Started {
   std::string version;
+  std::string host{};  ///< the name of this machine
 };
 
 /// The deadline that the engine asked for has come (or the wall clock was stepped). Early or needless ones do no harm.
@@ -138,7 +140,11 @@ struct Command {
     Restart,
     Pause,  ///< no action but alerts, until `until`
     Resume,
-    Cancel  ///< end the job `job`, or the program of the rule's action that has this number
+    Cancel,  ///< end the job or the healing `job`, or the program of the rule's action that has this number
+    Heal,    ///< the services' targets with `workflow`, or what their rules heal with where it is empty
+    Approve,
+    Reject,
+    ResetHealing  ///< the workflow `workflow`
   };
   CommandId id;
   Kind kind = Kind::Validate;
@@ -146,7 +152,9 @@ struct Command {
   std::string by;
   std::optional<WallTime> until{};  ///< Pause
   std::string reason{};             ///< Pause
-  JobId job{};                      ///< Cancel
+  JobId job{};                      ///< Cancel; of Approve and Reject the number of a healing
+  std::string workflow{};           ///< Heal, ResetHealing
+  Overrides overrides{};            ///< Heal
 };
 
 /// The daemon is about to end: recorded and mailed.

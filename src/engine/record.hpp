@@ -46,6 +46,12 @@ enum class RecordKind : std::uint8_t {
   Resumed,
   StoreSick,  ///< the state cannot be written: supervision goes on, unjournalled
   StoreWell,
+  HealingAsked,  ///< a rule has fired, or a person asked
+  HealingHeld,   ///< it waits, or is not done: why
+  HealingBegun,  ///< a try begins
+  HealingStep,   ///< a step, a guard, a person's word
+  HealingEnded,  ///< verified, done, cancelled, would have run
+  HealingFailed,
   Count_
 };
 

@@ -15,9 +15,10 @@ struct Engine::Turn {
   Instant now;
   EffectSink& sink;
   effect::Commit commit{};
-  std::vector<ServiceId> changed{};      // services to save; some may be in it twice
-  std::vector<JobId> changed_jobs{};     // the same of jobs, whole
-  std::vector<JobId> moved_jobs{};       // and of those that have only gone on
+  std::vector<ServiceId> changed{};   // services to save; some may be in it twice
+  std::vector<JobId> changed_jobs{};  // the same of jobs, whole
+  std::vector<JobId> moved_jobs{};    // and of those that have only gone on
+  std::vector<HealingId> changed_healings{};
   std::vector<ServiceId> cut_off{};      // by a reload, from a run that is to be begun anew
   std::vector<effect::Reply> replies{};  // sent when the commit is durable
   std::vector<std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction>>
@@ -50,7 +51,8 @@ struct Engine::Turn {
   [[nodiscard]] bool durable() const {
     return !commit.records.empty() || !changed.empty() || !changed_jobs.empty() || !moved_jobs.empty() ||
            !commit.forgotten.empty() || !commit.pending.empty() || !commit.started.empty() || !commit.ended.empty() ||
-           !commit.handed_over.empty() || !commit.ended_jobs.empty() || !acts.empty();
+           !commit.handed_over.empty() || !commit.ended_jobs.empty() || !changed_healings.empty() || commit.synced() ||
+           !acts.empty();
   }
 };
 

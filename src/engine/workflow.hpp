@@ -129,13 +129,13 @@ struct Parallel {
 
 }  // namespace step
 
-using StepKind = std::variant<step::Program, step::Http, step::Wait, step::Bring, step::Tell, step::Recovered,
+using StepWhat = std::variant<step::Program, step::Http, step::Wait, step::Bring, step::Tell, step::Recovered,
                               step::Escalate, step::Parallel>;
 
 /// One step of a workflow.
 struct Step {
   std::string name;  ///< as written; where it was not, what it does: "alert", "heal with other"
-  StepKind what;
+  StepWhat what;
   Duration timeout{0};        ///< of one attempt; 0: none of its own
   std::uint32_t retries = 0;  ///< `retry 2 times`: attempts beyond the first
   Duration pause{0};          ///< `every 30 seconds`: between attempts

@@ -105,6 +105,7 @@ struct Healing {
   Hash128 rule;                                ///< zero: a person's word
   std::string by;                              ///< kByRule, or the person
   std::shared_ptr<const effect::Cause> cause;  ///< never null
+  std::string workflow;                        ///< that was asked for; the plan is another's after an escalation
   std::shared_ptr<const Workflow> plan;        ///< never null: the one that it began with, or will
   bool dry_run = false;                        ///< by its rule: `heal with W dry run`
   Overrides overrides;
@@ -127,21 +128,21 @@ struct Healing {
   WallTime begun{};     ///< when its first guard was asked
   std::string failure;  ///< why its try has failed
   std::string cancelled_by;
-  bool escalated = false;        ///< its plan is that of an escalation
-  bool after_probation = false;  ///< it was verified, and the target has failed again
+  bool escalated = false;     ///< its plan is that of an escalation
+  bool in_probation = false;  ///< its target had been healed so just before: `on failure` is its answer
 
   /// Of the stage: what is gone through.
   [[nodiscard]] const std::vector<Step>& steps() const {
     return stage == Stage::Failing ? plan->on_failure : stage == Stage::Cancelling ? plan->on_cancel : plan->steps;
   }
   /// Whether nothing else may be done to its target.
-  [[nodiscard]] bool locks() const { return stage >= Stage::Guarding; }
+  [[nodiscard]] bool locks() const { return !rehearses() && (stage >= Stage::Guarding || escalated); }
   /// Whether it counts as one `at once`.
   [[nodiscard]] bool has_place() const {
     return stage == Stage::Guarding || stage == Stage::Stepping || stage == Stage::Failing ||
            stage == Stage::Cancelling;
   }
-  [[nodiscard]] bool waits() const { return stage < Stage::Guarding; }
+  [[nodiscard]] bool waits() const { return stage < Stage::Guarding || stage == Stage::Between; }
   /// Whether nothing of it acts on the world.
   [[nodiscard]] bool rehearses() const { return mode == HealingMode::DryRun || mode == HealingMode::Shadow; }
 };
@@ -164,7 +165,14 @@ struct TargetMemory {
 /// What is remembered of a workflow.
 struct WorkflowMemory {
   std::string workflow;
-  std::vector<WallTime> tries;     ///< when they began, the latest last: as far back as a limit looks
+  /// When a try began, and of which target.
+  struct Try {
+    WallTime when{};
+    std::string target;
+    bool rehearsed = false;
+    bool operator==(const Try&) const = default;
+  };
+  std::vector<Try> tries;          ///< the latest last: as far back as a limit looks
   std::vector<WallTime> failures;  ///< for its breaker
   bool open = false;               ///< its breaker: nothing starts until a person resets it
   std::uint32_t ramp = 0;          ///< index of the step it is at

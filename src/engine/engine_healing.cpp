@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT
+// Between the engine and healing (engine/healing): what healings are told, and what they have done.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/cause.hpp"
+#include "engine/cron.hpp"
+#include "engine/evaluate.hpp"
+#include "engine/healing/variables.hpp"
+#include "engine/service.hpp"
+#include "engine/turn.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+/// The loop was late by so much: what is seen of others may be healer's own trouble.
+constexpr Duration kLate = seconds{1};
+/// A step of the wall clock by more than this casts doubt on what was seen.
+constexpr Duration kClockStep = minutes{1};
+
+/// Commands that a healing gives have numbers of their own: no client's reaches so far.
+constexpr std::uint64_t kOfHealing = std::uint64_t{1} << 63;
+constexpr int kRunShift = 56;
+
+CommandId command_of(HealingId healing, std::size_t run) {
+  return CommandId{kOfHealing | (static_cast<std::uint64_t>(run) & 0x7F) << kRunShift | healing.number()};
+}
+
+std::string label(HealingId healing) { return fmt::format("healing {}", healing.number()); }
+
+}  // namespace
+
+class Engine::Ward final : public HealingWorld {
+ public:
+  Ward(Engine& engine, Turn& turn) : engine_(engine), turn_(turn) {}
+
+  [[nodiscard]] Instant now() const override { return turn_.now; }
+  [[nodiscard]] const Graph& graph() const override { return *engine_.graph_; }
+  [[nodiscard]] const std::string& host() const override { return engine_.host_; }
+  [[nodiscard]] Health health(ServiceId service) const override { return engine_.health(service); }
+  [[nodiscard]] bool stands(ServiceId service, Hash128 rule) const override {
+    const auto found = engine_.healing_rule(service, rule);
+    return found &&
+           (found->second->mode != Mode::Latched || engine_.rules(service)[found->first].status == RuleStatus::Failed);
+  }
+  [[nodiscard]] std::optional<bool> holds_now(ServiceId service, Hash128 rule) const override {
+    const auto found = engine_.healing_rule(service, rule);
+    if (!found) return false;
+    const ServiceState& state = engine_.services_[service.index()];
+    // What is over when it has happened cannot be seen once more.
+    if (found->second->mode != Mode::Latched || found->second->counts_restarts()) return true;
+    if (state.unknown || !state.last) return std::nullopt;
+    return holds(found->second->condition, Seen{*state.last, state.memory, state.starts.restarted});
+  }
+  [[nodiscard]] std::string paused(ServiceId service) const override {
+    if (engine_.paused(service, turn_.now)) {
+      const Pause& pause = *engine_.services_[service.index()].pause;
+      return fmt::format("{} was paused by {}{}", graph().at(service).name, pause.by,
+                         pause.reason.empty() ? "" : ": " + pause.reason);
+    }
+    return engine_.in_maintenance(service, turn_.now) ? "maintenance of " + graph().at(service).name : "";
+  }
+  [[nodiscard]] std::vector<ServiceId> seen_by(ServiceId service) const override {
+    std::vector<ServiceId> seen;
+    if (engine_.services_[service.index()].monitored && !graph().at(service).rules.empty()) seen.push_back(service);
+    return seen;
+  }
+  [[nodiscard]] bool given_up(ServiceId service) const override {
+    const std::vector<Rule>& rules = graph().at(service).rules;
+    const std::span<const RuleState> states = engine_.rules(service);
+    for (std::size_t i = 0; i < states.size(); ++i)
+      if (states[i].status == RuleStatus::Failed &&
+          (rules[i].action.kind == ActionKind::Unmonitor || rules[i].action.kind == ActionKind::Stop))
+        return true;
+    return false;
+  }
+  [[nodiscard]] std::string busy(ServiceId service) const override {
+    const std::optional<JobId>& job = engine_.services_[service.index()].job;
+    if (!job) return {};
+    return fmt::format("{} of {} (job {})", to_string(engine_.jobs_.at(job->number()).kind), graph().at(service).name,
+                       job->number());
+  }
+  [[nodiscard]] std::string failed_requirement(ServiceId service) const override {
+    if (graph().requirements[service.index()].empty()) return {};
+    for (const ServiceId needed : requirements_of(graph(), service))
+      if (engine_.health(needed) == Health::Failed) return graph().at(needed).name;
+    return {};
+  }
+  [[nodiscard]] std::string doubt() const override { return engine_.doubt(turn_.now); }
+
+  std::uint64_t next_id() override { return engine_.next_id_++; }
+  void look(ServiceId service) override { engine_.look_later(service, Reason::Healing, turn_.now.mono); }
+  ActionId run(const Healing& healing, const step::Program& program, Duration timeout, const Variables& variables,
+               std::string_view step) override {
+    auto cause = std::make_shared<effect::Cause>(*healing.cause);
+    cause->action_text = "heal";
+    effect::Exec exec{.action = ActionId{engine_.next_id_++},
+                      .service = graph().find(healing.service).value_or(ServiceId{}),
+                      .rule = healing.rule,
+                      .command = program.command,
+                      .cause = std::move(cause),
+                      .healing = healing.id,
+                      .place = place_of(program, variables)};
+    if (timeout > Duration{0}) exec.command.timeout = timeout;
+    turn_
+        .record(RecordKind::HealingStep, Severity::Info, healing.service,
+                fmt::format("healing of {} with {}, {}: {}", healing.target, healing.plan->name,
+                            step == "guard" ? std::string(step) : fmt::format("step \"{}\"", step),
+                            program.command.arguments.front()))
+        .subject = healing.id.number();
+    turn_.commit.pending.emplace_back(exec);
+    engine_.add_action(exec, turn_.now);
+    const ActionId action = exec.action;
+    turn_.acts.emplace_back(std::move(exec));
+    return action;
+  }
+  void end_program(ActionId action) override { engine_.end_program(action, turn_); }
+  void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) override {
+    using Kind = event::Command::Kind;
+    const Kind kind = what == Bringing::Start ? Kind::Start : what == Bringing::Stop ? Kind::Stop : Kind::Restart;
+    // After this turn's other work, for what it says comes back to the healing.
+    engine_.orders_.push_back(
+        {.id = command_of(healing.id, run), .kind = kind, .services = {service}, .by = label(healing.id)});
+  }
+  void recover(ServiceId service) override { engine_.recover_rules(service, turn_); }
+  void tell(const Healing& healing, std::string_view event, effect::Cause::State state,
+            const std::string& text) override {
+    const std::optional<ServiceId> service = graph().find(healing.service);
+    mail(service ? graph().at(*service).recipients : graph().settings.mail.recipients, *healing.cause, healing.service,
+         event, state, text);
+  }
+  void tell_all(std::string_view event, effect::Cause::State state, const std::string& text) override {
+    mail(graph().settings.mail.recipients, {}, "healer", event, state, text);
+  }
+  Record& record(RecordKind kind, Severity severity, std::string service, std::string text) override {
+    return turn_.record(kind, severity, std::move(service), std::move(text));
+  }
+  void save(const Healing& healing) override { turn_.changed_healings.push_back(healing.id); }
+  void forget(HealingId healing) override { turn_.commit.ended_healings.push_back(healing); }
+  void save(const TargetMemory& target) override {
+    std::erase_if(turn_.commit.targets, [&](const TargetMemory& other) {
+      return other.rehearsed == target.rehearsed && to_lower(other.target) == to_lower(target.target);
+    });
+    turn_.commit.targets.push_back(target);
+  }
+  void forget(const TargetMemory& target) override {
+    turn_.commit.forgotten_targets.emplace_back(to_lower(target.target), target.rehearsed);
+  }
+  void save(const WorkflowMemory& workflow) override {
+    std::erase_if(turn_.commit.workflows,
+                  [&](const WorkflowMemory& other) { return to_lower(other.workflow) == to_lower(workflow.workflow); });
+    turn_.commit.workflows.push_back(workflow);
+  }
+  void save(const std::vector<ClosedBrake>& closed) override { turn_.commit.closed_brakes = closed; }
+
+ private:
+  void mail(const std::vector<Recipient>& known, effect::Cause cause, const std::string& service,
+            std::string_view event, effect::Cause::State state, const std::string& text) {
+    if (graph().settings.shadow) return;
+    std::vector<Recipient> recipients;
+    for (const Recipient& recipient : known)
+      if (recipient.events.test(static_cast<std::size_t>(EventKind::Action))) recipients.push_back(recipient);
+    cause.service = service;
+    cause.event = EventKind::Action;
+    cause.state = state;
+    cause.event_text = event;
+    cause.action_text = "heal";
+    cause.description = text;
+    cause.when = turn_.now.wall;
+    engine_.alert(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn_);
+  }
+
+  Engine& engine_;
+  Turn& turn_;
+};
+
+/// The rule of a service that has that key, and its place.
+std::optional<std::pair<std::size_t, const Rule*>> Engine::healing_rule(ServiceId id, Hash128 rule) const {
+  const std::vector<Rule>& rules = graph_->at(id).rules;
+  const auto found = std::ranges::find(rules, rule, &Rule::key);
+  if (found == rules.end()) return std::nullopt;
+  return std::pair{static_cast<std::size_t>(found - rules.begin()), &*found};
+}
+
+void Engine::heal(ServiceId id, const Rule& rule, const HealOrder& order, std::shared_ptr<const effect::Cause> cause,
+                  Turn& turn) {
+  Ward ward(*this, turn);
+  healings_.want(ward, id, &rule, order, std::move(cause), std::string(kByRule));
+}
+
+/// What commands have come to that a healing gave; and those that it gives.
+void Engine::tell_healings(Turn& turn) {
+  for (int round = 0; round < 64; ++round) {
+    for (event::Command& order : std::exchange(orders_, {})) command_jobs(order, turn);
+    std::vector<effect::Reply> own;
+    std::erase_if(turn.replies, [&](effect::Reply& reply) {
+      if ((reply.command.number() & kOfHealing) == 0) return false;
+      own.push_back(std::move(reply));
+      return true;
+    });
+    if (own.empty() && orders_.empty()) return;
+    Ward ward(*this, turn);
+    for (const effect::Reply& reply : own) {
+      const std::uint64_t number = reply.command.number() & ~kOfHealing;
+      healings_.brought(ward, HealingId{number & ((std::uint64_t{1} << kRunShift) - 1)}, number >> kRunShift, reply.ok,
+                        reply.text);
+    }
+  }
+}
+
+void Engine::save_healings(Turn& turn) {
+  std::ranges::sort(turn.changed_healings);
+  const auto twice = std::ranges::unique(turn.changed_healings);
+  turn.changed_healings.erase(twice.begin(), twice.end());
+  for (const HealingId id : turn.changed_healings)
+    if (const auto healing = healings_.all().find(id); healing != healings_.all().end())
+      turn.commit.healings.push_back(healing->second);
+}
+
+void Engine::healing_looked(ServiceId id, Duration began, const Evidence& seen, Turn& turn) {
+  std::optional<bool> clear;
+  if (healings_.verifies(id)) {
+    ServiceState& state = services_[id.index()];
+    const Seen run{seen, state.memory, state.starts.restarted};
+    clear = true;
+    for (const Rule& rule : graph_->at(id).rules) {
+      const std::optional<bool> told = holds(rule.condition, run);
+      if (!told) {
+        clear.reset();
+        break;
+      }
+      clear = *clear && !*told;
+    }
+    if (remember(state.memory, seen)) turn.save(id);
+  }
+  Ward ward(*this, turn);
+  healings_.looked(ward, id, began, clear);
+}
+
+void Engine::healing_program_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn) {
+  healing_programs_.erase(exec.action);
+  const bool good = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
+  std::string text;
+  if (event.unseen)
+    text = "nobody saw how its program ended";
+  else if (event.outcome == Outcome::TimedOut)
+    text = describe_timeout(event.elapsed);
+  else if (event.outcome == Outcome::NotStarted)
+    text = fmt::format("could not be started: {}", event.output);
+  else
+    text = describe_exit(event.outcome, event.status);
+  if (!good && event.outcome != Outcome::NotStarted)
+    if (const std::string_view line = telling_line(event.output); !line.empty()) text += fmt::format(": {}", line);
+  Ward ward(*this, turn);
+  healings_.program_ended(ward, exec.action,
+                          {.good = good, .in_doubt = event.unseen, .text = std::move(text), .output = event.output});
+}
+
+/// The rules of a service count as recovered, and their windows are emptied: it was seen to be well.
+void Engine::recover_rules(ServiceId id, Turn& turn) {
+  const ServiceBlock& block = graph_->at(id);
+  ServiceState& state = services_[id.index()];
+  const std::span<RuleState> states = rules_of(state);
+  std::vector<Decision> decisions;
+  for (std::uint32_t i = 0; i < states.size(); ++i) {
+    const Rule& rule = block.rules[i];
+    if (rule.mode != Mode::Latched) continue;
+    const bool failed = states[i].status == RuleStatus::Failed;
+    const std::optional<EventKind> fired_as = states[i].event;
+    states[i] = RuleState{.status = RuleStatus::Ok,
+                          .changed = failed ? std::optional(turn.now.wall) : states[i].changed,
+                          .accepted = states[i].accepted,
+                          .judged = true,
+                          .born = states[i].born};
+    if (!failed || !state.last) continue;
+    const Seen run{*state.last, state.memory, state.starts.restarted};
+    auto cause = std::make_shared<effect::Cause>();
+    cause->service = block.name;
+    cause->event = fired_as.value_or(rule.event);
+    cause->state = effect::Cause::State::Succeeded;
+    cause->event_text = event_text(cause->event, cause->state);
+    cause->action_text = to_string(rule.recovery.action.kind);
+    cause->rule = rule.text;
+    cause->when = turn.now.wall;
+    cause->description = describe_recovery(block, rule, run, cause->event);
+    if (block.has_process()) cause->process = figures_of(*state.last);
+    if (block.is_run()) cause->program_status = state.last->status;
+    decisions.push_back({.rule = i, .what = Decision::What::Recover, .count = 1, .cause = std::move(cause)});
+  }
+  state.resting = std::ranges::all_of(states, &RuleState::resting);
+  turn.save(id);
+  for (const Decision& decision : decisions) act(id, decision, false, turn);
+}
+
+void Engine::wake_healings(Turn& turn) {
+  Ward ward(*this, turn);
+  healings_.wake(ward);
+}
+
+void Engine::reload_healings(Turn& turn) {
+  Ward ward(*this, turn);
+  healings_.reloaded(ward);
+}
+
+void Engine::let_go_healings(ServiceId id, const std::string& by, Turn& turn) {
+  Ward ward(*this, turn);
+  healings_.let_go(ward, id, by);
+}
+
+// ---- after a restart ----------------------------------------------------------------------------------------------
+
+/// The program of a guard or step that an earlier daemon has decided on. It is started at most once, ever: where it
+/// was, it is found again.
+void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
+  effect::Exec exec = pending.exec;
+  const bool known = healings_.all().contains(exec.healing);
+  if (!known && !pending.started) {
+    turn.commit.ended.push_back(exec.action);
+    turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
+                "a program of a healing that is not known any more is not started");
+    return;
+  }
+  RunningAction& action = restore_action(pending, turn.now);
+  action.only_watched = graph_->settings.shadow || !known;
+  healing_programs_.insert(exec.action);
+  if (pending.started || action.only_watched) {
+    turn.sink.emit(effect::Adopt{exec.action, exec.service});
+    return;
+  }
+  healings_.complete(Ward(*this, turn), exec);
+  turn.sink.emit(std::move(exec));
+}
+
+void Engine::resume_healings(Turn& turn) {
+  Ward ward(*this, turn);
+  healings_.resume(ward, healing_programs_);
+}
+
+// ---- doubt, maintenance -------------------------------------------------------------------------------------------
+
+/// Wake has come late, or the wall clock was set: what was seen of others may be healer's own trouble.
+void Engine::note_doubts(Turn& turn) {
+  const Duration until = turn.now.mono + graph_->settings.cycle_length();
+  if (const auto due = next_deadline(); due && turn.now.mono - *due > kLate)
+    doubt_ = {until, fmt::format("healer's own loop was late by {}", format_duration(turn.now.mono - *due))};
+  const Duration offset = turn.now.wall.time_since_epoch() - turn.now.mono;
+  if (std::chrono::abs(offset - clock_offset_) > kClockStep) doubt_ = {until, "the clock of the machine was set"};
+}
+
+std::string Engine::doubt(Instant now) const {
+  if (journal_sick_) return "the state cannot be written";
+  if (now.mono - started_at_.mono < graph_->settings.cycle_length()) return "healer has just started";
+  if (doubt_ && now.mono < doubt_->first) return doubt_->second;
+  for (const std::string& name : graph_->settings.healing.only_while) {
+    const std::optional<ServiceId> id = graph_->find(name);
+    if (!id) return fmt::format("{}, which is to be well, is not in the rules", name);
+    if (paused(*id, now)) return fmt::format("{}, which is to be well, is paused", name);
+    if (const Health its = health(*id); its != Health::Ok)
+      return fmt::format("{}, which is to be well, is {}", name, to_string(its));
+  }
+  return {};
+}
+
+bool Engine::in_maintenance(ServiceId id, Instant now) const {
+  const std::vector<Maintenance>& windows = graph_->settings.maintenance;
+  if (windows.empty()) return false;
+  auto& [minute, open] = maintenance_;
+  if (const std::int64_t current = minute_of(now.wall); minute != current) {
+    minute = current;
+    open.clear();
+    for (const Maintenance& window : windows)
+      open.push_back(matching_minutes(window.begin, now.wall - window.length, now.wall, civil_, 1) > 0);
+  }
+  const std::vector<std::string>& groups = graph_->at(id).groups;
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    if (open[i] && (windows[i].group.empty() || std::ranges::any_of(groups, [&](const std::string& group) {
+                      return to_lower(group) == to_lower(windows[i].group);
+                    })))
+      return true;
+  return false;
+}
+
+std::vector<BrakeVerdict> Engine::verdicts(const Healing& healing, Instant now) const {
+  struct Nowhere final : EffectSink {
+    void emit(Effect) override {}
+  } nowhere;
+  Turn turn{.now = now, .sink = nowhere};
+  // Nothing is done through it: verdicts are asked of a constant.
+  return healings_.verdicts(Ward(const_cast<Engine&>(*this), turn), healing);
+}
+
+// ---- commands -----------------------------------------------------------------------------------------------------
+
+bool Engine::cancel_healing(const event::Command& command, Turn& turn) {
+  HealingId id{command.job.number()};
+  if (const auto action = actions_.find(command.job.number()); action != actions_.end())
+    id = action->second.exec.healing;
+  if (!healings_.all().contains(id)) return false;
+  Ward ward(*this, turn);
+  const Healings::Answer answer = healings_.cancel(ward, id, command.by);
+  turn.replies.push_back({command.id, answer.good, answer.text});
+  return true;
+}
+
+void Engine::command_healing(const event::Command& command, Turn& turn) {
+  using Kind = event::Command::Kind;
+  Ward ward(*this, turn);
+  const auto reply = [&](const Healings::Answer& answer) {
+    turn.replies.push_back({command.id, answer.good, answer.text});
+  };
+  const HealingId id{command.job.number()};
+  if (command.kind == Kind::Approve) return reply(healings_.approve(ward, id, command.by));
+  if (command.kind == Kind::Reject) return reply(healings_.reject(ward, id, command.by));
+  if (command.kind == Kind::ResetHealing) return reply(healings_.reset(ward, command.workflow, command.by));
+  std::string text;
+  bool good = true;
+  for (const ServiceId service : command.services) {
+    if (service.index() >= services_.size() || !graph_->slots[service.index()]) continue;
+    const ServiceBlock& block = graph_->at(service);
+    HealOrder order{.workflow = command.workflow, .target = {}, .dry_run = false};
+    if (order.workflow.empty())
+      for (const Rule& rule : block.rules)
+        if (rule.action.heal != nullptr && order.workflow.empty()) order = *rule.action.heal;
+    if (order.workflow.empty() || graph_->workflow(order.workflow) == nullptr) {
+      good = false;
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", block.name,
+                          order.workflow.empty() ? "no rule of it says with what it is healed: name a workflow (--with)"
+                                                 : "there is no workflow " + order.workflow);
+      continue;
+    }
+    auto cause = std::make_shared<effect::Cause>();
+    cause->service = block.name;
+    cause->event = EventKind::Action;
+    cause->state = effect::Cause::State::Changed;
+    cause->event_text = "Healing asked for";
+    cause->action_text = "heal";
+    cause->description = fmt::format("asked for by {}", command.by);
+    if (command.overrides != Overrides{}) cause->description += ", with brakes set aside";
+    cause->when = turn.now.wall;
+    text += (text.empty() ? "" : "\n") +
+            healings_.want(ward, service, nullptr, order, std::move(cause), command.by, command.overrides);
+  }
+  if (text.empty()) text = "no such service";
+  turn.replies.push_back({command.id, good, text});
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+#include "engine/healing/healings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/job.hpp"
+#include "engine/rule.hpp"
+#include "engine/service.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+/// What may have changed is looked at so much later, once for all that changes meanwhile.
+constexpr Duration kGather{20};
+
+/// The group that the rows of a `for each` make. No group that is written can have that name.
+std::string list_group(const std::string& list) { return fmt::format("${{{}}}", to_lower(list)); }
+
+}  // namespace
+
+std::string_view to_string(HealingEnd end) {
+  switch (end) {
+    case HealingEnd::Verified: return "recovered";
+    case HealingEnd::Done: return "done";
+    case HealingEnd::Failed: return "failed";
+    case HealingEnd::Refused: return "refused";
+    case HealingEnd::Cancelled: return "cancelled";
+    case HealingEnd::Rejected: return "not approved";
+    case HealingEnd::Interrupted: return "interrupted";
+    case HealingEnd::Dropped: return "dropped";
+    case HealingEnd::WouldRun: return "would have run";
+  }
+  return {};
+}
+
+std::string_view to_string(Healing::Stage stage) {
+  switch (stage) {
+    case Healing::Stage::Held: return "held back";
+    case Healing::Stage::Approval: return "waits for approval";
+    case Healing::Stage::Confirming: return "looks at the target once more";
+    case Healing::Stage::Guarding: return "asks the guard";
+    case Healing::Stage::Stepping: return "under way";
+    case Healing::Stage::Between: return "waits for its next try";
+    case Healing::Stage::Failing: return "on failure";
+    case Healing::Stage::Cancelling: return "on cancel";
+  }
+  return {};
+}
+
+Healings::Healings(std::vector<Healing> healings, HealingMemory memory) : memory_(std::move(memory)) {
+  for (Healing& healing : healings) {
+    const HealingId id = healing.id;
+    healings_.emplace(id, std::move(healing));
+  }
+}
+
+void Healings::index(const Graph& graph) {
+  services_.clear();
+  groups_.clear();
+  groups_of_.clear();
+  related_.clear();
+  censuses_.clear();
+  const auto add_once = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const ServiceId id : graph.order) {
+    const ServiceBlock& block = graph.at(id);
+    const std::string target = to_lower(block.target());
+    services_[target].push_back(id);
+    std::vector<std::string>& groups = groups_of_[target];
+    for (const std::string& group : block.groups) add_once(groups, to_lower(group));
+    if (block.row != nullptr)
+      for (const std::string& list : block.row->lists) add_once(groups, list_group(list));
+  }
+  for (const auto& [target, groups] : groups_of_)
+    for (const std::string& group : groups) groups_[group].push_back(target);
+}
+
+const std::set<std::string>& Healings::related(const std::string& target) const {
+  static const std::set<std::string> kNone;
+  const auto found = related_.find(target);
+  return found == related_.end() ? kNone : found->second;
+}
+
+std::vector<ServiceId> Healings::services_of(std::string_view target) const {
+  const auto found = services_.find(to_lower(target));
+  return found == services_.end() ? std::vector<ServiceId>() : found->second;
+}
+
+bool Healings::rests(std::string_view target, Instant now) const {
+  const std::string name = to_lower(target);
+  const auto locks = [&](const auto& entry) {
+    const Healing& healing = entry.second;
+    if (!healing.locks()) return false;
+    const std::string other = to_lower(healing.target);
+    return other == name || related(name).contains(other);
+  };
+  if (std::ranges::any_of(healings_, locks)) return true;
+  const TargetMemory* const memory = target_memory(name, false);
+  return memory != nullptr && !memory->cooldown.over(now);
+}
+
+Healing* Healings::find(HealingId id) {
+  const auto found = healings_.find(id);
+  return found == healings_.end() ? nullptr : &found->second;
+}
+
+Healing* Healings::of_action(ActionId action) {
+  for (auto& [id, healing] : healings_)
+    for (const StepRun& run : healing.under_way)
+      if (run.action == action && (run.state == StepRun::State::Running || run.state == StepRun::State::Ending))
+        return &healing;
+  return nullptr;
+}
+
+const WorkflowMemory* Healings::workflow_memory(std::string_view workflow) const {
+  const std::string name = to_lower(workflow);
+  const auto found = std::ranges::find_if(
+      memory_.workflows, [&](const WorkflowMemory& memory) { return to_lower(memory.workflow) == name; });
+  return found == memory_.workflows.end() ? nullptr : &*found;
+}
+
+WorkflowMemory& Healings::workflow_memory(std::string_view workflow) {
+  if (const WorkflowMemory* const known = std::as_const(*this).workflow_memory(workflow))
+    return memory_.workflows[static_cast<std::size_t>(known - memory_.workflows.data())];
+  memory_.workflows.push_back({.workflow = std::string(workflow)});
+  return memory_.workflows.back();
+}
+
+const TargetMemory* Healings::target_memory(std::string_view target, bool rehearsed) const {
+  const std::string name = to_lower(target);
+  const auto found = std::ranges::find_if(memory_.targets, [&](const TargetMemory& memory) {
+    return memory.rehearsed == rehearsed && to_lower(memory.target) == name;
+  });
+  return found == memory_.targets.end() ? nullptr : &*found;
+}
+
+// ---- what happens -------------------------------------------------------------------------------------------------
+
+void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
+  using State = StepRun::State;
+  const bool watches = world.graph().settings.shadow;
+  std::vector<HealingId> ids;
+  for (const auto& [id, healing] : healings_) ids.push_back(id);
+  for (const HealingId id : ids) {
+    Healing& healing = healings_.at(id);
+    if (watches) {
+      end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted,
+          "healer only watches (shadow)");
+      continue;
+    }
+    if (healing.stage == Healing::Stage::Confirming) healing.stage = Healing::Stage::Held;
+    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
+      StepRun& run = healing.under_way[i];
+      if ((run.state == State::Running || run.state == State::Ending) && !lives.contains(run.action)) {
+        program_ended(world, run.action, {.in_doubt = true, .text = "nobody saw how its program ended", .output = {}});
+        if (!healings_.contains(id)) break;
+        i = healing.under_way.empty() ? 0 : i;
+      } else if (run.state == State::Requesting) {
+        run.state = State::Fresh;
+      } else if (run.state == State::Bringing) {
+        run.state = State::Fresh;  // it looks first
+      }
+    }
+    if (healings_.contains(id)) go_on(world, healing);
+  }
+  stir(world);
+}
+
+std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
+                           std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides) {
+  const ServiceBlock& block = world.graph().at(service);
+  const std::shared_ptr<const Workflow> plan = world.graph().workflow(order.workflow);
+  const std::string& target = order.target.empty() ? block.target() : order.target;
+  if (plan == nullptr) {
+    const std::string text = fmt::format("heal with {}: there is no such workflow", order.workflow);
+    world.record(RecordKind::HealingHeld, Severity::Error, block.name, text);
+    return text;
+  }
+  for (auto& [id, other] : healings_) {
+    const bool same = to_lower(other.target) == to_lower(target) && to_lower(other.workflow) == to_lower(plan->name);
+    if (!same || other.cancelled_by.size() > 0) continue;
+    // One that runs is the answer to this failure, too; what comes of it is seen at its end.
+    const std::string text = fmt::format("{} is {} already (healing {})", describe(other),
+                                         other.waits() ? "asked for" : "under way", id.number());
+    world.record(RecordKind::HealingHeld, Severity::Info, block.name, text).subject = id.number();
+    if (other.stage == Healing::Stage::Held && rule == nullptr) {  // a person's word opens what may be opened
+      other.overrides = {.limit = other.overrides.limit || overrides.limit,
+                         .cooldown = other.overrides.cooldown || overrides.cooldown,
+                         .pause = other.overrides.pause || overrides.pause};
+      world.save(other);
+      stir(world);
+    }
+    return text;
+  }
+  Healing healing{.id = HealingId{world.next_id()},
+                  .target = target,
+                  .service = block.name,
+                  .rule = rule == nullptr ? Hash128{} : rule->key,
+                  .by = by,
+                  .cause = std::move(cause),
+                  .workflow = plan->name,
+                  .plan = plan,
+                  .dry_run = order.dry_run,
+                  .overrides = overrides,
+                  .asked = world.now().wall};
+  if (const TargetMemory* const memory = target_memory(target, false);
+      memory != nullptr && rule != nullptr && memory->probation && !memory->probation->over(world.now()) &&
+      memory->plan != nullptr) {
+    healing.in_probation = true;
+    healing.plan = memory->plan;
+  }
+  const HealingId id = healing.id;
+  WorkflowMemory& memory = workflow_memory(plan->name);
+  ++memory.counts.proposed;
+  world.save(memory);
+  Healing& kept = healings_.emplace(id, std::move(healing)).first->second;
+  world
+      .record(
+          RecordKind::HealingAsked, Severity::Warning, block.name,
+          fmt::format("{} asked for by {} (healing {})", describe(kept), by == kByRule ? "its rule" : by, id.number()))
+      .subject = id.number();
+  world.save(kept);
+  consider(world);
+  const auto now = healings_.find(id);
+  if (now == healings_.end()) return fmt::format("{} with {}: see its history", target, plan->name);
+  return now->second.stage == Healing::Stage::Held
+             ? fmt::format("{} is held back: {} (healing {})", describe(now->second), now->second.reason, id.number())
+             : fmt::format("{} has begun (healing {})", describe(now->second), id.number());
+}
+
+void Healings::stir(HealingWorld& world) {
+  if (healings_.empty() && memory_.closed.empty()) return;
+  stirred_ = true;
+  if (!consider_at_) consider_at_ = world.now().mono + kGather;
+  plan_wake(world);
+}
+
+void Healings::looked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear) {
+  if (healings_.empty()) return;
+  judged_[service.number()] = world.now().mono;
+  if (const auto progress = verifying_.find(service); progress != verifying_.end() && began >= progress->second.since) {
+    Progress& now = progress->second;
+    if (clear == true) {
+      ++now.clear;
+      if (!now.clear_since) now.clear_since = began;
+    } else {
+      now.clear = 0;
+      now.clear_since.reset();
+    }
+    const std::string target = to_lower(world.graph().at(service).target());
+    std::vector<HealingId> ids;
+    for (const auto& [id, healing] : healings_) ids.push_back(id);
+    for (const HealingId id : ids)
+      if (Healing* const healing = find(id)) verify(world, *healing);
+  }
+  for (auto awaited = confirming_.begin(); awaited != confirming_.end();) {
+    auto& looks = awaited->second;
+    const HealingId id = awaited->first;
+    ++awaited;
+    const auto look = looks.find(service);
+    if (look == looks.end()) continue;
+    if (began < look->second) {
+      world.look(service);
+      continue;
+    }
+    looks.erase(look);
+    if (Healing* const healing = find(id); healing != nullptr && looks.empty()) confirmed(world, *healing);
+  }
+  stir(world);
+}
+
+void Healings::wake(HealingWorld& world) {
+  if (!next_ || *next_ > world.now().mono) return;
+  std::vector<HealingId> ids;
+  for (const auto& [id, healing] : healings_) ids.push_back(id);
+  for (const HealingId id : ids)
+    if (Healing* const healing = find(id); healing != nullptr && healing->locks()) go_on(world, *healing);
+  for (auto& [service, progress] : verifying_)
+    if (world.now().mono - progress.looked >= world.graph().settings.cycle_length()) {
+      progress.looked = world.now().mono;
+      world.look(service);
+    }
+  if (consider_at_ && *consider_at_ <= world.now().mono) stirred_ = true;
+  for (const auto& [id, healing] : healings_)
+    if (healing.not_before && healing.not_before->over(world.now())) stirred_ = true;
+  if (stirred_) consider(world);
+  const Instant now = world.now();
+  std::erase_if(memory_.targets, [&](const TargetMemory& memory) {
+    const bool over = memory.cooldown.over(now) && (!memory.probation || memory.probation->over(now));
+    if (over) world.forget(memory);
+    return over;
+  });
+  plan_wake(world);
+}
+
+void Healings::plan_wake(const HealingWorld& world) {
+  const Instant now = world.now();
+  next_.reset();
+  const auto at = [&](Duration when) { next_ = next_ ? std::min(*next_, when) : when; };
+  if (consider_at_) at(*consider_at_);
+  bool waits = false;
+  for (const auto& [id, healing] : healings_) {
+    waits = waits || healing.stage == Healing::Stage::Held || healing.stage == Healing::Stage::Between ||
+            healing.stage == Healing::Stage::Approval;
+    if (healing.not_before && healing.waits() && !healing.not_before->over(now))
+      at(now.mono + healing.not_before->left(now));
+    for (const StepRun& run : healing.under_way)
+      if (run.due && !run.over()) at(now.mono + std::max(run.due->left(now), Duration{1}));
+  }
+  for (const TargetMemory& memory : memory_.targets) {
+    if (const Duration left = memory.cooldown.left(now); left > Duration{0}) at(now.mono + left);
+    if (memory.probation && !memory.probation->over(now)) at(now.mono + memory.probation->left(now));
+  }
+  // What a brake of time holds is asked again in each cycle.
+  if (waits || !memory_.closed.empty() || !verifying_.empty()) at(now.mono + world.graph().settings.cycle_length());
+}
+
+void Healings::reloaded(HealingWorld& world) {
+  index(world.graph());
+  std::vector<HealingId> ids;
+  for (const auto& [id, healing] : healings_) ids.push_back(id);
+  for (const HealingId id : ids) {
+    Healing& healing = healings_.at(id);
+    if (healing.stage >= Healing::Stage::Guarding || healing.escalated) continue;
+    const std::shared_ptr<const Workflow> plan = world.graph().workflow(healing.workflow);
+    if (plan == nullptr) {
+      end(world, healing, HealingEnd::Dropped, fmt::format("workflow {} is gone from the rules", healing.workflow));
+    } else if (plan->key != healing.plan->key && !healing.in_probation) {
+      healing.plan = plan;  // an approval was for the plan of before
+      healing.approved_by.clear();
+      if (healing.stage != Healing::Stage::Confirming) healing.stage = Healing::Stage::Held;
+      world.save(healing);
+    }
+  }
+  stir(world);
+}
+
+// ---- the words of people ------------------------------------------------------------------------------------------
+
+Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std::string& by) {
+  Healing* const healing = find(id);
+  if (healing == nullptr || healing->stage != Healing::Stage::Approval)
+    return {false, fmt::format("no healing {} waits for approval", id.number())};
+  healing->approved_by = by;
+  healing->stage = Healing::Stage::Held;
+  healing->not_before.reset();
+  WorkflowMemory& memory = workflow_memory(healing->workflow);
+  ++memory.counts.approved;
+  world.save(memory);
+  const std::string text = fmt::format("{} approved by {}", describe(*healing), by);
+  world.record(RecordKind::HealingStep, Severity::Info, healing->service, text).subject = id.number();
+  world.save(*healing);
+  consider(world);
+  return {true, text};
+}
+
+Healings::Answer Healings::reject(HealingWorld& world, HealingId id, const std::string& by) {
+  Healing* const healing = find(id);
+  if (healing == nullptr || healing->stage != Healing::Stage::Approval)
+    return {false, fmt::format("no healing {} waits for approval", id.number())};
+  const std::string text = describe(*healing);
+  end(world, *healing, HealingEnd::Rejected, fmt::format("rejected by {}", by));
+  return {true, fmt::format("{} rejected", text)};
+}
+
+Healings::Answer Healings::cancel(HealingWorld& world, HealingId id, const std::string& by) {
+  Healing* const healing = find(id);
+  if (healing == nullptr) return {false, fmt::format("there is no healing {} (any more)", id.number())};
+  if (!healing->cancelled_by.empty())
+    return {false, fmt::format("healing {} is being ended: cancelled by {}", id.number(), healing->cancelled_by)};
+  const std::string what = describe(*healing);
+  healing->cancelled_by = by;
+  if (healing->stage < Healing::Stage::Guarding || healing->stage == Healing::Stage::Between) {
+    end(world, *healing, HealingEnd::Cancelled, fmt::format("cancelled by {}", by));
+  } else {
+    world
+        .record(RecordKind::HealingStep, Severity::Warning, healing->service,
+                fmt::format("{} is to end: cancelled by {}", what, by))
+        .subject = id.number();
+    end_others(world, *healing);
+    world.save(*healing);
+    go_on(world, *healing);
+  }
+  return {true, fmt::format("{} cancelled", what)};
+}
+
+Healings::Answer Healings::reset(HealingWorld& world, std::string_view workflow, const std::string& by) {
+  if (world.graph().workflow(workflow) == nullptr && std::as_const(*this).workflow_memory(workflow) == nullptr)
+    return {false, fmt::format("there is no workflow {}", workflow)};
+  WorkflowMemory& memory = workflow_memory(workflow);
+  const bool was_open = std::exchange(memory.open, false);
+  memory.failures.clear();
+  memory.ramp = memory.verified = 0;
+  world.save(memory);
+  const std::string text =
+      fmt::format("workflow {} reset by {}{}", memory.workflow, by, was_open ? ": its breaker is closed again" : "");
+  world.record(RecordKind::HealingStep, Severity::Info, {}, text);
+  stir(world);
+  return {true, text};
+}
+
+void Healings::let_go(HealingWorld& world, ServiceId service, const std::string& by) {
+  const std::string target = to_lower(world.graph().at(service).target());
+  std::vector<HealingId> ids;
+  for (const auto& [id, healing] : healings_)
+    if (healing.stage < Healing::Stage::Guarding && !healing.escalated && to_lower(healing.target) == target)
+      ids.push_back(id);
+  for (const HealingId id : ids)
+    end(world, healings_.at(id), HealingEnd::Dropped,
+        fmt::format("{} is not to be watched any more, says {}", world.graph().at(service).name, by));
+}
+
+std::string Healings::describe(const Healing& healing) const {
+  return fmt::format("healing of {} with {}", healing.target, healing.plan->name);
+}
+
+}  // namespace healer::engine

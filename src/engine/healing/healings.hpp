@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Healing: who is healed, when, and how far each healing has come. Pure, as the engine that it is a part of: what it
+// learns is told by the calls, what it does goes through HealingWorld.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/healing/healing.hpp"
+#include "engine/healing/world.hpp"
+#include "engine/state.hpp"
+
+namespace healer::engine {
+
+struct HealOrder;
+struct Rule;
+
+/// What one guard or brake says to a healing.
+struct BrakeVerdict {
+  std::string brake;  ///< "limit", "cooldown", "pause while", ...
+  bool lets = true;
+  std::string text;  ///< "2 of 2 at once", "for another 4 m"
+};
+
+/// How a program of a step has ended.
+struct ProgramEnd {
+  bool good = false;      ///< exited with status 0
+  bool in_doubt = false;  ///< nobody saw how
+  std::string text;       ///< "exited with status 3 after 5 s"
+  std::string_view output;
+};
+
+class Healings {
+ public:
+  Healings(std::vector<Healing> healings, HealingMemory memory);
+
+  /// The services have changed: who is a target, and in which groups.
+  void index(const Graph& graph);
+  /// Goes on with what an earlier daemon has left. `lives`: whether a program is still known, and its end will be told.
+  void resume(HealingWorld& world, const std::set<ActionId>& lives);
+
+  /// A rule has fired, or a person asks (`rule` null, `by` the person): heal. What came of it, in words.
+  std::string want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
+                   std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides = {});
+  /// Something that brakes or conditions ask for may have changed.
+  void stir(HealingWorld& world);
+  /// A run of the service that began at `began` has ended. `clear`: no test of it held; nothing: it had no answer.
+  void looked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear);
+  void program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end);
+  /// What world.bring() was to do is done, or has failed.
+  void brought(HealingWorld& world, HealingId healing, std::size_t run, bool good, const std::string& text);
+  void wake(HealingWorld& world);
+  /// The new rules are in force: what waits is judged anew by them.
+  void reloaded(HealingWorld& world);
+
+  // The words of people. What came of them, or why not: `good` says which.
+  struct Answer {
+    bool good = true;
+    std::string text;
+  };
+  Answer approve(HealingWorld& world, HealingId healing, const std::string& by);
+  Answer reject(HealingWorld& world, HealingId healing, const std::string& by);
+  Answer cancel(HealingWorld& world, HealingId healing, const std::string& by);
+  /// Closes an open breaker.
+  Answer reset(HealingWorld& world, std::string_view workflow, const std::string& by);
+  /// A person's stop or unmonitor drops what waits.
+  void let_go(HealingWorld& world, ServiceId service, const std::string& by);
+
+  /// The mono time at which wake() is wanted.
+  [[nodiscard]] std::optional<Duration> next() const { return next_; }
+  /// Whether rules leave the target alone, save for alerts and execs: it is being healed, or was just now.
+  [[nodiscard]] bool rests(std::string_view target, Instant now) const;
+  /// Whether the runs of a service are a healing's, to see whether it has recovered.
+  [[nodiscard]] bool verifies(ServiceId service) const { return verifying_.contains(service); }
+  [[nodiscard]] bool idle() const { return healings_.empty(); }
+  [[nodiscard]] const std::map<HealingId, Healing>& all() const { return healings_; }
+  [[nodiscard]] const HealingMemory& memory() const { return memory_; }
+  /// Completes the program of a step that is set free anew: its environment and place are not saved with it.
+  void complete(const HealingWorld& world, effect::Exec& exec) const;
+  /// What each guard and brake says to a healing now, in their order.
+  [[nodiscard]] std::vector<BrakeVerdict> verdicts(const HealingWorld& world, const Healing& healing) const;
+  /// The services of a target, in the order of the files.
+  [[nodiscard]] std::vector<ServiceId> services_of(std::string_view target) const;
+
+ private:
+  /// How many of a group's targets there are, and how many of them are not well.
+  struct Census {
+    std::size_t whole = 0;
+    std::size_t unhealthy = 0;
+    [[nodiscard]] double percent() const {
+      return whole == 0 ? 0 : 100.0 * static_cast<double>(unhealthy) / static_cast<double>(whole);
+    }
+  };
+  /// How a service does while its recovery is awaited.
+  struct Progress {
+    HealingId healing;                      ///< that awaits it: a service is of one target, and a target in one healing
+    Duration since{0};                      ///< mono: runs that began before do not count
+    Duration looked{0};                     ///< mono: when a look was last asked for
+    std::uint32_t clear = 0;                ///< runs in a row in which no test held
+    std::optional<Duration> clear_since{};  ///< mono
+  };
+
+  // start (healings_start.cpp)
+  void consider(HealingWorld& world);
+  bool consider(HealingWorld& world, Healing& healing);
+  void confirm(HealingWorld& world, Healing& healing);
+  void confirmed(HealingWorld& world, Healing& healing);
+  void take(HealingWorld& world, Healing& healing);
+  void watch_brakes(HealingWorld& world);
+  [[nodiscard]] bool condition_stands(const HealingWorld& world, const Healing& healing) const;
+  [[nodiscard]] bool judged_since(const HealingWorld& world, const Healing& healing) const;
+  [[nodiscard]] bool wants_approval(const HealingWorld& world, const Healing& healing) const;
+  [[nodiscard]] std::string first_brake(const HealingWorld& world, const Healing& healing) const;
+  [[nodiscard]] BrakeVerdict limit_verdict(const HealingWorld& world, const Healing& healing) const;
+  [[nodiscard]] std::string over_limit(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
+                                       bool of_workflow) const;
+  [[nodiscard]] Census census(const HealingWorld& world, const std::string& group) const;
+  [[nodiscard]] std::vector<std::pair<std::string, PauseWhile>> pauses_of(const Healing& healing) const;
+
+  // steps (healings_steps.cpp)
+  void begin_guard(HealingWorld& world, Healing& healing);
+  void begin_try(HealingWorld& world, Healing& healing);
+  void go_on(HealingWorld& world, Healing& healing);
+  void begin_step(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);
+  void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, bool good,
+                const std::string& text);
+  void try_failed(HealingWorld& world, Healing& healing);
+  void end_others(HealingWorld& world, Healing& healing);
+  void verify(HealingWorld& world, Healing& healing);
+  void guard_ended(HealingWorld& world, Healing& healing, const ProgramEnd& end);
+  void end(HealingWorld& world, Healing& healing, HealingEnd how, const std::string& why);
+  void stop_verifying(const Healing& healing);
+  [[nodiscard]] Variables variables(const HealingWorld& world, const Healing& healing, std::string_view step) const;
+  [[nodiscard]] std::string describe(const Healing& healing) const;
+
+  Healing* find(HealingId id);
+  Healing* of_action(ActionId action);
+  WorkflowMemory& workflow_memory(std::string_view workflow);
+  [[nodiscard]] const WorkflowMemory* workflow_memory(std::string_view workflow) const;
+  [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
+  void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
+  void plan_wake(const HealingWorld& world);
+  [[nodiscard]] const std::set<std::string>& related(const std::string& target) const;
+
+  std::map<HealingId, Healing> healings_;
+  HealingMemory memory_;
+  // Of the graph: names in lower case.
+  std::unordered_map<std::string, std::vector<ServiceId>> services_;     // by target
+  std::unordered_map<std::string, std::vector<std::string>> groups_;     // targets, by group
+  std::unordered_map<std::string, std::vector<std::string>> groups_of_;  // by target
+  std::unordered_map<std::string, std::set<std::string>> related_;       // targets that are locked with it
+  // Of what is under way; not saved, for it is made anew.
+  std::map<HealingId, std::map<ServiceId, Duration>> confirming_;  // looks that are awaited, and since when
+  std::map<ServiceId, Progress> verifying_;
+  std::unordered_map<std::uint32_t, Duration> judged_;        // when a service was judged last, while something waits
+  mutable std::unordered_map<std::string, Census> censuses_;  // of one turn
+  bool stirred_ = false;
+  std::optional<Duration> consider_at_;
+  std::optional<Duration> next_;
+};
+
+}  // namespace healer::engine

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+// Whether a healing may start: conditions, brakes, approval, one more look (language 3.4, "Order of a start").
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/healing/healings.hpp"
+#include "engine/job.hpp"
+#include "engine/service.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+using Stage = Healing::Stage;
+
+/// The fewest targets of a group that the brake of every workflow asks for.
+constexpr std::size_t kFewest = 3;
+/// A ramp begins again when nothing was healed or held for so long.
+constexpr Duration kRampRest = hours{1};
+/// People are told of what is held back for so long.
+constexpr Duration kLongHeld = minutes{15};
+
+std::string percent_text(double percent) { return fmt::format("{:.3g} %", percent); }
+
+std::string group_text(const std::string& group) { return group.empty() ? "" : " of group " + group; }
+
+}  // namespace
+
+/// Of the group, counted once a turn. The whole is every target that no person has unmonitored; not well is what has
+/// failed, is being healed, waits for it, is paused, is not known or judged, or was unmonitored by a rule.
+Healings::Census Healings::census(const HealingWorld& world, const std::string& group) const {
+  const std::string name = to_lower(group);
+  if (const auto known = censuses_.find(name); known != censuses_.end()) return known->second;
+  Census census;
+  std::set<std::string> in_repair;
+  for (const auto& [id, healing] : healings_)
+    if (!healing.rehearses() && (healing.locks() || healing.waits())) in_repair.insert(to_lower(healing.target));
+  if (const auto members = groups_.find(name); members != groups_.end()) {
+    for (const std::string& target : members->second) {
+      bool monitored = false;
+      bool well = true;
+      for (const ServiceId service : services_.at(target)) {
+        const Health health = world.health(service);
+        if (health == Health::Unmonitored) {
+          if (!world.given_up(service)) continue;
+          monitored = true;
+          well = false;
+          continue;
+        }
+        monitored = true;
+        well = well && health == Health::Ok && world.paused(service).empty();
+      }
+      if (!monitored) continue;
+      ++census.whole;
+      if (!well || in_repair.contains(target)) ++census.unhealthy;
+    }
+  }
+  censuses_.emplace(name, census);
+  return census;
+}
+
+/// The brakes of a healing's plan by group; the default one by each group of its target.
+std::vector<std::pair<std::string, PauseWhile>> Healings::pauses_of(const Healing& healing) const {
+  std::vector<std::pair<std::string, PauseWhile>> brakes;
+  if (healing.plan->only_tells()) return brakes;
+  for (const PauseWhile& brake : healing.plan->pauses) {
+    if (!brake.group.empty()) {
+      brakes.emplace_back(to_lower(brake.group), brake);
+      continue;
+    }
+    const auto groups = groups_of_.find(to_lower(healing.target));
+    if (groups == groups_of_.end()) continue;
+    for (const std::string& group : groups->second)
+      if (groups_.at(group).size() >= kFewest) brakes.emplace_back(group, brake);
+  }
+  return brakes;
+}
+
+/// Closes and opens the brakes that go by how many of a group are not well, and tells people, once each.
+void Healings::watch_brakes(HealingWorld& world) {
+  bool changed = false;
+  const auto is_same = [](const ClosedBrake& closed, const Healing& healing, const std::string& group,
+                          const PauseWhile& brake) {
+    return to_lower(closed.workflow) == to_lower(healing.plan->name) && closed.group == group &&
+           closed.above == brake.above;
+  };
+  for (const auto& [id, healing] : healings_) {
+    if (!healing.waits()) continue;
+    for (const auto& [group, brake] : pauses_of(healing)) {
+      if (std::ranges::any_of(memory_.closed,
+                              [&](const ClosedBrake& closed) { return is_same(closed, healing, group, brake); }))
+        continue;
+      const Census now = census(world, group);
+      if (brake.group.empty() && now.whole < kFewest) continue;
+      if (now.percent() <= brake.above) continue;
+      memory_.closed.push_back({healing.plan->name, group, brake.above, world.now().wall});
+      changed = true;
+      const std::string text =
+          fmt::format("workflow {} is paused: {} of {} in group {} are not well, more than {}", healing.plan->name,
+                      now.unhealthy, now.whole, group, percent_text(brake.above));
+      world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
+      world.tell_all("Healing paused", effect::Cause::State::Failed, text);
+    }
+  }
+  std::erase_if(memory_.closed, [&](const ClosedBrake& closed) {
+    const std::shared_ptr<const Workflow> plan = world.graph().workflow(closed.workflow);
+    std::optional<double> until;
+    bool known = false;
+    if (plan != nullptr)
+      for (const PauseWhile& brake : plan->pauses)
+        if (brake.above == closed.above && (brake.group.empty() || to_lower(brake.group) == closed.group)) {
+          known = true;
+          until = brake.until;
+        }
+    const Census now = census(world, closed.group);
+    const bool opens = !known || (until ? now.percent() < *until : now.percent() <= closed.above);
+    if (!opens) return false;
+    changed = true;
+    const std::string text = fmt::format("workflow {} goes on: {} of {} in group {} are not well", closed.workflow,
+                                         now.unhealthy, now.whole, closed.group);
+    world.record(RecordKind::HealingStep, Severity::Info, {}, text);
+    world.tell_all("Healing resumed", effect::Cause::State::Succeeded, text);
+    return true;
+  });
+  if (changed) world.save(memory_.closed);
+}
+
+/// Why a limit lets no other healing begin; empty: it does. `of_workflow`: it counts those of the plan alone.
+std::string Healings::over_limit(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
+                                 bool of_workflow) const {
+  const std::string group = to_lower(limit.group);
+  const auto in_group = [&](const std::string& target) {
+    if (group.empty()) return true;
+    const auto groups = groups_of_.find(to_lower(target));
+    return groups != groups_of_.end() && std::ranges::find(groups->second, group) != groups->second.end();
+  };
+  if (!limit.percent && !in_group(healing.target)) return {};
+  std::size_t most = limit.number;
+  if (limit.percent)
+    most = std::max<std::size_t>(
+        1, static_cast<std::size_t>(std::floor(static_cast<double>(census(world, group).whole) * limit.number / 100)));
+  const std::string plan = to_lower(healing.plan->name);
+  std::size_t count = 0;
+  if (limit.within == Duration{0}) {
+    for (const auto& [id, other] : healings_)
+      if (id != healing.id && other.has_place() && other.rehearses() == healing.rehearses() &&
+          !other.plan->only_tells() && (!of_workflow || to_lower(other.plan->name) == plan) && in_group(other.target))
+        ++count;
+    return count < most ? std::string() : fmt::format("{} at once{} under way", count, group_text(limit.group));
+  }
+  for (const WorkflowMemory& memory : memory_.workflows) {
+    if (of_workflow && to_lower(memory.workflow) != plan) continue;
+    for (const WorkflowMemory::Try& begun : memory.tries)
+      if (begun.rehearsed == healing.rehearses() && begun.when > world.now().wall - limit.within &&
+          in_group(begun.target))
+        ++count;
+  }
+  return count < most
+             ? std::string()
+             : fmt::format("{} begun within {}{}", count, format_duration(limit.within), group_text(limit.group));
+}
+
+BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& healing) const {
+  BrakeVerdict verdict{.brake = "limit", .lets = true, .text = {}};
+  if (healing.overrides.limit) return {.brake = "limit", .lets = true, .text = "set aside by " + healing.by};
+  const auto ask = [&](const HealingLimit& limit, bool of_workflow) {
+    if (!verdict.lets) return;
+    if (std::string over = over_limit(world, healing, limit, of_workflow); !over.empty())
+      verdict = {.brake = "limit", .lets = false, .text = std::move(over)};
+  };
+  for (const HealingLimit& limit : world.graph().settings.healing.limits) ask(limit, false);
+  for (const HealingLimit& limit : healing.plan->limits) ask(limit, true);
+  if (!healing.plan->ramp.empty()) {
+    const WorkflowMemory* const memory = workflow_memory(healing.plan->name);
+    const bool rested = memory == nullptr || world.now().wall - memory->active > kRampRest;
+    const std::size_t at = rested ? 0 : std::min<std::size_t>(memory->ramp, healing.plan->ramp.size() - 1);
+    ask({.number = healing.plan->ramp[at], .percent = false, .group = {}, .within = Duration{0}}, true);
+  }
+  return verdict;
+}
+
+std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const Healing& healing) const {
+  std::vector<BrakeVerdict> said;
+  const auto say = [&](std::string brake, std::string why, std::string well = {}) {
+    const bool lets = why.empty();
+    said.push_back({.brake = std::move(brake), .lets = lets, .text = lets ? std::move(well) : std::move(why)});
+  };
+  const std::string target = to_lower(healing.target);
+  const Instant now = world.now();
+  std::string other;
+  for (const auto& [id, healing_of] : healings_) {
+    const std::string its = to_lower(healing_of.target);
+    if (id == healing.id || (its != target && !related(target).contains(its))) continue;
+    const bool before = healing_of.locks() || (its == target && healing_of.stage == Stage::Confirming);
+    if (before && healing_of.rehearses() == healing.rehearses())
+      other = fmt::format("{} is being healed (healing {})", healing_of.target, id.number());
+  }
+  say("one at a time", std::move(other));
+  if (healing.plan->only_tells()) return said;
+
+  const std::vector<ServiceId> services = services_of(target);
+  std::string paused, busy, needs;
+  for (const ServiceId service : services) {
+    if (paused.empty()) paused = world.paused(service);
+    if (busy.empty()) busy = world.busy(service);
+    if (needs.empty()) needs = world.failed_requirement(service);
+  }
+  if (healing.overrides.pause)
+    say("pause", {}, paused.empty() ? "" : "set aside by " + healing.by);
+  else
+    say("pause", std::move(paused));
+  say("doubt", world.doubt());
+  say("dependency", needs.empty() ? "" : needs + ", which it depends on, has failed");
+  say("jobs", busy.empty() ? "" : busy + " is under way");
+  const WorkflowMemory* const memory = workflow_memory(healing.plan->name);
+  say("breaker",
+      memory == nullptr || !memory->open
+          ? ""
+          : fmt::format("too many healings with {} have failed; `healerctl healing reset {}` lets them go on",
+                        healing.plan->name, healing.plan->name));
+  std::string closed;
+  for (const auto& [group, brake] : pauses_of(healing))
+    for (const ClosedBrake& one : memory_.closed)
+      if (to_lower(one.workflow) == to_lower(healing.plan->name) && one.group == group && one.above == brake.above) {
+        const Census count = census(world, group);
+        closed = fmt::format("{} of {} in group {} are not well", count.unhealthy, count.whole, group);
+      }
+  if (healing.overrides.pause)
+    say("pause while", {}, closed.empty() ? "" : "set aside by " + healing.by);
+  else
+    say("pause while", std::move(closed));
+  said.push_back(limit_verdict(world, healing));
+  const TargetMemory* const rest = target_memory(target, healing.rehearses());
+  const Duration left = rest == nullptr || healing.stage == Stage::Between ? Duration{0} : rest->cooldown.left(now);
+  if (healing.overrides.cooldown)
+    say("cooldown", {}, left > Duration{0} ? "set aside by " + healing.by : "");
+  else
+    say("cooldown", left == Duration{0} ? "" : fmt::format("for another {}", format_duration(left)));
+  if (healing.not_before && healing.stage != Stage::Approval && !healing.not_before->over(now))
+    say("again", fmt::format("{}; asked again in {}", healing.failure.empty() ? "refused" : healing.failure,
+                             format_duration(healing.not_before->left(now))));
+  if (healing.stage == Stage::Held && !healing.seen)
+    say("storm", judged_since(world, healing) ? "" : "its groups have not all been judged since");
+  return said;
+}
+
+std::string Healings::first_brake(const HealingWorld& world, const Healing& healing) const {
+  for (const BrakeVerdict& verdict : verdicts(world, healing))
+    if (!verdict.lets) return fmt::format("{}: {}", verdict.brake, verdict.text);
+  return {};
+}
+
+/// A storm must be seen before the first healing of it starts: every target of its groups has been judged since the
+/// firing, or a cycle has passed.
+bool Healings::judged_since(const HealingWorld& world, const Healing& healing) const {
+  if (world.now().wall - healing.asked >= world.graph().settings.cycle_length()) return true;
+  const auto groups = groups_of_.find(to_lower(healing.target));
+  if (groups == groups_of_.end()) return true;
+  const Duration since = world.now().mono - (world.now().wall - healing.asked);
+  for (const std::string& group : groups->second)
+    for (const std::string& target : groups_.at(group)) {
+      if (target == to_lower(healing.target)) continue;
+      for (const ServiceId service : services_.at(target)) {
+        if (world.health(service) == Health::Unmonitored) continue;
+        const auto judged = judged_.find(service.number());
+        if (judged == judged_.end() || judged->second < since) return false;
+      }
+    }
+  return true;
+}
+
+bool Healings::condition_stands(const HealingWorld& world, const Healing& healing) const {
+  if (healing.rule == Hash128{} || healing.escalated) return true;
+  const std::optional<ServiceId> service = world.graph().find(healing.service);
+  return service && world.health(*service) != Health::Unmonitored && world.stands(*service, healing.rule);
+}
+
+bool Healings::wants_approval(const HealingWorld& world, const Healing& healing) const {
+  if (!healing.approved_by.empty() || healing.plan->only_tells()) return false;
+  if (healing.mode == HealingMode::Approval) return true;
+  const std::optional<Approval>& approval = healing.plan->approval;
+  if (!approval || healing.rehearses()) return false;
+  return !approval->when || census(world, approval->when->group).percent() > approval->when->above;
+}
+
+void Healings::note_held(HealingWorld& world, Healing& healing, const std::string& reason) {
+  const auto kind_of = [](const std::string& text) { return text.substr(0, text.find(':')); };
+  const bool other = kind_of(healing.reason) != kind_of(reason);
+  healing.reason = reason;
+  if (other) {
+    world
+        .record(RecordKind::HealingHeld, Severity::Info, healing.service,
+                fmt::format("{} is held back: {}", describe(healing), reason))
+        .subject = healing.id.number();
+    world.save(healing);
+  }
+  if (!healing.told_long && world.now().wall - healing.asked >= kLongHeld) {
+    healing.told_long = true;
+    world.tell(healing, "Healing held back", effect::Cause::State::Failed,
+               fmt::format("{} has been held back for {}: {}", describe(healing),
+                           format_duration(world.now().wall - healing.asked), reason));
+    world.save(healing);
+  }
+}
+
+/// All that waits, the oldest first; what cannot start lets others pass.
+void Healings::consider(HealingWorld& world) {
+  stirred_ = false;
+  consider_at_.reset();
+  censuses_.clear();
+  watch_brakes(world);
+  std::vector<HealingId> ids;
+  for (const auto& [id, healing] : healings_) ids.push_back(id);
+  for (const HealingId id : ids)
+    if (Healing* const healing = find(id); healing != nullptr && healing->waits() && consider(world, *healing))
+      censuses_.clear();
+  if (healings_.empty()) judged_.clear();
+  plan_wake(world);
+}
+
+/// One that waits. Whether it has gone on, or ended.
+bool Healings::consider(HealingWorld& world, Healing& healing) {
+  if (healing.stage == Stage::Confirming) return false;
+  const Instant now = world.now();
+  if (!condition_stands(world, healing)) {
+    if (healing.stage == Stage::Between)
+      end(world, healing, HealingEnd::Done, "its rule has recovered between its tries");
+    else
+      end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
+    return true;
+  }
+  if (healing.stage == Stage::Held && !healing.escalated) {
+    healing.mode = std::min({healing.plan->mode, world.graph().settings.healing.mode,
+                             healing.dry_run ? HealingMode::DryRun : HealingMode::Automatic});
+    if (healing.mode == HealingMode::Shadow) {
+      end(world, healing, HealingEnd::WouldRun, "shadow");
+      return true;
+    }
+  }
+  if (const std::string brake = first_brake(world, healing); !brake.empty()) {
+    if (healing.stage == Stage::Approval) {
+      healing.stage = healing.escalated ? Stage::Between : Stage::Held;
+      healing.not_before.reset();
+    }
+    if (!healing.approved_by.empty() && healing.stage == Stage::Held) healing.approved_by.clear();
+    note_held(world, healing, brake);
+    return false;
+  }
+  healing.seen = true;
+  if (healing.stage == Stage::Approval) {
+    if (!healing.not_before || !healing.not_before->over(now)) return false;
+    const bool here = now.mono >= healing.not_before->mono && healing.not_before->boot == now.boot;
+    if (here && healing.plan->approval && healing.plan->approval->else_run && healing.mode != HealingMode::Approval) {
+      healing.approved_by = "nobody in time";
+      healing.stage = healing.escalated ? Stage::Between : Stage::Held;
+    } else {
+      end(world, healing, HealingEnd::Rejected, "nobody has approved it in time");
+      return true;
+    }
+  }
+  if (wants_approval(world, healing)) {
+    const Duration within = healing.plan->approval.value_or(Approval{}).within;
+    healing.stage = Stage::Approval;
+    healing.not_before = Deadline::in(within, now);
+    healing.reason = "approval: asked for";
+    const std::string text = fmt::format(
+        "{} waits for approval, for {}: `healerctl approve {}` or `healerctl reject {}` (plan {})", describe(healing),
+        format_duration(within), healing.id.number(), healing.id.number(), to_string(healing.plan->key).substr(0, 8));
+    world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text).subject = healing.id.number();
+    world.tell(healing, "Healing wants approval", effect::Cause::State::Failed, text);
+    world.save(healing);
+    return true;
+  }
+  if (healing.stage == Stage::Between || healing.rule == Hash128{} || healing.plan->only_tells())
+    take(world, healing);
+  else
+    confirm(world, healing);
+  return true;
+}
+
+/// The target is looked at once more.
+void Healings::confirm(HealingWorld& world, Healing& healing) {
+  healing.stage = Stage::Confirming;
+  healing.reason = "its target is looked at once more";
+  const std::optional<ServiceId> service = world.graph().find(healing.service);
+  auto& looks = confirming_[healing.id];
+  looks.clear();
+  for (const ServiceId member : world.seen_by(*service)) looks.emplace(member, world.now().mono);
+  world.save(healing);
+  if (looks.empty()) return confirmed(world, healing);
+  for (const auto& [member, since] : std::map(looks)) world.look(member);
+}
+
+void Healings::confirmed(HealingWorld& world, Healing& healing) {
+  confirming_.erase(healing.id);
+  healing.stage = Stage::Held;
+  const std::optional<ServiceId> service = world.graph().find(healing.service);
+  const std::optional<bool> holds = service ? world.holds_now(*service, healing.rule) : std::nullopt;
+  if (!condition_stands(world, healing)) {
+    end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
+    return;
+  }
+  if (holds != true) {
+    healing.not_before = Deadline::in(world.graph().settings.cycle_length(), world.now());
+    healing.failure = holds ? "it did not fail when it was looked at once more"
+                            : "nobody could tell how it is when it was looked at once more";
+    note_held(world, healing, "look: " + healing.failure);
+    world.save(healing);
+    return;
+  }
+  censuses_.clear();
+  watch_brakes(world);
+  if (const std::string brake = first_brake(world, healing); !brake.empty()) {
+    note_held(world, healing, brake);
+    world.save(healing);
+    return;
+  }
+  take(world, healing);
+}
+
+/// Lock and place are taken; the guard is asked, or the try begins.
+void Healings::take(HealingWorld& world, Healing& healing) {
+  healing.reason.clear();
+  healing.not_before.reset();
+  healing.failure.clear();
+  if (healing.begun == WallTime{}) healing.begun = world.now().wall;
+  WorkflowMemory& memory = workflow_memory(healing.plan->name);
+  if (world.now().wall - memory.active > kRampRest) memory.ramp = memory.verified = 0;
+  memory.active = world.now().wall;
+  world.save(memory);
+  if (healing.in_probation) {
+    healing.stage = Stage::Failing;
+    healing.position = 0;
+    healing.failure = "it has failed again in its probation";
+    const std::string text = fmt::format("{}: {}", describe(healing), healing.failure);
+    world.record(RecordKind::HealingBegun, Severity::Error, healing.service, text).subject = healing.id.number();
+    world.save(healing);
+    return go_on(world, healing);
+  }
+  healing.stage = Stage::Guarding;
+  if (!healing.plan->guard || (healing.plan->guard->once && healing.round > 0)) return begin_try(world, healing);
+  begin_guard(world, healing);
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: MIT
+// How a healing goes: guard, tries, steps, and its end.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/healing/healings.hpp"
+#include "engine/healing/saving.hpp"
+#include "engine/healing/variables.hpp"
+#include "engine/job.hpp"
+#include "engine/service.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+using Stage = Healing::Stage;
+using State = StepRun::State;
+
+/// The longest that a try is remembered: as far back as a limit may look.
+constexpr Duration kLongestLimit = days{31};
+constexpr std::size_t kMostTries = 10'000;
+
+/// The runs of a step: of `parallel` each of its own.
+std::size_t runs_of(const Step& step) {
+  const auto* const parallel = std::get_if<step::Parallel>(&step.what);
+  return parallel == nullptr ? 1 : parallel->steps.size();
+}
+
+const Step& step_of(const Step& step, std::size_t run) {
+  const auto* const parallel = std::get_if<step::Parallel>(&step.what);
+  return parallel == nullptr ? step : parallel->steps[run];
+}
+
+bool verifies_itself(const std::vector<Step>& steps) {
+  return std::ranges::any_of(steps,
+                             [](const Step& step) { return std::holds_alternative<step::Recovered>(step.what); });
+}
+
+}  // namespace
+
+Variables Healings::variables(const HealingWorld& world, const Healing& healing, std::string_view step) const {
+  Variables all = healing.saved;
+  if (const std::optional<ServiceId> service = world.graph().find(healing.service))
+    if (const auto& row = world.graph().at(*service).row)
+      for (const auto& [name, value] : row->variables) all.insert_or_assign(name, value);
+  const Hash128 id = hash128(
+      fmt::format("{} {} {}", healing.id.number(), healing.asked.time_since_epoch().count(), to_lower(healing.target)));
+  all.insert_or_assign("SERVICE", healing.service);
+  all.insert_or_assign("TARGET", healing.target);
+  all.insert_or_assign("EVENT", healing.cause->event_text);
+  all.insert_or_assign("REASON", healing.cause->description);
+  all.insert_or_assign("DATE", format_iso(healing.cause->when));
+  all.insert_or_assign("HOST", world.host());
+  all.insert_or_assign("HEALING", uuid_of(id));
+  all.insert_or_assign("STEP", uuid_of(hash128(fmt::format("{} {} {}", to_string(id), healing.round, step))));
+  return all;
+}
+
+void Healings::complete(const HealingWorld& world, effect::Exec& exec) const {
+  std::string missing;
+  for (const auto& [id, healing] : healings_) {
+    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
+      if (healing.under_way[i].action != exec.action) continue;
+      exec.healing = id;
+      if (healing.stage == Stage::Guarding) {
+        const Variables values = variables(world, healing, "guard");
+        exec.place = place_of(fill(healing.plan->guard->program, values, missing), values);
+      } else {
+        const Step& step = step_of(healing.steps()[healing.position], i);
+        const Variables values = variables(world, healing, step.name);
+        if (const auto* const program = std::get_if<step::Program>(&step.what))
+          exec.place = place_of(fill(*program, values, missing), values);
+      }
+      return;
+    }
+  }
+}
+
+// ---- guard and try ------------------------------------------------------------------------------------------------
+
+void Healings::begin_guard(HealingWorld& world, Healing& healing) {
+  healing.stage = Stage::Guarding;
+  const Guard& guard = *healing.plan->guard;
+  std::string missing;
+  const Variables values = variables(world, healing, "guard");
+  const step::Program program = fill(guard.program, values, missing);
+  healing.under_way = {StepRun{.state = State::Running, .begun = world.now().wall}};
+  if (!missing.empty()) {
+    world.save(healing);
+    return guard_ended(world, healing, {.text = fmt::format("${{{}}} has no value", missing), .output = {}});
+  }
+  healing.under_way.front().action = world.run(healing, program, guard.timeout, values, "guard");
+  world.save(healing);
+}
+
+/// Refused: it uses no try, and is asked again after the cooldown while the condition stands.
+void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramEnd& end_of_guard) {
+  healing.under_way.clear();
+  if (!healing.cancelled_by.empty())
+    return end(world, healing, HealingEnd::Cancelled, "cancelled by " + healing.cancelled_by);
+  if (end_of_guard.good) return begin_try(world, healing);
+  if (end_of_guard.in_doubt) return begin_guard(world, healing);  // it asks, and changes nothing
+  const std::string text = fmt::format("{} refused by its guard: {}", describe(healing), end_of_guard.text);
+  if (healing.round > 0 || healing.escalated) return end(world, healing, HealingEnd::Refused, end_of_guard.text);
+  world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text).output =
+      std::string(end_of_guard.output);
+  if (!std::exchange(healing.refused, true)) world.tell(healing, "Healing refused", effect::Cause::State::Failed, text);
+  healing.stage = Stage::Held;
+  healing.failure = "refused by its guard: " + end_of_guard.text;
+  healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
+  healing.approved_by.clear();
+  healing.reason = "again: " + healing.failure;
+  world.save(healing);
+  stir(world);
+}
+
+void Healings::begin_try(HealingWorld& world, Healing& healing) {
+  WorkflowMemory& memory = workflow_memory(healing.plan->name);
+  const Instant now = world.now();
+  if (!healing.plan->only_tells()) {
+    memory.tries.push_back({.when = now.wall, .target = to_lower(healing.target), .rehearsed = healing.rehearses()});
+    std::erase_if(memory.tries, [&](const WorkflowMemory::Try& one) { return one.when < now.wall - kLongestLimit; });
+    if (memory.tries.size() > kMostTries) memory.tries.erase(memory.tries.begin());
+  }
+  if (!healing.rehearses() && healing.round == 0) ++memory.counts.ran;
+  world.save(memory);
+  ++healing.round;
+  if (healing.rehearses()) return end(world, healing, HealingEnd::WouldRun, "dry run");
+  healing.stage = Stage::Stepping;
+  healing.position = 0;
+  healing.under_way.clear();
+  healing.failure.clear();
+  const std::string text = healing.plan->tries > 1 ? fmt::format("{} begins, try {} of {}", describe(healing),
+                                                                 healing.round, healing.plan->tries)
+                                                   : describe(healing) + " begins";
+  world.record(RecordKind::HealingBegun, Severity::Warning, healing.service, text).subject = healing.id.number();
+  if (healing.round == 1 && !healing.plan->only_tells())
+    world.tell(healing, "Healing begun", effect::Cause::State::Changed,
+               fmt::format("{}: {}", text, healing.cause->description));
+  world.save(healing);
+  go_on(world, healing);
+}
+
+/// The try has failed, and nothing of it is under way any more.
+void Healings::try_failed(HealingWorld& world, Healing& healing) {
+  healing.under_way.clear();
+  stop_verifying(healing);
+  if (healing.stage == Stage::Failing) return end(world, healing, HealingEnd::Failed, healing.failure);
+  if (healing.stage == Stage::Cancelling)
+    return end(world, healing, HealingEnd::Cancelled, fmt::format("cancelled by {}", healing.cancelled_by));
+  if (healing.round < healing.plan->tries) {
+    healing.stage = Stage::Between;
+    healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
+    healing.reason = fmt::format("again: try {} failed", healing.round);
+    const std::string text = fmt::format("{}: try {} of {} failed: {}", describe(healing), healing.round,
+                                         healing.plan->tries, healing.failure);
+    world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
+    world.tell(healing, "Healing try failed", effect::Cause::State::Failed, text);
+    world.save(healing);
+    return stir(world);
+  }
+  if (healing.plan->on_failure.empty()) return end(world, healing, HealingEnd::Failed, healing.failure);
+  const std::string text = fmt::format("{} failed: {}", describe(healing), healing.failure);
+  world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
+  world.tell(healing, "Healing failed", effect::Cause::State::Failed, text);
+  healing.stage = Stage::Failing;
+  healing.position = 0;
+  world.save(healing);
+  go_on(world, healing);
+}
+
+// ---- steps --------------------------------------------------------------------------------------------------------
+
+/// As far as it goes by itself.
+void Healings::go_on(HealingWorld& world, Healing& healing) {
+  const HealingId id = healing.id;
+  while (Healing* const known = find(id)) {
+    Healing& now = *known;
+    if (now.stage != Stage::Stepping && now.stage != Stage::Failing && now.stage != Stage::Cancelling) return;
+    const bool cancelled = !now.cancelled_by.empty() && now.stage != Stage::Cancelling;
+    if (now.under_way.empty()) {
+      if (cancelled) {
+        if (now.plan->on_cancel.empty())
+          return end(world, now, HealingEnd::Cancelled, fmt::format("cancelled by {}", now.cancelled_by));
+        now.stage = Stage::Cancelling;
+        now.position = 0;
+        world.save(now);
+        continue;
+      }
+      if (now.position >= now.steps().size()) {
+        if (now.stage == Stage::Failing) return end(world, now, HealingEnd::Failed, now.failure);
+        if (now.stage == Stage::Cancelling)
+          return end(world, now, HealingEnd::Cancelled, fmt::format("cancelled by {}", now.cancelled_by));
+        return end(world, now, verifies_itself(now.plan->steps) ? HealingEnd::Verified : HealingEnd::Done, {});
+      }
+      now.under_way.resize(runs_of(now.steps()[now.position]));
+      world.save(now);
+    }
+    const Step& step = now.steps()[now.position];
+    for (std::size_t i = 0; i < now.under_way.size(); ++i) {
+      StepRun& run = now.under_way[i];
+      const Step& its = step_of(step, i);
+      if (run.due && run.due->over(world.now())) {
+        if (run.state == State::Waiting) run_over(world, now, its, run, true, "waited");
+        if (run.state == State::Pausing) {
+          run.state = State::Fresh;
+          ++run.attempt;
+        }
+        if (run.state == State::Verifying)
+          run_over(world, now, its, run, false,
+                   fmt::format("not recovered within {}", format_duration(run.due->length)));
+      }
+      if (run.state == State::Fresh) {
+        begin_step(world, now, its, run);
+        if (const Healing* const still = find(id); still == nullptr || still->under_way.empty()) break;
+      }
+    }
+    Healing* const still = find(id);
+    if (still == nullptr || still->under_way.empty()) continue;  // gone, or another plan's now
+    if (std::ranges::any_of(still->under_way, [](const StepRun& run) { return run.state == State::Failed; }))
+      end_others(world, *still);
+    if (!std::ranges::all_of(still->under_way, &StepRun::over)) return plan_wake(world);
+    const auto failed = std::ranges::find(still->under_way, State::Failed, &StepRun::state);
+    if (failed != still->under_way.end()) {
+      if (cancelled) {
+        still->under_way.clear();
+        continue;
+      }
+      const auto run = static_cast<std::size_t>(failed - still->under_way.begin());
+      const std::string why = fmt::format("step \"{}\" {}", step_of(step, run).name, failed->failure);
+      still->failure = still->stage == Stage::Failing ? fmt::format("{}; on failure: {}", still->failure, why) : why;
+      try_failed(world, *still);
+      continue;
+    }
+    still->under_way.clear();
+    ++still->position;
+    world.save(*still);
+  }
+}
+
+void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
+  run.begun = world.now().wall;
+  run.due.reset();
+  const Variables values = variables(world, healing, step.name);
+  const auto fails = [&](const std::string& text) { run_over(world, healing, step, run, false, text); };
+  if (const auto* const program = std::get_if<step::Program>(&step.what)) {
+    std::string missing;
+    const step::Program filled = fill(*program, values, missing);
+    if (!missing.empty()) return fails(fmt::format("has no value for ${{{}}}", missing));
+    run.state = State::Running;
+    run.action = world.run(healing, filled, step.timeout, values, step.name);
+  } else if (const auto* const wait = std::get_if<step::Wait>(&step.what)) {
+    run.state = State::Waiting;
+    run.due = Deadline::in(wait->length, world.now());
+  } else if (const auto* const tell = std::get_if<step::Tell>(&step.what)) {
+    world.tell(healing, "Healing", effect::Cause::State::Changed, fill(tell->text, values).text);
+    run_over(world, healing, step, run, true, "told");
+  } else if (const auto* const recovered = std::get_if<step::Recovered>(&step.what)) {
+    run.state = State::Verifying;
+    run.due = Deadline::in(recovered->within, world.now());
+    for (const ServiceId service : services_of(healing.target))
+      for (const ServiceId member : world.seen_by(service))
+        verifying_[member] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
+    for (const auto& [service, progress] : verifying_)
+      if (progress.healing == healing.id) world.look(service);
+    verify(world, healing);
+  } else if (const auto* const bring = std::get_if<step::Bring>(&step.what)) {
+    const std::string name = fill(bring->service, values).text;
+    const std::optional<ServiceId> service = world.graph().find(name);
+    if (!service) return fails(fmt::format("there is no service {} any more", name));
+    run.state = State::Bringing;
+    world.bring(healing, static_cast<std::size_t>(&run - healing.under_way.data()), bring->what, *service);
+  } else if (const auto* const other = std::get_if<step::Escalate>(&step.what)) {
+    const std::shared_ptr<const Workflow> plan = world.graph().workflow(other->workflow);
+    if (plan == nullptr) return fails(fmt::format("there is no workflow {} any more", other->workflow));
+    const std::string text = fmt::format("{} goes on with {}: {}", describe(healing), plan->name, healing.failure);
+    world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
+    world.tell(healing, "Healing escalated", effect::Cause::State::Failed, text);
+    healing.plan = plan;
+    healing.escalated = true;
+    healing.in_probation = false;
+    healing.approved_by.clear();
+    healing.stage = Stage::Between;
+    healing.round = 0;
+    healing.position = 0;
+    healing.under_way.clear();
+    healing.reason = "brakes of " + plan->name;
+    world.save(healing);
+    return stir(world);
+  } else {
+    return fails("is not known to this healer");
+  }
+  world.save(healing);
+}
+
+void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, bool good,
+                        const std::string& text) {
+  const Instant now = world.now();
+  run.action = {};
+  run.due.reset();
+  const bool again = !good && run.attempt <= step.retries && healing.cancelled_by.empty() && run.state != State::Ending;
+  run.state = good ? State::Done : again ? State::Pausing : State::Failed;
+  if (again) run.due = Deadline::in(step.pause, now);
+  if (!good) run.failure = text;
+  const Duration took = std::max(now.wall - run.begun, Duration{0});
+  healing.outcomes.push_back({healing.round, step.name, good, took, text});
+  Record& record = world.record(
+      RecordKind::HealingStep, good ? Severity::Info : Severity::Warning, healing.service,
+      fmt::format("{}, step \"{}\": {} after {}{}", describe(healing), step.name, text, format_duration(took),
+                  again ? fmt::format("; tried again in {}", format_duration(step.pause)) : ""));
+  record.subject = healing.id.number();
+  world.save(healing);
+}
+
+/// The first failure ends the others, and so does a person.
+void Healings::end_others(HealingWorld& world, Healing& healing) {
+  for (StepRun& run : healing.under_way) {
+    if (run.state == State::Running) {
+      run.state = State::Ending;
+      world.end_program(run.action);
+    } else if (run.state != State::Ending && !run.over()) {
+      run.state = State::Failed;
+      run.failure = "was ended";
+      run.due.reset();
+    }
+  }
+  stop_verifying(healing);
+}
+
+void Healings::program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end_of_program) {
+  Healing* const healing = of_action(action);
+  if (healing == nullptr) return;
+  if (healing->stage == Stage::Guarding) return guard_ended(world, *healing, end_of_program);
+  const Step& all = healing->steps()[healing->position];
+  for (std::size_t i = 0; i < healing->under_way.size(); ++i) {
+    StepRun& run = healing->under_way[i];
+    if (run.action != action || run.over()) continue;
+    const Step& step = step_of(all, i);
+    if (end_of_program.in_doubt && step.repeatable && run.state == State::Running) {
+      run.state = State::Fresh;
+      run.action = {};
+      world
+          .record(RecordKind::HealingStep, Severity::Warning, healing->service,
+                  fmt::format("{}, step \"{}\": {}; it is run again, as it may be repeated", describe(*healing),
+                              step.name, end_of_program.text))
+          .subject = healing->id.number();
+      world.save(*healing);
+      break;
+    }
+    std::string text = end_of_program.text;
+    bool good = end_of_program.good && run.state == State::Running;
+    if (run.state == State::Ending) text = "was ended";
+    if (good)
+      for (const Saving& saving : std::get<step::Program>(step.what).saves) {
+        const std::optional<std::string> value = saved_from(saving, end_of_program.output);
+        if (!value) {
+          good = false;
+          text = fmt::format("{}, but its output has nothing to save as {}", text, saving.name);
+          break;
+        }
+        healing->saved.insert_or_assign(saving.name, *value);
+      }
+    run_over(world, *healing, step, run, good, text);
+    break;
+  }
+  go_on(world, *healing);
+}
+
+void Healings::brought(HealingWorld& world, HealingId id, std::size_t run, bool good, const std::string& text) {
+  Healing* const healing = find(id);
+  if (healing == nullptr || run >= healing->under_way.size()) return;
+  if (healing->under_way[run].state != State::Bringing) return;
+  run_over(world, *healing, step_of(healing->steps()[healing->position], run), healing->under_way[run], good, text);
+  go_on(world, *healing);
+}
+
+/// Whether every monitored service of the target has come back: each had runs, begun after the step, in which no test
+/// held, as many as the recovery of its rules asks for.
+void Healings::verify(HealingWorld& world, Healing& healing) {
+  if (healing.under_way.size() != 1 || healing.under_way.front().state != State::Verifying) return;
+  const Step& step = healing.steps()[healing.position];
+  const auto& wanted = std::get<step::Recovered>(step.what);
+  std::vector<ServiceId> seen;
+  for (const ServiceId service : services_of(healing.target))
+    for (const ServiceId member : world.seen_by(service)) seen.push_back(member);
+  if (seen.empty()) {
+    if (wanted.or_gone && services_of(healing.target).empty()) {
+      run_over(world, healing, step, healing.under_way.front(), true, "gone");
+      go_on(world, healing);
+    }
+    return;
+  }
+  for (const ServiceId service : seen) {
+    const auto progress = verifying_.find(service);
+    if (progress == verifying_.end()) {  // it came while this went on, or this daemon did
+      verifying_[service] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
+      world.look(service);
+      return;
+    }
+    std::uint32_t runs = 1;
+    Duration held{0};
+    for (const Rule& rule : world.graph().at(service).rules)
+      if (rule.mode == Mode::Latched && world.stands(service, rule.key)) {
+        runs = std::max<std::uint32_t>(runs, rule.recovery.tolerance.count);
+        held = std::max(held, rule.recovery.tolerance.held);
+      }
+    const Progress& now = progress->second;
+    if (now.clear < runs || !now.clear_since || world.now().mono - *now.clear_since < held) return;
+  }
+  run_over(world, healing, step, healing.under_way.front(), true, "recovered");
+  stop_verifying(healing);
+  go_on(world, healing);
+}
+
+void Healings::stop_verifying(const Healing& healing) {
+  std::erase_if(verifying_, [&](const auto& entry) { return entry.second.healing == healing.id; });
+}
+
+// ---- the end ------------------------------------------------------------------------------------------------------
+
+void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const std::string& why) {
+  const Instant now = world.now();
+  const bool ran = healing.round > 0 && !healing.rehearses();
+  const bool bad = how == HealingEnd::Failed || how == HealingEnd::Interrupted || how == HealingEnd::Refused ||
+                   (how == HealingEnd::Rejected);
+  // Only people were told: what was to be healed is not.
+  if (how == HealingEnd::Done && healing.escalated && healing.plan->only_tells()) how = HealingEnd::Failed;
+  const bool brakes = !healing.plan->only_tells() || healing.escalated;
+  const std::string text = fmt::format("{} {}{}{}", describe(healing), to_string(how), why.empty() ? "" : ": ", why);
+  Record& record = world.record(how == HealingEnd::Failed || how == HealingEnd::Interrupted ? RecordKind::HealingFailed
+                                                                                            : RecordKind::HealingEnded,
+                                bad ? Severity::Error : Severity::Info, healing.service, text);
+  record.subject = healing.id.number();
+  stop_verifying(healing);
+  confirming_.erase(healing.id);
+
+  WorkflowMemory& memory = workflow_memory(healing.workflow);
+  memory.active = now.wall;
+  if (how == HealingEnd::Verified) ++memory.counts.recovered;
+  if (how == HealingEnd::Rejected) ++memory.counts.rejected;
+  if (how == HealingEnd::WouldRun) ++memory.counts.would_run;
+  if (how == HealingEnd::Failed || how == HealingEnd::Interrupted) ++memory.counts.failed;
+  const std::vector<std::uint32_t>& ramp = healing.plan->ramp;
+  if (ran && !ramp.empty()) {
+    if (how != HealingEnd::Verified) {
+      memory.ramp = memory.verified = 0;
+    } else if (memory.ramp + 1 < ramp.size() && ++memory.verified >= ramp[memory.ramp]) {
+      ++memory.ramp;
+      memory.verified = 0;
+    }
+  }
+  bool opened = false;
+  if (const std::optional<Breaker>& breaker = healing.plan->breaker;
+      breaker && (how == HealingEnd::Failed || how == HealingEnd::Interrupted)) {
+    memory.failures.push_back(now.wall);
+    std::erase_if(memory.failures, [&](WallTime when) { return when <= now.wall - breaker->within; });
+    opened = memory.failures.size() >= breaker->failed && !std::exchange(memory.open, true);
+  }
+  world.save(memory);
+
+  const bool touched = healing.locks() || how == HealingEnd::WouldRun || healing.round > 0;
+  if (touched && brakes) {
+    std::erase_if(memory_.targets, [&](const TargetMemory& other) {
+      return other.rehearsed == healing.rehearses() && to_lower(other.target) == to_lower(healing.target);
+    });
+    TargetMemory target{.target = healing.target,
+                        .rehearsed = healing.rehearses(),
+                        .cooldown = Deadline::in(healing.plan->cooldown, now),
+                        .healing = healing.id,
+                        .end = how,
+                        .ended = now.wall};
+    if (how == HealingEnd::Verified && healing.plan->probation > Duration{0}) {
+      target.probation = Deadline::in(healing.plan->probation, now);
+      target.plan = healing.plan;
+    }
+    world.save(target);
+    memory_.targets.push_back(std::move(target));
+  }
+  const bool told = how != HealingEnd::Dropped && !(how == HealingEnd::Done && healing.plan->only_tells());
+  if (told)
+    world.tell(healing, fmt::format("Healing {}", to_string(how)),
+               how == HealingEnd::Verified || how == HealingEnd::Done ? effect::Cause::State::Succeeded
+                                                                      : effect::Cause::State::Failed,
+               text);
+  if (opened) {
+    const std::string stops = fmt::format(
+        "workflow {} is stopped: {} of its healings have failed within {}; `healerctl healing reset {}` lets it go on",
+        healing.workflow, memory.failures.size(), format_duration(healing.plan->breaker->within), healing.workflow);
+    world.record(RecordKind::HealingHeld, Severity::Error, {}, stops);
+    world.tell_all("Healing stopped", effect::Cause::State::Failed, stops);
+  }
+  const HealingId id = healing.id;
+  const std::string target = healing.target;
+  healings_.erase(id);
+  world.forget(id);
+  if (how == HealingEnd::Verified)
+    for (const ServiceId service : services_of(target)) {
+      for (const ServiceId member : world.seen_by(service)) world.recover(member);
+      world.recover(service);
+    }
+  stir(world);
+  plan_wake(world);
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// `${NAME}` in the texts of a workflow.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/healing/healing.hpp"
+#include "util/hash.hpp"
+
+namespace healer::engine {
+
+/// A text whose `${NAME}`s were replaced.
+struct Filled {
+  std::string text;
+  std::string missing;  ///< the first name that has no value; empty: all have
+};
+
+/// Replaces each `${NAME}` by its value; `$${` stands for `${`. `${secret:NAME}` stays, for whoever needs it reads it
+/// anew. Values are not looked into again.
+[[nodiscard]] Filled fill(std::string_view text, const Variables& variables);
+
+/// The same of each argument and value of a program. `missing` as in Filled.
+[[nodiscard]] step::Program fill(step::Program program, const Variables& variables, std::string& missing);
+
+/// What a program gets of them: HEALER_NAME, and what its step says.
+[[nodiscard]] std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables);
+
+/// "6ba7b810-9dad-81d1-80b4-00c04fd430c8" of a hash: RFC 9562, version 8.
+[[nodiscard]] std::string uuid_of(Hash128 hash);
+
+}  // namespace healer::engine

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// What healing asks of the rest of the engine, and has it do. The engine implements it for one turn.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/act.hpp"
+#include "engine/event_kind.hpp"
+#include "engine/graph.hpp"
+#include "engine/healing/healing.hpp"
+#include "engine/health.hpp"
+#include "engine/ids.hpp"
+#include "engine/record.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+class HealingWorld {
+ public:
+  virtual ~HealingWorld() = default;
+
+  [[nodiscard]] virtual Instant now() const = 0;
+  [[nodiscard]] virtual const Graph& graph() const = 0;
+
+  /// The name of this machine.
+  [[nodiscard]] virtual const std::string& host() const = 0;
+
+  // What is known of services.
+  [[nodiscard]] virtual Health health(ServiceId service) const = 0;
+  /// Whether a rule of a service stands failed, as it is written now.
+  [[nodiscard]] virtual bool stands(ServiceId service, Hash128 rule) const = 0;
+  /// Whether the rule's condition held in the last run; nothing: that is not known.
+  [[nodiscard]] virtual std::optional<bool> holds_now(ServiceId service, Hash128 rule) const = 0;
+  /// Why people want no action on it now: "paused by anna (rack move)", "maintenance"; empty: they do not.
+  [[nodiscard]] virtual std::string paused(ServiceId service) const = 0;
+  /// Whom to look at to know how it is: itself; of a composite its members, and theirs. Those that are monitored.
+  [[nodiscard]] virtual std::vector<ServiceId> seen_by(ServiceId service) const = 0;
+  /// Whether a rule, not a person, has unmonitored it.
+  [[nodiscard]] virtual bool given_up(ServiceId service) const = 0;
+  /// The start, stop or restart that is under way for it: "restart (job 7)"; empty: none.
+  [[nodiscard]] virtual std::string busy(ServiceId service) const = 0;
+  /// What it depends on, directly or not, that stands failed: its name; empty: nothing.
+  [[nodiscard]] virtual std::string failed_requirement(ServiceId service) const = 0;
+  /// Why healer doubts itself: "the state cannot be written", "its loop was late"; empty: it does not.
+  [[nodiscard]] virtual std::string doubt() const = 0;
+
+  // What is done.
+  [[nodiscard]] virtual std::uint64_t next_id() = 0;
+  /// Looks at a service soon, without counting. Healings::looked() tells of the end.
+  virtual void look(ServiceId service) = 0;
+  /// Starts a program of a healing when the journal knows of it; Healings::program_ended() tells of its end.
+  virtual ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
+                       const Variables& variables, std::string_view step) = 0;
+  virtual void end_program(ActionId action) = 0;
+  /// Starts, stops or restarts a service; Healings::brought() tells of the end.
+  virtual void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) = 0;
+  /// The rules of a service that stand failed recover.
+  virtual void recover(ServiceId service) = 0;
+  /// Mails those whom the service's, or the global, alerts name. `event`: "Healing failed".
+  virtual void tell(const Healing& healing, std::string_view event, effect::Cause::State state,
+                    const std::string& text) = 0;
+  /// The same of what is no single healing's: a brake that closes, a list.
+  virtual void tell_all(std::string_view event, effect::Cause::State state, const std::string& text) = 0;
+  virtual Record& record(RecordKind kind, Severity severity, std::string service, std::string text) = 0;
+  /// What is journalled at the end of this turn.
+  virtual void save(const Healing& healing) = 0;
+  virtual void forget(HealingId healing) = 0;
+  virtual void save(const TargetMemory& target) = 0;
+  virtual void forget(const TargetMemory& target) = 0;
+  virtual void save(const WorkflowMemory& workflow) = 0;
+  virtual void save(const std::vector<ClosedBrake>& closed) = 0;
+};
+
+}  // namespace healer::engine

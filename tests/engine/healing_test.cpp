@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+// Healings on the engine in virtual time: guards, steps, tries, brakes, people.
+#include <catch2/catch.hpp>
+
+#include "support/fleet_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+
+TEST_CASE("a healing asks its guard, does its steps, sees the target recover, and leaves it alone for a while",
+          "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  CHECK(world.wait_for("guard") == "n0");
+  CHECK(world.engine.healings().rests("n0", world.now));
+  world.end_program(0);
+  CHECK(world.wait_for("shutdown") == "n0");
+  world.end_program(0);
+  CHECK(world.wait_for("rebuild") == "n0");
+  world.heal(0);
+  world.end_program(0);
+  world.advance(seconds{3});
+  CHECK(world.engine.healings().idle());
+  CHECK(world.count(RecordKind::HealingEnded) == 1);
+  CHECK(world.engine.rules(world.id("n0"))[0].status == RuleStatus::Ok);
+  CHECK(world.engine.healings().rests("n0", world.now));  // its cooldown
+  world.advance(minutes{10});
+  CHECK_FALSE(world.engine.healings().rests("n0", world.now));
+}
+
+TEST_CASE("a guard that refuses lets nothing begin, uses no try, and is asked again after the cooldown", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.wait_for("guard");
+  world.end_program(1);
+  CHECK_FALSE(world.engine.healings().rests("n0", world.now));
+  CHECK(world.engine.healings().all().size() == 1);
+  const std::size_t programs = world.execs.size();
+  world.advance(minutes{9});
+  CHECK(world.execs.size() == programs);
+  world.advance(minutes{2});
+  CHECK(world.last_program() == "guard");
+  CHECK(world.alerts_of("Healing refused") == 1);
+  world.end_program(1);
+  world.advance(minutes{11});
+  CHECK(world.alerts_of("Healing refused") == 1);  // once
+}
+
+TEST_CASE("a healing that waits is dropped where its target is well again", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.wait_for("guard");
+  world.end_program(1);
+  world.heal(0);
+  world.advance(seconds{3});
+  CHECK(world.engine.healings().idle());
+}
+
+TEST_CASE("a step is tried again as often as it says; then the try has failed", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.pass("guard");
+  for (int attempt = 0; attempt < 3; ++attempt) {  // retry 2 times
+    world.wait_for("shutdown");
+    world.end_program(7);
+    world.advance(seconds{1});
+  }
+  CHECK(world.programs("shutdown") == 3);
+  CHECK(world.programs("rebuild") == 0);
+  CHECK(world.alerts_of("Healing try failed") == 1);
+  CHECK(world.engine.healings().all().begin()->second.stage == Healing::Stage::Between);
+  CHECK(world.engine.healings().rests("n0", world.now));
+  world.advance(minutes{11});
+  CHECK(world.last_program() == "guard");  // the second try
+}
+
+TEST_CASE("after the last try on failure is done, and another plan takes over through its own guard", "[healing]") {
+  FleetWorld world({.targets = 1, .tries = 1, .escalate = true});
+  world.fail(0);
+  world.pass("guard");
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    world.wait_for("shutdown");
+    world.end_program(7);
+    world.advance(seconds{1});
+  }
+  CHECK(world.alerts_of("Healing failed") == 1);
+  CHECK(world.alerts_of("Healing escalated") == 1);
+  world.pass("redeploy-guard");
+  world.wait_for("redeploy");
+  world.heal(0);
+  world.end_program(0);
+  world.advance(seconds{3});
+  CHECK(world.engine.healings().idle());
+  CHECK(world.alerts_of("Healing recovered") == 1);
+}
+
+TEST_CASE("what has not recovered in time is no success", "[healing]") {
+  FleetWorld world({.targets = 1, .tries = 1});
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.pass("rebuild");
+  world.advance(minutes{5} + seconds{2});
+  CHECK(world.engine.healings().idle());
+  CHECK(world.count(RecordKind::HealingFailed) == 1);
+  CHECK(world.engine.rules(world.id("n0"))[0].status == RuleStatus::Failed);
+  world.advance(hours{1});
+  CHECK(world.programs("guard") == 1);  // nothing more starts by rule until it recovers
+}
+
+TEST_CASE("two of six that fail at once are healed one after the other", "[healing]") {
+  FleetWorld world({.targets = 6});
+  world.fail(1);
+  world.fail(4);
+  CHECK(world.wait_for("guard") == "n1");
+  world.advance(minutes{1});
+  CHECK(world.programs("guard") == 1);
+  world.end_program(0);
+  world.pass("shutdown");
+  world.heal(1);
+  world.pass("rebuild");
+  CHECK(world.wait_for("guard") == "n4");
+}
+
+TEST_CASE("where more than half of a group fails nothing is healed, and people are told once", "[healing]") {
+  FleetWorld world({.targets = 6});
+  for (int i = 0; i < 4; ++i) world.fail(i);
+  world.advance(minutes{30});
+  CHECK(world.programs("guard") == 0);
+  CHECK(world.alerts_of("Healing paused") == 1);
+  CHECK(world.alerts_of("Healing held back") == 4);
+  for (int i = 0; i < 3; ++i) world.heal(i);
+  world.advance(seconds{3});
+  CHECK(world.alerts_of("Healing resumed") == 1);
+  CHECK(world.wait_for("guard") == "n3");
+}
+
+TEST_CASE("no more begin within a time than the limit says", "[healing]") {
+  FleetWorld world({.targets = 6, .limits = {{.number = 1}, {.number = 2, .within = hours{1}}}});
+  world.fail(0);
+  for (const int target : {0, 1}) {
+    world.pass("guard");
+    world.pass("shutdown");
+    world.heal(target);
+    world.pass("rebuild");
+    world.advance(seconds{2});
+    world.fail(target + 1);
+  }
+  world.advance(minutes{30});
+  CHECK(world.programs("guard") == 2);
+  world.advance(minutes{31});
+  CHECK(world.programs("guard") == 3);
+}
+
+TEST_CASE("the target's rules to restart wait while it is healed; alerts go", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.wait_for("guard");
+  const Rule& rule = world.engine.graph()->at(world.id("n0")).rules[0];
+  CHECK(world.engine.hold(world.id("n0"), rule, {}, ActionKind::Restart, world.now) == Hold::Healing);
+  CHECK(world.engine.hold(world.id("n0"), rule, {}, ActionKind::Unmonitor, world.now) == Hold::Healing);
+  CHECK(world.engine.hold(world.id("n0"), rule, {}, ActionKind::Alert, world.now) == Hold::None);
+  CHECK(world.engine.hold(world.id("n0"), rule, {}, ActionKind::Exec, world.now) == Hold::None);
+}
+
+TEST_CASE("nothing is healed while it is paused, and then it is, where it still fails", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.handle(event::Command{
+      .id = CommandId{1}, .kind = event::Command::Kind::Pause, .services = {world.id("n0")}, .by = "anna"});
+  world.fail(0);
+  world.advance(minutes{5});
+  CHECK(world.programs("guard") == 0);
+  CHECK(world.engine.healings().all().begin()->second.reason == "pause: n0 was paused by anna");
+  world.handle(event::Command{
+      .id = CommandId{2}, .kind = event::Command::Kind::Resume, .services = {world.id("n0")}, .by = "anna"});
+  CHECK(world.wait_for("guard") == "n0");
+}
+
+TEST_CASE("a person may cancel: the program is ended, on cancel is done, the lock stays until then", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.pass("guard");
+  world.wait_for("shutdown");
+  const HealingId id = world.engine.healings().all().begin()->first;
+  world.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::Cancel,
+                              .services = {},
+                              .by = "anna",
+                              .job = JobId{id.number()}});
+  CHECK(world.replies.back().ok);
+  CHECK(world.engine.healings().rests("n0", world.now));
+  world.end_program(-15);
+  CHECK(world.wait_for("undo") == "n0");
+  world.end_program(0);
+  CHECK(world.engine.healings().idle());
+  CHECK(world.programs("rebuild") == 0);
+}
+
+TEST_CASE("a person's word heals without a rule, and may set brakes aside but never the guard", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.advance(seconds{2});
+  world.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::Heal,
+                              .services = {world.id("n0")},
+                              .by = "anna",
+                              .workflow = "rebuild",
+                              .overrides = {.limit = true, .cooldown = true, .pause = true}});
+  CHECK(world.wait_for("guard") == "n0");
+  world.end_program(1);
+  CHECK(world.programs("shutdown") == 0);
+}
+
+TEST_CASE("what needs approval waits for it, and is approved once", "[healing]") {
+  FleetWorld world({.targets = 1, .mode = HealingMode::Approval});
+  world.fail(0);
+  world.advance(minutes{1});
+  CHECK(world.programs("guard") == 0);
+  const HealingId id = world.engine.healings().all().begin()->first;
+  CHECK(world.alerts_of("Healing wants approval") == 1);
+  const event::Command approve{.id = CommandId{1},
+                               .kind = event::Command::Kind::Approve,
+                               .services = {},
+                               .by = "anna",
+                               .job = JobId{id.number()}};
+  world.handle(approve);
+  CHECK(world.replies.back().ok);
+  CHECK(world.wait_for("guard") == "n0");
+  world.handle(approve);
+  CHECK_FALSE(world.replies.back().ok);
+}
+
+TEST_CASE("an approval that nobody gives ends in nothing", "[healing]") {
+  FleetWorld world({.targets = 1, .mode = HealingMode::Approval});
+  world.fail(0);
+  world.advance(hours{1} + minutes{1});
+  CHECK(world.programs("guard") == 0);
+  CHECK(world.engine.healings().idle());
+  CHECK(world.alerts_of("Healing not approved") == 1);
+}
+
+TEST_CASE("a dry run asks the guard and does nothing else", "[healing]") {
+  FleetWorld world({.targets = 1, .mode = HealingMode::DryRun});
+  world.fail(0);
+  CHECK(world.wait_for("guard") == "n0");
+  CHECK_FALSE(world.engine.healings().rests("n0", world.now));
+  world.end_program(0);
+  world.advance(minutes{1});
+  CHECK(world.programs("shutdown") == 0);
+  CHECK(world.engine.healings().idle());
+  CHECK(world.alerts_of("Healing would have run") == 1);
+}
+
+TEST_CASE("a breaker opens when too many have failed, and a person closes it", "[healing]") {
+  FleetWorld world({.targets = 4, .tries = 1, .breaker = Breaker{.failed = 2, .within = hours{1}}});
+  for (const int target : {0, 1}) {
+    world.fail(target);
+    world.pass("guard");
+    world.pass("shutdown");
+    world.wait_for("rebuild");
+    world.end_program(2);
+    world.heal(target);
+    world.advance(minutes{1});
+  }
+  CHECK(world.alerts_of("Healing stopped") == 1);
+  world.fail(2);
+  world.advance(minutes{30});
+  CHECK(world.programs("guard") == 2);
+  world.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::ResetHealing,
+                              .services = {},
+                              .by = "anna",
+                              .workflow = "rebuild"});
+  CHECK(world.wait_for("guard") == "n2");
+}
+
+TEST_CASE("what fails again in its probation is not healed the same way", "[healing]") {
+  FleetWorld world({.targets = 1, .probation = minutes{30}, .escalate = true});
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.heal(0);
+  world.pass("rebuild");
+  world.advance(minutes{2});
+  CHECK(world.alerts_of("Healing recovered") == 1);
+  world.fail(0);
+  world.advance(minutes{15});  // the cooldown delays the answer
+  CHECK(world.programs("guard") == 1);
+  CHECK(world.last_program() == "redeploy-guard");
+}

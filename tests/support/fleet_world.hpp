@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// A fleet in virtual time: targets that fail and are well as a test says, healed by a workflow "rebuild".
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/workflow.hpp"
+#include "support/engine_world.hpp"
+
+namespace healer::test {
+
+struct Fleet {
+  int targets = 1;
+  std::uint32_t tries = 2;
+  std::vector<HealingLimit> limits{{.number = 1}};
+  HealingMode mode = HealingMode::Automatic;
+  std::optional<Breaker> breaker{};
+  Duration probation{0};
+  bool escalate = false;  ///< on failure: heal with redeploy
+};
+
+/// Rules of a fleet: services n0, n1, ... of group "nodes", each with `if status != 0 then heal with rebuild`.
+RuleSet fleet_rules(const Fleet& fleet);
+
+class FleetWorld : public World {
+ public:
+  explicit FleetWorld(const Fleet& fleet);
+  FleetWorld(std::shared_ptr<const Graph> graph, SavedState left, std::vector<bool> failed, Instant at);
+
+  void fail(int target) { failed[static_cast<std::size_t>(target)] = true; }
+  void heal(int target) { failed[static_cast<std::size_t>(target)] = false; }
+  /// Lets time pass until a program of that name is started; the target that it is for. Empty where none is, in half an
+  /// hour.
+  std::string wait_for(std::string_view program);
+  /// The program that was started last ends with this status; negative: by this signal.
+  void end_program(int status);
+  void pass(std::string_view program) {
+    wait_for(program);
+    end_program(0);
+  }
+  /// What the program that was started last is called.
+  [[nodiscard]] std::string last_program() const;
+  [[nodiscard]] std::size_t programs(std::string_view name) const;
+  [[nodiscard]] std::size_t alerts_of(std::string_view event) const;
+
+  std::vector<bool> failed;
+  std::size_t taken = 0;  ///< programs that a test has waited for
+};
+
+}  // namespace healer::test
