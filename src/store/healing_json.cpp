@@ -62,8 +62,8 @@ std::array<std::string_view, kEventKinds> words_of(For<EventKind>) {
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = to_string(static_cast<EventKind>(i));
   return words;
 }
-/// Of the alternatives of StepKind.
-constexpr std::array<std::string_view, std::variant_size_v<StepKind>> kStepKinds{
+/// Of the alternatives of StepWhat.
+constexpr std::array<std::string_view, std::variant_size_v<StepWhat>> kStepKinds{
     "program", "http", "wait", "bring", "tell", "recovered", "escalate", "parallel"};
 
 // ---- the fields of each struct --------------------------------------------------------------------------------------
@@ -218,14 +218,15 @@ void fields(auto& all, Is<StepOutcome> auto& outcome) {
 }
 
 void fields(auto& all, Is<Healing> auto& healing) {
-  auto& [id, target, service, rule, by, cause, plan, dry_run, overrides, asked, mode, stage, reason, not_before,
-         approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun, failure,
-         cancelled_by, escalated, after_probation] = healing;
-  all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "plan", plan, "dry_run",
-      dry_run, "overrides", overrides, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "not_before",
-      not_before, "approved_by", approved_by, "seen", seen, "refused", refused, "told_long", told_long, "round", round,
-      "position", position, "under_way", under_way, "outcomes", outcomes, "saved", saved, "begun", begun, "failure",
-      failure, "cancelled_by", cancelled_by, "escalated", escalated, "after_probation", after_probation);
+  auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, asked, mode, stage, reason,
+         not_before, approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun, failure,
+         cancelled_by, escalated, in_probation] = healing;
+  all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
+      "plan", plan, "dry_run", dry_run, "overrides", overrides, "asked", asked, "mode", mode, "stage", stage, "reason",
+      reason, "not_before", not_before, "approved_by", approved_by, "seen", seen, "refused", refused, "told_long",
+      told_long, "round", round, "position", position, "under_way", under_way, "outcomes", outcomes, "saved", saved,
+      "begun", begun, "failure", failure, "cancelled_by", cancelled_by, "escalated", escalated, "in_probation",
+      in_probation);
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {
@@ -238,6 +239,11 @@ void fields(auto& all, Is<WorkflowMemory::Counts> auto& counts) {
   auto& [proposed, would_run, approved, rejected, ran, recovered, failed] = counts;
   all("proposed", proposed, "would_run", would_run, "approved", approved, "rejected", rejected, "ran", ran, "recovered",
       recovered, "failed", failed);
+}
+
+void fields(auto& all, Is<WorkflowMemory::Try> auto& one) {
+  auto& [when, target, rehearsed] = one;
+  all("when", when, "target", target, "rehearsed", rehearsed);
 }
 
 void fields(auto& all, Is<WorkflowMemory> auto& memory) {
@@ -346,7 +352,7 @@ class ToText {
   void write(const std::vector<T>& values) {
     write_list(values);
   }
-  void write(const StepKind& what) {
+  void write(const StepWhat& what) {
     text_ += '{';
     separate();
     text_ += fmt::format("\"{}\":", kKind);
@@ -513,7 +519,7 @@ class FromObject {
     values.clear();
     for (const Json& one : json) read(one, values.emplace_back());
   }
-  void read(const Json& json, StepKind& what) const {
+  void read(const Json& json, StepWhat& what) const {
     const auto kind = json.is_object() ? json.find(kKind) : json.end();
     if (!json.is_object() || kind == json.end()) damaged("it has no kind");
     read_kind(json, index_of(*kind, kStepKinds), what, std::make_index_sequence<kStepKinds.size()>());
@@ -523,7 +529,7 @@ class FromObject {
   void read(const Json& json, Struct& value) const { fill(value, json, depth_ + 1); }
 
   template <std::size_t... indices>
-  void read_kind(const Json& json, std::size_t index, StepKind& what, std::index_sequence<indices...>) const {
+  void read_kind(const Json& json, std::size_t index, StepWhat& what, std::index_sequence<indices...>) const {
     (void)((index == indices && (read(json, what.emplace<indices>()), true)) || ...);
   }
   static const std::string& text_of(const Json& json) {
@@ -559,8 +565,15 @@ Result<Struct> from_text(std::string_view text, void (*check)(Struct&) = nullptr
 void check_healing(Healing& healing) {
   if (healing.id == HealingId{}) damaged("it has no id");
   if (!healing.plan) damaged("it has no plan");
-  if (healing.position > healing.steps().size() && healing.has_place() && healing.stage != Healing::Stage::Guarding)
-    damaged("position: there is no such step");
+  const std::vector<Step>& steps = healing.steps();
+  if (healing.stage == Healing::Stage::Guarding) {
+    if (!healing.plan->guard) damaged("stage: its plan has no guard");
+  } else if (healing.has_place() && !healing.under_way.empty()) {
+    if (healing.position >= steps.size()) damaged("position: there is no such step");
+    const auto* const parallel = std::get_if<step::Parallel>(&steps[healing.position].what);
+    if (healing.under_way.size() > (parallel == nullptr ? 1 : parallel->steps.size()))
+      damaged("under_way: there are no such steps");
+  }
   if (!healing.cause) healing.cause = std::make_shared<const effect::Cause>();
 }
 
