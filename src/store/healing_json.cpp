@@ -241,8 +241,8 @@ void fields(auto& all, Is<WorkflowMemory::Counts> auto& counts) {
       recovered, "failed", failed);
 }
 
-void fields(auto& all, Is<WorkflowMemory::Try> auto& begun) {
-  auto& [when, target, rehearsed] = begun;
+void fields(auto& all, Is<WorkflowMemory::Try> auto& one) {
+  auto& [when, target, rehearsed] = one;
   all("when", when, "target", target, "rehearsed", rehearsed);
 }
 
@@ -565,8 +565,15 @@ Result<Struct> from_text(std::string_view text, void (*check)(Struct&) = nullptr
 void check_healing(Healing& healing) {
   if (healing.id == HealingId{}) damaged("it has no id");
   if (!healing.plan) damaged("it has no plan");
-  if (healing.position > healing.steps().size() && healing.has_place() && healing.stage != Healing::Stage::Guarding)
-    damaged("position: there is no such step");
+  const std::vector<Step>& steps = healing.steps();
+  if (healing.stage == Healing::Stage::Guarding) {
+    if (!healing.plan->guard) damaged("stage: its plan has no guard");
+  } else if (healing.has_place() && !healing.under_way.empty()) {
+    if (healing.position >= steps.size()) damaged("position: there is no such step");
+    const auto* const parallel = std::get_if<step::Parallel>(&steps[healing.position].what);
+    if (healing.under_way.size() > (parallel == nullptr ? 1 : parallel->steps.size()))
+      damaged("under_way: there are no such steps");
+  }
   if (!healing.cause) healing.cause = std::make_shared<const effect::Cause>();
 }
 

@@ -18,7 +18,7 @@ namespace healer::store {
 [[nodiscard]] std::string to_json(const engine::WorkflowMemory& workflow);
 [[nodiscard]] std::string to_json(const engine::ClosedBrake& brake);
 
-/// It has a plan and a cause, and its position is one of its steps, or behind the last.
+/// It has a plan and a cause, a guard where that is asked, and the steps that are under way.
 [[nodiscard]] Result<engine::Healing> healing_from_json(std::string_view text);
 [[nodiscard]] Result<engine::TargetMemory> target_from_json(std::string_view text);
 [[nodiscard]] Result<engine::WorkflowMemory> workflow_from_json(std::string_view text);

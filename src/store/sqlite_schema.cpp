@@ -233,6 +233,8 @@ ALTER TABLE services DROP COLUMN last_parent;
 )sql",
     // Version 6: healings, and what is remembered of targets and workflows; `state` is JSON.
     R"sql(
+ALTER TABLE execs ADD COLUMN healing INTEGER NOT NULL DEFAULT 0;
+
 CREATE TABLE healings(
   healing INTEGER PRIMARY KEY,
   target TEXT NOT NULL,

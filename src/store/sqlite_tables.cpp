@@ -193,7 +193,7 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
 
   add_exec_ = prepare(fmt::format(
       "INSERT OR REPLACE INTO execs(action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, job, "
-      "foreground, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {})",
+      "foreground, healing, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {})",
       kCauseColumns, kCauseParameters));
   add_argument_ = prepare("INSERT OR REPLACE INTO exec_arguments(action, position, text) VALUES(?, ?, ?)");
   cut_arguments_ = prepare("DELETE FROM exec_arguments WHERE action = ? AND position >= ?");
@@ -326,11 +326,11 @@ void TableWriter::write_services(const Batch& batch) {
 void TableWriter::write_acts(const Batch& batch) {
   for (const auto& [action, pending] : batch.execs()) {
     const auto& [exec, started] = pending;
-    const auto& [id, service, rule, recovery, command, cause, job, foreground] = exec;
+    const auto& [id, service, rule, recovery, command, cause, job, foreground, healing, unsaved] = exec;
     const auto& [arguments, identity, timeout] = command;
     const auto& [uid, gid, user, home] = identity;
     add_exec_.bind(id.number(), started, service.number(), rule, recovery, uid, gid, user, home, timeout, job.number(),
-                   foreground);
+                   foreground, healing.number());
     bind_cause(add_exec_, cause.get());
     add_exec_.run_bound();
     std::size_t position = 0;
@@ -484,19 +484,21 @@ void read_execs(Database& database, SavedState& state) {
   });
   database
       .prepare(fmt::format("SELECT action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, "
-                           "job, foreground, {} FROM execs ORDER BY action",
+                           "job, foreground, healing, {} FROM execs ORDER BY action",
                            kCauseColumns))
       .rows([&](Statement& row) {
         std::uint64_t action = 0;
         std::uint64_t job = 0;
+        std::uint64_t healing = 0;
         std::uint32_t slot = 0;
         PendingExec pending;
         effect::Exec& exec = pending.exec;
         Identity& identity = exec.command.identity;
         CauseColumns cause;
         cause.read(row, action, pending.started, slot, exec.rule, exec.recovery, identity.uid, identity.gid,
-                   identity.user, identity.home, exec.command.timeout, job, exec.foreground);
+                   identity.user, identity.home, exec.command.timeout, job, exec.foreground, healing);
         exec.job = JobId(job);
+        exec.healing = HealingId(healing);
         exec.action = ActionId(action);
         exec.service = ServiceId(slot);
         exec.cause = cause.cause();

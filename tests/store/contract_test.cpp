@@ -79,6 +79,7 @@ TEST_CASE("every field of a pending exec and alert survives", "[store]") {
   bare.command = {};
   bare.recovery = false;
   bare.job = {};
+  bare.healing = {};
   auto lonely = full_alert(13);
   lonely.recipients.clear();
   lonely.cause = nullptr;

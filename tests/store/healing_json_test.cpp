@@ -104,7 +104,11 @@ TEST_CASE("a text that is not what was written is an error that says where", "[s
   CHECK(error(R"({"id": 12, "asked": 9223372036854775807})") == "asked: it is too far");
   CHECK(error(R"({"id": 12, "round": 4294967296})") == "round: it is no number of that kind");
   CHECK(error(R"({"id": 12, "saved": [["NAME"]]})") == "saved: it is no pair");
-  CHECK(error(R"({"id": 12, "stage": "stepping", "position": 1, "plan": {}})") == "position: there is no such step");
+  CHECK(error(R"({"id": 12, "stage": "stepping", "position": 1, "plan": {}, "under_way": [{}]})") ==
+        "position: there is no such step");
+  CHECK(error(R"({"id": 12, "stage": "guarding", "plan": {}})") == "stage: its plan has no guard");
+  CHECK(error(R"({"id": 12, "stage": "failing", "plan": {"on_failure": [{}]}, "under_way": [{}, {}]})") ==
+        "under_way: there are no such steps");
   CHECK(error(with("5")) == "plan: steps: what: it has no kind");
   CHECK(error(with(R"({"kind": "dance"})")) == "plan: steps: what: it is an unknown word");
   CHECK(error(with(R"({"kind": "wait", "length": true})")) ==

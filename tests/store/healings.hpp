@@ -28,7 +28,15 @@ class AnyHealing {
     Healing healing;
     fill(healing);
     healing.id = HealingId(id);
+    // As it may be in its stage.
+    if (healing.stage == Healing::Stage::Guarding && !healing.plan->guard) healing.stage = Healing::Stage::Between;
     healing.position = pick(static_cast<std::uint32_t>(healing.steps().size()) + 1);
+    if (healing.has_place() && healing.stage != Healing::Stage::Guarding) {
+      const bool behind = healing.position == healing.steps().size();
+      const auto* const parallel =
+          behind ? nullptr : std::get_if<step::Parallel>(&healing.steps()[healing.position].what);
+      healing.under_way.resize(behind ? 0 : parallel == nullptr ? 1 : parallel->steps.size());
+    }
     return healing;
   }
   template <typename Struct>
@@ -37,7 +45,7 @@ class AnyHealing {
     fill(value);
     return value;
   }
-  /// A step of that alternative of StepKind.
+  /// A step of that alternative of StepWhat.
   Step step(std::size_t kind) {
     Step step;
     fill(step);
@@ -47,7 +55,7 @@ class AnyHealing {
   std::uint32_t pick(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
 
  private:
-  static constexpr std::size_t kKinds = std::variant_size_v<StepKind>;
+  static constexpr std::size_t kKinds = std::variant_size_v<StepWhat>;
 
   template <typename... Values>
   void all(Values&... values) {
@@ -120,12 +128,12 @@ class AnyHealing {
   void fill(HealingEnd& value) { value = static_cast<HealingEnd>(pick(9)); }
   void fill(Healing::Stage& value) { value = static_cast<Healing::Stage>(pick(8)); }
 
-  void fill(StepKind& what) {
+  void fill(StepWhat& what) {
     // `parallel` is not within another.
     fill_kind(what, pick(within_ ? kKinds - 1 : kKinds), std::make_index_sequence<kKinds>());
   }
   template <std::size_t... indices>
-  void fill_kind(StepKind& what, std::size_t kind, std::index_sequence<indices...>) {
+  void fill_kind(StepWhat& what, std::size_t kind, std::index_sequence<indices...>) {
     (void)((kind == indices && (fill(what.emplace<indices>()), true)) || ...);
   }
   void fill(step::Parallel& parallel) {
@@ -144,7 +152,8 @@ class AnyHealing {
     } else if constexpr (is<Struct, step::Bring, step::Recovered, Breaker>) {
       auto& [a, b] = value;
       all(a, b);
-    } else if constexpr (is<Struct, Command, Guard, PauseWhile, Approval, SourcePlace, Overrides>) {
+    } else if constexpr (is<Struct, Command, Guard, PauseWhile, Approval, SourcePlace, Overrides,
+                            WorkflowMemory::Try>) {
       auto& [a, b, c] = value;
       all(a, b, c);
     } else if constexpr (is<Struct, Saving, JsonTest, Identity, step::Program, HealingLimit, Deadline, ClosedBrake,
@@ -171,8 +180,8 @@ class AnyHealing {
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
     } else {
       static_assert(is<Struct, Healing>);
-      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb] = value;
-      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb);
+      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc] = value;
+      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc);
     }
   }
   template <typename T, typename... Ts>
@@ -206,12 +215,12 @@ bool same(const std::shared_ptr<const T>& left, const std::shared_ptr<const T>& 
 
 inline bool same(const Healing& left, const Healing& right) {
   const auto tied = [](const Healing& healing) {
-    const auto& [id, target, service, rule, by, cause, plan, dry_run, overrides, asked, mode, stage, reason, not_before,
-                 approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun, failure,
-                 cancelled_by, escalated, after_probation] = healing;
-    return std::tie(id, target, service, rule, by, dry_run, overrides, asked, mode, stage, reason, not_before,
+    const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, asked, mode, stage, reason,
+                 not_before, approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun,
+                 failure, cancelled_by, escalated, in_probation] = healing;
+    return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, asked, mode, stage, reason, not_before,
                     approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun, failure,
-                    cancelled_by, escalated, after_probation);
+                    cancelled_by, escalated, in_probation);
   };
   return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
 }

@@ -88,8 +88,8 @@ inline std::string describe(const effect::Exec& exec) {
   text += "] uid " + (identity.uid ? std::to_string(*identity.uid) : "-") + " gid " +
           (identity.gid ? std::to_string(*identity.gid) : "-") + " user " + identity.user + " home " + identity.home;
   return text + " timeout " + std::to_string(exec.command.timeout.count()) + " job " +
-         std::to_string(exec.job.number()) + (exec.foreground ? " foreground" : "") + " cause " +
-         describe(exec.cause.get());
+         std::to_string(exec.job.number()) + (exec.foreground ? " foreground" : "") + " healing " +
+         std::to_string(exec.healing.number()) + " cause " + describe(exec.cause.get());
 }
 
 inline std::string describe(const effect::Alert& alert) {
@@ -196,6 +196,7 @@ inline effect::Exec full_exec(std::uint64_t id) {
   exec.cause = full_cause();
   exec.job = JobId(std::numeric_limits<std::uint64_t>::max());
   exec.foreground = true;
+  exec.healing = HealingId(std::numeric_limits<std::uint64_t>::max() - 1);
   return exec;
 }
 
