@@ -127,7 +127,7 @@ class WorkflowCompiler {
     std::vector<engine::Step> result;
     for (const StepSyntax& one : syntax) {
       engine::Step step;
-      step.what = std::visit([this](const auto& what) -> engine::StepKind { return this->kind(what); }, one.what);
+      step.what = std::visit([this](const auto& what) -> engine::StepWhat { return this->kind(what); }, one.what);
       step.name = one.name ? one.name->value : title(std::visit(StepTitle{}, step.what));
       step.timeout = value_or(one.timeout, Duration{0});
       if (one.retries) step.retries = in_bounds(one.retries->value);
@@ -156,8 +156,8 @@ class WorkflowCompiler {
     return result;
   }
 
-  [[nodiscard]] engine::StepKind kind(const ProgramStepSyntax& syntax) const { return program(syntax); }
-  [[nodiscard]] static engine::StepKind kind(const HttpStepSyntax& syntax) {
+  [[nodiscard]] engine::StepWhat kind(const ProgramStepSyntax& syntax) const { return program(syntax); }
+  [[nodiscard]] static engine::StepWhat kind(const HttpStepSyntax& syntax) {
     engine::step::Http result;
     result.request = request_of(syntax.request);
     for (const Number& code : syntax.expect) result.expect.push_back(static_cast<std::uint16_t>(code.value));
@@ -174,22 +174,22 @@ class WorkflowCompiler {
     }
     return result;
   }
-  [[nodiscard]] static engine::StepKind kind(const WaitStepSyntax& syntax) {
+  [[nodiscard]] static engine::StepWhat kind(const WaitStepSyntax& syntax) {
     return engine::step::Wait{in_bounds(syntax.length.value)};
   }
-  [[nodiscard]] static engine::StepKind kind(const BringStepSyntax& syntax) {
+  [[nodiscard]] static engine::StepWhat kind(const BringStepSyntax& syntax) {
     return engine::step::Bring{.what = syntax.what, .service = syntax.service.value};
   }
-  [[nodiscard]] static engine::StepKind kind(const TellStepSyntax& syntax) {
+  [[nodiscard]] static engine::StepWhat kind(const TellStepSyntax& syntax) {
     return engine::step::Tell{syntax.text.value};
   }
-  [[nodiscard]] static engine::StepKind kind(const RecoveredStepSyntax& syntax) {
+  [[nodiscard]] static engine::StepWhat kind(const RecoveredStepSyntax& syntax) {
     return engine::step::Recovered{.within = in_bounds(syntax.within.value), .or_gone = syntax.or_gone};
   }
-  [[nodiscard]] static engine::StepKind kind(const EscalateStepSyntax& syntax) {
+  [[nodiscard]] static engine::StepWhat kind(const EscalateStepSyntax& syntax) {
     return engine::step::Escalate{syntax.workflow.value};
   }
-  [[nodiscard]] engine::StepKind kind(const ParallelStepSyntax& syntax) {
+  [[nodiscard]] engine::StepWhat kind(const ParallelStepSyntax& syntax) {
     return engine::step::Parallel{steps(syntax.steps)};
   }
 
