@@ -17,6 +17,7 @@
 #include "engine/service.hpp"
 #include "identity.hpp"
 #include "runtime/host.hpp"
+#include "secrets.hpp"
 #include "util/text.hpp"
 
 namespace healer {
@@ -58,19 +59,34 @@ void Daemon::perform(effect::CancelRun& effect) { measurer_->cancel(effect.run);
 void Daemon::perform(effect::Exec& effect) {
   const Identity& identity = effect.command.identity;
   const bool of_job = effect.job != JobId{};
+  const bool of_healing = effect.healing != HealingId{};
   if (effect.foreground) warn_if_never_ready(effect);
-  actions_->start({.action = effect.action,
-                   .command = effect.command,
-                   .environment = effect.foreground
-                                      ? actions::foreground_environment(base_, identity, effect.cause->service,
-                                                                        hear_of_ready(), effect.action)
-                                      : actions::action_environment(base_, identity, *effect.cause,
-                                                                    runtime::local_civil, of_job, effect.action),
-                   .foreground = effect.foreground,
-                   .service = effect.foreground ? effect.cause->service : std::string(),
-                   .line = of_job || effect.foreground ? std::string() : to_lower(effect.cause->service),
-                   .repeatable = of_job,
-                   .grouped = of_job || effect.foreground});
+  std::vector<std::string> environment =
+      effect.foreground
+          ? actions::foreground_environment(base_, identity, effect.cause->service, hear_of_ready(), effect.action)
+          : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
+  if (effect.place != nullptr) {
+    for (const auto& [name, value] : effect.place->environment) {
+      Result<std::string> text = with_secrets(value, engine_->graph()->settings.secrets);
+      if (!text) {  // without it the program would do something else
+        loop_.post([this, action = effect.action, why = text.error().what] {
+          handle(event::ActionEnded{.action = action, .outcome = engine::Outcome::NotStarted, .output = why});
+        });
+        return;
+      }
+      environment.push_back(fmt::format("{}={}", name, *text));
+    }
+  }
+  actions_->start(
+      {.action = effect.action,
+       .command = effect.command,
+       .environment = std::move(environment),
+       .foreground = effect.foreground,
+       .service = effect.foreground ? effect.cause->service : std::string(),
+       .line = of_job || of_healing || effect.foreground ? std::string() : to_lower(effect.cause->service),
+       .repeatable = of_job,
+       .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
+       .grouped = of_job || of_healing || effect.foreground});
 }
 
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }

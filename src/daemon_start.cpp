@@ -277,7 +277,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   compiler_ = std::make_unique<RulesCompiler>();
 
   say_notes();
-  handle(event::Started{HEALER_VERSION});
+  handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
   if (!broken.empty()) {
     note_stale(broken);
     handle(event::ReloadFailed{broken});

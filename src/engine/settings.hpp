@@ -147,6 +147,7 @@ struct Settings {
   bool count_polls = false;  ///< set cycles count polls
   std::vector<std::pair<std::string, std::string>> environment;
   HealingSettings healing;
+  std::string secrets;  ///< set secrets: the directory of `${secret:NAME}`; empty: the default one
   std::vector<Maintenance> maintenance;
   bool shadow = false;
   bool dry_run = false;

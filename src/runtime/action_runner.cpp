@@ -143,6 +143,7 @@ void ActionRunner::spawn(Action& action) {
   Launch launch;
   launch.arguments = command.arguments;
   launch.environment = action.request.environment;
+  launch.directory = action.request.directory;
   launch.uid = command.identity.uid;
   launch.gid = command.identity.gid;
   launch.must_prove = action.foreground;

@@ -52,6 +52,7 @@ struct ActionRequest {
   std::string service;                   ///< whose foreground process it is; written down
   std::string line{};                    ///< those of one line are started in the order of start(); empty: of none
   bool repeatable = false;               ///< after a reboot it may be started once more
+  std::string directory = "/";           ///< where it begins
   bool grouped = false;                  ///< it gets a control group of its own, if there can be one
 };
 

@@ -50,6 +50,7 @@ enum class Step : int { None, Session, Proof, Limits, Groups, Group, User, Direc
 struct ChildPlan {
   char* const* arguments;
   char* const* environment;
+  const char* directory;
   char* number;  // null, or a place for kMostDigits and a NUL in the environment
   const std::pair<int, rlimit>* limits;
   std::size_t limit_count;
@@ -161,7 +162,7 @@ HEALER_CHILD_CODE int child_main(void* argument) {
   if (plan->has_uid && ::syscall(SYS_setresuid, plan->uid, plan->uid, plan->uid) < 0) {
     return give_up(plan, Step::User);
   }
-  if (::syscall(SYS_chdir, "/") < 0) return give_up(plan, Step::Directory);
+  if (::syscall(SYS_chdir, plan->directory) < 0) return give_up(plan, Step::Directory);
   const int output = out_of_the_way(plan->output);
   const int error = out_of_the_way(plan->error);
   if (::syscall(SYS_dup3, output, 1, 0) < 0 || ::syscall(SYS_dup3, error, 2, 0) < 0) {
@@ -214,7 +215,7 @@ std::string reason(Step step, int code, const std::string& program, const ChildP
     case Step::Groups: return fmt::format("cannot set the supplementary groups to {}", plan.gid);
     case Step::Group: return fmt::format("cannot become group {}", plan.gid);
     case Step::User: return fmt::format("cannot become user {}", plan.uid);
-    case Step::Directory: return "cannot change to the directory /";
+    case Step::Directory: return fmt::format("cannot change to the directory {}", printable(plan.directory));
     case Step::Descriptors: return "cannot set up the descriptors";
     case Step::None:
     case Step::Execute: break;
@@ -276,6 +277,7 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
 
   ChildPlan plan{};
   plan.arguments = arguments.data();
+  plan.directory = launch.directory.c_str();
   plan.environment = environment.data();
   plan.number = mark > 0 ? environment.front() + mark : nullptr;
   plan.limits = limits.data();

@@ -19,10 +19,11 @@
 namespace healer::runtime {
 
 /// What to start. The program gets a session and process group of its own, /dev/null as input, no descriptor but the
-/// three, default signals, umask 022, / as its directory, an OOM score of 0 and the resource limits of LaunchDefaults.
+/// three, default signals, umask 022, an OOM score of 0 and the resource limits of LaunchDefaults.
 struct Launch {
   std::vector<std::string> arguments;    ///< the program's path first
   std::vector<std::string> environment;  ///< NAME=value, complete
+  std::string directory = "/";           ///< where it begins
   std::string mark;                      ///< "NAME=text": one more variable, the text followed by the program's number
   std::optional<std::uint32_t> uid;
   std::optional<std::uint32_t>
