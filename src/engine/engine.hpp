@@ -93,7 +93,6 @@ struct ServiceState {
   bool counted = true;                               ///< whether the run in flight counts
   Reason reason = Reason::Schedule;                  ///< for the run in flight
   bool resting = false;                              ///< no rule counts or stands failed
-  Health told = Health::Unjudged;                    ///< what the composites that it is a member of know of it
   Schedule::Kind schedule = Schedule::Kind::Cycles;  ///< of the block
   Duration period{0};                                ///< of the schedule; 0: cron
   std::optional<RunId> flight;
@@ -130,6 +129,8 @@ struct ServiceState {
   std::string waits;                    ///< why a start or restart that its rules want is not done now; or empty
   std::int64_t told_left = 0;           ///< a process that its former start has left, and that was told of
   std::optional<ActionFailure> action_failure;
+  Health told = Health::Unjudged;  ///< what the composites that it is a member of know of it
+  std::uint32_t awaited = 0;       ///< of a composite's run: the member that it waits for, by its index
 };
 
 /// A started or waiting exec, for status and explain.
@@ -289,7 +290,7 @@ class Engine {
   void judge_composite(ServiceId id, Turn& turn);
   void end_composite_run(ServiceId id, Turn& turn);
   void all_composites_due();
-  [[nodiscard]] bool waits_for_members(ServiceId id) const;
+  [[nodiscard]] bool waits_for_members(ServiceId id);
   [[nodiscard]] Evidence look_at_members(ServiceId id) const;
 
   // actions and commands (engine_action.cpp)

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <spdlog/fmt/fmt.h>
-
 #include "engine/service.hpp"
 #include "engine/turn.hpp"
 
@@ -62,13 +60,17 @@ Evidence Engine::look_at_members(ServiceId id) const {
   return evidence;
 }
 
-/// Whether a member of it is being looked at, or will be for the first time before its next run.
-bool Engine::waits_for_members(ServiceId id) const {
-  const std::optional<Duration> next = services_[id.index()].due;
-  return std::ranges::any_of(graph_->members[id.index()], [&](ServiceId member) {
-    const ServiceState& state = services_[member.index()];
-    return state.flight || (state.monitored && state.initialising && next && state.due && *state.due < *next);
-  });
+/// Whether a member of it is being looked at, or will be for the first time before its next run. They are waited for in
+/// their order: one that begins after it was passed over is not.
+bool Engine::waits_for_members(ServiceId id) {
+  ServiceState& own = services_[id.index()];
+  const std::vector<ServiceId>& members = graph_->members[id.index()];
+  for (; own.awaited < members.size(); ++own.awaited) {
+    const ServiceState& state = services_[members[own.awaited].index()];
+    if (state.flight) return true;
+    if (state.monitored && state.initialising && own.due && state.due && *state.due < *own.due) return true;
+  }
+  return false;
 }
 
 /// To be called wherever the health of a service may have changed, or a look at it has come to its end.
@@ -77,8 +79,12 @@ void Engine::tell_owners(ServiceId id) {
   if (owners.empty()) return;
   const Health now = health(id);
   const bool changed = std::exchange(services_[id.index()].told, now) != now;
-  for (const ServiceId owner : owners)
-    if (changed || services_[owner.index()].flight) composites_due_.emplace(graph_->ranks[owner.index()], owner);
+  for (const ServiceId owner : owners) {
+    const ServiceState& state = services_[owner.index()];
+    const std::vector<ServiceId>& members = graph_->members[owner.index()];
+    const bool awaited = state.flight && (state.awaited >= members.size() || members[state.awaited] == id);
+    if (changed || awaited) composites_due_.emplace(graph_->ranks[owner.index()], owner);
+  }
 }
 
 /// After a reload they may have other members.

@@ -204,6 +204,7 @@ void Engine::start_run(ServiceId id, bool counted, Reason reason, Turn& turn) {
   state.reason = reason;
   state.flight_started = turn.now.mono;
   state.overruns = 0;
+  state.awaited = 0;
   if (graph_->at(id).has_members())
     composites_due_.emplace(graph_->ranks[id.index()], id);  // when its members have begun theirs
   else

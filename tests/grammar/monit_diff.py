@@ -28,7 +28,7 @@ HEADERS = ['check program x with path "/bin/true"', 'check program x path /bin/t
            'check program x with path "/bin/true a b" with timeout 15 seconds', 'CHECK PROGRAM if PATH "/bin/true"',
            'check program x with path "/bin/true" as uid root and gid root with timeout 5 seconds',
            'check program "x" with path /bin/true a "b c" as uid 0']
-PROCESSES = ['check process x with pidfile /tmp/x', 'check process x pidfile "/tmp/x y"', "check process 'x' matching 'a b'",
+PROCESSES = ['check process x with pidfile /tmp/x', 'check composite with pidfile /tmp/x', 'check composite matching "a b"', 'check composite\n is path /tmp/x', 'check process x pidfile "/tmp/x y"', "check process 'x' matching 'a b'",
              'check process x match foo', 'check x with pidfile /tmp/x', 'check process start matching /usr/bin/x',
              'check process x path /tmp/x', 'check process x with program pidfile /tmp/x', 'check process x matching program "a b"']
 SYSTEMS = ['check system x', 'check system $HOST', 'check system "a b"', 'CHECK SYSTEM $HOST_x']
