@@ -16,38 +16,42 @@ syntax keyword healerNoise has in is last of on only option
 syntax keyword healerNoise options or per program programs rate sum than
 syntax keyword healerNoise the times to usage use using via was
 syntax keyword healerNoise with within without
-syntax keyword healerOption accept active address after allow allowselfcertification atime attribute
-syntax keyword healerOption auto basedir batch body cacertificatefile cacertificatepath certificate certmd5
-syntax keyword healerOption checksum child children ciphers clamav cleanuplimit cleartext clientpemfile
-syntax keyword healerOption closelimit control core count credentials crypt ctime daemon
-syntax keyword healerOption database default delay delete digest disable disk dns
-syntax keyword healerOption dnslimit dormant down download downloaded dry dwp echo
-syntax keyword healerOption enable end ended environment eq equal euid eventqueue
-syntax keyword healerOption expect expectbuffer facility fail2ban file filecontentbuffer filedescriptors fips
-syntax keyword healerOption free fsflag fsflags ftp ge get gid gps
-syntax keyword healerOption gracefullimit greater gt head host hostheader hostname http
-syntax keyword healerOption http2 httpcontentbuffer httpd https icmp idfile imap imaps
-syntax keyword healerOption init inode inodes interface ipv4 ipv6 json keepalivelimit
+syntax keyword healerOption accept active address after allow allowselfcertification approval at
+syntax keyword healerOption atime attribute auto automatic basedir batch body breaker
+syntax keyword healerOption cacertificatefile cacertificatepath cancel certificate certmd5 checksum child children
+syntax keyword healerOption ciphers clamav cleanuplimit cleartext clientpemfile closelimit control cooldown
+syntax keyword healerOption core count credentials crypt ctime daemon database default
+syntax keyword healerOption delay delete digest directory disable disk dns dnslimit
+syntax keyword healerOption dormant down download downloaded dry dwp echo enable
+syntax keyword healerOption end ended environment eq equal euid eventqueue expect
+syntax keyword healerOption expectbuffer facility fail fail2ban failure file filecontentbuffer filedescriptors
+syntax keyword healerOption fips follow free fsflag fsflags ftp ge get
+syntax keyword healerOption gid gone gps gracefullimit greater gt guard head
+syntax keyword healerOption header heal healing host hostheader hostname http http2
+syntax keyword healerOption httpcontentbuffer httpd https icmp idfile imap imaps init
+syntax keyword healerOption inode inodes insecure interface ipv4 ipv6 json keepalivelimit
 syntax keyword healerOption laststate ldap2 ldap3 le leftovers less limit limits
 syntax keyword healerOption link lmtp log logfile loglimit lt mail mails
-syntax keyword healerOption mailserver manual maxforward md5 memcache method mmonit mongodb
-syntax keyword healerOption more mqtt mtime mysql mysqls ne networktimeout newer
-syntax keyword healerOption nntp nostart notequal notify ntp3 older origin overlapping
-syntax keyword healerOption passive password patch path pemchain pemfile pemkey perm
-syntax keyword healerOption permission pgsql pid pidfile ping ping4 ping6 polls
-syntax keyword healerOption pop pops port portnumber post ppid programoutput programtimeout
-syntax keyword healerOption proto protocol put radius rdate read readonly ready
-syntax keyword healerOption redirects redis register reject reminder replylimit request requestlimit
-syntax keyword healerOption responsetime restarttimeout retry rsakey rsync run runs saturation
+syntax keyword healerOption mailserver maintenance manual maxforward md5 memcache method mmonit
+syntax keyword healerOption mongodb more mqtt mtime mysql mysqls ne networktimeout
+syntax keyword healerOption newer nntp nostart notequal notify ntp3 older once
+syntax keyword healerOption origin overlapping parallel passive password patch path pause
+syntax keyword healerOption pemchain pemfile pemkey perm permission pgsql pid pidfile
+syntax keyword healerOption ping ping4 ping6 polls pop pops port portnumber
+syntax keyword healerOption post ppid probation programoutput programtimeout proto protocol put
+syntax keyword healerOption radius ramp rdate read readonly ready redirects redis
+syntax keyword healerOption register reject reminder repeatable replylimit request requestlimit responsetime
+syntax keyword healerOption restarttimeout retry rsakey rsync run runs saturation save
 syntax keyword healerOption secret security selfsigned send sendexpectbuffer servicetime settle sha1
 syntax keyword healerOption sha256 sha512 shadow sieve signal signature sip size
-syntax keyword healerOption slot slots smtp smtps socket space spamassassin ssh
-syntax keyword healerOption ssl sslauto sslv2 sslv3 startlimit starttimeout starttls statefile
-syntax keyword healerOption stoptimeout syslog target tcp tcpssl terminal thread threads
-syntax keyword healerOption time timeout timestamp tls tlsv1 tlsv11 tlsv12 tlsv13
-syntax keyword healerOption tns total type udp uid unix unixsocket up
-syntax keyword healerOption upload uploaded uptime url username valid verify version
-syntax keyword healerOption waitlimit websocket week weeks write
+syntax keyword healerOption skip slot slots smtp smtps socket space spamassassin
+syntax keyword healerOption ssh ssl sslauto sslv2 sslv3 startlimit starttimeout starttls
+syntax keyword healerOption statefile step stoptimeout syslog target tcp tcpssl terminal
+syntax keyword healerOption thread threads time timeout timestamp tls tlsv1 tlsv11
+syntax keyword healerOption tlsv12 tlsv13 tns total tries type udp uid
+syntax keyword healerOption unix unixsocket until up upload uploaded uptime url
+syntax keyword healerOption username valid verify version wait waitlimit websocket week
+syntax keyword healerOption weeks when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/
@@ -68,7 +72,7 @@ syntax match healerOption /\v<reply-to:/
 syntax match healerOption /\v<service time>/
 syntax match healerOption /\v<subject:/
 syntax keyword healerStatement check depend depends every group ignore include mode
-syntax keyword healerStatement noalert onreboot set
+syntax keyword healerStatement noalert onreboot set workflow
 syntax match healerStatement /\v<check +device>/
 syntax match healerStatement /\v<check +directory>/
 syntax match healerStatement /\v<check +fifo>/
