@@ -87,8 +87,10 @@ OwnStatement::Reading OwnStatement::read(std::string_view text, std::size_t begi
 /// Where a statement of a file begins, an own one that is not closed is over; a name may be such a word.
 bool OwnStatement::ends(std::string_view text, std::size_t begin, std::size_t end, std::string_view said,
                         std::string_view gap, bool is_first) const {
-  if (form_ == Form::Heal) return false;
   const std::string_view word = text.substr(begin, end - begin);
+  if (form_ == Form::Heal)
+    return is_first && is_one_of(word, {"if", "else", "check", "set", "include", "alert", "noalert", "every", "group",
+                                        "mode", "depends", "start", "stop", "restart", "workflow"});
   const bool begins_another = is_one_of(word, {"set", "include", "check", "define"}) ||
                               (iequals(word, "workflow") && begins_workflow(text, end)) ||
                               (iequals(word, "for") && iequals(piece_at(text, end), "each"));

@@ -85,7 +85,8 @@ struct parallel_word  : text<"parallel"> {};
 struct inner_parallel : seq<parallel_word, token<Kind::LeftBrace>, star<step>, token<Kind::RightBrace>> {};
 struct parallel       : seq<parallel_word, token<Kind::LeftBrace>, star<sor<step, inner_parallel>>, token<Kind::RightBrace>> {};
 struct any_step       : sor<step, parallel, bare_step> {};
-struct steps_body     : sor<seq<token<Kind::LeftBrace>, star<any_step>, token<Kind::RightBrace>>, any_step> {};
+struct only_step      : sor<step, parallel, bare_step> {};
+struct steps_body     : sor<seq<token<Kind::LeftBrace>, star<any_step>, token<Kind::RightBrace>>, only_step> {};
 
 // guard [once] program "PROGRAM" ...
 struct guard_word     : text<"guard"> {};

@@ -17,38 +17,42 @@ syntax keyword healerNoise options or per program programs rate sum than
 syntax keyword healerNoise the times to usage use using via was
 syntax keyword healerNoise with within without
 syntax keyword healerOption accept active address after all allow allowselfcertification any
-syntax keyword healerOption atime attribute auto basedir batch body cacertificatefile cacertificatepath
-syntax keyword healerOption certificate certmd5 checksum child children ciphers clamav cleanuplimit
-syntax keyword healerOption cleartext clientpemfile closelimit composite control core count credentials
-syntax keyword healerOption crypt ctime daemon database default delay delete digest
-syntax keyword healerOption disable disk dns dnslimit dormant down download downloaded
-syntax keyword healerOption dry dwp echo enable end ended environment eq
-syntax keyword healerOption equal euid eventqueue expect expectbuffer facility fail2ban file
-syntax keyword healerOption filecontentbuffer filedescriptors fips free fsflag fsflags ftp ge
-syntax keyword healerOption get gid gps gracefullimit greater gt head host
-syntax keyword healerOption hostheader hostname http http2 httpcontentbuffer httpd https icmp
-syntax keyword healerOption idfile imap imaps init inode inodes interface ipv4
+syntax keyword healerOption approval at atime attribute auto automatic basedir batch
+syntax keyword healerOption body breaker cacertificatefile cacertificatepath cancel certificate certmd5 checksum
+syntax keyword healerOption child children ciphers clamav cleanuplimit cleartext clientpemfile closelimit
+syntax keyword healerOption composite control cooldown core count credentials crypt ctime
+syntax keyword healerOption daemon database default delay delete digest directory disable
+syntax keyword healerOption disk dns dnslimit dormant down download downloaded dry
+syntax keyword healerOption dwp echo enable end ended environment eq equal
+syntax keyword healerOption euid eventqueue expect expectbuffer facility fail fail2ban failure
+syntax keyword healerOption file filecontentbuffer filedescriptors fips follow free fsflag fsflags
+syntax keyword healerOption ftp ge get gid gone gps gracefullimit greater
+syntax keyword healerOption gt guard head header heal healing host hostheader
+syntax keyword healerOption hostname http http2 httpcontentbuffer httpd https icmp idfile
+syntax keyword healerOption imap imaps init inode inodes insecure interface ipv4
 syntax keyword healerOption ipv6 json keepalivelimit laststate ldap2 ldap3 le leftovers
 syntax keyword healerOption less limit limits link lmtp log logfile loglimit
-syntax keyword healerOption lt mail mails mailserver manual maxforward md5 member
-syntax keyword healerOption members memcache method mmonit mongodb more mqtt mtime
-syntax keyword healerOption mysql mysqls ne networktimeout newer nntp nostart notequal
-syntax keyword healerOption notify ntp3 older origin overlapping passive password patch
-syntax keyword healerOption path pemchain pemfile pemkey perm permission pgsql pid
-syntax keyword healerOption pidfile ping ping4 ping6 polls pop pops port
-syntax keyword healerOption portnumber post ppid programoutput programtimeout proto protocol put
-syntax keyword healerOption radius rdate read readonly ready redirects redis register
-syntax keyword healerOption reject reminder replylimit request requestlimit responsetime restarttimeout retry
-syntax keyword healerOption rsakey rsync run runs saturation secret security selfsigned
+syntax keyword healerOption lt mail mails mailserver maintenance manual maxforward md5
+syntax keyword healerOption member members memcache method mmonit mongodb more mqtt
+syntax keyword healerOption mtime mysql mysqls ne networktimeout newer nntp nostart
+syntax keyword healerOption notequal notify ntp3 older once origin overlapping parallel
+syntax keyword healerOption passive password patch path pause pemchain pemfile pemkey
+syntax keyword healerOption perm permission pgsql pid pidfile ping ping4 ping6
+syntax keyword healerOption polls pop pops port portnumber post ppid probation
+syntax keyword healerOption programoutput programtimeout proto protocol put radius ramp rdate
+syntax keyword healerOption read readonly ready redirects redis register reject reminder
+syntax keyword healerOption repeatable replylimit request requestlimit responsetime restarttimeout retry rsakey
+syntax keyword healerOption rsync run runs saturation save secret security selfsigned
 syntax keyword healerOption send sendexpectbuffer servicetime settle sha1 sha256 sha512 shadow
-syntax keyword healerOption sieve signal signature sip size slot slots smtp
-syntax keyword healerOption smtps socket space spamassassin ssh ssl sslauto sslv2
-syntax keyword healerOption sslv3 startlimit starttimeout starttls statefile stoptimeout syslog target
-syntax keyword healerOption tcp tcpssl terminal thread threads time timeout timestamp
-syntax keyword healerOption tls tlsv1 tlsv11 tlsv12 tlsv13 tns total type
-syntax keyword healerOption udp uid unix unixsocket up upload uploaded uptime
-syntax keyword healerOption url username valid verify version waitlimit websocket week
-syntax keyword healerOption weeks write
+syntax keyword healerOption sieve signal signature sip size skip slot slots
+syntax keyword healerOption smtp smtps socket space spamassassin ssh ssl sslauto
+syntax keyword healerOption sslv2 sslv3 startlimit starttimeout starttls statefile step stoptimeout
+syntax keyword healerOption syslog target tcp tcpssl terminal thread threads time
+syntax keyword healerOption timeout timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns
+syntax keyword healerOption total tries type udp uid unix unixsocket until
+syntax keyword healerOption up upload uploaded uptime url username valid verify
+syntax keyword healerOption version wait waitlimit websocket week weeks when while
+syntax keyword healerOption write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/
@@ -69,7 +73,7 @@ syntax match healerOption /\v<reply-to:/
 syntax match healerOption /\v<service time>/
 syntax match healerOption /\v<subject:/
 syntax keyword healerStatement check depend depends every group ignore include mode
-syntax keyword healerStatement noalert onreboot set
+syntax keyword healerStatement noalert onreboot set workflow
 syntax match healerStatement /\v<check +device>/
 syntax match healerStatement /\v<check +directory>/
 syntax match healerStatement /\v<check +fifo>/

@@ -9,6 +9,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/diagnostic.hpp"
+#include "util/text.hpp"
 
 namespace healer::config {
 namespace {
@@ -152,6 +153,26 @@ CronReading read_cron(std::string_view text) {
                   .months = static_cast<std::uint16_t>(bits[3].healer),
                   .weekdays = static_cast<std::uint8_t>(bits[4].healer)};
   return reading;
+}
+
+CronReading read_named_cron(std::string_view text) {
+  static constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
+                                                 "jul", "aug", "sep", "oct", "nov", "dec"};
+  static constexpr std::string_view kWeekdays[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
+  std::vector<std::string_view> fields = split(text, kBlanks);
+  std::erase(fields, std::string_view{});
+  std::string numbered;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    std::string field = to_lower(fields[i]);
+    const auto put = [&](std::string_view name, std::size_t number) {
+      for (std::size_t at = 0; (at = field.find(name, at)) != std::string::npos;)
+        field.replace(at, name.size(), std::to_string(number));
+    };
+    for (std::size_t month = 0; i == 3 && month < std::size(kMonths); ++month) put(kMonths[month], month + 1);
+    for (std::size_t day = 0; i == 4 && day < std::size(kWeekdays); ++day) put(kWeekdays[day], day);
+    numbered += (i == 0 ? "" : " ") + field;
+  }
+  return read_cron(numbered);
 }
 
 }  // namespace healer::config

@@ -22,5 +22,7 @@ struct CronReading {
 /// Reads five fields of digits, `*`, `-` and `,`. Monit checks no ranges; what never matches there is understood
 /// here where it has a meaning: weekday 7 is Sunday, `50-10` goes over the end.
 [[nodiscard]] CronReading read_cron(std::string_view text);
+/// The same where Monit has no word in it: months and weekdays may have names (jan, sun).
+[[nodiscard]] CronReading read_named_cron(std::string_view text);
 
 }  // namespace healer::config

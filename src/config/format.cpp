@@ -13,6 +13,7 @@
 #include "config/source.hpp"
 #include "engine/graph.hpp"
 #include "engine/service.hpp"
+#include "engine/workflow.hpp"
 #include "grammar/lexer.hpp"
 
 namespace healer::config {
@@ -90,9 +91,14 @@ class Formatter {
       const Lexeme& piece = pieces_[i];
       while (next_ < begins_.size() && begins_[next_].offset < piece.offset) ++next_;
       const bool begins = next_ < begins_.size() && begins_[next_].offset == piece.offset;
-      if (begins) begin(piece);
-      if (out_.empty() || piece.newlines > 0 || begins)
-        line(i, begins);
+      const bool in_block = begins && begins_[next_].in_block;
+      is_item_ = in_block || (is_item_ && !piece.closes);
+      if (in_block)
+        ++next_;
+      else if (begins)
+        begin(piece);
+      if (out_.empty() || piece.newlines > 0 || (begins && !in_block))
+        line(i, begins, in_block);
       else if (piece.kind == Lexeme::Kind::Comment)
         out_ += "  ";
       else if (!piece.glued)
@@ -116,6 +122,7 @@ class Formatter {
     const bool goes_on = next_ < begins_.size() && begins_[next_].in_service;
     in_service_ = in_service || (has_service && first == 'i' && goes_on);
     open_.clear();
+    is_item_ = false;
   }
 
   /// What comes after a comment and those that follow it: the statement that begins there, if one does; nothing at all
@@ -137,26 +144,32 @@ class Formatter {
     return result;
   }
 
-  void line(std::size_t i, bool begins) {
+  void line(std::size_t i, bool begins, bool begins_item) {
     const Lexeme& piece = pieces_[i];
     if (!out_.empty()) out_ += piece.newlines > 1 ? "\n\n" : "\n";
     const std::size_t base = in_service_ ? kStep : 0;
     const After next = piece.kind == Lexeme::Kind::Comment && open_.empty() ? after(i) : After{};
-    if (begins)
+    if (begins && !begins_item)
       indent_ = base;
     else if (next.is_boundary)
       // A comment is the next statement's; one that stands apart, or is indented, that of the service above.
       indent_ = (next.in_service && !next.apart) || (piece.column > 0 && (in_service_ || is_check_)) ? kStep : 0;
     else if (!open_.empty())
-      indent_ = open_.back() + (piece.closes ? 0 : kStep);
+      indent_ = open_.back() + (piece.closes ? 0 : goes_on(piece, begins_item) ? 3 * kStep : kStep);
     else
       indent_ = base + kStep + (is_check_ ? kStep : 0);
     out_.append(indent_, ' ');
   }
 
+  /// Whether a line goes on with an item of a block.
+  [[nodiscard]] bool goes_on(const Lexeme& piece, bool begins_item) const {
+    return is_item_ && !begins_item && piece.kind != Lexeme::Kind::Comment;
+  }
+
   const std::vector<Lexeme>& pieces_;
   const std::vector<StatementBegin>& begins_;
   bool collapse_;
+  bool is_item_ = false;           ///< an item of a block is under way
   std::size_t next_ = 0;           ///< of begins_
   bool in_service_ = false;        ///< the statement under way is one of a service
   bool is_check_ = false;          ///< it is the header of one: what goes on from it stands deeper than what follows
@@ -203,6 +216,8 @@ std::string difference(const engine::RuleSet& before, const engine::RuleSet& aft
     if (fingerprint(one) != fingerprint(*after.services[i]))
       return fmt::format("{} would be another", in_quotes(one.name));
   }
+  const auto same = [](const auto& one, const auto& other) { return *one == *other; };
+  if (!std::ranges::equal(before.workflows, after.workflows, same)) return "a workflow would be another";
   return print(before) == print(after) ? "" : "the settings would be others";
 }
 

@@ -48,6 +48,11 @@ class Linter {
         std::visit([&](const auto& node) { check(node, set->range); }, set->statement);
       else if (const auto* check = std::get_if<CheckSyntax>(&statement))
         service(*check);
+      else
+        for_each_program(std::get<WorkflowSyntax>(statement), [this](const ProgramStepSyntax& program) {
+          arguments(program.command);
+          for (const auto& [name, value] : program.environment) hidden(value);
+        });
     }
   }
 

@@ -92,6 +92,7 @@ bool is_readiness(const grammar::TokenStream& tokens, std::size_t token) {
 void Build::begin_statement() {
   extensions.clear();
   complaints.clear();
+  items.clear();
   command = {};
   command_has_timeout = false;
 }

@@ -42,6 +42,7 @@ struct Build {
   grammar::Expectation expectation;
   std::vector<Extension> extensions;   ///< of the statement under way
   std::vector<Diagnostic> complaints;  ///< about it, where its structure is right
+  std::vector<std::uint32_t> items;    ///< where those between its braces begin, in any order
   CommandSyntax command;               ///< scratch, emptied by whoever takes it
   bool command_has_timeout = false;    ///< to see that owners come before it
 
@@ -195,6 +196,8 @@ template <typename Rule, typename Scratch>
 [[nodiscard]] bool parse_service_statement(grammar::TokenInput& in, Build& build, ServiceStatement& out);
 [[nodiscard]] bool parse_if(grammar::TokenInput& in, Build& build, IfSyntax& out);
 [[nodiscard]] bool parse_workflow(grammar::TokenInput& in, Build& build, WorkflowSyntax& out);
+/// An item of a workflow, of which only the errors are wanted.
+[[nodiscard]] bool parse_workflow_item(grammar::TokenInput& in, Build& build);
 /// alert, noalert, of a service.
 [[nodiscard]] bool parse_alert(grammar::TokenInput& in, Build& build, ServiceStatement& out);
 

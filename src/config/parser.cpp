@@ -101,6 +101,7 @@ class Parser {
     }
     if (kind() == Kind::CheckProcess && is_wrong_type()) return wrong_type();
     if (is_check(kind())) return check();
+    if (is_in_broken_workflow_) return workflow_item();
     if (service_ != Service::None) return service_statement();
     stray();
   }
@@ -118,9 +119,39 @@ class Parser {
     begin_file_statement(Service::None);
     WorkflowSyntax syntax;
     const bool is_right = attempt([&](TokenInput& in) { return parsing::parse_workflow(in, build_, syntax); });
-    if (!is_right) syntax = {.name = build_.word(at_ + 1), .broken = true, .range = build_.range({at_, at_ + 2})};
+    if (!is_right) {
+      syntax = {};
+      syntax.name = build_.word(at_ + 1);
+      syntax.broken = true;
+      syntax.range = build_.range({at_, at_ + 2});
+    } else {
+      std::ranges::sort(build_.items);
+      const auto same = std::ranges::unique(build_.items);
+      build_.items.erase(same.begin(), same.end());
+      for (const std::uint32_t item : build_.items) out_.begins.push_back({.offset = item, .in_block = true});
+    }
     out_.statements.emplace_back(std::move(syntax));
+    is_in_broken_workflow_ = !is_right;
     if (!is_right) failed();
+  }
+
+  /// What follows an error in a workflow is looked at for more of them.
+  void workflow_item() {
+    if (!begins_item(at_)) {
+      ++at_;
+    } else if (!attempt([&](TokenInput& in) { return parsing::parse_workflow_item(in, build_); })) {
+      failed();
+    }
+  }
+
+  /// Whether an item of a workflow begins a line.
+  [[nodiscard]] bool begins_item(std::size_t token) const {
+    static constexpr std::string_view kItems[] = {"guard",   "step",     "parallel", "on",   "limit",
+                                                  "pause",   "cooldown", "tries",    "ramp", "probation",
+                                                  "breaker", "approval", "mode"};
+    const auto& one = stream_.tokens[token];
+    return one.kind == Kind::String && (one.flags & grammar::kFirstOfLine) != 0 &&
+           std::ranges::any_of(kItems, [&](std::string_view item) { return iequals(item, stream_.text_of(token)); });
   }
 
   void include() {
@@ -358,7 +389,8 @@ class Parser {
     const auto& before = stream_.tokens[token - 1];
     if (before.kind != Kind::String || (before.length < 4 && (before.flags & grammar::kFirstOfLine) == 0)) return false;
     const auto near = nearest_word(stream_.text_of(token - 1), kWords);
-    if (near.empty()) return false;
+    // The very word stands there in a statement of healer's own.
+    if (near.empty() || iequals(near, stream_.text_of(token - 1))) return false;
     error_at(token - 1, {grammar::unexpected(stream_, token - 1) + ", expected another statement",
                          fmt::format("did you mean '{}'?", near)});
     at_ = token;
@@ -481,7 +513,7 @@ class Parser {
 
   void skip_to_statement() {
     if (at_ == begin_) ++at_;
-    while (kind() != Kind::End && !begins_statement(kind())) ++at_;
+    while (kind() != Kind::End && !begins_statement(kind()) && !(is_in_broken_workflow_ && begins_item(at_))) ++at_;
   }
 
   /// Whether a line begins with a token that begins a statement.
@@ -523,6 +555,7 @@ class Parser {
 
   void begin_file_statement(Service service) {
     after_include_ = false;
+    is_in_broken_workflow_ = false;
     service_ = service;
     is_foreground_ = false;
     build_.service = nullptr;
@@ -538,6 +571,7 @@ class Parser {
   std::size_t begin_ = 0;  ///< token: where the statement under way begins
   Service service_ = Service::Possible;
   bool after_include_ = false;
+  bool is_in_broken_workflow_ = false;               ///< one with an error was begun, and nothing else since
   bool is_foreground_ = false;                       ///< the service is a foreground process
   std::vector<ServiceStatement>* target_ = nullptr;  ///< where they go; a new continuation where null
   std::size_t errors_ = 0;

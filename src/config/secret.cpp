@@ -126,7 +126,14 @@ std::string without_secrets(std::string_view line, std::string_view before) {
   };
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [begin, end, quoted] = parts[i];
-    if (is(i, 1, "password") || is(i, 1, "secret") || is(i, 2, "environment") || (quoted && is(i, 1, "body"))) {
+    // `save ... as X secret` says that X is one, and gives none.
+    const bool is_given = is(i, 1, "secret") && !is(i, 3, "as");
+    if (quoted && is(i, 1, "header") && !is(i, 2, "save")) {
+      for (const Part& part : secret_headers(line.substr(begin, end - begin)))
+        blank(begin + part.begin, begin + part.end);
+      continue;
+    }
+    if (is(i, 1, "password") || is_given || is(i, 2, "environment") || (quoted && is(i, 1, "body"))) {
       blank(begin, end);
       continue;
     }

@@ -384,6 +384,7 @@ struct Extension {
 struct StatementBegin {
   std::uint32_t offset = 0;
   bool in_service = false;
+  bool in_block = false;  ///< it is an item between the braces of a workflow
 };
 
 /// One file, parsed. Statements in the order of writing.

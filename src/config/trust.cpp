@@ -10,6 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/passes.hpp"
+#include "config/workflow_variables.hpp"
 
 namespace healer::config {
 namespace {
@@ -180,6 +181,12 @@ void check_trust(const Document& document, const std::string& path, const Enviro
     command(service.command);
     for_each_started(service, command);
     check.pid_file(service);
+  });
+  for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
+    for_each_program(workflow, [&](const ProgramStepSyntax& program) {
+      if (!program.command.arguments.empty() && !holds_variable(program.command.arguments.front()))
+        command(program.command);
+    });
   });
 }
 

@@ -404,8 +404,10 @@ class Validator {
   void check(const SetHealingOnlyWhile&) {}
   void check(const SetMaintenance& set) {
     duration(set.length);
-    const CronReading reading = read_cron(set.cron.value);
+    const CronReading reading = read_named_cron(set.cron.value);
     if (!reading.error.empty()) error(Code::InvalidSchedule, set.cron.range, reading.error, reading.remedy);
+    if (!reading.never.empty())
+      error(Code::NeverRuns, set.cron.range, fmt::format("no {} matches: it never begins", reading.never));
   }
 
   void tls(const TlsSyntax& tls) {

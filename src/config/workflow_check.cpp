@@ -20,7 +20,7 @@
 namespace healer::config {
 namespace {
 
-constexpr double kWhole = 100;
+constexpr double kMostPercent = 100;
 
 /// The names of one kind of thing, compared without case.
 class Names {
@@ -126,7 +126,7 @@ class WorkflowChecker {
       error(Code::OutOfRange, number.range, fmt::format("the number of {} must be at least 1", what));
   }
   void percent(const Word& number) {
-    if (percent_of(number) > kWhole) error(Code::OutOfRange, number.range, "no more than 100% can be");
+    if (percent_of(number) > kMostPercent) error(Code::OutOfRange, number.range, "no more than 100% can be");
   }
 
   void limit(const HealingLimitSyntax& limit) {
@@ -175,7 +175,8 @@ class WorkflowChecker {
     if (!workflow.ramp.empty() && !has_recovered) needs_recovered(workflow.ramp.front().range, "ramp");
     if (workflow.probation && !has_recovered) needs_recovered(workflow.probation->range, "probation");
     places(workflow.steps, nullptr);
-    if (workflow.on_failure) places(*workflow.on_failure, &workflow.on_failure->back());
+    if (workflow.on_failure && !workflow.on_failure->empty())
+      places(*workflow.on_failure, &workflow.on_failure->back());
     if (workflow.on_cancel) places(*workflow.on_cancel, nullptr);
     for (const HealingLimitSyntax& one : workflow.limits) limit(one);
     for (const ShareSyntax& one : workflow.pauses) share(one);

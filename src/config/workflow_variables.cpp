@@ -43,9 +43,9 @@ struct Saved {
 using Wanted = std::map<std::string, SourceRange, std::less<>>;
 
 /// One workflow, in the order in which its steps are run.
-class Reader {
+class WorkflowReader {
  public:
-  explicit Reader(Diagnostics& said) : said_(said) {}
+  explicit WorkflowReader(Diagnostics& said) : said_(said) {}
 
   Wanted read(const WorkflowSyntax& workflow) {
     if (workflow.guard) program(workflow.guard->program);
@@ -189,7 +189,7 @@ class VariableChecker {
  public:
   VariableChecker(const Document& document, Diagnostics& said) : document_(document), said_(said) {
     for_each_workflow(document, [this](const WorkflowSyntax& workflow) {
-      Reader reader(said_);
+      WorkflowReader reader(said_);
       Needs needs{.workflow = &workflow, .wanted = reader.read(workflow), .saved = reader.saved(), .known = {}};
       if (workflow.on_failure && !workflow.on_failure->empty())
         if (const auto* to = std::get_if<EscalateStepSyntax>(&workflow.on_failure->back().what))

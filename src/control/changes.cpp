@@ -60,6 +60,7 @@ ChangesView view_changes(const engine::Graph& before, const engine::SwapPlan& pl
   const engine::Graph& after = *plan.graph;
   ChangesView view;
   view.settings = plan.settings_changed;
+  view.workflows = plan.workflows_changed;
   std::uint64_t touched = 0;
   for (const SlotChange& change : plan.changes) {
     const std::size_t slot = change.service.index();
@@ -88,7 +89,7 @@ ChangesView view_changes(const engine::Graph& before, const engine::SwapPlan& pl
 }
 
 std::string changes_text(const ChangesView& changes) {
-  if (changes.services.empty() && !changes.settings) return "nothing has changed";
+  if (changes.services.empty() && !changes.settings && !changes.workflows) return "nothing has changed";
   std::string text;
   std::size_t told = 0;
   for (const ChangeView& change : changes.services) {
@@ -99,6 +100,7 @@ std::string changes_text(const ChangesView& changes) {
     text += text_of(change);
   }
   if (changes.settings) text += "the settings (set ...) have changed\n";
+  if (changes.workflows) text += "the workflows have changed: a healing that is under way goes by the one it began with\n";
   const auto count = [&](std::string_view word) {
     return std::ranges::count(changes.services, word, &ChangeView::change);
   };

@@ -341,6 +341,7 @@ void fields(Walk walk, T& v) {
   walk("services", v.services);
   walk("kept", v.kept);
   walk("settings", v.settings);
+  if_any(walk, "workflows", v.workflows);
 }
 
 template <typename Walk, Same<Done> T>

@@ -430,6 +430,7 @@ struct ChangesView {
   std::vector<ChangeView> services;  ///< by name; none of those that stay as they are
   std::uint64_t kept = 0;            ///< services that stay as they are, or have only moved
   bool settings = false;             ///< a `set` statement says something else
+  bool workflows = false;            ///< a workflow says something else, was added or removed
 
   bool operator==(const ChangesView&) const = default;
 };

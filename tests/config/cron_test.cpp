@@ -87,4 +87,12 @@ TEST_CASE("what is no cron specification is refused with a remedy", "[cron]") {
   CHECK(read_cron("*/0 * * * *").remedy.empty());
 }
 
+TEST_CASE("months and weekdays have names where Monit has no word in it", "[cron]") {
+  CHECK(read_named_cron("0 2 * * sun").spec == read_cron("0 2 * * 0").spec);
+  CHECK(read_named_cron("0 2 * JAN-mar mon,FRI").spec == read_cron("0 2 * 1-3 1,5").spec);
+  CHECK(read_named_cron("0 2 jan * *").error ==
+        "the day of the month 'jan' is not understood: only numbers, '*', '-' and ',' may be used");
+  CHECK(read_named_cron("0 2 * *").error == "a cron schedule has five fields, not 4");
+}
+
 }  // namespace cron_test

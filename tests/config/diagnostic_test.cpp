@@ -54,6 +54,11 @@ TEST_CASE("no message shows a secret of the line", "[diagnostic]") {
   CHECK(line("protocol http http headers [Host: a, X-Auth-Token : b c, Authorization: Basic d,e]") ==
         "protocol http http headers [Host: a, X-Auth-Token :****, Authorization:********,*]");
   CHECK(line("if failed url http://u:p/q?r,s@c/") == "if failed url http://u:*******@c/");
+  CHECK(line("workflow w {\nstep http get x header \"X-Auth-Token: abc\" header \"Accept: a\" save header \"Y\" as T "
+             "secret follow",
+             14) ==
+        "step http get x header \"X-Auth-Token:****\" header \"Accept: a\" save header \"Y\" as T secret follow");
+  CHECK(line("step program \"/x\" environment TOKEN \"t0p\"") == "step program \"/x\" environment TOKEN \"***\"");
   CHECK(line("set httpd allow admin:") == "set httpd allow admin:");
   CHECK(line("set mailserver x password") == "set mailserver x password");
   CHECK(line("set mmonit http://joe:pw:x@host:8080/collector") == "set mmonit http://joe:****@host:8080/collector");

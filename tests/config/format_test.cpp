@@ -103,6 +103,21 @@ TEST_CASE("a text that begins on the next line stays there, and nothing is no te
   CHECK(formatted("set mail-format { message:}") == "set mail-format { message:}\n");
 }
 
+TEST_CASE("an item of a workflow begins a line of the block, what goes on from it stands deeper", "[format]") {
+  CHECK(formatted(
+            "workflow  w {\nguard program \"/x\"\n  timeout 3 seconds\n# c\nstep \"a\"   program \"/x  y\"\nretry 2\n"
+            "on failure {\nstep alert \"x\"\n heal with v\n}\n   parallel\n{\nstep wait 1 s\n}\nlimit 1 at once\n}\n"
+            "workflow v { step alert \"x\" }\nset healing\nmode dry run\n"
+            "check system x if cpu > 5% then heal\nwith   v\n") ==
+        "workflow w {\n  guard program \"/x\"\n      timeout 3 seconds\n  # c\n  step \"a\" program \"/x  y\"\n      "
+        "retry 2\n"
+        "  on failure {\n    step alert \"x\"\n    heal with v\n  }\n  parallel\n      {\n        step wait 1 s\n      "
+        "}\n"
+        "  limit 1 at once\n}\n"
+        "workflow v { step alert \"x\" }\nset healing\n  mode dry run\n"
+        "check system x\n  if cpu > 5% then heal\n    with v\n");
+}
+
 TEST_CASE("an include among the statements of a service is one of them", "[format]") {
   CHECK(formatted("check system x\ninclude /etc/a\nif cpu > 5% then alert\ninclude /etc/b\nset daemon 5\n") ==
         "check system x\n  include /etc/a\n  if cpu > 5% then alert\ninclude /etc/b\nset daemon 5\n");

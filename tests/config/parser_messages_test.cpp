@@ -33,7 +33,8 @@ TEST_CASE("an error names what is written, what is expected and the nearest word
         "2:16: unexpected 'fro', expected a test such as 'status != 0' or 'cpu > 80%', a number or 'then' (did you "
         "mean 'for'?)\n");
   CHECK(rule_errors("if status != 0 then alrt") ==
-        "2:21: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
+        "2:21: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+        "mean "
         "'alert'?)\n");
   CHECK(rule_errors("if status != 0 then alert esle alert") ==
         "2:27: unexpected 'esle', expected another statement or 'else' (did you mean 'else'?)\n");
@@ -131,7 +132,8 @@ TEST_CASE("a quote that was to be escaped is found where the text ends", "[confi
   // A text may end with a backslash.
   CHECK(rule_errors("if content = \"C:\\\" then alert").empty());
   CHECK(rule_errors("if status 1 then exec \"/bin/x \\\"\nif status 2 then alrt") ==
-        "3:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
+        "3:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+        "mean "
         "'alert'?)\n");
 }
 
@@ -240,7 +242,8 @@ TEST_CASE("a missing quote is found where it opens", "[config]") {
   CHECK(rule_errors("if status 1 then exec \"/a\nif status 2 then exec \"/b\"\nif content = \"c\" then alert\nif "
                     "status 3 then alrt") ==
         "2:23: unbalanced quotes: the text that begins here goes on over the end of its line (close it with \")\n"
-        "5:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
+        "5:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+        "mean "
         "'alert'?)\n");
   CHECK(
       errors("check program x path '/x\n if status 1 then alert\ncheck program y path '/y'\n if status 2 then alert") ==
@@ -258,7 +261,8 @@ TEST_CASE("all errors of a file are found", "[config]") {
              " else if passed then alert\n group a\nset log x\ncheck program y path \"/y\"\n if stats 1 then alert\n "
              "if status 1 then alert") ==
       "1:12: unexpected 'x', expected a number\n"
-      "4:19: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor' (did you mean "
+      "4:19: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+      "mean "
       "'alert'?)\n"
       "7:2: unexpected 'else', expected a name or number ('else' is a word of the language; put it in double quotes to "
       "mean a text)\n"
@@ -327,7 +331,7 @@ TEST_CASE("what stands in place of a process, a program or a test is told of", "
         "2:27: content and changed tests have no 'else': they act on every match or change (take the 'else' branch "
         "away)\n");
   CHECK(rule_errors("if cpu > 5% then timeout") ==
-        "2:18: unexpected 'timeout', expected 'alert', 'exec', 'start', 'stop', 'restart' or 'unmonitor'\n");
+        "2:18: unexpected 'timeout', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal'\n");
 }
 
 TEST_CASE("statements of a service need a service", "[config]") {

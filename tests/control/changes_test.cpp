@@ -5,6 +5,7 @@
 #include "control/changes.hpp"
 #include "control/daemon_world.hpp"
 #include "engine/service.hpp"
+#include "engine/workflow.hpp"
 
 namespace changes_test {
 
@@ -61,6 +62,11 @@ TEST_CASE("where only the program or the settings change, that is said", "[contr
         "the settings (set ...) have changed\n"
         "0 added, 0 removed, 1 changed, 0 kept");
   CHECK(changes_text(changes(rule_set({before}), rule_set({before}))) == "nothing has changed");
+  RuleSet healing = rule_set({before});
+  healing.workflows.push_back(std::make_shared<const engine::Workflow>());
+  CHECK(changes_text(changes(rule_set({before}), std::move(healing))) ==
+        "the workflows have changed: a healing that is under way goes by the one it began with\n"
+        "0 added, 0 removed, 0 changed, 1 kept");
 }
 
 }  // namespace changes_test

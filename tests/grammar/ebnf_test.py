@@ -28,6 +28,7 @@ LEAVES = {
     "tls-path": ["pemfile", "cacertificatefile"], "size-unit": ["kB", "MB", "B"], "size-name": ["programOutput"],
     "time-name": ["networkTimeout"], "limit-name": ["loglimit"], "tight-duration": ["5minutes", "30s"],
     "tight-cycles": ["3cycles"], "tight-size": ["10MB"], "tight-quantity": [">10MB"], "tight-test": ["status>0"],
+    "own-name": ["one", '"two words"', "restart", "for"], "own-text": ['"a text"', "'b'"], "own-word": ["X", "Y"],
 }
 # Rules of which the text says more in a comment, or in README.md, than the form can: these make what fits.
 MADE = {
@@ -161,6 +162,8 @@ class Maker:
         return f"if {self.pick([self.rule('test'), self.rule('resource')])} {tolerance} then {then}"
 
     def sentence(self) -> str:
+        if self.random.random() < 0.2:
+            return self.rule("workflow") + "\n"
         if self.random.random() < 0.3:
             return self.rule("set") + "\n"
         body = "".join(self.rule("service-statement") + "\n" for _ in range(self.random.randint(1, 3)))
@@ -181,6 +184,7 @@ def words_of(grammar: Grammar) -> list[str]:
     rules = "".join(path.read_text() for path in GRAMMAR.glob("*.hpp") if path.name not in ("words.hpp", "kinds.hpp"))
     used = set(re.findall(r"Kind::(\w+)", rules))
     own = [set(re.findall(r'"([^"]+)"', some)) for some in re.findall(r'\btext<("[^>]*)>', rules)]  # spellings of one word
+    own.append({"workflow"})  # a kind of its own, where a name and '{' come: Kind::Workflow
     spelled = {re.sub(r"\s*\(\s*", "(", word) for words in kinds.values() for word in words} | {
         word for words in kinds.values() for word in words}
     told = {re.sub(r"\s*\(\s*", "(", word) for word in grammar.words}

@@ -379,4 +379,43 @@ TEST_CASE("only the singular of restart names a program", "[grammar]") {
   CHECK(lexed("restarts program = \"/x a\"") == "<restarts> <=> path(\"/x a\")");
 }
 
+TEST_CASE("in healer's own statements no word is noise or reserved", "[grammar]") {
+  CHECK(lexed("workflow with { step \"a\" program \"/x 'b c'\" timeout 5 seconds on failure alert \"for\" } set for "
+              "daemon 5") ==
+        "<workflow> string(with) <{> string(step) quoted(\"a\") string(program) command(\"/x 'b c'\") string(timeout) "
+        "number(5) string(seconds) string(on) string(failure) string(alert) quoted(\"for\") <}> <set> <daemon> "
+        "number(5)");
+  CHECK(lexed("set healing only while is, the\nset daemon 5") ==
+        "<set> string(healing) string(only) string(while) string(is) string(the) <set> <daemon> number(5)");
+  CHECK(lexed("set healing only while set, check set daemon 5") ==
+        "<set> string(healing) string(only) string(while) string(set) string(check) <set> <daemon> number(5)");
+  CHECK(
+      lexed("set maintenance \"0 2 * * *\" for 2 hours group every define X \"y\"") ==
+      "<set> string(maintenance) quoted(\"0 2 * * *\") string(for) number(2) string(hours) string(group) string(every) "
+      "string(define) string(X) quoted(\"y\")");
+  CHECK(lexed("then heal with restart if then heal is with has dry run alert") ==
+        "<then> string(heal) string(with) string(restart) <if> <then> string(heal) string(is) string(with) string(has) "
+        "string(dry) string(run) <alert>");
+  CHECK(lexed("else heal \"a b\" with 'c d' alert") ==
+        "<else> string(heal) quoted(\"a b\") string(with) quoted('c d') <alert>");
+  CHECK(
+      lexed("workflow a { x != \"1\" 20% ${Y} }").starts_with("<workflow> string(a) <{> string(x) <!=> quoted(\"1\")"));
+}
+
+TEST_CASE("an own statement begins only where Monit has an error", "[grammar]") {
+  CHECK(lexed("check process workflow with pidfile /x") == "<check process> name(workflow) <pidfile> path(/x)");
+  CHECK(lexed("workflow for a") == "string(workflow) string(a)");
+  CHECK(lexed("mailserver workflow ssl { verify: enable }") ==
+        "<mailserver> string(workflow) <ssl> <{> <verify> <:> <enable> <}>");
+  CHECK(lexed("exec /x heal with a") == "<exec> path(/x) string(heal) string(a)");
+  CHECK(lexed("healing for a maintenance") == "string(healing) string(a) string(maintenance)");
+}
+
+TEST_CASE("a workflow that is not closed ends where another statement begins", "[grammar]") {
+  CHECK(lexed("workflow a { parallel {\nset daemon 5") ==
+        "<workflow> string(a) <{> string(parallel) <{> <set> <daemon> number(5)");
+  CHECK(lexed("workflow a {\nstep restart\ncheck\n}\nif") ==
+        "<workflow> string(a) <{> string(step) string(restart) string(check) <}> <if>");
+}
+
 }  // namespace lexer_test

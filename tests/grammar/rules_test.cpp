@@ -7,11 +7,12 @@
 #include "grammar/check.hpp"
 #include "grammar/condition.hpp"
 #include "grammar/set.hpp"
+#include "grammar/workflow.hpp"
 
 namespace grammar = healer::grammar;
 
 TEMPLATE_TEST_CASE("no rule loops without a token", "[grammar]", grammar::set_statement, grammar::include,
-                   grammar::check, grammar::service_statement, grammar::if_statement, grammar::alert,
-                   grammar::no_alert) {
+                   grammar::check, grammar::service_statement, grammar::if_statement, grammar::alert, grammar::no_alert,
+                   grammar::workflow) {
   CHECK(tao::pegtl::analyze<TestType>() == 0);
 }

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// What becomes of workflows and of rules that heal in what the engine reads.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "config/check.hpp"
+#include "config/load.hpp"
+#include "config/parser.hpp"
+#include "config/passes.hpp"
+#include "config/print.hpp"
+#include "config/workflow.hpp"
+#include "engine/diff.hpp"
+#include "engine/service.hpp"
+#include "engine/workflow.hpp"
+#include "support/fake_environment.hpp"
+
+namespace workflow_test {
+
+using namespace healer;
+using namespace healer::config;
+namespace step = engine::step;
+
+namespace {
+
+const std::string kService = "check program p with path \"/bin/true\" if status != 0 then ";
+
+engine::RuleSet rules(const std::string& text) {
+  test::FakeEnvironment machine;
+  machine.users["nobody"] = {.uid = 65534, .gid = 65534, .name = "nobody", .home = "/nonexistent"};
+  machine.files["/main"] = text;
+  LoadResult result = load("/main", {}, machine);
+  INFO(format_all(result.diagnostics, result.sources, false));
+  REQUIRE(result.ok());
+  return std::move(*result.rules);
+}
+
+/// The workflow `w` of these items.
+engine::Workflow workflow(const std::string& items) {
+  return *rules("workflow w {\n" + items + "\n}\n").workflows.at(0);
+}
+
+/// The only step of a workflow.
+template <typename Kind>
+Kind only(const std::string& text) {
+  const engine::Workflow made = workflow("guard program \"/bin/true\" step " + text);
+  REQUIRE(made.steps.size() == 1);
+  return std::get<Kind>(made.steps[0].what);
+}
+
+/// The messages about a text whose services have these rows.
+std::string said_with_rows(const std::string& text, const std::vector<std::shared_ptr<const engine::Row>>& rows) {
+  Sources sources;
+  const std::uint32_t file = sources.add("f", text);
+  Diagnostics said;
+  FileSyntax syntax = parse(file, sources.at(file).text, said);
+  Document document;
+  std::size_t service = 0;
+  for (Statement& statement : syntax.statements) {
+    if (auto* check = std::get_if<CheckSyntax>(&statement)) {
+      check->row = rows.at(service++);
+      document.statements.emplace_back(std::move(*check));
+    } else if (auto* one = std::get_if<WorkflowSyntax>(&statement)) {
+      document.statements.emplace_back(std::move(*one));
+    }
+  }
+  check_workflows(document, sources, said);
+  std::string out;
+  for (const Diagnostic& one : said)
+    out += std::to_string(sources.position(one.range->file, one.range->begin).line) + ": " + one.message + "\n";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a workflow has the brakes of the default until a word of their kind is written", "[workflow]") {
+  const std::string step = "guard program \"/bin/true\" step program \"/bin/true\" step recovered within 1 minute ";
+  const engine::Workflow plain = workflow(step);
+  CHECK(plain.limits == std::vector<engine::HealingLimit>{{.number = 1}});
+  CHECK(plain.pauses == std::vector<engine::PauseWhile>{{.group = "", .above = 50}});
+  CHECK(plain.cooldown == minutes{10});
+  CHECK(plain.tries == 1);
+  CHECK(plain.mode == engine::HealingMode::Automatic);
+  CHECK(plain.guard->timeout == seconds{30});
+  CHECK_FALSE(plain.approval);
+
+  CHECK(workflow(step + "limit 3 at once").limits == std::vector<engine::HealingLimit>{{.number = 3}});
+  const engine::Workflow within = workflow(step + "limit 4 within 1 hour");
+  REQUIRE(within.limits.size() == 2);
+  CHECK(within.limits[0] == engine::HealingLimit{.number = 4, .within = hours{1}});
+  CHECK(within.limits[1] == engine::HealingLimit{.number = 1});
+  const engine::Workflow ramp = workflow(step + "ramp 1, 2, 4");
+  CHECK(ramp.limits.empty());
+  CHECK(ramp.ramp == std::vector<std::uint32_t>{1, 2, 4});
+  CHECK(workflow(step + "cooldown 20 minutes").cooldown == minutes{20});
+  const engine::Workflow paused =
+      workflow(step + "pause while more than 40% of group web failed until less than 20.5%");
+  CHECK(paused.pauses == std::vector<engine::PauseWhile>{{.group = "web", .above = 40, .until = 20.5}});
+  CHECK(workflow(step + "approval").approval == engine::Approval{.within = hours{1}, .else_run = false});
+}
+
+TEST_CASE("a workflow that only tells people has no brakes", "[workflow]") {
+  const engine::Workflow telling = workflow("step \"call\" alert \"${TARGET} needs a person\"");
+  CHECK(telling.only_tells());
+  CHECK(telling.limits.empty());
+  CHECK(telling.pauses.empty());
+  CHECK(telling.cooldown == Duration{0});
+  CHECK_FALSE(workflow("step \"call\" alert \"x\" on failure step wait 3 seconds").limits.empty());
+}
+
+TEST_CASE("steps are what is written", "[workflow]") {
+  const auto program = only<step::Program>(
+      "\"x\" program \"/bin/true -e 'a=${TARGET} b'\" environment A \"b c\" directory \"/var\" as uid nobody save "
+      "\"n=([0-9]+)\" as N save json '.id' as ID secret repeatable");
+  CHECK(program.command.arguments == std::vector<std::string>{"/bin/true", "-e", "a=${TARGET} b"});
+  CHECK(program.command.identity.user == "nobody");
+  CHECK(program.environment == std::vector<std::pair<std::string, std::string>>{{"A", "b c"}});
+  CHECK(program.directory == "/var");
+  CHECK(program.saves ==
+        std::vector<engine::Saving>{{.from = engine::Saving::From::Regex, .what = "n=([0-9]+)", .name = "N"},
+                                    {.from = engine::Saving::From::Json, .what = ".id", .name = "ID", .secret = true}});
+
+  const auto http = only<step::Http>(
+      "http patch \"https://a.example/\" header \"A: b\" body '{\"a\": 1}' expect 200, 202 json '.n' >= 3 save header "
+      "\"X\" as X follow insecure limit 2 MB until get \"https://b.example/\" json '.s' = \"DONE\" fail json '.s' = "
+      "\"BAD\" every 2 seconds within 3 minutes");
+  CHECK(http.request.method == "PATCH");
+  CHECK(http.request.headers == std::vector<std::string>{"A: b"});
+  CHECK(http.request.body == "{\"a\": 1}");
+  CHECK(http.request.limit == 2U << 20);
+  CHECK(http.request.follow);
+  CHECK(http.request.insecure);
+  CHECK(http.expect == std::vector<std::uint16_t>{200, 202});
+  CHECK(http.expect_json ==
+        std::vector<engine::JsonTest>{{.filter = ".n", .comparison = engine::Comparison::GreaterEqual, .value = "3"}});
+  REQUIRE(http.until);
+  CHECK(http.until->request.method == "GET");
+  CHECK(http.until->request.url == "https://b.example/");
+  CHECK(http.until->met == std::vector<engine::JsonTest>{{.filter = ".s", .value = "DONE", .quoted = true}});
+  CHECK(http.until->failed == std::vector<engine::JsonTest>{{.filter = ".s", .value = "BAD", .quoted = true}});
+  CHECK(http.until->every == seconds{2});
+  CHECK(http.until->within == minutes{3});
+
+  CHECK(only<step::Wait>("wait 90seconds").length == seconds{90});
+  CHECK(only<step::Tell>("alert \"x\"").text == "x");
+  const auto recovered = only<step::Recovered>("recovered or gone within 5 minutes");
+  CHECK(recovered.within == minutes{5});
+  CHECK(recovered.or_gone);
+}
+
+TEST_CASE("a step has a timeout of its own, or its kind's", "[workflow]") {
+  const engine::Workflow made = workflow(
+      "guard program \"/bin/true\" step program \"/bin/true\" step program \"/bin/true\" timeout 5 seconds retry 2 "
+      "times "
+      "every 3 seconds step http get \"https://a.example/\" step wait 1 second");
+  CHECK(made.steps[0].timeout == minutes{5});
+  CHECK(made.steps[1].timeout == seconds{5});
+  CHECK(made.steps[1].retries == 2);
+  CHECK(made.steps[1].pause == seconds{3});
+  CHECK(made.steps[2].timeout == seconds{30});
+  CHECK(made.steps[3].timeout == Duration{0});
+  const engine::RuleSet limited = rules(
+      "set limits { programTimeout: 7 s }\nworkflow w { guard program \"/bin/true\" step program \"/bin/true\" }");
+  CHECK(limited.workflows.at(0)->steps.at(0).timeout == seconds{7});
+}
+
+TEST_CASE("each step has a name, and no two the same", "[workflow]") {
+  const engine::Workflow made = workflow(
+      "guard program \"/bin/true\" step program \"/bin/true\" step program \"/bin/true\" step \"true 3\" program "
+      "\"/bin/true\" parallel { step program \"/bin/true\" step wait 1 second } on failure alert \"x\"");
+  CHECK(made.steps[0].name == "true");
+  CHECK(made.steps[1].name == "true 2");
+  const auto& parallel = std::get<step::Parallel>(made.steps[3].what);
+  CHECK(parallel.steps[0].name == "true 4");
+  CHECK(parallel.steps[1].name == "wait 1 second");
+  CHECK(made.on_failure.at(0).name == "alert");
+}
+
+TEST_CASE("a rule heals its own target, or another", "[workflow]") {
+  const auto order = [](const std::string& text) {
+    const engine::RuleSet made = rules(kService + text + "\nworkflow w { step alert \"x\" }");
+    REQUIRE(made.services.at(0)->rules.at(0).action.kind == engine::ActionKind::Heal);
+    return *made.services.at(0)->rules.at(0).action.heal;
+  };
+  CHECK(order("heal with w") == engine::HealOrder{.workflow = "w"});
+  CHECK(order("heal with W dry run") == engine::HealOrder{.workflow = "W", .dry_run = true});
+  CHECK(order("heal \"a b\" with w") == engine::HealOrder{.workflow = "w", .target = "a b"});
+  CHECK(order("heal with with w") == engine::HealOrder{.workflow = "w", .target = "with"});
+  CHECK(order("heal restart with w") == engine::HealOrder{.workflow = "w", .target = "restart"});
+  CHECK(order("heal \"${SERVICE}\" with w") == engine::HealOrder{.workflow = "w", .target = "${SERVICE}"});
+}
+
+TEST_CASE("another workflow, or dry run, is another action of the rule", "[workflow]") {
+  const auto block = [](const std::string& text) {
+    return rules(kService + text + "\nworkflow v { step alert \"x\" }\nworkflow w { step alert \"x\" }").services.at(0);
+  };
+  const auto plain = block("heal with w");
+  for (const std::string other : {"heal with v", "heal with w dry run", "heal x with w"}) {
+    INFO(other);
+    CHECK(block(other)->key != plain->key);
+    CHECK(block(other)->rules[0].identity.actions != plain->rules[0].identity.actions);
+    CHECK(block(other)->rules[0].identity.condition == plain->rules[0].identity.condition);
+  }
+}
+
+TEST_CASE("the hash of a workflow is that of all it says, wherever it stands", "[workflow]") {
+  const std::string step =
+      "guard program \"/bin/true\" step \"a\" program \"/bin/true\" step recovered within 1 minute ";
+  const engine::Workflow plain = workflow(step);
+  CHECK(workflow("\n\n# moved\n" + step) == plain);
+  for (const std::string other :
+       {"limit 2 at once", "limit 1 within 1 day", "pause while more than 40% of group g failed", "cooldown 1 hour",
+        "tries 2", "ramp 1, 2", "probation 1 hour", "breaker 1 failed within 1 hour", "approval", "mode shadow",
+        "on failure alert \"x\"", "on cancel alert \"x\"", "step wait 1 second", "limit 1 at once group g"}) {
+    INFO(other);
+    CHECK_FALSE(workflow(step + other) == plain);
+  }
+}
+
+TEST_CASE("an edit of a workflow alone is a new generation", "[workflow]") {
+  const auto text = [](const std::string& length) {
+    return rules(kService + "alert\nworkflow w { step \"x\" wait " + length + " }");
+  };
+  const auto graph = engine::make_graph(text("3 seconds"));
+  REQUIRE(graph->workflows.size() == 1);
+  CHECK(graph->workflow("W") == graph->workflows[0]);
+  CHECK(engine::plan_swap(*graph, text("3 seconds"))->empty());
+  const auto edited = engine::plan_swap(*graph, text("4 seconds"));
+  CHECK(edited->workflows_changed);
+  CHECK_FALSE(edited->empty());
+  CHECK(edited->changes.empty());
+  CHECK(std::get<step::Wait>(edited->graph->workflows.at(0)->steps.at(0).what).length == seconds{4});
+  CHECK_FALSE(engine::plan_swap(*graph, rules(kService + "alert"))->empty());
+}
+
+TEST_CASE("settings of healing and maintenance reach the engine", "[workflow]") {
+  const engine::Settings settings =
+      rules(
+          "set healing limit 2 at once\nset healing limit 20% of group g at once\nset healing mode dry run\n"
+          "set healing only while p, p\nset maintenance \"0 2 * * 0\" for 2 hours group g\n" +
+          kService + "alert\n  group g")
+          .settings;
+  CHECK(settings.healing.limits ==
+        std::vector<engine::HealingLimit>{{.number = 2}, {.number = 20, .percent = true, .group = "g"}});
+  CHECK(settings.healing.mode == engine::HealingMode::DryRun);
+  CHECK(settings.healing.only_while == std::vector<std::string>{"p", "p"});
+  REQUIRE(settings.maintenance.size() == 1);
+  CHECK(settings.maintenance[0].length == hours{2});
+  CHECK(settings.maintenance[0].group == "g");
+}
+
+TEST_CASE("a workflow knows the values of the rows that are healed with it", "[workflow]") {
+  const auto row = std::make_shared<const engine::Row>(
+      engine::Row{.target = "web1", .variables = {{"NODE", "web1"}, {"NODE.ip", "192.0.2.1"}}, .lists = {"NODE"}});
+  const std::string text =
+      "workflow w { step alert \"${NODE} ${NODE.ip}\" on failure heal with v }\n"
+      "workflow v { step alert \"${NODE} ${NODE.mac}\" }\n"
+      "check program a with path \"/bin/true\" if status != 0 then heal \"${NODE}\" with w\n"
+      "check program b with path \"/bin/true\" if status != 0 then heal with w\n";
+  CHECK(said_with_rows(text, {row, row}) == "");
+  CHECK(said_with_rows(text, {row, nullptr}) ==
+        "4: the workflow 'w' wants ${NODE}, and 'b' has no such value\n"
+        "4: the workflow 'w' wants ${NODE.ip}, and 'b' has no such value\n"
+        "4: the workflow 'v' wants ${NODE}, and 'b' has no such value\n"
+        "4: the workflow 'v' wants ${NODE.mac}, and 'b' has no such value\n");
+  CHECK(said_with_rows(text, {nullptr, nullptr}) ==
+        "3: 'a' has no value ${NODE}\n"
+        "2: nobody knows a value of ${NODE}\n2: nobody knows a value of ${NODE.mac}\n"
+        "1: nobody knows a value of ${NODE}\n1: nobody knows a value of ${NODE.ip}\n");
+}
+
+TEST_CASE("a workflow's text is read back to the same workflow", "[workflow]") {
+  const std::string text =
+      "workflow \"a b\" { guard once program \"/bin/true ${TARGET}\" timeout 3 seconds as uid nobody\n"
+      "step \"x\" program \"/bin/true 'a b'\" directory \"/x y\" retry 2 times every 3 seconds repeatable\n"
+      "step http put \"https://a.example/${TARGET}?x=1\" header \"A: ${TARGET}\" body file \"/b\" json '.a == \"b\"' "
+      "!= "
+      "\"c'd\"\n"
+      "parallel { step wait 3 seconds step restart p }\nstep recovered within 1 minute\n"
+      "on failure { alert \"x\" heal with w }\non cancel program \"/bin/true\"\n"
+      "limit 20% of group g at once limit 4 within 1 hour group g ramp 1, 2 probation 3 minutes breaker 2 failed "
+      "within 1 day\n"
+      "pause while more than 2.5% of group g failed cooldown 1 hour tries 3\n"
+      "approval within 3 minutes else run when more than 10% of group g failed mode approval }\n"
+      "workflow w { step alert \"\\0x07\" }\n" +
+      kService + "heal x with \"a b\" dry run\n  group g";
+  const engine::RuleSet once = rules(text);
+  const std::string printed = print(once);
+  INFO(printed);
+  const engine::RuleSet twice = rules(printed);
+  REQUIRE(twice.workflows.size() == once.workflows.size());
+  for (std::size_t i = 0; i < once.workflows.size(); ++i) CHECK(*twice.workflows[i] == *once.workflows[i]);
+  CHECK(print(twice) == printed);
+}
+
+}  // namespace workflow_test
