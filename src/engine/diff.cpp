@@ -131,7 +131,9 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
   graph->slots.resize(current.slots.size());
   graph->order.reserve(next.services.size());
   graph->workflows = std::move(next.workflows);
-  const auto same_workflow = [](const auto& one, const auto& other) { return *one == *other && one->place == other->place; };
+  const auto same_workflow = [](const auto& one, const auto& other) {
+    return *one == *other && one->place == other->place;
+  };
   plan->workflows_changed = !std::ranges::equal(graph->workflows, current.workflows, same_workflow);
   plan->settings_changed = graph->settings != current.settings;
   const bool files_changed = graph->files != current.files;
