@@ -138,7 +138,9 @@ class Parser {
   /// What follows an error in a workflow is looked at for more of them.
   void workflow_item() {
     if (!begins_item(at_)) {
-      ++at_;
+      // What comes right after an item does not belong to it: there it breaks off.
+      const bool breaks_off = kind() != Kind::RightBrace && (flags(0) & grammar::kFirstOfLine) == 0;
+      breaks_off ? failed() : recover();
     } else if (!attempt([&](TokenInput& in) { return parsing::parse_workflow_item(in, build_); })) {
       failed();
     }

@@ -100,7 +100,8 @@ std::string changes_text(const ChangesView& changes) {
     text += text_of(change);
   }
   if (changes.settings) text += "the settings (set ...) have changed\n";
-  if (changes.workflows) text += "the workflows have changed: a healing that is under way goes by the one it began with\n";
+  if (changes.workflows)
+    text += "the workflows have changed: a healing that is under way goes by the one it began with\n";
   const auto count = [&](std::string_view word) {
     return std::ranges::count(changes.services, word, &ChangeView::change);
   };

@@ -292,4 +292,21 @@ TEST_CASE("a workflow's text is read back to the same workflow", "[workflow]") {
   CHECK(print(twice) == printed);
 }
 
+TEST_CASE("programs of workflows are looked at like those of services", "[workflow]") {
+  test::FakeEnvironment machine;
+  machine.programs = {"/bin/true", "/srv/tool"};
+  machine.facts["/srv/tool"] = {.is_regular = true, .mode = 0777};
+  machine.files["/main"] =
+      "workflow w {\n  guard program \"/srv/tool\"\n  step program \"/no/such\"\n  step program \"${TARGET} x\"\n"
+      "  step program \"/bin/true a && b\" environment A \"*****\"\n  step program \"/bin/true\" as uid "
+      "nobody_such\n}\n";
+  const LoadResult result = load("/main", {}, machine);
+  std::string said;
+  for (const Diagnostic& one : result.diagnostics)
+    if (one.range)
+      said += std::to_string(result.sources.position(one.range->file, one.range->begin).line) + " " +
+              std::string(to_string(one.code)) + "\n";
+  CHECK(said == "2 others-write\n3 missing-program\n5 misread\n5 hidden-secret\n6 unknown-user\n");
+}
+
 }  // namespace workflow_test
