@@ -201,9 +201,43 @@ class Lexer {
     return skip(at, [](char c) { return in_word(c) || c == ':'; });
   }
 
+  /// The end of the bare word that goes on at `at`. `${NAME}` is part of it, which to Monit ends a word and is an
+  /// error.
+  std::size_t end_of_word(std::size_t at) const {
+    for (at = skip(at, in_word);;) {
+      const std::size_t reference = at > 0 ? reference_end(text(), at - 1) : 0;
+      if (reference == 0) return at;
+      at = skip(reference, in_word);
+    }
+  }
+
+  /// Whether the word names something by `define` or `for each`: it may be a word of the language.
+  [[nodiscard]] bool is_defined_name(std::size_t begin, std::size_t end) const {
+    if (out_.tokens.empty() || !is_identifier(text().substr(begin, end - begin))) return false;
+    const Token& before = out_.tokens.back();
+    if (before.kind != Kind::String) return false;
+    const std::size_t word = before.offset;
+    const std::string_view gap = text().substr(word + before.length, begin - word - before.length);
+    if (gap.empty() || !std::ranges::all_of(gap, is_blank)) return false;
+    const std::string_view said = text().substr(word, before.length);
+    if (iequals(said, "define")) {
+      const char next = peek(skip(end, is_blank));
+      return (before.flags & kFirstOfLine) != 0 && (class_of(next) == Class::Quote || next == '/' || is_digit(next));
+    }
+    return iequals(said, "each") && iequals(last_word(text().substr(0, word)), "for");
+  }
+
+  static std::string_view last_word(std::string_view before) {
+    while (!before.empty() && is_blank(before.back())) before.remove_suffix(1);
+    std::size_t begin = before.size();
+    while (begin > 0 && in_word(before[begin - 1])) --begin;
+    return before.substr(begin);
+  }
+
   void word() {
     const std::size_t begin = at_;
-    const std::size_t end = skip(begin, in_word);
+    const std::size_t end = end_of_word(begin);
+    if (is_defined_name(begin, end)) return add(Kind::String, begin, end);
     if (text()[begin] == '\\' && end == begin + 1) {
       at_ = end;  // noise: a line that is continued
       return;
@@ -293,7 +327,9 @@ class Lexer {
       const std::size_t at = rest.find('@', colon);
       if (at != std::string_view::npos) host = at + 1;
     }
-    const std::size_t end = rest.find_first_of("/?#,;{}\"'", host);
+    std::size_t end = rest.find_first_of("/?#,;{}\"'", host);
+    while (end != std::string_view::npos && end > 0 && reference_end(rest, end - 1) != 0)
+      end = rest.find_first_of("/?#,;{}\"'", reference_end(rest, end - 1));
     if (end == std::string_view::npos || std::string_view("/?#").find(rest[end]) != std::string_view::npos)
       return blank;
     return begin + end;
@@ -378,7 +414,7 @@ class Lexer {
     const auto skipped = text().substr(word_end, at_ - word_end);
     const auto newline = skipped.rfind('\n');
     bool generous = !any_text_in_quotes && newline != std::string_view::npos && newline + 1 < skipped.size();
-    std::size_t end = skip(at_, in_word);
+    std::size_t end = end_of_word(at_);
     if (const char quote = text()[at_]; class_of(quote) == Class::Quote) {
       end = text().find_first_of(std::string{quote, '\n'}, at_ + 1);
       if (end == std::string_view::npos || text()[end] == '\n') {
@@ -387,7 +423,7 @@ class Lexer {
       }
       const auto inside = text().substr(at_ + 1, end++ - at_ - 1);
       if (inside.empty()) return broken_name(end, "an empty name", "write a name between the quotes");
-      if (!any_text_in_quotes && !std::ranges::all_of(inside, in_word))
+      if (!any_text_in_quotes && end_of_word(at_ + 1) != end - 1)
         return broken_name(end, "unbalanced quotes: this name cannot have blanks or signs in it",
                            "write it as one word");
       // Monit takes a name in single quotes up to the last one of the line.
@@ -466,10 +502,24 @@ class Lexer {
     add(Kind::Pattern, at_, end);
   }
 
+  /// Whether the '}' at `close` is that of a `${NAME}` in the text that begins at `begin`. To Monit it ends the text,
+  /// so another one must come, to close what the text stands in.
+  [[nodiscard]] bool is_reference_closed(std::size_t begin, std::size_t close) const {
+    const std::size_t open = text().substr(0, close).rfind("${");
+    if (open == std::string_view::npos || open < begin || reference_end(text(), open) != close + 1) return false;
+    std::size_t next = text().find_first_of("{}", close + 1);
+    while (next != std::string_view::npos && text()[next] == '{' && reference_end(text(), next - 1) != 0)
+      next = text().find_first_of("{}", reference_end(text(), next - 1));
+    return next != std::string_view::npos && text()[next] == '}';
+  }
+
   /// Text up to one of `stops` (or the end), without the blanks around it.
   void raw(Kind kind, std::string_view stops) {
     std::size_t begin = skip(at_, is_blank);
-    const std::size_t stop = std::min(text().find_first_of(stops, begin), text().size());
+    std::size_t stop = text().find_first_of(stops, begin);
+    while (stop != std::string_view::npos && stop > 0 && text()[stop] == '}' && is_reference_closed(begin, stop))
+      stop = text().find_first_of(stops, stop + 1);
+    stop = std::min(stop, text().size());
     std::size_t end = stop;
     while (end > begin && is_space(text()[end - 1])) --end;
     add(kind, begin, end);
@@ -563,6 +613,27 @@ bool is_quoted(std::string_view text) {
 TokenStream lex(std::string_view text) { return Lexer(text).run(); }
 
 bool is_word_character(char c) { return in_word(c); }
+
+bool is_identifier(std::string_view text) {
+  const auto is_letter = [](char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || c == '_'; };
+  return !text.empty() && is_letter(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+std::size_t reference_end(std::string_view text, std::size_t begin) {
+  if (!text.substr(begin).starts_with("${")) return 0;
+  const auto in_word_of_name = [](char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c) || c == '_'; };
+  const auto skip_while = [&](std::size_t at, auto predicate) {
+    while (at < text.size() && predicate(text[at])) ++at;
+    return at;
+  };
+  std::size_t at = skip_while(begin + 2, in_word_of_name);
+  const std::size_t first = at;
+  if (at + 1 < text.size() && (text[at] == '.' || text[at] == ':') && in_word_of_name(text[at + 1]))
+    at = skip_while(at + 1, [&](char c) { return in_word_of_name(c) || c == '.' || c == '-'; });
+  const bool is_name = first > begin + 2 && !is_digit(text[begin + 2]) && at < text.size() && text[at] == '}';
+  return is_name ? at + 1 : 0;
+}
 
 std::string unquote(std::string_view written) {
   if (!is_quoted(written)) return std::string(written);

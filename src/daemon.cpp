@@ -59,13 +59,15 @@ void Daemon::perform(effect::Exec& effect) {
   const Identity& identity = effect.command.identity;
   const bool of_job = effect.job != JobId{};
   if (effect.foreground) warn_if_never_ready(effect);
+  std::vector<std::string> environment =
+      effect.foreground
+          ? actions::foreground_environment(base_, identity, effect.cause->service, hear_of_ready(), effect.action)
+          : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
+  if (const auto service = engine_->graph()->find(effect.cause->service))
+    if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
   actions_->start({.action = effect.action,
                    .command = effect.command,
-                   .environment = effect.foreground
-                                      ? actions::foreground_environment(base_, identity, effect.cause->service,
-                                                                        hear_of_ready(), effect.action)
-                                      : actions::action_environment(base_, identity, *effect.cause,
-                                                                    runtime::local_civil, of_job, effect.action),
+                   .environment = std::move(environment),
                    .foreground = effect.foreground,
                    .service = effect.foreground ? effect.cause->service : std::string(),
                    .line = of_job || effect.foreground ? std::string() : to_lower(effect.cause->service),

@@ -311,7 +311,10 @@ void Daemon::open_shells(const Graph& graph) {
         if (look == nullptr || !connections_->looked(*look)) handle(event);
       });
   measurer_ = std::make_unique<runtime::Measurer>(*runs_, *looks_, *connections_, [this](const ServiceBlock& block) {
-    return actions::check_environment(base_, block.program.command.identity, block.name);
+    std::vector<std::string> environment =
+        actions::check_environment(base_, block.program.command.identity, block.name);
+    if (block.row) actions::add_row(environment, *block.row);
+    return environment;
   });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,

@@ -19,41 +19,43 @@ syntax keyword healerNoise with within without
 syntax keyword healerOption accept active address after allow allowselfcertification atime attribute
 syntax keyword healerOption auto basedir batch body cacertificatefile cacertificatepath certificate certmd5
 syntax keyword healerOption checksum child children ciphers clamav cleanuplimit cleartext clientpemfile
-syntax keyword healerOption closelimit control core count credentials crypt ctime daemon
-syntax keyword healerOption database default delay delete digest disable disk dns
-syntax keyword healerOption dnslimit dormant down download downloaded dry dwp echo
-syntax keyword healerOption enable end ended environment eq equal euid eventqueue
-syntax keyword healerOption expect expectbuffer facility fail2ban file filecontentbuffer filedescriptors fips
-syntax keyword healerOption free fsflag fsflags ftp ge get gid gps
-syntax keyword healerOption gracefullimit greater gt head host hostheader hostname http
-syntax keyword healerOption http2 httpcontentbuffer httpd https icmp idfile imap imaps
-syntax keyword healerOption init inode inodes interface ipv4 ipv6 json keepalivelimit
-syntax keyword healerOption laststate ldap2 ldap3 le leftovers less limit limits
-syntax keyword healerOption link lmtp log logfile loglimit lt mail mails
-syntax keyword healerOption mailserver manual maxforward md5 memcache method mmonit mongodb
-syntax keyword healerOption more mqtt mtime mysql mysqls ne networktimeout newer
-syntax keyword healerOption nntp nostart notequal notify ntp3 older origin overlapping
-syntax keyword healerOption passive password patch path pemchain pemfile pemkey perm
-syntax keyword healerOption permission pgsql pid pidfile ping ping4 ping6 polls
-syntax keyword healerOption pop pops port portnumber post ppid programoutput programtimeout
-syntax keyword healerOption proto protocol put radius rdate read readonly ready
-syntax keyword healerOption redirects redis register reject reminder replylimit request requestlimit
-syntax keyword healerOption responsetime restarttimeout retry rsakey rsync run runs saturation
-syntax keyword healerOption secret security selfsigned send sendexpectbuffer servicetime settle sha1
-syntax keyword healerOption sha256 sha512 shadow sieve signal signature sip size
-syntax keyword healerOption slot slots smtp smtps socket space spamassassin ssh
-syntax keyword healerOption ssl sslauto sslv2 sslv3 startlimit starttimeout starttls statefile
-syntax keyword healerOption stoptimeout syslog target tcp tcpssl terminal thread threads
-syntax keyword healerOption time timeout timestamp tls tlsv1 tlsv11 tlsv12 tlsv13
-syntax keyword healerOption tns total type udp uid unix unixsocket up
-syntax keyword healerOption upload uploaded uptime url username valid verify version
-syntax keyword healerOption waitlimit websocket week weeks write
+syntax keyword healerOption closelimit command control core count credentials crypt ctime
+syntax keyword healerOption daemon database default define delay delete digest disable
+syntax keyword healerOption disk dns dnslimit dormant down download downloaded dry
+syntax keyword healerOption dwp each echo enable end ended environment eq
+syntax keyword healerOption equal euid eventqueue expect expectbuffer facility fail2ban file
+syntax keyword healerOption filecontentbuffer filedescriptors fips free from fsflag fsflags ftp
+syntax keyword healerOption ge get gid gps gracefullimit greater gt head
+syntax keyword healerOption host hostheader hostname http http2 httpcontentbuffer httpd https
+syntax keyword healerOption icmp idfile imap imaps init inode inodes interface
+syntax keyword healerOption ipv4 ipv6 json keepalivelimit laststate ldap2 ldap3 le
+syntax keyword healerOption leftovers less limit limits link lmtp log logfile
+syntax keyword healerOption loglimit lt mail mails mailserver manual maxforward md5
+syntax keyword healerOption memcache method mmonit mongodb more mqtt mtime mysql
+syntax keyword healerOption mysqls ne networktimeout newer nntp nostart notequal notify
+syntax keyword healerOption ntp3 older origin overlapping passive password patch path
+syntax keyword healerOption pemchain pemfile pemkey perm permission pgsql pid pidfile
+syntax keyword healerOption ping ping4 ping6 polls pop pops port portnumber
+syntax keyword healerOption post ppid programoutput programtimeout proto protocol put radius
+syntax keyword healerOption rdate read readonly ready redirects redis register reject
+syntax keyword healerOption reminder replylimit request requestlimit responsetime restarttimeout retry rsakey
+syntax keyword healerOption rsync run runs saturation secret security selfsigned send
+syntax keyword healerOption sendexpectbuffer servicetime settle sha1 sha256 sha512 shadow sieve
+syntax keyword healerOption signal signature sip size slot slots smtp smtps
+syntax keyword healerOption socket space spamassassin ssh ssl sslauto sslv2 sslv3
+syntax keyword healerOption startlimit starttimeout starttls statefile stoptimeout syslog target tcp
+syntax keyword healerOption tcpssl terminal thread threads time timeout timestamp tls
+syntax keyword healerOption tlsv1 tlsv11 tlsv12 tlsv13 tns total type udp
+syntax keyword healerOption uid unix unixsocket up upload uploaded uptime url
+syntax keyword healerOption username valid verify version waitlimit websocket week weeks
+syntax keyword healerOption write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/
 syntax match healerOption /\v-tlsv11>/
 syntax match healerOption /\v-tlsv12>/
 syntax match healerOption /\v-tlsv13>/
+syntax match healerOption /\v<../
 syntax match healerOption /\v<access time>/
 syntax match healerOption /\v<apache-status>/
 syntax match healerOption /\v<change time>/

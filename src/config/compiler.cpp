@@ -273,6 +273,7 @@ class ServiceCompiler {
     block_.name = check.name.value;
     block_.place = place(check.range);
     block_.kind = check.kind;
+    block_.row = check.row;
     switch (check.kind->target) {
       case engine::Target::None: break;
       case engine::Target::Program:

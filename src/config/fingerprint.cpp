@@ -40,6 +40,7 @@ class Gatherer {
     add(values.size());
     for (const Value& value : values) add(value);
   }
+  void add(const std::pair<std::string, std::string>& variable) { all(variable.first, variable.second); }
   template <typename... Values>
   void all(const Values&... values) {
     (add(values), ...);
@@ -114,6 +115,7 @@ class Gatherer {
     all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.interface,
         block.host, block.probes, block.start, block.stop, block.restart, block.depends, block.schedule, block.rules,
         block.groups, block.recipients, block.on_reboot, block.activity, block.end_leftovers);
+    if (block.row) all(block.row->target, block.row->variables);
   }
 
   [[nodiscard]] Hash128 hash() const { return hash128(text_); }

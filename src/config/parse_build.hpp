@@ -194,6 +194,9 @@ template <typename Rule, typename Scratch>
 /// every, not every, group, mode, onreboot, start, stop and restart programs, depends on.
 [[nodiscard]] bool parse_service_statement(grammar::TokenInput& in, Build& build, ServiceStatement& out);
 [[nodiscard]] bool parse_if(grammar::TokenInput& in, Build& build, IfSyntax& out);
+/// `define` and the header of `for each`.
+[[nodiscard]] bool parse_define(grammar::TokenInput& in, Build& build, DefineSyntax& out);
+[[nodiscard]] bool parse_for_each(grammar::TokenInput& in, Build& build, ForEachSyntax& out);
 /// alert, noalert, of a service.
 [[nodiscard]] bool parse_alert(grammar::TokenInput& in, Build& build, ServiceStatement& out);
 

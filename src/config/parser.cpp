@@ -70,9 +70,13 @@ class Parser {
   FileSyntax run() {
     while (kind() != Kind::End && errors_ < kMostErrors) {
       begin_ = at_;
-      out_.begins.push_back({stream_.tokens[at_].offset, !begins_statement(kind())});
+      const bool in_service = !begins_statement(kind()) && !is_block_statement(at_);
+      const bool ends = kind() == Kind::RightBrace && !open_blocks_.empty();
+      out_.begins.push_back({block_word(at_), in_service, static_cast<std::uint32_t>(open_blocks_.size() - ends)});
       statement();
     }
+    for (const SourceRange& block : open_blocks_)
+      report({.range = block, .message = "this block has no end", .remedy = "close it with '}'"});
     if (errors_ >= kMostErrors || fresh_starts_ >= kMostFreshStarts || !stream_.is_whole) out_.is_whole = false;
     return std::move(out_);
   }
@@ -98,6 +102,7 @@ class Parser {
     }
     if (kind() == Kind::CheckProcess && is_wrong_type()) return wrong_type();
     if (is_check(kind())) return check();
+    if (is_block_statement(at_)) return block_statement();
     if (service_ != Service::None) return service_statement();
     stray();
   }
@@ -108,6 +113,7 @@ class Parser {
     begin_file_statement(Service::None);
     SetSyntax syntax;
     if (!attempt([&](TokenInput& in) { return parsing::parse_set(in, build_, syntax); })) return failed();
+    if (!open_blocks_.empty()) return not_in_block("set", syntax.range);
     out_.statements.emplace_back(std::move(syntax));
   }
 
@@ -132,8 +138,78 @@ class Parser {
     IncludeSyntax syntax{.pattern = build_.raw(at_), .range = {file_, word.begin, build_.range({at_, at_ + 1}).end}};
     if (written.size() >= 2 && (written.front() == '"' || written.front() == '\'') && written.back() == written.front())
       syntax.pattern.value = std::string(written.substr(1, written.size() - 2));
-    out_.statements.emplace_back(std::move(syntax));
     ++at_;
+    if (!open_blocks_.empty()) return not_in_block("include", syntax.range);
+    out_.statements.emplace_back(std::move(syntax));
+  }
+
+  // ---- define and for each
+
+  /// Whether `define`, `for each` or the end of its block begins at a token.
+  [[nodiscard]] bool is_block_statement(std::size_t token) const {
+    if (stream_.tokens[token].kind == Kind::RightBrace) return !open_blocks_.empty();
+    if (stream_.tokens[token].kind != Kind::String) return false;
+    return iequals(stream_.text_of(token), "define") || iequals(stream_.text_of(token), "each");
+  }
+
+  /// Where such a statement begins: `for` is no token.
+  [[nodiscard]] std::uint32_t block_word(std::size_t token) const {
+    const std::uint32_t offset = stream_.tokens[token].offset;
+    if (stream_.tokens[token].kind != Kind::String || !iequals(stream_.text_of(token), "each")) return offset;
+    const std::string_view before = trim(stream_.text.substr(0, offset));
+    return before.size() >= 3 && iequals(before.substr(before.size() - 3), "for")
+               ? static_cast<std::uint32_t>(before.data() + before.size() - 3 - stream_.text.data())
+               : offset;
+  }
+
+  void block_statement() {
+    begin_file_statement(Service::None);
+    if (kind() == Kind::RightBrace) {
+      out_.statements.emplace_back(EndSyntax{build_.range({at_, at_ + 1})});
+      open_blocks_.pop_back();
+      ++at_;
+      return;
+    }
+    const std::uint32_t begin = block_word(at_);
+    if (iequals(build_.text(at_), "define")) {
+      DefineSyntax syntax;
+      if (!attempt([&](TokenInput& in) { return parsing::parse_define(in, build_, syntax); })) return failed();
+      out_.statements.emplace_back(std::move(syntax));
+      return;
+    }
+    ForEachSyntax syntax;
+    if (!attempt([&](TokenInput& in) { return parsing::parse_for_each(in, build_, syntax); })) {
+      // Its services are read all the same, once, so that their errors are told, too.
+      broken_block(begin);
+      return;
+    }
+    syntax.range.begin = begin;
+    open_blocks_.push_back(syntax.range);
+    out_.statements.emplace_back(std::move(syntax));
+  }
+
+  /// Tells what is wrong with the header of a block, and goes on behind its brace.
+  void broken_block(std::uint32_t begin) {
+    const std::size_t token = std::max(build_.expectation.furthest, at_);
+    error_at(token, grammar::unexpected(stream_, token, build_.expectation));
+    out_.is_whole = false;
+    std::size_t brace = at_;
+    while (stream_.tokens[brace].kind != Kind::End && stream_.tokens[brace].kind != Kind::LeftBrace &&
+           (brace == at_ || !begins_line(brace)))
+      ++brace;
+    const bool has_block = stream_.tokens[brace].kind == Kind::LeftBrace;
+    at_ = std::max(has_block ? brace + 1 : brace, at_ + 1);
+    if (!has_block) return recover();
+    ForEachSyntax syntax{.range = {file_, begin, stream_.tokens[brace].offset}};
+    open_blocks_.push_back(syntax.range);
+    out_.statements.emplace_back(std::move(syntax));
+  }
+
+  void not_in_block(std::string_view word, const SourceRange& range) {
+    report({.range = range,
+            .message = fmt::format("'{}' cannot stand in a 'for each'", word),
+            .remedy = "write it before the block",
+            .code = Code::WrongPlace});
   }
 
   void check() {
@@ -463,11 +539,20 @@ class Parser {
 
   void skip_to_statement() {
     if (at_ == begin_) ++at_;
-    while (kind() != Kind::End && !begins_statement(kind())) ++at_;
+    while (kind() != Kind::End && !begins_statement(kind()) && !begins_block_line(at_)) ++at_;
+  }
+
+  /// Whether a line begins with `define`, `for each` or the end of its block.
+  [[nodiscard]] bool begins_block_line(std::size_t token) const {
+    if (!is_block_statement(token)) return false;
+    const std::string_view before = stream_.text.substr(0, block_word(token));
+    const std::size_t blank = before.find_last_not_of(" \t");
+    return blank == std::string_view::npos || before[blank] == '\n';
   }
 
   /// Whether a line begins with a token that begins a statement.
   [[nodiscard]] bool begins_line(std::size_t token) const {
+    if (begins_block_line(token)) return true;
     if ((stream_.tokens[token].flags & grammar::kFirstOfLine) == 0) return false;
     const Kind one = stream_.tokens[token].kind;
     return begins_statement(one) || begins_service_statement(one) || is_own_statement(token);
@@ -488,7 +573,7 @@ class Parser {
   /// Runs a statement group at the current token; takes over what it has noted where it matches.
   template <typename Group>
   bool attempt(Group group) {
-    TokenInput in(stream_, at_, is_foreground_);
+    TokenInput in(stream_, at_, is_foreground_, !open_blocks_.empty());
     if (!group(in)) return false;
     at_ = in.index();
     for (auto token = begin_; token < at_; ++token) {
@@ -522,6 +607,7 @@ class Parser {
   bool after_include_ = false;
   bool is_foreground_ = false;                       ///< the service is a foreground process
   std::vector<ServiceStatement>* target_ = nullptr;  ///< where they go; a new continuation where null
+  std::vector<SourceRange> open_blocks_;             ///< headers of the blocks under way, the outermost first
   std::size_t errors_ = 0;
   int fresh_starts_ = 0;
 };
