@@ -9,7 +9,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "grammar/escapes.hpp"
+#include "grammar/arguments.hpp"
 #include "util/text.hpp"
 
 namespace healer::grammar {
@@ -580,21 +580,6 @@ class Lexer {
     command(at, false);
   }
 
- public:
-  static bool is_argument_space(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-
-  /// The end of the argument that begins at `at`, whichever is longer: '...' or text without blanks and double quotes.
-  static std::size_t argument_end(std::string_view text, std::size_t at) {
-    std::size_t word = at;
-    while (word < text.size() && !is_argument_space(text[word]) && text[word] != '"') ++word;
-    if (text[at] == '\'') {
-      const std::size_t quote = text.find('\'', at + 1);
-      if (quote != std::string_view::npos && quote + 1 >= word) return quote + 1;
-    }
-    return word;
-  }
-
- private:
   const WordIndex& words_;
   TokenStream out_;
   std::size_t at_ = 0;
@@ -604,67 +589,10 @@ class Lexer {
   int unclosed_ = 0;
 };
 
-bool is_quoted(std::string_view text) {
-  return text.size() >= 2 && class_of(text.front()) == Class::Quote && class_of(text.back()) == Class::Quote;
-}
-
 }  // namespace
 
 TokenStream lex(std::string_view text) { return Lexer(text).run(); }
 
 bool is_word_character(char c) { return in_word(c); }
-
-bool is_identifier(std::string_view text) {
-  const auto is_letter = [](char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || c == '_'; };
-  return !text.empty() && is_letter(text.front()) &&
-         std::ranges::all_of(text, [&](char c) { return is_letter(c) || is_digit(c); });
-}
-
-std::size_t reference_end(std::string_view text, std::size_t begin) {
-  if (!text.substr(begin).starts_with("${")) return 0;
-  const auto in_word_of_name = [](char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c) || c == '_'; };
-  const auto skip_while = [&](std::size_t at, auto predicate) {
-    while (at < text.size() && predicate(text[at])) ++at;
-    return at;
-  };
-  std::size_t at = skip_while(begin + 2, in_word_of_name);
-  const std::size_t first = at;
-  if (at + 1 < text.size() && (text[at] == '.' || text[at] == ':') && in_word_of_name(text[at + 1]))
-    at = skip_while(at + 1, [&](char c) { return in_word_of_name(c) || c == '.' || c == '-'; });
-  const bool is_name = first > begin + 2 && !is_digit(text[begin + 2]) && at < text.size() && text[at] == '}';
-  return is_name ? at + 1 : 0;
-}
-
-std::string unquote(std::string_view written) {
-  if (!is_quoted(written)) return std::string(written);
-  return replace_escapes(written.substr(1, written.size() - 2));
-}
-
-std::vector<std::string_view> command_arguments(std::string_view written) {
-  if (written.size() >= 2 && written.front() == '"' && written.back() == '"')
-    written = written.substr(1, written.size() - 2);
-  std::vector<std::string_view> arguments;
-  std::size_t at = 0;
-  while (at < written.size()) {
-    if (Lexer::is_argument_space(written[at]) || written[at] == '"') {
-      ++at;
-      continue;
-    }
-    const std::size_t end = Lexer::argument_end(written, at);
-    arguments.push_back(written.substr(at, end - at));
-    at = end;
-  }
-  return arguments;
-}
-
-std::vector<std::string> split_command(std::string_view written) {
-  std::vector<std::string> arguments;
-  for (const std::string_view argument : command_arguments(written)) {
-    const bool single = argument.size() >= 2 && argument.front() == '\'' && argument.back() == '\'' &&
-                        argument.find('\'', 1) == argument.size() - 1;
-    arguments.push_back(single ? replace_escapes(argument.substr(1, argument.size() - 2)) : std::string(argument));
-  }
-  return arguments;
-}
 
 }  // namespace healer::grammar

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Names and lists. A value is kept as pieces, so that where it goes it is known which of them come from a row, and
-// which from outside of the rules files.
 #include "config/expand.hpp"
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/values.hpp"
 #include "config/walk.hpp"
 #include "grammar/lexer.hpp"
 #include "util/text.hpp"
@@ -20,104 +19,12 @@ namespace {
 
 constexpr std::size_t kLongestText = 65'535;
 
-struct Piece {
-  std::string text;
-  bool of_row = false;   ///< it is a value of a row
-  bool outside = false;  ///< of one whose list is no part of the rules files
-};
-using Pieces = std::vector<Piece>;
-
 struct Binding {
   std::string name;
   Pieces value;
   SourceRange at;
   bool is_define = false;
 };
-
-/// What a text is to be: how a value goes into it.
-enum class Into : std::uint8_t { Text, Url, Json };
-
-bool is_plain_in_url(char c, bool in_host) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
-         std::string_view("-._~").find(c) != std::string_view::npos || (in_host && c == ':');
-}
-
-/// A value in a URL of which `before` stands already.
-std::string in_url(std::string_view value, std::string_view before) {
-  const std::size_t host = before.find("://");
-  const bool in_host = host != std::string_view::npos && before.find('/', host + 3) == std::string_view::npos;
-  std::string result;
-  for (const char c : value) {
-    if (is_plain_in_url(c, in_host))
-      result += c;
-    else
-      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return result;
-}
-
-std::string in_json(std::string_view value) {
-  std::string result;
-  for (const char c : value) {
-    if (c == '"' || c == '\\')
-      result += fmt::format("\\{}", c);
-    else if (static_cast<unsigned char>(c) < 0x20)
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      result += c;
-  }
-  return result;
-}
-
-std::string joined(const Pieces& pieces, Into into) {
-  std::string result;
-  for (const Piece& piece : pieces) {
-    if (!piece.of_row || into == Into::Text)
-      result += piece.text;
-    else
-      result += into == Into::Url ? in_url(piece.text, result) : in_json(piece.text);
-  }
-  return result;
-}
-
-/// Programs that read the argument after `-c` as a script.
-bool is_shell(std::string_view argument) {
-  static constexpr std::string_view kShells[] = {"sh",  "bash", "dash", "ash",  "zsh", "ksh",
-                                                 "csh", "tcsh", "mksh", "fish", "su",  "runuser"};
-  return std::ranges::find(kShells, argument.substr(argument.rfind('/') + 1)) != std::end(kShells);
-}
-
-/// `-c`, `-ec`, `--command`.
-bool announces_script(std::string_view argument) {
-  if (argument == "--command") return true;
-  return argument.size() > 1 && argument[0] == '-' && argument[1] != '-' && argument.back() == 'c' &&
-         std::ranges::all_of(argument.substr(1), [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; });
-}
-
-/// Where the script of a shell is among arguments; their number: there is none.
-std::size_t script_of(const std::vector<std::string>& arguments) {
-  bool has_shell = false;
-  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
-    if (has_shell && announces_script(arguments[i])) return i + 1;
-    has_shell = has_shell || is_shell(arguments[i]);
-  }
-  return arguments.size();
-}
-
-std::string variable(std::string_view name) {
-  std::string result = "$HEALER_";
-  for (const char c : name)
-    result += is_digit(c) ? c : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? static_cast<char>(c & ~0x20) : '_';
-  return result;
-}
-
-/// Names of which programs get HEALER_NAME anyway, or which workflows know.
-bool is_own_name(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"SERVICE", "TARGET", "EVENT", "HOST",   "DATE",        "REASON",
-                                                "HEALING", "STEP",   "FENCE", "ACTION", "DESCRIPTION", "CHECK"};
-  return name.starts_with("PROCESS_") || name.starts_with("PROGRAM_") ||
-         std::ranges::find(kNames, name) != std::end(kNames);
-}
 
 class Expander {
  public:
@@ -150,8 +57,7 @@ class Expander {
     if (std::exchange(has_stand_in_, false))
       word.value = "/" + word.value;
     else if (!was_wrong_)
-      error(Code::InvalidValue, word.range,
-            fmt::format("{} is no path: it does not begin with '/'", in_quotes(word.value)));
+      refuse(word.range, fmt::format("{} is no path: it does not begin with '/'", in_quotes(word.value)), {});
   }
 
   void filter(Word& word) {
@@ -184,8 +90,7 @@ class Expander {
     } else if (wrong != std::errc{} || rest != end || number == 0 || number > 65'535) {
       number = 1;
       if (!was_wrong_)
-        error(Code::InvalidValue, name.range, fmt::format("{} is no port", in_quotes(name.value)),
-              "a port is a number from 1 to 65535");
+        refuse(name.range, fmt::format("{} is no port", in_quotes(name.value)), "a port is a number from 1 to 65535");
     }
     test.port = Number{.value = number, .range = name.range};
   }
@@ -199,7 +104,7 @@ class Expander {
       if (const auto outside = std::ranges::find(pieces, true, &Piece::outside); i == script && outside != pieces.end())
         error(Code::InvalidValue, command.range,
               "a value from a list cannot be put into the script of a shell, which would read it as part of itself",
-              fmt::format("use the environment variable: \"{}\"", variable(outside_name_)));
+              fmt::format("use the environment variable: \"{}\"", variable_of(outside_name_)));
       argument = joined(pieces, Into::Text);
     }
   }
@@ -262,6 +167,7 @@ class Expander {
       if (++expansion_.services > kMostRows && depth_ > 0) return full(check->range);
       const std::size_t written = check->name.value.size();
       if (depth_ > 0) check->row = expansion_.rows[row_ - 1];
+      check->stands_in = std::ranges::any_of(open_, &Open::is_stand_in);
       name_ = &check->name;
       walk_(*check);
       name_ = nullptr;
@@ -284,6 +190,17 @@ class Expander {
     expansion_.is_whole = false;
     error(Code::TooMany, range, fmt::format("these lists make more than {} services", kMostRows),
           "make the lists shorter, or nest fewer of them");
+  }
+
+  /// A value that cannot be: an error, but of a row from outside, which is left out.
+  void refuse(const SourceRange& range, std::string message, std::string remedy) {
+    for (std::size_t i = open_.size(); i-- > 0;) {
+      if (!open_[i].outside) continue;
+      refused_ = static_cast<std::ptrdiff_t>(i);
+      why_refused_ = std::move(message);
+      return;
+    }
+    error(Code::InvalidValue, range, std::move(message), std::move(remedy));
   }
 
   // ---- names
@@ -449,8 +366,10 @@ class Expander {
     if (!syntax.items.empty()) return {.rows = written_rows(syntax), .outside = false, .is_stand_in = false};
     const ListRow any{.name = "any-" + syntax.name.value, .fields = {}};
     if (!syntax.command && !syntax.file) return {.rows = {any}, .outside = true, .is_stand_in = true};
-    ListDeclaration list{
-        .name = syntax.name.value, .command = {}, .file = {}, .every = {}, .range = here(syntax.range)};
+    ListDeclaration list{.source = {.name = syntax.name.value, .command = {}, .file = {}},
+                         .name = syntax.name.value,
+                         .every = {},
+                         .range = here(syntax.range)};
     bool of_row = false;
     const auto filled = [&](const std::string& text, const SourceRange& at) {
       const Pieces pieces = resolve(text, here(at));
@@ -458,16 +377,16 @@ class Expander {
       return joined(pieces, Into::Text);
     };
     if (syntax.file) {
-      list.file = filled(syntax.file->value, syntax.file->range);
-      if (!list.file.starts_with('/'))
-        error(Code::InvalidValue, here(syntax.file->range), fmt::format("{} is no path", in_quotes(list.file)),
+      list.source.file = filled(syntax.file->value, syntax.file->range);
+      if (!list.source.file.starts_with('/'))
+        error(Code::InvalidValue, here(syntax.file->range), fmt::format("{} is no path", in_quotes(list.source.file)),
               "write the whole path of the file");
     } else {
       for (const std::string& argument : syntax.command->arguments)
-        list.command.push_back(filled(argument, syntax.command->range));
-      if (!list.command.front().starts_with('/'))
+        list.source.command.push_back(filled(argument, syntax.command->range));
+      if (!list.source.command.front().starts_with('/'))
         error(Code::InvalidValue, here(syntax.command->range),
-              fmt::format("{} is no path of a program", in_quotes(list.command.front())), "write its whole path");
+              fmt::format("{} is no path of a program", in_quotes(list.source.command.front())), "write its whole path");
     }
     constexpr Duration kFileInterval = minutes(1);
     constexpr Duration kCommandInterval = minutes(5);
@@ -480,9 +399,7 @@ class Expander {
             "write one list of all rows, with fields: ${NODE.ip}");
       return {.rows = {any}, .outside = true, .is_stand_in = true};
     }
-    const auto same = std::ranges::find_if(expansion_.lists, [&](const ListDeclaration& one) {
-      return one.name == list.name && one.command == list.command && one.file == list.file;
-    });
+    const auto same = std::ranges::find(expansion_.lists, list.source, &ListDeclaration::source);
     if (same == expansion_.lists.end())
       expansion_.lists.push_back(list);
     else

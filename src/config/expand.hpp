@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/diagnostic.hpp"
+#include "config/environment.hpp"
 #include "config/list_rows.hpp"
 #include "config/source.hpp"
 #include "config/syntax.hpp"
@@ -21,13 +22,10 @@ namespace healer::config {
 
 /// A list that is read where the rules are loaded, and again at its interval.
 struct ListDeclaration {
-  std::string name;                  ///< "NODE", or where several have that name "NODE@FILE:LINE"
-  std::vector<std::string> command;  ///< program and arguments; empty: it is a file
-  std::string file;
+  ListSource source;
+  std::string name;  ///< "NODE", or where several have that name "NODE@FILE:LINE"
   Duration every{};
   SourceRange range;  ///< of the header
-
-  [[nodiscard]] bool is_command() const { return !command.empty(); }
 };
 
 /// Rows of such a list as they are now. Nothing: it was not read, and is checked with a row that stands for any.

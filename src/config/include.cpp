@@ -222,12 +222,14 @@ class Reader {
     return fmt::format("did you mean {}?", in_quotes((wanted.parent_path() / nearest).string()));
   }
 
-  /// The rows of a list, as they are now.
+  /// The rows of a list, as they are known.
   ListRows rows_of(const ListDeclaration& list) {
-    document_.is_whole = false;
-    report(said_, DiagnosticSeverity::Note, Code::UnreadList, list.range,
-           fmt::format("the list {} is not read: its block is checked with one row that stands for any", list.name));
-    return std::nullopt;
+    ListRows rows = environment_.list(list.source);
+    if (!rows)
+      report(said_, DiagnosticSeverity::Note, Code::UnreadList, list.range,
+             fmt::format("the list {} is not read here: its block is checked with one row that stands for any",
+                         list.source.name));
+    return rows;
   }
 
   [[nodiscard]] bool is_directory(const std::string& path) const {

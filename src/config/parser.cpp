@@ -12,6 +12,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/parse_build.hpp"
+#include "config/statement_begin.hpp"
 #include "grammar/errors.hpp"
 #include "grammar/habits.hpp"
 #include "grammar/lexer.hpp"
@@ -29,31 +30,6 @@ using parsing::Build;
 constexpr std::size_t kMostErrors = 200;
 constexpr int kMostFreshStarts = 16;
 constexpr std::size_t kNothing = std::numeric_limits<std::size_t>::max();
-
-bool is_check(Kind kind) { return kind >= Kind::CheckProcess && kind <= Kind::CheckNetwork; }
-
-/// Where a statement of a file begins, wherever it stands.
-bool begins_statement(Kind kind) { return kind == Kind::Set || kind == Kind::Include || is_check(kind); }
-
-/// Where a statement of a service may begin.
-bool begins_service_statement(Kind kind) {
-  switch (kind) {
-    case Kind::If:
-    case Kind::Every:
-    case Kind::NotEvery:
-    case Kind::Alert:
-    case Kind::NoAlert:
-    case Kind::Group:
-    case Kind::Mode:
-    case Kind::OnReboot:
-    case Kind::Depends:
-    case Kind::Start:
-    case Kind::Stop:
-    case Kind::Restart:
-    case Kind::Ignore: return true;
-    default: return false;
-  }
-}
 
 /// Whether statements of a service may come.
 enum class Service : std::uint8_t {

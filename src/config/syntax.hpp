@@ -255,6 +255,7 @@ struct CheckSyntax {
   bool lacks_statements = false;  ///< one had an error and is not below: it is not told what the service has not
   std::vector<ServiceStatement> statements;
   std::shared_ptr<const engine::Row> row;  ///< of the `for each` it is read for; null: it is in none
+  bool stands_in = false;                  ///< for services of a list that is not known: it becomes none
   SourceRange range;                       ///< of the header
 };
 
