@@ -30,7 +30,8 @@ struct Node {
 
 class Dependencies {
  public:
-  Dependencies(const Document& document, Diagnostics& said) : said_(said), is_whole_(document.is_whole), has_lists_(!document.expansion.lists.empty()) {
+  Dependencies(const Document& document, Diagnostics& said)
+      : said_(said), is_whole_(document.is_whole), has_lists_(!document.expansion.lists.empty()) {
     for (const std::string& name : document.unknown) unknown_.insert(to_lower(name));
     for_each_check(document, [&](const CheckSyntax& check) {
       if (!check.name.value.empty()) by_name_.emplace(to_lower(check.name.value), nodes_.size());

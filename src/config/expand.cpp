@@ -386,7 +386,8 @@ class Expander {
         list.source.command.push_back(filled(argument, syntax.command->range));
       if (!list.source.command.front().starts_with('/'))
         error(Code::InvalidValue, here(syntax.command->range),
-              fmt::format("{} is no path of a program", in_quotes(list.source.command.front())), "write its whole path");
+              fmt::format("{} is no path of a program", in_quotes(list.source.command.front())),
+              "write its whole path");
     }
     constexpr Duration kFileInterval = minutes(1);
     constexpr Duration kCommandInterval = minutes(5);

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RecordKind::Coun
     "action-held",    "action-long",    "mail-sent",     "mail-failed",    "mail-dropped", "run-timed-out",
     "run-overrun",    "monitored",      "unmonitored",   "accepted",       "job-started",  "job-step",
     "job-ended",      "job-failed",     "job-held",      "process-died",   "paused",       "resumed",
-    "store-sick",     "store-well"};
+    "store-sick",     "store-well",     "list"};
 
 constexpr std::array<std::string_view, 4> kSeverities{"debug", "info", "warning", "error"};
 

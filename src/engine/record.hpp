@@ -46,6 +46,7 @@ enum class RecordKind : std::uint8_t {
   Resumed,
   StoreSick,  ///< the state cannot be written: supervision goes on, unjournalled
   StoreWell,
+  List,  ///< what there is to say of a list: not read, rows that leave, believed
   Count_
 };
 
