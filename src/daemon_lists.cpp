@@ -133,17 +133,17 @@ void DaemonLists::begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks ho
 }
 
 void DaemonLists::declare(const std::vector<config::ListDeclaration>& lists) {
-  for (auto& [source, list] : lists_) list.declared.reset();
+  std::set<ListSource> declared;
   for (const config::ListDeclaration& declaration : lists) {
-    const auto [place, is_new] = lists_.try_emplace(declaration.source);
-    One& list = place->second;
-    const bool is_timed = list.declared || list.reading;
-    list.declared = declaration;
-    if (is_timed) continue;
-    list.due = loop_->timer([this, source = declaration.source] { read(source); });
-    list.due.set_deadline(runtime::mono_now());
+    declared.insert(declaration.source);
+    One& list = lists_[declaration.source];
+    const auto before = std::exchange(list.declared, declaration);
+    // A load of the rules is no reading: what is not new is read when it was due.
+    if (before && before->every == declaration.every) continue;
+    if (!before) list.due = loop_->timer([this, source = declaration.source] { read(source); });
+    if (!list.reading) list.due.set_deadline(runtime::mono_now() + (before ? declaration.every : Duration{0}));
   }
-  std::erase_if(lists_, [](const auto& one) { return !one.second.declared; });
+  std::erase_if(lists_, [&](const auto& one) { return !declared.contains(one.first); });
 }
 
 void DaemonLists::read(const ListSource& source) {
