@@ -281,6 +281,7 @@ class Expander {
       }
       if (open->outside) {
         refused_ = open - open_.begin();
+        was_wrong_ = true;
         why_refused_ = fmt::format("it has no field {}", in_quotes(name.substr(row.size() + 1)));
         return false;
       }

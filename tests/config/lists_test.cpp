@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // define and for each: what becomes of names, ranges and rows, and what is said where they cannot be.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -352,6 +354,146 @@ TEST_CASE("values of rows are made fit for what they go into", "[lists]") {
       "alert\n}\n");
   CHECK(all[0]->rules[0].text.find("/x%40y%3A1?q") != std::string::npos);
   CHECK(all[0]->rules[1].text.find("/z/x%40y%3A1") != std::string::npos);
+}
+
+namespace {
+
+const ListSource kNodes{.name = "NODE", .command = {}, .file = "/nodes"};
+
+/// A block over the list of /nodes, loaded with these rows.
+LoadResult load_rows(const std::string& block, std::vector<ListRow> rows, const std::string& more = {}) {
+  test::FakeEnvironment machine;
+  machine.files[kMain] = "for each NODE from file \"/nodes\" {\n" + block + "\n}\n" + more;
+  machine.programs = {"/bin/true", "/bin/sh"};
+  machine.lists[kNodes] = std::move(rows);
+  return load(kMain, {}, machine);
+}
+
+std::string names_of(const LoadResult& result) {
+  std::string all;
+  if (!result.ok()) return "errors";
+  for (const auto& block : result.rules->services) all += (all.empty() ? "" : " ") + block->name;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a list that was not read is checked with a row that stands for any, which becomes no service", "[lists]") {
+  const std::string text =
+      "for each NODE from command \"/bin/list -a 'b c'\" {\n check host h_${NODE} with address ${NODE.ip}\n"
+      "  if failed port ${NODE.port} then alert\n check file f_${NODE} with path ${NODE.dir}/x if does not exist then "
+      "alert\n}\nfor each SITE from file \"/sites\" every 90 seconds {\n check system s_${SITE}\n}\n"
+      "check system one depends on h_a\n";
+  const LoadResult result = load_text(text);
+  INFO(said(result));
+  REQUIRE(result.ok());
+  CHECK(names_of(result) == "one");
+  CHECK(result.rules->services[0]->depends.empty());
+  CHECK(said(result, DiagnosticSeverity::Note) ==
+        "1:1: the list NODE is not read here: its block is checked with one row that stands for any\n"
+        "6:1: the list SITE is not read here: its block is checked with one row that stands for any\n"
+        "9:29: there is no service 'h_a' now: nothing waits for it (it counts from when a list has it)\n");
+  REQUIRE(result.lists.size() == 2);
+  CHECK(result.lists[0].source.command == std::vector<std::string>{"/bin/list", "-a", "b c"});
+  CHECK(result.lists[0].every == minutes(5));
+  CHECK(result.lists[1].source.file == "/sites");
+  CHECK(result.lists[1].every == seconds(90));
+  // Its errors are told all the same.
+  CHECK(errors("for each NODE from file \"/x\" {\n check system s_${NOD}\n}\n") ==
+        "2:15: 'NOD' is not defined (did you mean 'NODE'?) [here NODE is 'any-NODE']\n");
+}
+
+TEST_CASE("rows that were read become services", "[lists]") {
+  const LoadResult result =
+      load_rows(" check host h_${NODE} with address ${NODE.ip}\n  if failed port ${NODE.port} then alert",
+                {{"a", {{"ip", "10.0.0.1"}, {"port", "81"}}}, {"b", {{"ip", "10.0.0.2"}, {"port", "82"}}}},
+                "check system s depends on h_b\n");
+  INFO(said(result));
+  CHECK(names_of(result) == "h_a h_b s");
+  CHECK(result.rules->services[1]->host == "10.0.0.2");
+  CHECK(result.rules->services[1]->probes[0]->port == 82);
+  CHECK(result.rules->services[0]->row->variables ==
+        std::vector<std::pair<std::string, std::string>>{{"NODE", "a"}, {"NODE.ip", "10.0.0.1"}, {"NODE.port", "81"}});
+  CHECK(result.rules->services[2]->depends == std::vector<std::string>{"h_b"});
+}
+
+TEST_CASE("a row that cannot be is left out, and the others are not", "[lists]") {
+  const LoadResult result = load_rows(
+      " check host h_${NODE} with address a\n  if failed port ${NODE.port} then alert\n"
+      " check file f_${NODE} with path ${NODE.dir} if does not exist then alert",
+      {{"a", {{"port", "81"}, {"dir", "/x"}}},
+       {"b", {{"dir", "/x"}}},
+       {"c", {{"port", "http"}, {"dir", "/x"}}},
+       {"d", {{"port", "81"}, {"dir", "../x"}}}});
+  CHECK(names_of(result) == "h_a f_a");
+  CHECK(said(result, DiagnosticSeverity::Warning)
+            .find("the row 'b' of the list NODE is left out: it has no field 'port'") != std::string::npos);
+}
+
+TEST_CASE("a value from outside is no part of a shell's script", "[lists]") {
+  const auto script = [](const std::string& command) {
+    return said(load_rows(" check program p_${NODE} with path \"" + command + "\"\n  if status != 0 then alert",
+                          {{"a", {{"ip", "x"}}}}));
+  };
+  const std::string_view refused = "a value from a list cannot be put into the script of a shell";
+  for (const std::string command :
+       {"/bin/sh -c 'ping ${NODE}'", "/bin/sh -ec 'ping ${NODE}'", "/usr/bin/env bash -x -c 'a; ${NODE.ip}'",
+        "/bin/busybox sh -c 'ping ${NODE}'", "/bin/su www -c 'ping ${NODE}'"}) {
+    INFO(command);
+    CHECK(script(command).find(refused) != std::string::npos);
+  }
+  CHECK(script("/bin/sh -c 'ping ${NODE.ip}'").find("use the environment variable: \"$HEALER_NODE_IP\"") !=
+        std::string::npos);
+  for (const std::string command :
+       {"/bin/sh -c 'ping $HEALER_NODE' sh ${NODE}", "/bin/true -c ${NODE}", "/bin/sh /x ${NODE}"}) {
+    INFO(command);
+    CHECK(script(command).empty());
+  }
+  // A name that the rules give themselves is no stranger; one that is made of such a value is.
+  CHECK(
+      services("for each NODE in \"a\" {\n check program p with path \"/bin/sh -c 'ping ${NODE}'\" if status != 0 then "
+               "alert\n}\n")
+          .size() == 1);
+  CHECK(
+      said(load_rows(" define X \"-${NODE}\"\n check program p with path \"/bin/sh -c 'ping ${X}'\"\n  if status != 0 "
+                     "then alert",
+                     {{"a", {}}}))
+          .find(refused) != std::string::npos);
+}
+
+TEST_CASE("values of JSON rows are escaped", "[lists]") {
+  const LoadResult result = load_rows(
+      " check host h with address a\n  if failed url \"http://a/x?q=${NODE.q}\" then alert\n"
+      "  if failed port 80 protocol http method post body '{\"q\": \"${NODE.q}\"}' then alert",
+      {{"a", {{"q", "a&b=\"c\" \\"}}}});
+  INFO(said(result));
+  REQUIRE(result.ok());
+  CHECK(result.rules->services[0]->rules[0].text.find("q=a%26b%3D%22c%22%20%5C") != std::string::npos);
+  const auto& settings = result.rules->services[0]->probes[1]->settings;
+  const auto body = std::ranges::find(settings, std::string_view("body"), &protocols::Setting::word);
+  REQUIRE(body != settings.end());
+  CHECK(body->text == "{\"q\": \"a&b=\\\"c\\\" \\\\\"}");
+}
+
+TEST_CASE("errors of lists from outside", "[lists]") {
+  const std::string end = " {\n check system s_${NODE}\n}\n";
+  CHECK(errors("for each NODE from file nodes" + end).find("unexpected 'nodes', expected an absolute path") !=
+        std::string::npos);
+  CHECK(errors("for each NODE from command list" + end) ==
+        "1:28: 'list' is no path of a program (write its whole path)\n");
+  CHECK(errors("for each NODE from file \"/x\" every 0 seconds" + end).find("a list is read at most once a second") !=
+        std::string::npos);
+  CHECK(errors("for each A in \"a\" {\nfor each NODE from file \"/x/${A}\"" + end + "}\n")
+            .find("a list cannot be named by a row of another one") != std::string::npos);
+}
+
+TEST_CASE("lists that share a name are told apart by their places", "[lists]") {
+  const LoadResult result = load_text(
+      "for each NODE from file \"/a\" {\n check system s_${NODE}\n}\nfor each NODE from file "
+      "\"/b\" {\n check system t_${NODE}\n}\n");
+  REQUIRE(result.lists.size() == 2);
+  CHECK(result.lists[0].name == "NODE@/etc/main:1");
+  CHECK(result.lists[1].name == "NODE@/etc/main:4");
 }
 
 }  // namespace lists_test
