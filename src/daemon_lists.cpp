@@ -24,7 +24,7 @@ using config::ListRow;
 using config::ListSource;
 using nlohmann::json;
 
-constexpr std::size_t kMostNamed = 10;  ///< rows that a person is told by their names
+constexpr std::size_t kMostMissing = 10;  ///< rows that a person is told by their names
 
 json to_json(const ListRow& row) {
   json fields = json::array();
@@ -199,8 +199,8 @@ std::string DaemonLists::text() const {
     std::string missing;
     std::size_t told = 0;
     for (const auto& [name, misses] : memory.missing)
-      if (told++ < kMostNamed) missing += (missing.empty() ? "" : ", ") + name;
-    if (told > kMostNamed) missing += fmt::format(" and {} more", told - kMostNamed);
+      if (told++ < kMostMissing) missing += (missing.empty() ? "" : ", ") + name;
+    if (told > kMostMissing) missing += fmt::format(" and {} more", told - kMostMissing);
     if (!missing.empty()) all += fmt::format("  missing   {}\n", missing);
   }
   if (all.empty()) return "the rules have no lists from commands or files";

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -100,7 +101,9 @@ void ListReader::run(std::vector<std::string> arguments, std::vector<std::string
   const std::uint64_t id = next_++;
   Run& run = *runs_.emplace(id, std::make_unique<Run>()).first->second;
   run.done = std::move(done);
-  Launch launch{.arguments = std::move(arguments), .environment = std::move(environment)};
+  Launch launch;
+  launch.arguments = std::move(arguments);
+  launch.environment = std::move(environment);
   run.output.most = kLargest;
   run.error.most = kMostComplaint;
   for (auto [stream, end] : {std::pair(&run.output, &launch.output), {&run.error, &launch.error}}) {
