@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: MIT
-// The arguments in the text of a command, as Monit finds them at run time.
 #include "grammar/arguments.hpp"
+
+#include <string>
+#include <vector>
 
 #include "grammar/escapes.hpp"
 #include "grammar/lexer.hpp"
 
 namespace healer::grammar {
+namespace {
+
+bool is_quoted_text(std::string_view text) {
+  const auto is_quote = [](char c) { return c == '"' || c == '\''; };
+  return text.size() >= 2 && is_quote(text.front()) && is_quote(text.back());
+}
+
+}  // namespace
 
 std::size_t argument_end(std::string_view text, std::size_t at) {
   std::size_t word = at;
@@ -18,8 +28,7 @@ std::size_t argument_end(std::string_view text, std::size_t at) {
 }
 
 std::string unquote(std::string_view written) {
-  const auto is_quote = [](char c) { return c == '"' || c == '\''; };
-  if (written.size() < 2 || !is_quote(written.front()) || !is_quote(written.back())) return std::string(written);
+  if (!is_quoted_text(written)) return std::string(written);
   return replace_escapes(written.substr(1, written.size() - 2));
 }
 

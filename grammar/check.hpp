@@ -85,7 +85,7 @@ struct check_system   : seq<token<Kind::CheckSystem>, service_name> {};
 
 // check fifo NAME with path PATH, and whatever else is nothing but a path
 struct checked_path   : path_word {};
-struct filesystem_name: sor<path_word, string_word> {};
+struct filesystem_name: sor<written_path, string_word> {};
 struct check_filesystem : seq<token<Kind::CheckFilesystem>, service_name, token<Kind::PathWord>, filesystem_name> {};
 struct check_path     : seq<token<Kind::CheckFile, Kind::CheckDirectory, Kind::CheckFifo>, service_name, token<Kind::PathWord>, checked_path> {};
 

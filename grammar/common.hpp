@@ -26,8 +26,30 @@ using pegtl::star;
          iequals(in.text(1), "ended");
 }
 
+/// Whether `define NAME "value"` comes, in a `for each`: elsewhere Monit takes its words for arguments of a program.
+[[nodiscard]] inline bool is_define_statement(const TokenInput& in) {
+  return in.is_in_block() && (in.flags() & kFirstOfLine) != 0 && in.kind() == Kind::String &&
+         iequals(in.text(), "define") && in.kind(1) == Kind::String;
+}
+
+/// Whether `for each NAME ... {` comes. Without the brace its words are arguments to Monit.
+[[nodiscard]] inline bool is_for_each_statement(const TokenInput& in) {
+  constexpr std::size_t kMostValues = 1000;
+  if (in.kind() != Kind::String || !iequals(in.text(), "each") || in.kind(1) != Kind::String) return false;
+  if (in.is_in_block()) return true;
+  for (std::size_t i = 2; i < kMostValues; ++i) {
+    const Kind kind = in.kind(i);
+    if (kind == Kind::LeftBrace) return true;
+    const bool is_value = kind == Kind::String || kind == Kind::Quoted || kind == Kind::Path || kind == Kind::Number ||
+                          kind == Kind::Every || (kind >= Kind::Second && kind <= Kind::Month) ||
+                          kind == Kind::SizeUnit;
+    if (!is_value) return false;
+  }
+  return false;
+}
+
 [[nodiscard]] inline bool is_own_statement(const TokenInput& in) {
-  return is_ready_statement(in) || is_leftovers_statement(in);
+  return is_ready_statement(in) || is_leftovers_statement(in) || is_define_statement(in) || is_for_each_statement(in);
 }
 
 // clang-format off
@@ -36,7 +58,8 @@ struct cycle_word    : token<Kind::Cycle> {};
 
 // Text that is not a path: what Monit calls a string.
 struct string_word   : token<Kind::String, Kind::Quoted, Kind::Address> { static constexpr std::string_view kExpected = "a text"; };
-struct path_word     : token<Kind::Path> { static constexpr std::string_view kExpected = "an absolute path"; };
+struct written_path  : token<Kind::Path> { static constexpr std::string_view kExpected = "an absolute path"; };
+struct path_word     : sor<written_path, extension<"'${NAME}' at the beginning of a path", named_text>> {};
 
 // 90 seconds. Every unit but seconds is healer's own in most places.
 struct second_unit   : token<Kind::Second> { static constexpr std::string_view kExpected = "a unit such as 'seconds'"; };

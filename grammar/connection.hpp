@@ -82,7 +82,8 @@ struct certificate_days : seq<token<Kind::Certificate>, token<Kind::Valid>, opt<
 
 struct port_option_of : sor<source_address, ip_version, transport, tls_use, connection_sum, certificate_days, content_option, talk_option> {};
 struct tested_host    : seq<token<Kind::Host>, string_word> {};
-struct tested_port    : seq<opt<tested_host>, token<Kind::Port>, number> {};
+struct port_number    : sor<number, extension<"'${NAME}' in place of a port", named_text>> {};
+struct tested_port    : seq<opt<tested_host>, token<Kind::Port>, port_number> {};
 struct port_test      : sor<seq<tested_port, star<port_option_of>>,
                             extension<"options in another order", ahead<begins_with_option>, plus<port_option_of>, tested_port, star<port_option_of>>> {};
 

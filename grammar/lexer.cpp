@@ -10,24 +10,18 @@
 #include "grammar/arguments.hpp"
 #include "grammar/escapes.hpp"
 #include "grammar/own_statement.hpp"
+#include "grammar/token_writer.hpp"
 #include "grammar/word_index.hpp"
 #include "util/text.hpp"
 
 namespace healer::grammar {
 namespace {
 
-constexpr std::size_t kLongestToken = std::numeric_limits<std::uint16_t>::max();
-constexpr int kMostUnclosed = 16;
-
 using namespace lexing;
 
-class Lexer {
+class Lexer : TokenWriter {
  public:
-  explicit Lexer(std::string_view text) : words_(word_index()) {
-    out_.text = text;
-    out_.tokens.reserve(text.size() / 8 + 1);
-    out_.kinds.reserve(text.size() / 8 + 1);
-  }
+  explicit Lexer(std::string_view text) : TokenWriter(text), words_(word_index()) {}
 
   TokenStream run() {
     if (text().starts_with("\xEF\xBB\xBF")) {
@@ -41,15 +35,6 @@ class Lexer {
   }
 
  private:
-  [[nodiscard]] std::string_view text() const { return out_.text; }
-  [[nodiscard]] char peek(std::size_t at) const { return at < text().size() ? text()[at] : '\0'; }
-
-  template <typename Predicate>
-  [[nodiscard]] std::size_t skip(std::size_t at, Predicate predicate) const {
-    while (at < text().size() && predicate(text()[at])) ++at;
-    return at;
-  }
-
   void next() {
     const char c = text()[at_];
     switch (class_of(c)) {
@@ -62,32 +47,6 @@ class Lexer {
       case Class::Word: word(); return;
       case Class::Unknown: unknown(c); return;
     }
-  }
-
-  void add(Kind kind, std::size_t begin, std::size_t end) {
-    if (end - begin > kLongestToken) {
-      broken(begin, begin + kLongestToken, fmt::format("a text of {} bytes is too long", end - begin),
-             fmt::format("at most {} bytes are possible", kLongestToken));
-      at_ = end;
-      return;
-    }
-    push(kind, begin, end);
-    at_ = end;
-  }
-
-  void push(Kind kind, std::size_t begin, std::size_t end) {
-    std::uint8_t flags = 0;
-    if (!line_begun_) flags |= kFirstOfLine;
-    if (after_program_) flags |= kAfterProgram;
-    line_begun_ = true;
-    after_program_ = false;
-    out_.tokens.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint16_t>(end - begin), kind, flags});
-    out_.kinds.push_back(static_cast<char>(kind));
-  }
-
-  void broken(std::size_t begin, std::size_t end, std::string message, std::string remedy) {
-    out_.faults.push_back({static_cast<std::uint32_t>(out_.tokens.size()), std::move(message), std::move(remedy)});
-    push(Kind::Broken, begin, end);
   }
 
   void unknown(char c) {
@@ -121,27 +80,43 @@ class Lexer {
     add_quoted(peek(at_ + 1) == '/' ? Kind::Path : Kind::Quoted, at_, end + 1);
   }
 
-  void add_quoted(Kind kind, std::size_t begin, std::size_t end) {
-    const std::size_t before = out_.tokens.size();
-    add(kind, begin, end);
-    if (text().substr(begin, end - begin).find('\n') != std::string_view::npos) out_.tokens[before].flags |= kManyLines;
+  /// The end of the bare word that goes on at `at`. `${NAME}` is part of it, which to Monit ends a word and is an
+  /// error.
+  std::size_t end_of_word(std::size_t at) const {
+    for (at = skip(at, in_word);;) {
+      const std::size_t reference = at > 0 ? reference_end(text(), at - 1) : 0;
+      if (reference == 0) return at;
+      at = skip(reference, in_word);
+    }
   }
 
-  void unclosed(std::size_t begin) {
-    broken(begin, begin + 1, "unbalanced quotes: the text that begins here has no end",
-           fmt::format("close it with {}", text()[begin]));
-    // To find that a quote has no end the whole rest is read: what follows so many of them is no rules file.
-    out_.is_whole = ++unclosed_ < kMostUnclosed;
-    at_ = out_.is_whole ? begin + 1 : text().size();
+  /// Whether the word names something by `define` or `for each`: it may be a word of the language.
+  [[nodiscard]] bool is_defined_name(std::size_t begin, std::size_t end) const {
+    if (out_.tokens.empty() || !is_identifier(text().substr(begin, end - begin))) return false;
+    const Token& before = out_.tokens.back();
+    if (before.kind != Kind::String) return false;
+    const std::size_t word = before.offset;
+    const std::string_view gap = text().substr(word + before.length, begin - word - before.length);
+    if (gap.empty() || !std::ranges::all_of(gap, is_blank)) return false;
+    const std::string_view said = text().substr(word, before.length);
+    if (iequals(said, "define")) {
+      const char next = peek(skip(end, is_blank));
+      return (before.flags & kFirstOfLine) != 0 && (class_of(next) == Class::Quote || next == '/' || is_digit(next));
+    }
+    return iequals(said, "each") && iequals(last_word(text().substr(0, word)), "for");
   }
 
-  std::size_t address_end(std::size_t at) const {
-    return skip(at, [](char c) { return in_word(c) || c == ':'; });
+  static std::string_view last_word(std::string_view before) {
+    while (!before.empty() && is_blank(before.back())) before.remove_suffix(1);
+    std::size_t begin = before.size();
+    while (begin > 0 && in_word(before[begin - 1])) --begin;
+    return before.substr(begin);
   }
 
   void word() {
     const std::size_t begin = at_;
-    const std::size_t end = skip(begin, in_word);
+    const std::size_t end = end_of_word(begin);
+    if (is_defined_name(begin, end)) return add(Kind::String, begin, end);
     if (text()[begin] == '\\' && end == begin + 1) {
       at_ = end;  // noise: a line that is continued
       return;
@@ -262,7 +237,9 @@ class Lexer {
       const std::size_t at = rest.find('@', colon);
       if (at != std::string_view::npos) host = at + 1;
     }
-    const std::size_t end = rest.find_first_of("/?#,;{}\"'", host);
+    std::size_t end = rest.find_first_of("/?#,;{}\"'", host);
+    while (end != std::string_view::npos && end > 0 && reference_end(rest, end - 1) != 0)
+      end = rest.find_first_of("/?#,;{}\"'", reference_end(rest, end - 1));
     if (end == std::string_view::npos || std::string_view("/?#").find(rest[end]) != std::string_view::npos)
       return blank;
     return begin + end;
@@ -351,7 +328,7 @@ class Lexer {
     const auto skipped = text().substr(word_end, at_ - word_end);
     const auto newline = skipped.rfind('\n');
     bool generous = !any_text_in_quotes && newline != std::string_view::npos && newline + 1 < skipped.size();
-    std::size_t end = skip(at_, in_word);
+    std::size_t end = end_of_word(at_);
     if (const char quote = text()[at_]; class_of(quote) == Class::Quote) {
       end = text().find_first_of(std::string{quote, '\n'}, at_ + 1);
       if (end == std::string_view::npos || text()[end] == '\n') {
@@ -360,7 +337,7 @@ class Lexer {
       }
       const auto inside = text().substr(at_ + 1, end++ - at_ - 1);
       if (inside.empty()) return broken_name(end, "an empty name", "write a name between the quotes");
-      if (!any_text_in_quotes && !std::ranges::all_of(inside, in_word))
+      if (!any_text_in_quotes && end_of_word(at_ + 1) != end - 1)
         return broken_name(end, "unbalanced quotes: this name cannot have blanks or signs in it",
                            "write it as one word");
       // Monit takes a name in single quotes up to the last one of the line.
@@ -439,10 +416,24 @@ class Lexer {
     add(Kind::Pattern, at_, end);
   }
 
+  /// Whether the '}' at `close` is that of a `${NAME}` in the text that begins at `begin`. To Monit it ends the text,
+  /// so another one must come, to close what the text stands in.
+  [[nodiscard]] bool is_reference_closed(std::size_t begin, std::size_t close) const {
+    const std::size_t open = text().substr(0, close).rfind("${");
+    if (open == std::string_view::npos || open < begin || reference_end(text(), open) != close + 1) return false;
+    std::size_t next = text().find_first_of("{}", close + 1);
+    while (next != std::string_view::npos && text()[next] == '{' && reference_end(text(), next - 1) != 0)
+      next = text().find_first_of("{}", reference_end(text(), next - 1));
+    return next != std::string_view::npos && text()[next] == '}';
+  }
+
   /// Text up to one of `stops` (or the end), without the blanks around it.
   void raw(Kind kind, std::string_view stops) {
     std::size_t begin = skip(at_, is_blank);
-    const std::size_t stop = std::min(text().find_first_of(stops, begin), text().size());
+    std::size_t stop = text().find_first_of(stops, begin);
+    while (stop != std::string_view::npos && stop > 0 && text()[stop] == '}' && is_reference_closed(begin, stop))
+      stop = text().find_first_of(stops, stop + 1);
+    stop = std::min(stop, text().size());
     std::size_t end = stop;
     while (end > begin && is_space(text()[end - 1])) --end;
     add(kind, begin, end);
@@ -568,13 +559,8 @@ class Lexer {
 
  private:
   const WordIndex& words_;
-  TokenStream out_;
   OwnStatement own_;
-  std::size_t at_ = 0;
-  bool line_begun_ = false;
   bool in_program_ = false;
-  bool after_program_ = false;
-  int unclosed_ = 0;
 };
 
 }  // namespace

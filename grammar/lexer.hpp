@@ -66,6 +66,12 @@ struct TokenStream {
 /// What these arguments say: without the quotes of '...', and with its escapes replaced.
 [[nodiscard]] std::vector<std::string> split_command(std::string_view written);
 
+/// Whether a text is a name as `define` and `for each` give: letters, digits and `_`, no digit first.
+[[nodiscard]] bool is_identifier(std::string_view text);
+
+/// The end of the `${NAME}` that begins at `begin`; 0: there is none. A name may have `.FIELD` behind it.
+[[nodiscard]] std::size_t reference_end(std::string_view text, std::size_t begin);
+
 /// Whether a character may stand in a bare word.
 [[nodiscard]] bool is_word_character(char c);
 

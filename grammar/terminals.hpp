@@ -22,10 +22,12 @@ class TokenInput : public pegtl::memory_input<pegtl::tracking_mode::lazy, pegtl:
   using Base = pegtl::memory_input<pegtl::tracking_mode::lazy, pegtl::eol::lf, const char*>;
 
   /// `is_foreground`: the statements are of a foreground process, which Monit has not.
-  TokenInput(const TokenStream& stream, std::size_t first, bool is_foreground = false)
+  /// `is_in_block`: they stand in a `for each`, which Monit has not either.
+  TokenInput(const TokenStream& stream, std::size_t first, bool is_foreground = false, bool is_in_block = false)
       : Base(stream.kinds.data() + first, stream.kinds.data() + stream.kinds.size(), ""),
         stream_(&stream),
-        is_foreground_(is_foreground) {}
+        is_foreground_(is_foreground),
+        is_in_block_(is_in_block) {}
 
   [[nodiscard]] const TokenStream& stream() const { return *stream_; }
   /// The index of the token that is next.
@@ -33,6 +35,7 @@ class TokenInput : public pegtl::memory_input<pegtl::tracking_mode::lazy, pegtl:
   [[nodiscard]] Kind kind() const { return empty() ? Kind::End : static_cast<Kind>(*current()); }
   [[nodiscard]] std::string_view text() const { return stream_->text_of(index()); }
   [[nodiscard]] bool is_foreground() const { return is_foreground_; }
+  [[nodiscard]] bool is_in_block() const { return is_in_block_; }
   /// The token that comes so many after the next one.
   [[nodiscard]] Kind kind(std::size_t ahead) const { return token(ahead).kind; }
   [[nodiscard]] std::string_view text(std::size_t ahead) const { return stream_->text_of(place(ahead)); }
@@ -46,6 +49,7 @@ class TokenInput : public pegtl::memory_input<pegtl::tracking_mode::lazy, pegtl:
 
   const TokenStream* stream_;
   bool is_foreground_;
+  bool is_in_block_;
 };
 
 /// A text as a template parameter.
@@ -87,6 +91,21 @@ struct tight {
 
   static bool match(TokenInput& in) {
     if (in.kind() != Kind::String || !Test(in.text())) return false;
+    in.bump(1);
+    return true;
+  }
+};
+
+/// One text that begins with `${NAME}`, where Monit wants a path or a number: what it is is known when it is replaced.
+struct named_text {
+  using rule_t = typename pegtl::one<static_cast<char>(Kind::String), static_cast<char>(Kind::Quoted)>::rule_t;
+  using subs_t = pegtl::empty_list;
+  static constexpr std::string_view kExpected = "";
+
+  static bool match(TokenInput& in) {
+    if (in.kind() != Kind::String && in.kind() != Kind::Quoted) return false;
+    const std::string_view said = in.text();
+    if (reference_end(said, said.front() == '"' || said.front() == '\'' ? 1 : 0) == 0) return false;
     in.bump(1);
     return true;
   }

@@ -65,6 +65,8 @@ void Daemon::perform(effect::Exec& effect) {
       effect.foreground
           ? actions::foreground_environment(base_, identity, effect.cause->service, hear_of_ready(), effect.action)
           : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
+  if (const auto service = engine_->graph()->find(effect.cause->service))
+    if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
   if (effect.place != nullptr) {
     for (const auto& [name, value] : effect.place->environment) {
       Result<std::string> text = with_secrets(value, engine_->graph()->settings.secrets);
@@ -197,10 +199,12 @@ void Daemon::reload(bool confirmed, Answer answer) {
   confirmed_ = confirmed;
   notify_.reloading();
   using Purpose = RulesCompiler::Purpose;
-  compiler_->compile(options(), engine_->graph(), Purpose::Reload, [this](RulesCompiler::Outcome outcome) {
-    auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
-    loop_.post([this, shared] { reloaded(std::move(*shared)); });
-  });
+  lists_changed_ = false;
+  compiler_->compile(options(), engine_->graph(), Purpose::Reload, {.lists = lists_->rows()},
+                     [this](RulesCompiler::Outcome outcome) {
+                       auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
+                       loop_.post([this, shared] { reloaded(std::move(*shared)); });
+                     });
 }
 
 /// Loads the rules files and tells what a reload would change. Nothing of it is kept. All who ask while it is found out
@@ -213,29 +217,31 @@ void Daemon::diff(Answer answer) {
 void Daemon::compare() {
   using Purpose = RulesCompiler::Purpose;
   auto answers = std::make_shared<const std::vector<Answer>>(std::exchange(diffs_, {}));
-  compiler_->compile(options(), engine_->graph(), Purpose::Compare, [this, answers](RulesCompiler::Outcome found) {
-    const auto outcome = std::make_shared<RulesCompiler::Outcome>(std::move(found));
-    control::ReloadOutcome told{.ok = outcome->loaded.result.ok(),
-                                .text = outcome->loaded.messages(),
-                                .diagnostics = outcome->loaded.views(),
-                                .changes = std::move(outcome->changes)};
-    if (told.changes)
-      told.text += told.changes->services.empty() && !told.changes->settings
-                       ? "a reload would change nothing"
-                       : changes_line("a reload would give: ", *told.changes);
-    loop_.post([this, answers, outcome, told = std::move(told)]() mutable {
-      if (outcome->plan) {
-        const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
-        if (!loss.ended.empty())
-          told.text +=
-              fmt::format("\nit would be refused: {}. If that is meant: healerctl reload --confirm", loss.text());
-      }
-      compiler_->release(std::move(outcome));
-      for (const Answer& answer : *answers) answer(told);
-      comparing_ = !diffs_.empty();
-      if (comparing_) compare();
-    });
-  });
+  RulesCompiler::Input input{.lists = lists_->rows()};
+  compiler_->compile(
+      options(), engine_->graph(), Purpose::Compare, std::move(input), [this, answers](RulesCompiler::Outcome found) {
+        const auto outcome = std::make_shared<RulesCompiler::Outcome>(std::move(found));
+        control::ReloadOutcome told{.ok = outcome->loaded.result.ok(),
+                                    .text = outcome->loaded.messages(),
+                                    .diagnostics = outcome->loaded.views(),
+                                    .changes = std::move(outcome->changes)};
+        if (told.changes)
+          told.text += told.changes->services.empty() && !told.changes->settings
+                           ? "a reload would change nothing"
+                           : changes_line("a reload would give: ", *told.changes);
+        loop_.post([this, answers, outcome, told = std::move(told)]() mutable {
+          if (outcome->plan) {
+            const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
+            if (!loss.ended.empty())
+              told.text +=
+                  fmt::format("\nit would be refused: {}. If that is meant: healerctl reload --confirm", loss.text());
+          }
+          compiler_->release(std::move(outcome));
+          for (const Answer& answer : *answers) answer(told);
+          comparing_ = !diffs_.empty();
+          if (comparing_) compare();
+        });
+      });
 }
 
 /// The rules in force are not those on disk from now on, or still.
@@ -343,7 +349,9 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
     warn(fmt::format("{}; the log stays where it was", outcome.log_trouble));
   if (!outcome.plan->empty()) say_notes_of(outcome.loaded);
   text += warn_of_restart(settings);
-  store_->save_sources(sources_of(outcome.loaded.result));
+  in_force_ = sources_of(outcome.loaded.result);
+  store_->save_sources(in_force_);
+  lists_->declare(outcome.loaded.result.lists);
   compiler_->release(std::move(before));
   text += changes_line("rules reloaded: ", *outcome.changes);
   if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");
@@ -376,7 +384,13 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
   const control::ReloadOutcome told{
       .ok = good, .text = text, .diagnostics = outcome.loaded.views(), .changes = std::move(outcome.changes)};
   for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(told);
-  if (std::exchange(reload_again_, false)) reload(std::exchange(next_confirmed_, false), {});
+  next_reload();
+}
+
+/// What was asked for while a load was under way.
+void Daemon::next_reload() {
+  if (std::exchange(reload_again_, false)) return reload(std::exchange(next_confirmed_, false), {});
+  if (lists_changed_) reload_lists();
 }
 
 // ---- the end ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "control/commands.hpp"
 #include "control/counter.hpp"
 #include "control/server.hpp"
+#include "daemon_lists.hpp"
 #include "engine/engine.hpp"
 #include "paths.hpp"
 #include "rules_loader.hpp"
@@ -107,6 +109,11 @@ class Daemon : public engine::EffectSink {
   void tell_ready();
   void tell_status_soon();
   void reloaded(RulesCompiler::Outcome outcome);
+  void begin_lists();
+  void reload_lists();
+  void lists_reloaded(RulesCompiler::Outcome outcome);
+  void next_reload();
+  [[nodiscard]] std::set<std::string> failed_rows(const std::string& list) const;
   [[nodiscard]] bool held_back(const Vanished& loss);
   std::string take_over(const RulesCompiler::Outcome& outcome, const Vanished& loss);
   void hang_up();
@@ -140,6 +147,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
   std::unique_ptr<RulesCompiler> compiler_;
+  std::unique_ptr<DaemonLists> lists_;
   runtime::Loop::Timer deadline_;
   std::optional<runtime::Loop::Timer> beat_;
   std::optional<runtime::Loop::Timer> status_timer_;
@@ -155,7 +163,9 @@ class Daemon : public engine::EffectSink {
   std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
   bool reloading_ = false;
   bool reload_again_ = false;
-  std::vector<Answer> diffs_;  ///< who asked for a comparison that has not begun
+  bool lists_changed_ = false;                  ///< since the load under way began
+  std::vector<store::SavedSource> in_force_{};  ///< the files of the rules in force
+  std::vector<Answer> diffs_;                   ///< who asked for a comparison that has not begun
   bool comparing_ = false;
   bool confirmed_ = false;       ///< of the reload under way
   bool next_confirmed_ = false;  ///< of the one that follows

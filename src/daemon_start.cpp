@@ -215,7 +215,7 @@ Result<LoadedRules> Daemon::last_good_rules() {
   if (sources->empty())
     return Error{
         0, fmt::format("the rules have errors, and there are no earlier ones to go on with in {}", paths_.state_file)};
-  LoadedRules last_good = load_saved_rules(options(), std::move(*sources));
+  LoadedRules last_good = load_saved_rules(options(), std::move(*sources), lists_->rows());
   if (!last_good.result.ok())
     return Error{0, "the rules have errors, and so have the last good ones: " + last_good.summary};
   Settings settings = last_good.result.rules->settings;
@@ -232,6 +232,8 @@ Result<void> Daemon::start(LoadedRules loaded) {
   // Whoever finds the pid file may send them at once.
   if (auto signals = watch_signals(When::AtStart); !signals) return signals.error();
   if (auto locked = lock_state(); !locked) return locked.error();
+  lists_ = std::make_unique<DaemonLists>(paths_.lists_file);
+  if (!loaded.result.lists.empty() && !lists_->rows().empty()) loaded = load_rules(options(), lists_->rows());
   std::string broken;
   if (!loaded.result.ok()) {
     broken = loaded.summary;
@@ -253,6 +255,8 @@ Result<void> Daemon::start(LoadedRules loaded) {
     if (const auto before = store_->load_sources(); !before || *before != sources) say_notes_of(loaded);
     store_->save_sources(std::move(sources));
   }
+  in_force_ = sources_of(loaded.result);
+  const std::vector<config::ListDeclaration> lists = loaded.result.lists;
   if (!beside_monit_.empty()) settings.shadow = true;
   const auto graph = make_graph(std::move(*loaded.result.rules));
   auto saved = store_->load();
@@ -275,6 +279,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   }
   if (auto signals = watch_signals(When::Running); !signals) return signals.error();
   compiler_ = std::make_unique<RulesCompiler>();
+  begin_lists();
 
   say_notes();
   handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
@@ -283,6 +288,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
     handle(event::ReloadFailed{broken});
     std::cerr << "healerd: started with the rules that were last good; mend the files, then: healerctl reload\n";
   }
+  lists_->declare(lists);
   background_.up();
   beat();
   tell_ready();
@@ -311,7 +317,10 @@ void Daemon::open_shells(const Graph& graph) {
         if (look == nullptr || !connections_->looked(*look)) handle(event);
       });
   measurer_ = std::make_unique<runtime::Measurer>(*runs_, *looks_, *connections_, [this](const ServiceBlock& block) {
-    return actions::check_environment(base_, block.program.command.identity, block.name);
+    std::vector<std::string> environment =
+        actions::check_environment(base_, block.program.command.identity, block.name);
+    if (block.row) actions::add_row(environment, *block.row);
+    return environment;
   });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
@@ -347,42 +356,45 @@ runtime::LogOptions Daemon::log_options(const Settings& settings) const {
 void Daemon::configure_log(const Settings& settings) { log_.configure(log_options(settings)); }
 
 Result<void> Daemon::open_control() {
-  commands_ = std::make_unique<control::Commands>(
-      control::DaemonHooks{.engine = *engine_,
-                           .store = *store_,
-                           .now = runtime::now,
-                           .submit = [this](event::Command command) { handle(std::move(command)); },
-                           .reload =
-                               [this](bool confirmed, Answer answer) {
-                                 log_.reopen();  // as SIGHUP: it may have been rotated
-                                 reload(confirmed, std::move(answer));
-                               },
-                           .quit = [this] { stop(); },
-                           .output_path = [files = runtime::ActionFiles(paths_.action_dir, paths_.spare_action_dir)](
-                                              ActionId action) { return files.output_path(action); },
-                           .counts =
-                               [this] {
-                                 control::CountsView counts = counter_.counts();
-                                 counts.mails_waiting = mailer_->waiting();
-                                 return counts;
-                               },
-                           .mail =
-                               [this] {
-                                 const runtime::MailFigures figures = mailer_->figures();
-                                 return control::MailView{.waiting = figures.waiting,
-                                                          .since = figures.since,
-                                                          .error = figures.error,
-                                                          .error_since = figures.error_since,
-                                                          .held = figures.held,
-                                                          .held_until = figures.held_until,
-                                                          .limit = figures.limit,
-                                                          .gathered = figures.gathered,
-                                                          .digest_until = figures.digest_until};
-                               },
-                           .troubles = [this] { return troubles(); },
-                           .version = HEALER_VERSION,
-                           .diff = [this](Answer answer) { diff(std::move(answer)); },
-                           .stale = [this] { return stale_; }});
+  commands_ = std::make_unique<control::Commands>(control::DaemonHooks{
+      .engine = *engine_,
+      .store = *store_,
+      .now = runtime::now,
+      .submit = [this](event::Command command) { handle(std::move(command)); },
+      .reload =
+          [this](bool confirmed, Answer answer) {
+            log_.reopen();  // as SIGHUP: it may have been rotated
+            reload(confirmed, std::move(answer));
+          },
+      .quit = [this] { stop(); },
+      .output_path = [files = runtime::ActionFiles(paths_.action_dir, paths_.spare_action_dir)](
+                         ActionId action) { return files.output_path(action); },
+      .counts =
+          [this] {
+            control::CountsView counts = counter_.counts();
+            counts.mails_waiting = mailer_->waiting();
+            return counts;
+          },
+      .mail =
+          [this] {
+            const runtime::MailFigures figures = mailer_->figures();
+            return control::MailView{.waiting = figures.waiting,
+                                     .since = figures.since,
+                                     .error = figures.error,
+                                     .error_since = figures.error_since,
+                                     .held = figures.held,
+                                     .held_until = figures.held_until,
+                                     .limit = figures.limit,
+                                     .gathered = figures.gathered,
+                                     .digest_until = figures.digest_until};
+          },
+      .troubles = [this] { return troubles(); },
+      .version = HEALER_VERSION,
+      .diff = [this](Answer answer) { diff(std::move(answer)); },
+      .stale = [this] { return stale_; },
+      .lists = [this] { return lists_->text(); },
+      .accept_list = [this](const std::string& name, const std::string& by) { return lists_->accept(name, by); },
+      .forget_row = [this](const std::string& name, const std::string& by) { return lists_->forget(name, by); }});
   if (paths_.socket.empty()) return {};
   auto server = control::Server::open(
       loop_.uv(), *commands_, {.path = paths_.socket, .group = control::group_id(std::string(control::kControlGroup))});

@@ -10,10 +10,10 @@ namespace healer {
 control::Json diagnostic_json(const config::Diagnostic& diagnostic, const config::Sources& sources) {
   control::Json json{{"file", diagnostic.path}, {"line", 0}, {"column", 0}, {"end_line", 0}, {"end_column", 0}};
   if (diagnostic.range) {
-    const auto& [file, begin, end] = *diagnostic.range;
-    const config::Position first = sources.position(file, begin);
-    const config::Position last = sources.position(file, std::max(begin, end));
-    json = {{"file", sources.at(file).path},
+    const config::SourceRange& range = *diagnostic.range;
+    const config::Position first = sources.position(range.file, range.begin);
+    const config::Position last = sources.position(range.file, std::max(range.begin, range.end));
+    json = {{"file", sources.at(range.file).path},
             {"line", first.line},
             {"column", first.column},
             {"end_line", last.line},
@@ -23,6 +23,7 @@ control::Json diagnostic_json(const config::Diagnostic& diagnostic, const config
   json["code"] = config::to_string(diagnostic.code);
   json["message"] = diagnostic.message;
   json["remedy"] = diagnostic.remedy;
+  if (!diagnostic.row.empty()) json["row"] = diagnostic.row;
   return json;
 }
 

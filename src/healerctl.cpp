@@ -268,8 +268,15 @@ void describe(CLI::App& app, Arguments& arguments) {
   add_selection(add(app, arguments, Verb::Unmonitor, "Check services no more"), request, "Services, or all");
   add_selection(add(app, arguments, Verb::Validate, "Check services now; 1 where one of them has failed"), request,
                 "Services; all where none is named");
-  add_selection(add(app, arguments, Verb::Accept, "Let the dormant rules of services act"), request,
-                "Services, or all");
+  add_selection(
+      add(app, arguments, Verb::Accept, "Let the dormant rules of services act, or believe a list: accept list NODE"),
+      request, "Services, or all; or list NAME");
+  add(app, arguments, Verb::Lists, "The lists of rows: how many, when read, whether believed, what is missing");
+  add(app, arguments, Verb::Forget, "Take a row out at once that is missing from its list")
+      ->add_option("row", request.names, "Its name")
+      ->required()
+      ->expected(1)
+      ->type_name("NAME");
   add(app, arguments, Verb::Reload, "Read the rules files again")
       ->add_flag("--confirm", request.confirmed, "Also where services that healer runs end with files that are gone");
   add(app, arguments, Verb::Diff, "What a reload would change: services and rules added, removed, changed, kept");

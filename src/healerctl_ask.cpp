@@ -215,7 +215,8 @@ int ask(const std::string& socket, const Request& request, const AskOptions& opt
   if (options.timeout) client.set_limit(*options.timeout);
   if (request.verb == Verb::Quit) return quit(client, request, options.timeout.value_or(kQuitPatience), output);
 
-  if (control::acts(request.verb) || request.verb == Verb::Ping || request.verb == Verb::Diff) {
+  if (control::acts(request.verb) || request.verb == Verb::Ping || request.verb == Verb::Diff ||
+      request.verb == Verb::Lists) {
     const control::Reply reply = client.call(request);
     if (!reply.ok()) return output.fail(*reply.failure);
     auto done = reply.end.get<Done>();

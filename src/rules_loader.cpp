@@ -37,9 +37,10 @@ std::string on_one_line(const config::Diagnostic& diagnostic, const config::Sour
   return line;
 }
 
-RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current, RulesCompiler::Purpose purpose) {
+RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current, RulesCompiler::Purpose purpose,
+                                const RulesCompiler::Input& input) {
   RulesCompiler::Outcome outcome{
-      .loaded = load_rules(options),
+      .loaded = input.saved ? load_saved_rules(options, *input.saved, input.lists) : load_rules(options, input.lists),
   };
   if (!outcome.loaded.result.ok()) return outcome;
   outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
@@ -103,15 +104,18 @@ std::vector<control::DiagnosticView> LoadedRules::views() const {
   return views;
 }
 
-LoadedRules load_rules(const Options& options) {
-  return finish(options, config::load(options.config, {}, runtime::Host{}));
+LoadedRules load_rules(const Options& options, config::ListsEnvironment::Lists lists) {
+  const runtime::Host host;
+  return finish(options, config::load(options.config, {}, config::ListsEnvironment{std::move(lists), host}));
 }
 
-LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources) {
+LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources,
+                             config::ListsEnvironment::Lists lists) {
   const runtime::Host host;
   std::vector<config::Source> files;
   for (auto& [path, text] : sources) files.push_back({std::move(path), std::move(text)});
-  return finish(options, config::load(options.config, {}, config::SavedEnvironment{std::move(files), host}));
+  const config::SavedEnvironment saved{std::move(files), host};
+  return finish(options, config::load(options.config, {}, config::ListsEnvironment{std::move(lists), saved}));
 }
 
 std::vector<store::SavedSource> sources_of(const config::LoadResult& result) {
@@ -132,10 +136,12 @@ RulesCompiler::~RulesCompiler() {
   thread_.join();
 }
 
-void RulesCompiler::compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Done done) {
-  add([options = std::move(options), current = std::move(current), purpose, done = std::move(done)] {
+void RulesCompiler::compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Input input,
+                            Done done) {
+  add([options = std::move(options), current = std::move(current), purpose, input = std::move(input),
+       done = std::move(done)] {
     try {
-      done(compiled(options, *current, purpose));
+      done(compiled(options, *current, purpose, input));
     } catch (const std::exception& error) {  // for want of memory nothing may end but this load
       done(not_loaded(options, error));
     }

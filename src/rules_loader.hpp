@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "config/environments.hpp"
 #include "config/load.hpp"
 #include "control/wire.hpp"
 #include "engine/diff.hpp"
@@ -37,10 +38,11 @@ struct LoadedRules {
 };
 
 /// Loads what `options` name from the real machine, with the command line's word over the files'.
-[[nodiscard]] LoadedRules load_rules(const Options& options);
+[[nodiscard]] LoadedRules load_rules(const Options& options, config::ListsEnvironment::Lists lists = {});
 
 /// Loads rules files that were saved.
-[[nodiscard]] LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources);
+[[nodiscard]] LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources,
+                                           config::ListsEnvironment::Lists lists = {});
 
 /// The files of a good load, to be saved.
 [[nodiscard]] std::vector<store::SavedSource> sources_of(const config::LoadResult& result);
@@ -67,8 +69,14 @@ class RulesCompiler {
     Compare,  ///< nothing is changed by it
   };
 
+  /// What rules are loaded from.
+  struct Input {
+    config::ListsEnvironment::Lists lists;
+    std::optional<std::vector<store::SavedSource>> saved{};  ///< these files; absent: those on disk
+  };
+
   /// Loads anew and compares with `current`.
-  void compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Done done);
+  void compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Input input, Done done);
   /// Frees a graph, or what was loaded, here, where it takes no time from the loop.
   void release(std::shared_ptr<const void> graph);
 

@@ -34,6 +34,7 @@ LAW = {
     "checks": ({"engine", "util"}, set()),
     "protocols": ({"util"}, {"openssl", "nghttp2"}),  # libcrypto's checksums; libssl is runtime's
     "config": ({"grammar", "engine", "protocols", "util"}, {"pegtl"}),
+    "config/list_rows": ({"util"}, {"json"}),
     "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares"}),
     "store": ({"engine", "util"}, {"sqlite"}),
     "store/healing_json": ({"engine", "util"}, {"json"}),

@@ -68,7 +68,7 @@ _healerctl() {
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate fmt lint import compare help version)
+        start stop restart monitor unmonitor validate pause resume accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -118,7 +118,7 @@ _healerctl() {
       ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept diff reload quit doctor probe procmatch simulate fmt lint import compare version)
+        start stop restart monitor unmonitor validate pause resume accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare version)
       ;;
     simulate | fmt | lint | import) compopt -o default 2>/dev/null ;;
   esac

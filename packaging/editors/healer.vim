@@ -20,45 +20,46 @@ syntax keyword healerOption accept active address after all allow allowselfcerti
 syntax keyword healerOption approval at atime attribute auto automatic basedir batch
 syntax keyword healerOption body breaker cacertificatefile cacertificatepath cancel certificate certmd5 checksum
 syntax keyword healerOption child children ciphers clamav cleanuplimit cleartext clientpemfile closelimit
-syntax keyword healerOption composite control cooldown core count credentials crypt ctime
-syntax keyword healerOption daemon database default delay delete digest directory disable
-syntax keyword healerOption disk dns dnslimit dormant down download downloaded dry
-syntax keyword healerOption dwp echo enable end ended environment eq equal
-syntax keyword healerOption euid eventqueue expect expectbuffer facility fail fail2ban failure
-syntax keyword healerOption file filecontentbuffer filedescriptors fips follow free fsflag fsflags
-syntax keyword healerOption ftp ge get gid gone gps gracefullimit greater
-syntax keyword healerOption gt guard head header heal healing host hostheader
-syntax keyword healerOption hostname http http2 httpcontentbuffer httpd https icmp idfile
-syntax keyword healerOption imap imaps init inode inodes insecure interface ipv4
-syntax keyword healerOption ipv6 json keepalivelimit laststate ldap2 ldap3 le leftovers
-syntax keyword healerOption less limit limits link lmtp log logfile loglimit
-syntax keyword healerOption lt mail mails mailserver maintenance manual maxforward md5
-syntax keyword healerOption member members memcache method mmonit mongodb more mqtt
-syntax keyword healerOption mtime mysql mysqls ne networktimeout newer nntp nostart
-syntax keyword healerOption notequal notify ntp3 older once origin overlapping parallel
-syntax keyword healerOption passive password patch path pause pemchain pemfile pemkey
-syntax keyword healerOption perm permission pgsql pid pidfile ping ping4 ping6
-syntax keyword healerOption polls pop pops port portnumber post ppid probation
-syntax keyword healerOption programoutput programtimeout proto protocol put radius ramp rdate
-syntax keyword healerOption read readonly ready redirects redis register reject reminder
-syntax keyword healerOption repeatable replylimit request requestlimit responsetime restarttimeout retry rsakey
-syntax keyword healerOption rsync run runs saturation save secret security selfsigned
-syntax keyword healerOption send sendexpectbuffer servicetime settle sha1 sha256 sha512 shadow
-syntax keyword healerOption sieve signal signature sip size skip slot slots
-syntax keyword healerOption smtp smtps socket space spamassassin ssh ssl sslauto
-syntax keyword healerOption sslv2 sslv3 startlimit starttimeout starttls statefile step stoptimeout
-syntax keyword healerOption syslog target tcp tcpssl terminal thread threads time
-syntax keyword healerOption timeout timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns
-syntax keyword healerOption total tries type udp uid unix unixsocket until
-syntax keyword healerOption up upload uploaded uptime url username valid verify
-syntax keyword healerOption version wait waitlimit websocket week weeks when while
-syntax keyword healerOption write
+syntax keyword healerOption command composite control cooldown core count credentials crypt
+syntax keyword healerOption ctime daemon database default define delay delete digest
+syntax keyword healerOption directory disable disk dns dnslimit dormant down download
+syntax keyword healerOption downloaded dry dwp each echo enable end ended
+syntax keyword healerOption environment eq equal euid eventqueue expect expectbuffer facility
+syntax keyword healerOption fail fail2ban failure file filecontentbuffer filedescriptors fips follow
+syntax keyword healerOption free from fsflag fsflags ftp ge get gid
+syntax keyword healerOption gone gps gracefullimit greater gt guard head header
+syntax keyword healerOption heal healing host hostheader hostname http http2 httpcontentbuffer
+syntax keyword healerOption httpd https icmp idfile imap imaps init inode
+syntax keyword healerOption inodes insecure interface ipv4 ipv6 json keepalivelimit laststate
+syntax keyword healerOption ldap2 ldap3 le leftovers less limit limits link
+syntax keyword healerOption lmtp log logfile loglimit lt mail mails mailserver
+syntax keyword healerOption maintenance manual maxforward md5 member members memcache method
+syntax keyword healerOption mmonit mongodb more mqtt mtime mysql mysqls ne
+syntax keyword healerOption networktimeout newer nntp nostart notequal notify ntp3 older
+syntax keyword healerOption once origin overlapping parallel passive password patch path
+syntax keyword healerOption pause pemchain pemfile pemkey perm permission pgsql pid
+syntax keyword healerOption pidfile ping ping4 ping6 polls pop pops port
+syntax keyword healerOption portnumber post ppid probation programoutput programtimeout proto protocol
+syntax keyword healerOption put radius ramp rdate read readonly ready redirects
+syntax keyword healerOption redis register reject reminder repeatable replylimit request requestlimit
+syntax keyword healerOption responsetime restarttimeout retry rsakey rsync run runs saturation
+syntax keyword healerOption save secret security selfsigned send sendexpectbuffer servicetime settle
+syntax keyword healerOption sha1 sha256 sha512 shadow sieve signal signature sip
+syntax keyword healerOption size skip slot slots smtp smtps socket space
+syntax keyword healerOption spamassassin ssh ssl sslauto sslv2 sslv3 startlimit starttimeout
+syntax keyword healerOption starttls statefile step stoptimeout syslog target tcp tcpssl
+syntax keyword healerOption terminal thread threads time timeout timestamp tls tlsv1
+syntax keyword healerOption tlsv11 tlsv12 tlsv13 tns total tries type udp
+syntax keyword healerOption uid unix unixsocket until up upload uploaded uptime
+syntax keyword healerOption url username valid verify version wait waitlimit websocket
+syntax keyword healerOption week weeks when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/
 syntax match healerOption /\v-tlsv11>/
 syntax match healerOption /\v-tlsv12>/
 syntax match healerOption /\v-tlsv13>/
+syntax match healerOption /\v<../
 syntax match healerOption /\v<access time>/
 syntax match healerOption /\v<apache-status>/
 syntax match healerOption /\v<change time>/

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "util/text.hpp"
+
 namespace healer::actions {
 namespace {
 
@@ -74,6 +76,25 @@ std::vector<std::string> action_environment(const BaseEnvironment& base, const e
   if (cause.program_status) set_both(environment, "PROGRAM_STATUS", std::to_string(*cause.program_status));
   if (action != engine::ActionId{}) environment.push_back(action_mark(base.state, action));
   return environment;
+}
+
+void add_row(std::vector<std::string>& environment, const engine::Row& row) {
+  std::vector<std::string> values;
+  for (const auto& [name, value] : row.variables) set(values, row_variable(name), value);
+  for (std::string& value : values) {
+    const std::string_view name = std::string_view(value).substr(0, value.find('=') + 1);
+    const auto is_same = [&](const std::string& known) { return known.starts_with(name); };
+    if (std::ranges::none_of(environment, is_same)) environment.push_back(std::move(value));
+  }
+}
+
+std::string row_variable(std::string_view name) {
+  std::string result = "HEALER_";
+  for (const char c : name) {
+    const bool is_letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+    result += is_letter ? static_cast<char>(c & ~0x20) : is_digit(c) ? c : '_';
+  }
+  return result;
 }
 
 std::string action_mark(std::string_view state, engine::ActionId action) {

@@ -14,6 +14,7 @@
 #include "engine/act.hpp"
 #include "engine/command.hpp"
 #include "engine/ids.hpp"
+#include "engine/service.hpp"
 #include "util/time.hpp"
 
 namespace healer::actions {
@@ -48,6 +49,12 @@ struct BaseEnvironment {
 [[nodiscard]] std::vector<std::string> action_environment(const BaseEnvironment& base, const engine::Identity& identity,
                                                           const engine::effect::Cause& cause, const CivilClock& civil,
                                                           bool of_job = false, engine::ActionId action = {});
+
+/// Adds the values of the row that a service is of, for each `for each` around it: HEALER_NODE, HEALER_NODE_IP of
+/// NODE.ip. What has such a name already stays.
+void add_row(std::vector<std::string>& environment, const engine::Row& row);
+/// "HEALER_NODE_IP" of "NODE.ip".
+[[nodiscard]] std::string row_variable(std::string_view name);
 
 /// The variable HEALER_ACTION by which the processes that a program leaves behind are known as its own, unless they
 /// write over their environment. The number is one of `state`: a daemon with another one may issue the same.

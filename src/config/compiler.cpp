@@ -285,8 +285,8 @@ class ServiceCompiler {
     comes_alive_ = false;
     block_.name = check.name.value;
     block_.place = place(check.range);
-    block_.row = check.row;
     block_.kind = check.kind;
+    block_.row = check.row;
     switch (check.kind->target) {
       case engine::Target::None: break;
       case engine::Target::Program:
@@ -511,7 +511,10 @@ class ServiceCompiler {
   }
   void add(const DependsSyntax& syntax) {
     for (const Word& word : syntax.names) {
-      const std::string& name = names_.at(to_lower(word.value));
+      // Where rows come and go, what was depended on may not be there now.
+      const auto found = names_.find(to_lower(word.value));
+      if (found == names_.end()) continue;
+      const std::string& name = found->second;
       if (std::ranges::find(block_.depends, name) == block_.depends.end()) block_.depends.push_back(name);
     }
   }
@@ -572,14 +575,15 @@ engine::RuleSet compile(Document&& document, const Lookups& lookups, const Sourc
   for (const Document::Statement& statement : document.statements)
     if (const auto* set = std::get_if<SetSyntax>(&statement)) std::visit(settings, set->statement);
   std::map<std::string, std::string> names;
-  for_each_check(document,
-                 [&](const CheckSyntax& check) { names.emplace(to_lower(check.name.value), check.name.value); });
+  for_each_check(document, [&](const CheckSyntax& check) {
+    if (!check.stands_in) names.emplace(to_lower(check.name.value), check.name.value);
+  });
   for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
     rules.workflows.push_back(compile_workflow(workflow, lookups, sources));
   });
   ServiceCompiler services(rules.settings, lookups, sources, names);
   for_each_check(document, [&](CheckSyntax& check) {
-    rules.services.push_back(services.compile(check));
+    if (!check.stands_in) rules.services.push_back(services.compile(check));
     check = {};
   });
   return rules;

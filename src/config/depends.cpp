@@ -16,7 +16,8 @@ namespace {
 
 class Dependencies {
  public:
-  Dependencies(const Document& document, Diagnostics& said) : said_(said), is_whole_(document.is_whole) {
+  Dependencies(const Document& document, Diagnostics& said)
+      : said_(said), is_whole_(document.is_whole), has_lists_(!document.expansion.lists.empty()) {
     for (const std::string& name : document.unknown) unknown_.insert(to_lower(name));
     for_each_check(document, [&](const CheckSyntax& check) {
       if (!check.name.value.empty()) by_name_.emplace(to_lower(check.name.value), checks_.size());
@@ -53,6 +54,10 @@ class Dependencies {
       return edges_[node].push_back({found->second, name.range});
     }
     if (!is_whole_ || unknown_.contains(to_lower(name.value))) return;
+    if (has_lists_)
+      return report(said_, DiagnosticSeverity::Warning, Code::UnknownService, name.range,
+                    fmt::format("there is no service {} now: nothing waits for it", in_quotes(name.value)),
+                    "it counts from when a list has it");
     std::vector<std::string_view> known;
     for (const auto& [other, index] : by_name_) known.push_back(other);
     const std::string_view near = nearest_word(name.value, known);
@@ -66,6 +71,7 @@ class Dependencies {
   std::map<std::string, std::size_t> by_name_;
   std::set<std::string> unknown_;  ///< names of services that healer does not know
   bool is_whole_ = true;           ///< no other service is missing
+  bool has_lists_ = false;         ///< there are others at another time
 };
 
 }  // namespace

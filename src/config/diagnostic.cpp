@@ -203,6 +203,8 @@ std::string_view to_string(Code code) {
                                                                "others-write",
                                                                "secret-readable",
                                                                "rights",
+                                                               "unread-list",
+                                                               "refused-row",
                                                                "only-healer",
                                                                "dormant",
                                                                "counting",
@@ -249,9 +251,10 @@ std::string format(const Diagnostic& diagnostic, const Sources& sources, bool co
 std::string excerpt(const Diagnostic& diagnostic, const Sources& sources, bool color) {
   std::string result;
   if (diagnostic.range) result += snippet(*diagnostic.range, sources, style_of(diagnostic.severity, color));
-  if (!diagnostic.remedy.empty()) {
+  for (const std::string& text : {diagnostic.remedy, diagnostic.row}) {
+    if (text.empty()) continue;
     const Style note = style_of(DiagnosticSeverity::Note, color);
-    result += fmt::format("{}{}note:{} {}\n", kIndent, note.severity, note.off, printable(diagnostic.remedy));
+    result += fmt::format("{}{}note:{} {}\n", kIndent, note.severity, note.off, printable(text));
   }
   return result;
 }

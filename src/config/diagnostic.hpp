@@ -61,6 +61,8 @@ enum class Code : std::uint8_t {
   OthersWrite,
   SecretReadable,
   Rights,
+  UnreadList,
+  RefusedRow,
   // The dialects.
   OnlyHealer,
   Dormant,
@@ -103,6 +105,7 @@ struct Diagnostic {
   std::string path;                  ///< where `range` is absent: the file it is about, or empty
   std::string message;
   std::string remedy;  ///< "did you mean 'process'?", "write ..."; may be empty
+  std::string row{};   ///< which row of `for each` it is about, where it stands in one
   Code code = Code::Syntax;
   bool on_request = false;  ///< a note that is said with -v only, and where rules are new
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/list_rows.hpp"
 #include "util/result.hpp"
 
 namespace healer::config {
@@ -24,6 +25,16 @@ struct FileFacts {
   std::uint32_t mode = 0;  ///< permission bits, 07777
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+};
+
+/// What a list is read from: a command, or a file.
+struct ListSource {
+  std::string name;                  ///< of `for each`: "NODE"
+  std::vector<std::string> command;  ///< program and arguments; empty: it is a file
+  std::string file;
+
+  bool operator==(const ListSource&) const = default;
+  auto operator<=>(const ListSource&) const = default;
 };
 
 /// One seam for all look-ups. Implementations: runtime/host (the real machine), OfflineEnvironment (reads rules files,
@@ -50,6 +61,9 @@ class Environment {
   [[nodiscard]] virtual bool executable(const std::string& path) const = 0;
   /// The machine's host name, for $HOST.
   [[nodiscard]] virtual std::string host_name() const = 0;
+  /// The rows of a list as they are known; nothing: it was not read yet. No load runs a program: whoever supervises
+  /// reads lists beside it, and loads the rules with what was read.
+  [[nodiscard]] virtual std::optional<std::vector<ListRow>> list(const ListSource&) const { return std::nullopt; }
   /// The user id the daemon runs as (owner of its rules files).
   [[nodiscard]] virtual std::uint32_t effective_uid() const = 0;
 };

@@ -3,6 +3,7 @@
 // the rules that were last good. The machine itself is in runtime/host.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,11 +59,45 @@ class NewFileEnvironment final : public Environment {
   [[nodiscard]] bool executable(const std::string& path) const override { return machine_.executable(path); }
   [[nodiscard]] std::string host_name() const override { return machine_.host_name(); }
   [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
+  [[nodiscard]] std::optional<std::vector<ListRow>> list(const ListSource& source) const override {
+    return machine_.list(source);
+  }
 
  private:
   [[nodiscard]] bool is_given(const std::string& path) const { return file_.text && path == file_.path; }
 
   NewFile file_;
+  const Environment& machine_;
+};
+
+/// What another environment sees, with lists that were read. Requires: `machine` outlives it.
+class ListsEnvironment final : public Environment {
+ public:
+  using Lists = std::map<ListSource, std::vector<ListRow>>;
+
+  ListsEnvironment(Lists lists, const Environment& machine) : lists_(std::move(lists)), machine_(machine) {}
+
+  [[nodiscard]] Result<std::string> read(const std::string& path) const override { return machine_.read(path); }
+  [[nodiscard]] Result<FileFacts> stat(const std::string& path) const override { return machine_.stat(path); }
+  [[nodiscard]] Result<std::vector<std::string>> glob(const std::string& pattern) const override {
+    return machine_.glob(pattern);
+  }
+  [[nodiscard]] std::string canonical(const std::string& path) const override { return machine_.canonical(path); }
+  [[nodiscard]] bool looks_up() const override { return machine_.looks_up(); }
+  [[nodiscard]] std::optional<UserEntry> user(const std::string& name) const override { return machine_.user(name); }
+  [[nodiscard]] std::optional<std::uint32_t> group(const std::string& name) const override {
+    return machine_.group(name);
+  }
+  [[nodiscard]] bool executable(const std::string& path) const override { return machine_.executable(path); }
+  [[nodiscard]] std::string host_name() const override { return machine_.host_name(); }
+  [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
+  [[nodiscard]] std::optional<std::vector<ListRow>> list(const ListSource& source) const override {
+    const auto found = lists_.find(source);
+    return found == lists_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  Lists lists_;
   const Environment& machine_;
 };
 

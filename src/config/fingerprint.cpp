@@ -41,6 +41,7 @@ class Gatherer {
     add(values.size());
     for (const Value& value : values) add(value);
   }
+  void add(const std::pair<std::string, std::string>& variable) { all(variable.first, variable.second); }
   template <typename... Values>
   void all(const Values&... values) {
     (add(values), ...);
@@ -119,10 +120,10 @@ class Gatherer {
         block.interface, block.host, block.probes, block.start, block.stop, block.restart, block.depends,
         block.schedule, block.rules, block.groups, block.recipients, block.on_reboot, block.activity,
         block.end_leftovers);
+    if (block.row) all(block.row->target, block.row->variables);
   }
 
   void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
-  void add(const std::pair<std::string, std::string>& variable) { all(variable.first, variable.second); }
   void add(const engine::Saving& saving) { all(saving.from, saving.what, saving.name, saving.secret); }
   void add(const engine::JsonTest& test) { all(test.filter, test.comparison, test.value, test.quoted); }
   void add(const engine::HttpRequest& request) {

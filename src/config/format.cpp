@@ -105,7 +105,7 @@ class Formatter {
         out_ += collapse_ ? " " : piece.gap;
       if (piece.closes && !open_.empty()) open_.pop_back();
       out_ += piece.text;
-      if (piece.opens) open_.push_back(indent_);
+      if (piece.opens && !is_block_) open_.push_back(indent_);
     }
     if (!out_.empty()) out_ += '\n';
     return std::move(out_);
@@ -117,6 +117,8 @@ class Formatter {
     const bool in_service = begins_[next_].in_service;
     const bool has_service = in_service_ || is_check_;
     is_check_ = !in_service && first == 'c';
+    is_block_ = !in_service && first == 'f';
+    outer_ = begins_[next_].depth * kStep;
     ++next_;
     // An include among the statements of a service is one of them.
     const bool goes_on = next_ < begins_.size() && begins_[next_].in_service;
@@ -130,7 +132,8 @@ class Formatter {
   struct After {
     bool is_boundary = false;
     bool in_service = false;
-    bool apart = false;  ///< a blank line is between
+    bool apart = false;     ///< a blank line is between
+    std::size_t outer = 0;  ///< the indentation of the block it stands in
   };
   [[nodiscard]] After after(std::size_t i) const {
     After result;
@@ -141,23 +144,28 @@ class Formatter {
     if (next_ == begins_.size() || begins_[next_].offset != pieces_[i].offset) return {};
     result.is_boundary = true;
     result.in_service = begins_[next_].in_service;
+    result.outer = begins_[next_].depth * kStep;
+    // A comment at the end of a block stands in it.
+    if (pieces_[i].closes) result.outer += kStep;
     return result;
   }
 
   void line(std::size_t i, bool begins, bool begins_item) {
     const Lexeme& piece = pieces_[i];
     if (!out_.empty()) out_ += piece.newlines > 1 ? "\n\n" : "\n";
-    const std::size_t base = in_service_ ? kStep : 0;
+    const std::size_t base = outer_ + (in_service_ ? kStep : 0);
     const After next = piece.kind == Lexeme::Kind::Comment && open_.empty() ? after(i) : After{};
     if (begins && !begins_item)
       indent_ = base;
     else if (next.is_boundary)
       // A comment is the next statement's; one that stands apart, or is indented, that of the service above.
-      indent_ = (next.in_service && !next.apart) || (piece.column > 0 && (in_service_ || is_check_)) ? kStep : 0;
+      indent_ =
+          next.outer +
+          ((next.in_service && !next.apart) || (piece.column > next.outer && (in_service_ || is_check_)) ? kStep : 0);
     else if (!open_.empty())
       indent_ = open_.back() + (piece.closes ? 0 : goes_on(piece, begins_item) ? 3 * kStep : kStep);
     else
-      indent_ = base + kStep + (is_check_ ? kStep : 0);
+      indent_ = base + kStep + (is_check_ || is_block_ ? kStep : 0);
     out_.append(indent_, ' ');
   }
 
@@ -173,7 +181,9 @@ class Formatter {
   std::size_t next_ = 0;           ///< of begins_
   bool in_service_ = false;        ///< the statement under way is one of a service
   bool is_check_ = false;          ///< it is the header of one: what goes on from it stands deeper than what follows
+  bool is_block_ = false;          ///< it is the header of a `for each`
   std::vector<std::size_t> open_;  ///< braces: the indentation of the line that each was opened on
+  std::size_t outer_ = 0;          ///< the indentation of the block that the statement under way stands in
   std::size_t indent_ = 0;         ///< of the line under way
   std::string out_;
 };

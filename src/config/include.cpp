@@ -28,7 +28,10 @@ std::string reason(const std::string& path, const Error& error) {
 class Reader {
  public:
   Reader(const Environment& environment, Sources& sources, Diagnostics& said)
-      : environment_(environment), sources_(sources), said_(said) {}
+      : environment_(environment),
+        sources_(sources),
+        said_(said),
+        read_list_([this](const auto& list, auto&) { return rows_of(list); }) {}
 
   Document read_main(const std::string& path) {
     const Result<FileFacts> facts = environment_.stat(path);
@@ -41,6 +44,7 @@ class Reader {
     } else {
       read_file(path, nullptr);
     }
+    name_lists(document_.expansion, sources_);
     return std::move(document_);
   }
 
@@ -87,6 +91,8 @@ class Reader {
     FileSyntax syntax = parse(file, sources_.at(file).text, said_);
     std::ranges::move(syntax.extensions, std::back_inserter(document_.extensions));
     document_.is_whole = document_.is_whole && syntax.is_whole;
+    expand(syntax, sources_, read_list_, document_.expansion, said_);
+    document_.is_whole = document_.is_whole && document_.expansion.is_whole;
     for (Statement& statement : syntax.statements) std::visit([this](auto& node) { add(std::move(node)); }, statement);
     open_.pop_back();
   }
@@ -143,6 +149,11 @@ class Reader {
       return !program->command.arguments.empty() && iequals(program->command.arguments.front(), "signal");
     return std::holds_alternative<StopSignalSyntax>(statement) || std::holds_alternative<ReadySyntax>(statement);
   }
+
+  // What config/expand has put others in the place of.
+  void add(const DefineSyntax&) { before_ = Before::Nothing; }
+  void add(const ForEachSyntax&) { before_ = Before::Nothing; }
+  void add(const EndSyntax&) { before_ = Before::Nothing; }
 
   void add(IncludeSyntax include) {
     const std::string& pattern = include.pattern.value;
@@ -216,6 +227,16 @@ class Reader {
     return fmt::format("did you mean {}?", in_quotes((wanted.parent_path() / nearest).string()));
   }
 
+  /// The rows of a list, as they are known.
+  ListRows rows_of(const ListDeclaration& list) {
+    ListRows rows = environment_.list(list.source);
+    if (!rows)
+      report(said_, DiagnosticSeverity::Note, Code::UnreadList, list.range,
+             fmt::format("the list {} is not read here: its block is checked with one row that stands for any",
+                         list.source.name));
+    return rows;
+  }
+
   [[nodiscard]] bool is_directory(const std::string& path) const {
     const Result<FileFacts> facts = environment_.stat(path);
     return facts && facts->is_directory;
@@ -224,6 +245,7 @@ class Reader {
   const Environment& environment_;
   Sources& sources_;
   Diagnostics& said_;
+  ReadList read_list_;
   Document document_;
   std::vector<std::string> open_;  ///< canonical paths of the files being read, the outermost first
   std::size_t bytes_ = 0;

@@ -42,6 +42,7 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   Diagnostics& said = result.diagnostics;
   Document document = read_documents(path.string(), environment, result.sources, said);
   result.unmatched = std::move(document.unmatched);
+  result.lists = document.expansion.lists;
   result.named = named_settings(document);
   check_trust(document, path.string(), environment, result.sources, said);
   check_dialect(document, options, said);
@@ -54,6 +55,7 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   apply_defaults(document);
   const Lookups lookups = resolve(document, environment, said);
   sort_by_place(said);
+  join_rows(said, document.expansion);
   if (options.strict)
     for (Diagnostic& diagnostic : said)
       if (diagnostic.severity == DiagnosticSeverity::Warning) diagnostic.severity = DiagnosticSeverity::Error;

@@ -9,6 +9,7 @@
 
 #include "config/diagnostic.hpp"
 #include "config/environment.hpp"
+#include "config/expand.hpp"
 #include "config/source.hpp"
 #include "engine/graph.hpp"
 
@@ -24,6 +25,7 @@ struct LoadResult {
   Sources sources;                       ///< every file that was read, for messages and as the last good rules
   std::vector<Diagnostic> diagnostics;   ///< in the order of the files
   std::vector<std::string> unmatched;    ///< patterns, with their whole path, of includes that match no file
+  std::vector<ListDeclaration> lists;    ///< those that were read, or are to be
   engine::Settings named;                ///< paths and `set init`: known also where there are errors
   std::optional<engine::RuleSet> rules;  ///< absent where there is an error
 

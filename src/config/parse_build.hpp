@@ -198,6 +198,9 @@ template <typename Rule, typename Scratch>
 [[nodiscard]] bool parse_workflow(grammar::TokenInput& in, Build& build, WorkflowSyntax& out);
 /// An item of a workflow, of which only the errors are wanted.
 [[nodiscard]] bool parse_workflow_item(grammar::TokenInput& in, Build& build);
+/// `define` and the header of `for each`.
+[[nodiscard]] bool parse_define(grammar::TokenInput& in, Build& build, DefineSyntax& out);
+[[nodiscard]] bool parse_for_each(grammar::TokenInput& in, Build& build, ForEachSyntax& out);
 /// alert, noalert, of a service.
 [[nodiscard]] bool parse_alert(grammar::TokenInput& in, Build& build, ServiceStatement& out);
 

@@ -73,7 +73,9 @@ struct action<grammar::tested_host> {
 template <>
 struct action<grammar::tested_port> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
-    scratch.connection.port = build.number(matched(in, build).end - 1);
+    const std::size_t port = matched(in, build).end - 1;
+    scratch.connection.port = build.number(port);
+    if (build.kind(port) != grammar::Kind::Number) scratch.connection.port_name = build.word(port);
   }
 };
 template <>

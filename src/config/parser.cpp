@@ -12,6 +12,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/parse_build.hpp"
+#include "config/statement_begin.hpp"
+#include "config/tokens.hpp"
 #include "grammar/errors.hpp"
 #include "grammar/habits.hpp"
 #include "grammar/lexer.hpp"
@@ -30,31 +32,9 @@ constexpr std::size_t kMostErrors = 200;
 constexpr int kMostFreshStarts = 16;
 constexpr std::size_t kNothing = std::numeric_limits<std::size_t>::max();
 
-bool is_check(Kind kind) { return kind >= Kind::CheckProcess && kind <= Kind::CheckNetwork; }
-
-/// Where a statement of a file begins, wherever it stands.
-bool begins_statement(Kind kind) {
-  return kind == Kind::Set || kind == Kind::Include || kind == Kind::Workflow || is_check(kind);
-}
-
-/// Where a statement of a service may begin.
-bool begins_service_statement(Kind kind) {
-  switch (kind) {
-    case Kind::If:
-    case Kind::Every:
-    case Kind::NotEvery:
-    case Kind::Alert:
-    case Kind::NoAlert:
-    case Kind::Group:
-    case Kind::Mode:
-    case Kind::OnReboot:
-    case Kind::Depends:
-    case Kind::Start:
-    case Kind::Stop:
-    case Kind::Restart:
-    case Kind::Ignore: return true;
-    default: return false;
-  }
+Code code_of(const grammar::Complaint& complaint) {
+  if (complaint.message.find("by this version of healer") != std::string::npos) return Code::Unsupported;
+  return complaint.remedy.starts_with("did you mean") ? Code::UnknownWord : Code::Syntax;
 }
 
 /// Whether statements of a service may come.
@@ -64,33 +44,28 @@ enum class Service : std::uint8_t {
   Open,      ///< after a check
 };
 
-class Parser {
+class Parser : Tokens {
  public:
   Parser(std::uint32_t file, std::string_view text, std::vector<Diagnostic>& diagnostics)
-      : file_(file), stream_(grammar::lex(text)), build_(stream_, file), diagnostics_(diagnostics) {}
+      : Tokens(text), file_(file), build_(stream_, file), diagnostics_(diagnostics) {}
 
   FileSyntax run() {
     while (kind() != Kind::End && errors_ < kMostErrors) {
       begin_ = at_;
-      out_.begins.push_back({stream_.tokens[at_].offset, !begins_statement(kind())});
+      const bool in_service = !begins_statement(kind()) && !is_block_statement(at_);
+      const bool ends = kind() == Kind::RightBrace && !open_blocks_.empty();
+      out_.begins.push_back({.offset = block_word(at_),
+                             .in_service = in_service,
+                             .depth = static_cast<std::uint32_t>(open_blocks_.size() - ends)});
       statement();
     }
+    for (const SourceRange& block : open_blocks_)
+      report({.range = block, .message = "this block has no end", .remedy = "close it with '}'"});
     if (errors_ >= kMostErrors || fresh_starts_ >= kMostFreshStarts || !stream_.is_whole) out_.is_whole = false;
     return std::move(out_);
   }
 
  private:
-  [[nodiscard]] Kind kind(std::size_t ahead = 0) const {
-    const std::size_t token = at_ + ahead;
-    return token < stream_.tokens.size() ? stream_.tokens[token].kind : Kind::End;
-  }
-
-  /// The flags of the token that comes so many after the present one.
-  [[nodiscard]] std::uint8_t flags(std::size_t ahead) const {
-    const std::size_t token = at_ + ahead;
-    return token < stream_.tokens.size() ? stream_.tokens[token].flags : std::uint8_t{0};
-  }
-
   void statement() {
     build_.begin_statement();
     switch (kind()) {
@@ -102,6 +77,7 @@ class Parser {
     if (kind() == Kind::CheckProcess && is_wrong_type()) return wrong_type();
     if (is_check(kind())) return check();
     if (is_in_broken_workflow_) return workflow_item();
+    if (is_block_statement(at_)) return block_statement();
     if (service_ != Service::None) return service_statement();
     stray();
   }
@@ -112,6 +88,7 @@ class Parser {
     begin_file_statement(Service::None);
     SetSyntax syntax;
     if (!attempt([&](TokenInput& in) { return parsing::parse_set(in, build_, syntax); })) return failed();
+    if (!open_blocks_.empty()) return not_in_block("set", syntax.range);
     out_.statements.emplace_back(std::move(syntax));
   }
 
@@ -146,16 +123,6 @@ class Parser {
     }
   }
 
-  /// Whether an item of a workflow begins a line.
-  [[nodiscard]] bool begins_item(std::size_t token) const {
-    static constexpr std::string_view kItems[] = {"guard",   "step",     "parallel", "on",   "limit",
-                                                  "pause",   "cooldown", "tries",    "ramp", "probation",
-                                                  "breaker", "approval", "mode"};
-    const auto& one = stream_.tokens[token];
-    return one.kind == Kind::String && (one.flags & grammar::kFirstOfLine) != 0 &&
-           std::ranges::any_of(kItems, [&](std::string_view item) { return iequals(item, stream_.text_of(token)); });
-  }
-
   void include() {
     // Like Monit's, it may stand within a service, whose statements go on after it.
     const bool is_foreground = is_foreground_;
@@ -177,8 +144,61 @@ class Parser {
     IncludeSyntax syntax{.pattern = build_.raw(at_), .range = {file_, word.begin, build_.range({at_, at_ + 1}).end}};
     if (written.size() >= 2 && (written.front() == '"' || written.front() == '\'') && written.back() == written.front())
       syntax.pattern.value = std::string(written.substr(1, written.size() - 2));
-    out_.statements.emplace_back(std::move(syntax));
     ++at_;
+    if (!open_blocks_.empty()) return not_in_block("include", syntax.range);
+    out_.statements.emplace_back(std::move(syntax));
+  }
+
+  // ---- define and for each
+
+  void block_statement() {
+    begin_file_statement(Service::None);
+    if (kind() == Kind::RightBrace) {
+      out_.statements.emplace_back(EndSyntax{build_.range({at_, at_ + 1})});
+      open_blocks_.pop_back();
+      ++at_;
+      return;
+    }
+    const std::uint32_t begin = block_word(at_);
+    if (iequals(build_.text(at_), "define")) {
+      DefineSyntax syntax;
+      if (!attempt([&](TokenInput& in) { return parsing::parse_define(in, build_, syntax); })) return failed();
+      out_.statements.emplace_back(std::move(syntax));
+      return;
+    }
+    ForEachSyntax syntax;
+    if (!attempt([&](TokenInput& in) { return parsing::parse_for_each(in, build_, syntax); })) {
+      // Its services are read all the same, once, so that their errors are told, too.
+      broken_block(begin);
+      return;
+    }
+    syntax.range.begin = begin;
+    open_blocks_.push_back(syntax.range);
+    out_.statements.emplace_back(std::move(syntax));
+  }
+
+  /// Tells what is wrong with the header of a block, and goes on behind its brace.
+  void broken_block(std::uint32_t begin) {
+    const std::size_t token = std::max(build_.expectation.furthest, at_);
+    error_at(token, grammar::unexpected(stream_, token, build_.expectation));
+    out_.is_whole = false;
+    std::size_t brace = at_;
+    while (stream_.tokens[brace].kind != Kind::End && stream_.tokens[brace].kind != Kind::LeftBrace &&
+           (brace == at_ || !begins_line(brace)))
+      ++brace;
+    const bool has_block = stream_.tokens[brace].kind == Kind::LeftBrace;
+    at_ = std::max(has_block ? brace + 1 : brace, at_ + 1);
+    if (!has_block) return recover();
+    ForEachSyntax syntax{.range = {file_, begin, stream_.tokens[brace].offset}};
+    open_blocks_.push_back(syntax.range);
+    out_.statements.emplace_back(std::move(syntax));
+  }
+
+  void not_in_block(std::string_view word, const SourceRange& range) {
+    report({.range = range,
+            .message = fmt::format("'{}' cannot stand in a 'for each'", word),
+            .remedy = "write it before the block",
+            .code = Code::WrongPlace});
   }
 
   void check() {
@@ -302,11 +322,6 @@ class Parser {
           return failed();
     }
     add(std::move(syntax));
-  }
-
-  /// A statement that begins with a word of healer's own.
-  [[nodiscard]] bool is_own_statement(std::size_t token) const {
-    return stream_.tokens[token].kind == Kind::String && parsing::is_own_word(stream_.text_of(token));
   }
 
   void add(ServiceStatement&& syntax) {
@@ -482,11 +497,6 @@ class Parser {
     report({.range = range, .message = complaint.message, .remedy = complaint.remedy, .code = code_of(complaint)});
   }
 
-  static Code code_of(const grammar::Complaint& complaint) {
-    if (complaint.message.find("by this version of healer") != std::string::npos) return Code::Unsupported;
-    return complaint.remedy.starts_with("did you mean") ? Code::UnknownWord : Code::Syntax;
-  }
-
   /// Takes back what was only warned of, where it was last said of this token.
   void unsay(std::size_t token, const std::string& message) {
     if (diagnostics_.empty() || diagnostics_.back().message != message || !diagnostics_.back().range) return;
@@ -515,11 +525,14 @@ class Parser {
 
   void skip_to_statement() {
     if (at_ == begin_) ++at_;
-    while (kind() != Kind::End && !begins_statement(kind()) && !(is_in_broken_workflow_ && begins_item(at_))) ++at_;
+    while (kind() != Kind::End && !begins_statement(kind()) && !begins_block_line(at_) &&
+           !(is_in_broken_workflow_ && begins_item(at_)))
+      ++at_;
   }
 
   /// Whether a line begins with a token that begins a statement.
   [[nodiscard]] bool begins_line(std::size_t token) const {
+    if (begins_block_line(token)) return true;
     if ((stream_.tokens[token].flags & grammar::kFirstOfLine) == 0) return false;
     const Kind one = stream_.tokens[token].kind;
     return begins_statement(one) || begins_service_statement(one) || is_own_statement(token);
@@ -540,7 +553,7 @@ class Parser {
   /// Runs a statement group at the current token; takes over what it has noted where it matches.
   template <typename Group>
   bool attempt(Group group) {
-    TokenInput in(stream_, at_, is_foreground_);
+    TokenInput in(stream_, at_, is_foreground_, !open_blocks_.empty());
     if (!group(in)) return false;
     at_ = in.index();
     for (auto token = begin_; token < at_; ++token) {
@@ -565,11 +578,9 @@ class Parser {
   }
 
   std::uint32_t file_;
-  TokenStream stream_;
   Build build_;
   std::vector<Diagnostic>& diagnostics_;
   FileSyntax out_;
-  std::size_t at_ = 0;     ///< token
   std::size_t begin_ = 0;  ///< token: where the statement under way begins
   Service service_ = Service::Possible;
   bool after_include_ = false;

@@ -10,6 +10,7 @@
 
 #include "config/diagnostic.hpp"
 #include "config/environment.hpp"
+#include "config/expand.hpp"
 #include "config/load.hpp"
 #include "config/source.hpp"
 #include "config/syntax.hpp"
@@ -33,6 +34,7 @@ struct Document {
   std::vector<std::string> unknown;    ///< names of services that healer does not know
   std::vector<std::string> unmatched;  ///< patterns that match no file, with their whole path
   bool is_whole = true;                ///< false: there may be services that were not found
+  Expansion expansion;                 ///< the rows and lists of `for each`
   std::string directory;               ///< where the rules are a directory's *.rules: its path; else empty
 };
 

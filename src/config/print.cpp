@@ -227,6 +227,7 @@ class Printer {
   }
 
   void print(const engine::ServiceBlock& block, const engine::Settings& settings) {
+    if (block.row) line(fmt::format("# for each: {}", row_text(*block.row)));
     line(header(block));
     if (block.foreground()) foreground(*block.process.foreground);
     command("start", block.start);
@@ -250,6 +251,13 @@ class Printer {
       if (rule.dormant && !settings.accept_dormant) line("    # dormant: judged, but not acted on until accepted");
       if (const std::string real = counted(rule.tolerance, settings); !real.empty()) line("    # " + real);
     }
+  }
+
+  static std::string row_text(const engine::Row& row) {
+    std::string text;
+    for (const auto& [name, value] : row.variables)
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, written_text(value));
+    return text;
   }
 
   static std::string header(const engine::ServiceBlock& block) {

@@ -19,6 +19,10 @@
 #include "engine/service.hpp"
 #include "util/time.hpp"
 
+namespace healer::engine {
+struct Row;
+}  // namespace healer::engine
+
 namespace healer::config {
 
 /// `status != 0`, `cpu > 80%`, `disk read > 10 MB/s`, `uptime < 2 days`.
@@ -78,6 +82,7 @@ struct ConnectionSyntax {
   bool succeeded = false;  ///< it holds where there is an answer, not where there is none
   Word place;              ///< the host, where one is written; the path; the URL; "ping", "ping4", "ping6"
   std::optional<Number> port;
+  std::optional<Word> port_name;  ///< `${NAME}` in place of the number, until it is replaced
   std::optional<Word> source;
   std::optional<Word> family;     ///< ipv4, ipv6
   std::optional<Word> transport;  ///< tcp, udp, tcpssl
@@ -226,7 +231,8 @@ struct CheckSyntax {
   bool broken = false;              ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;    ///< one had an error and is not below: it is not told what the service has not
   std::vector<ServiceStatement> statements;
-  std::shared_ptr<const engine::Row> row;  ///< of the `for each` around it; null: there is none
+  std::shared_ptr<const engine::Row> row;  ///< of the `for each` it is read for; null: it is in none
+  bool stands_in = false;                  ///< for services of a list that is not known: it becomes none
   SourceRange range;                       ///< of the header
 };
 
@@ -371,8 +377,35 @@ struct UnknownCheckSyntax {
   std::vector<std::string> names;  ///< what it may be called
 };
 
-using Statement =
-    std::variant<SetSyntax, IncludeSyntax, CheckSyntax, ContinuationSyntax, UnknownCheckSyntax, WorkflowSyntax>;
+/// `define NAME "value"`.
+struct DefineSyntax {
+  Word name;
+  Word value;
+  SourceRange range;
+};
+
+/// `for each NAME in "a", "b1" .. "b9" {`, `for each NAME from command "..." every 5 minutes {`, up to the EndSyntax
+/// that belongs to it. A list has values, a command or a file.
+struct ForEachSyntax {
+  struct Item {
+    Word first;
+    std::optional<Word> last;  ///< of a range
+  };
+  Word name;
+  std::vector<Item> items;
+  std::optional<CommandSyntax> command;
+  std::optional<Word> file;
+  std::optional<Located<Duration>> every;
+  SourceRange range;  ///< of the header
+};
+/// `}`.
+struct EndSyntax {
+  SourceRange range;
+};
+
+/// config/expand leaves none of the last three.
+using Statement = std::variant<SetSyntax, IncludeSyntax, CheckSyntax, ContinuationSyntax, UnknownCheckSyntax,
+                               WorkflowSyntax, DefineSyntax, ForEachSyntax, EndSyntax>;
 
 /// Healer's own wording found on the way, for `--dialect monit`: what it is called, and where.
 struct Extension {
@@ -380,11 +413,12 @@ struct Extension {
   SourceRange range;
 };
 
-/// Where a statement begins, and whether it belongs to a service.
+/// Where a statement begins, whether it belongs to a service, and in how many blocks of `for each` it stands.
 struct StatementBegin {
   std::uint32_t offset = 0;
   bool in_service = false;
   bool in_block = false;  ///< it is an item between the braces of a workflow
+  std::uint32_t depth = 0;
 };
 
 /// One file, parsed. Statements in the order of writing.

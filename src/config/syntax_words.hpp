@@ -12,10 +12,12 @@
 namespace healer::config {
 
 /// Bytes of a source file: `file` is an index into Sources, `begin` and `end` are offsets (end is one past the last).
+/// `row` is the row of `for each` that the text is read for: 1 is the first of Document::rows, 0 none.
 struct SourceRange {
   std::uint32_t file = 0;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
+  std::uint32_t row = 0;
 
   bool operator==(const SourceRange&) const = default;
 };

@@ -84,10 +84,14 @@ class Validator {
     const auto [known, is_new] = names_.emplace(name, check.name.range);
     if (!is_new && !name.empty()) {
       const SourceRange& first = known->second;
-      error(Code::DuplicateName, check.name.range,
-            fmt::format("there is a service {} already", in_quotes(check.name.value)),
-            fmt::format("the first one is at {}:{}; case makes no difference", printable(sources_.at(first.file).path),
-                        sources_.position(first.file, first.begin).line));
+      error(
+          Code::DuplicateName, check.name.range,
+          fmt::format("there is a service {} already", in_quotes(check.name.value)),
+          first.row != check.name.range.row && first.begin == check.name.range.begin &&
+                  first.file == check.name.range.file
+              ? "each row needs a service of its own: put the row's name into that of the service"
+              : fmt::format("the first one is at {}:{}; case makes no difference",
+                            printable(sources_.at(first.file).path), sources_.position(first.file, first.begin).line));
     }
     kind_ = check.kind;
     check_ = &check;

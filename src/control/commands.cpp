@@ -329,6 +329,9 @@ struct Commands::Impl {
   std::unique_ptr<Answer> submit(const Request& request, const Peer& peer, std::vector<ServiceId> services, Wake wake);
   std::unique_ptr<Answer> load(const Request& request, Wake wake);
   std::unique_ptr<Answer> quit(Wake wake);
+  [[nodiscard]] bool names_list(const Request& request) const;
+  std::unique_ptr<Answer> accept_list(const Request& request, const Peer& peer);
+  std::unique_ptr<Answer> forget(const Request& request, const Peer& peer);
 
   DaemonHooks daemon;
   HistoryReader reader;
@@ -472,6 +475,31 @@ std::unique_ptr<Answer> Commands::Impl::load(const Request& request, Wake wake) 
   return answer;
 }
 
+/// `accept list NODE`, unless there is a service of the name `list`.
+bool Commands::Impl::names_list(const Request& request) const {
+  return daemon.accept_list && request.names.size() == 2 && request.groups.empty() &&
+         iequals(request.names.front(), "list") && !daemon.engine.graph()->find(request.names.front());
+}
+
+std::unique_ptr<Answer> Commands::Impl::accept_list(const Request& request, const Peer& peer) {
+  if (const auto wrong = daemon.accept_list(request.names.back(), peer.name()))
+    return refuse({"unknown-list", *wrong, "`healerctl lists` shows them"});
+  return std::make_unique<ReadyAnswer>(
+      header(request.verb) +
+      end_line(Done{true, fmt::format("the list {} is accepted", printable(request.names.back()))}));
+}
+
+std::unique_ptr<Answer> Commands::Impl::forget(const Request& request, const Peer& peer) {
+  if (request.names.size() != 1)
+    return refuse({"bad-request", "forget which row?", "name one that is missing from its list"});
+  const std::string& row = request.names.front();
+  if (!daemon.forget_row(row, peer.name()))
+    return refuse({"unknown-row", fmt::format("no list has a row \"{}\" that leaves", printable(row)),
+                   "`healerctl lists` shows which are missing"});
+  return std::make_unique<ReadyAnswer>(header(request.verb) +
+                                       end_line(Done{true, fmt::format("{} is forgotten", printable(row))}));
+}
+
 std::unique_ptr<Answer> Commands::Impl::quit(Wake wake) {
   auto answer = std::make_unique<PendingAnswer>(
       header(Verb::Quit), std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}}));
@@ -488,6 +516,10 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
     return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.version}));
   if (verb == Verb::History) return impl_->history(request, std::move(wake));
   if (verb == Verb::Reload || verb == Verb::Diff) return impl_->load(request, std::move(wake));
+  if (verb == Verb::Lists && impl_->daemon.lists)
+    return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.lists()}));
+  if (verb == Verb::Forget && impl_->daemon.forget_row) return impl_->forget(request, peer);
+  if (verb == Verb::Accept && impl_->names_list(request)) return impl_->accept_list(request, peer);
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
   if (verb == Verb::Jobs) return answer_jobs(impl_->daemon);
   if (verb == Verb::Follow) return impl_->follow(request, std::move(wake));

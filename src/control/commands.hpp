@@ -52,6 +52,12 @@ struct DaemonHooks {
   std::function<void(std::function<void(ReloadOutcome)> done)> diff{};
   /// Where the rules in force are not those on disk: why. May be empty.
   std::function<std::optional<StaleView>()> stale{};
+  /// What is known of the lists of rows, as text. May be empty, as the next two.
+  std::function<std::string()> lists{};
+  /// A person's word that a list is right: what is wrong with that, or nothing. `by` names the person.
+  std::function<std::optional<std::string>(const std::string& name, const std::string& by)> accept_list{};
+  /// Takes a row out that leaves. False: there is no such row.
+  std::function<bool(const std::string& row, const std::string& by)> forget_row{};
 };
 
 class Commands : public Handler {

@@ -18,9 +18,9 @@ namespace healer::control {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::Count_)> kVerbs{
-    "ping",   "status",  "summary", "explain", "history",   "report",   "names",  "jobs",
-    "follow", "output",  "diff",    "monitor", "unmonitor", "validate", "accept", "start",
-    "stop",   "restart", "pause",   "resume",  "cancel",    "reload",   "quit"};
+    "ping",    "status", "summary", "explain", "history",   "report",   "names",  "jobs",  "follow",
+    "output",  "diff",   "lists",   "monitor", "unmonitor", "validate", "accept", "start", "stop",
+    "restart", "pause",  "resume",  "cancel",  "forget",    "reload",   "quit"};
 
 // ---- fields: each struct names its fields once; Writer and Reader walk them ---------------------------------------
 

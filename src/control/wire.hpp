@@ -61,6 +61,7 @@ enum class Verb : std::uint8_t {
   Follow,   ///< the output of a job's programs, or of an action's
   Output,   ///< of the program of a service, or of a number, that runs now or ran last
   Diff,     ///< what a reload would change
+  Lists,    ///< of rows: what is known of them
   Monitor,  ///< the first that acts
   Unmonitor,
   Validate,
@@ -71,6 +72,7 @@ enum class Verb : std::uint8_t {
   Pause,
   Resume,
   Cancel,
+  Forget,  ///< a row that leaves its list
   Reload,
   Quit,
   Count_

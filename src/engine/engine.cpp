@@ -386,6 +386,11 @@ void Engine::on(const event::ReloadFailed& event, Turn& turn) {
   instance_alert(text, "alert", turn, kRulesRefused);
 }
 
+void Engine::on(const event::ListTold& event, Turn& turn) {
+  turn.record(RecordKind::List, event.alerts ? Severity::Warning : Severity::Info, {}, event.text);
+  if (event.alerts) instance_alert(event.text, "alert", turn, kListEvent);
+}
+
 void Engine::on(const event::Swap& event, Turn& turn) {
   const SwapPlan& plan = *event.plan;
   if (plan.graph->generation != graph_->generation + 1) return;  // computed against another generation

@@ -128,6 +128,12 @@ struct ReloadFailed {
   std::string summary;
 };
 
+/// What there is to say of a list; people are told, too, where it `alerts`.
+struct ListTold {
+  std::string text;
+  bool alerts = false;
+};
+
 /// A person's command for services. `by` names the person ("root", "uid 1000").
 struct Command {
   enum class Kind : std::uint8_t {

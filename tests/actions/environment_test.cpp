@@ -156,4 +156,15 @@ TEST_CASE("A description cannot make the environment too long to start a program
   CHECK(value(action_environment({}, {}, big, utc_civil), "MONIT_DESCRIPTION") == "before");
 }
 
+TEST_CASE("The programs of a row are told its values, but never in place of healer's own") {
+  engine::Row row;
+  row.variables = {{"NODE", "db1"}, {"NODE.ip", "10.0.0.1"}, {"NODE.rack-no", "7"}, {"SERVICE", "x"}};
+  Entries environment = check_environment({}, {}, "ping_5");
+  add_row(environment, row);
+  CHECK(value(environment, "HEALER_NODE") == "db1");
+  CHECK(value(environment, "HEALER_NODE_IP") == "10.0.0.1");
+  CHECK(value(environment, "HEALER_NODE_RACK_NO") == "7");
+  CHECK(value(environment, "HEALER_SERVICE") == "ping_5");
+}
+
 }  // namespace environment_test

@@ -247,6 +247,19 @@ struct ShowStatement {
     for (const auto& name : check.names) out += " " + name;
     return out + "\n";
   }
+  std::string operator()(const DefineSyntax& define) const {
+    return "define " + define.name.value + " '" + define.value.value + "'\n";
+  }
+  std::string operator()(const ForEachSyntax& list) const {
+    std::string out = "for each " + list.name.value;
+    for (const auto& item : list.items)
+      out += " '" + item.first.value + "'" + (item.last ? " .. '" + item.last->value + "'" : "");
+    if (list.command) out += " command " + show(*list.command);
+    if (list.file) out += " file '" + list.file->value + "'";
+    if (list.every) out += " every " + std::to_string(list.every->value.count());
+    return out + " {\n";
+  }
+  std::string operator()(const EndSyntax&) const { return "}\n"; }
   std::string operator()(const ContinuationSyntax& more) const { return "continued\n" + show(more.statements); }
 };
 

@@ -578,6 +578,10 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
   CHECK(told().empty());  // nothing has changed
   world.handle(event::ReloadFailed{"line 3"});
   CHECK(told().starts_with("healer@x Rules not loaded healer, alert: the rules files have errors"));
+  world.handle(event::ListTold{"list NODE: the row 'a' leaves", false});
+  CHECK(told().empty());
+  world.handle(event::ListTold{"list NODE: could not be read: no", true});
+  CHECK(told() == "healer@x List healer, alert: list NODE: could not be read: no\n");
   world.handle(event::Stopping{});
   CHECK(told() == "healer@x Monit instance changed healer, stop: healer stopped\n");
 }

@@ -62,6 +62,11 @@ MADE = {
     "mmonit": lambda make: "mmonit http://a.b/c",
     "mail-format": lambda make: "mail-format { from: a@b\n subject: x\n message: y\n }",
     "test": lambda make: make.test(),
+    # A block is a statement of its own; what is in it has other names each time.
+    "for-each": lambda make: f"for each X{make.pick('ABC')}{make.random.randint(0, 99999)} " + make.pick(
+        ['in "a1", "b1" .. "b3"', 'from file "/x"', 'from command "/x y" every 5 minutes']) + " {\n check system s\n}\n",
+    "define": lambda make: f"define D{make.random.randint(0, 99999)} " + make.pick(['"a text"', "/bin/true", "7"]),
+    "list-source": lambda make: "", "list-item": lambda make: "",
 }
 
 
@@ -166,6 +171,8 @@ class Maker:
             return self.rule("workflow") + "\n"
         if self.random.random() < 0.3:
             return self.rule("set") + "\n"
+        if self.random.random() < 0.1:
+            return self.rule(self.pick(["define", "for-each"])) + "\n"
         body = "".join(self.rule("service-statement") + "\n" for _ in range(self.random.randint(1, 3)))
         return self.rule("check") + "\n" + body
 

@@ -28,6 +28,7 @@ class FakeEnvironment final : public config::Environment {
                                                  {"www", {.uid = 33, .gid = 33, .name = "www", .home = "/var/www"}}};
   std::map<std::string, std::uint32_t> groups{{"root", 0}, {"www", 33}};
   std::set<std::string> programs{"/bin/true", "/bin/false", "/bin/x"};
+  std::map<config::ListSource, std::vector<config::ListRow>> lists;  ///< that were read
   bool online = true;
   std::uint32_t uid = 0;
 
@@ -76,6 +77,10 @@ class FakeEnvironment final : public config::Environment {
   [[nodiscard]] bool executable(const std::string& path) const override { return programs.contains(path); }
   [[nodiscard]] std::string host_name() const override { return "testhost"; }
   [[nodiscard]] std::uint32_t effective_uid() const override { return uid; }
+  [[nodiscard]] std::optional<std::vector<config::ListRow>> list(const config::ListSource& source) const override {
+    const auto found = lists.find(source);
+    return found == lists.end() ? std::nullopt : std::optional(found->second);
+  }
 };
 
 }  // namespace healer::test

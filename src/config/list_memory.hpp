@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// What is believed of a list that is read again and again: which of its rows are in force. Pure: readings and failures
+// go in, changes and words come out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/list_rows.hpp"
+
+namespace healer::config {
+
+/// What there is to say of a reading.
+struct ListRecord {
+  bool alerts = false;  ///< people are told, too
+  std::string text;
+
+  bool operator==(const ListRecord&) const = default;
+};
+
+class ListMemory {
+ public:
+  /// So many good readings without it a failed row must be missing from, before it leaves.
+  static constexpr unsigned kMissesOfFailed = 3;
+  /// So many good readings with equal names prove a list.
+  static constexpr unsigned kReadingsThatProve = 3;
+
+  /// All that is kept of it over a restart.
+  struct Saved {
+    std::vector<ListRow> rows;                ///< in force: those of the last good reading, then those that leave
+    std::vector<std::string> names;           ///< of the last good reading, in lower case, in order
+    std::map<std::string, unsigned> missing;  ///< rows in force, in lower case, by how many good readings they miss
+    unsigned equal = 0;                       ///< good readings with equal names in a row
+    bool proven = false;
+    std::string failure;  ///< why the last listing failed; empty: it did not
+
+    bool operator==(const Saved&) const = default;
+  };
+
+  ListMemory() = default;
+  explicit ListMemory(Saved saved) : saved_(std::move(saved)) {}
+
+  /// Takes a reading that succeeded. `failed`: names of rows, in lower case, of which a service stands failed.
+  std::vector<ListRecord> read(const ListReading& reading, const std::set<std::string>& failed);
+  /// The listing failed: the last good one stays.
+  std::vector<ListRecord> fail(std::string why);
+  /// A person's word that the list is right.
+  void accept() { saved_.proven = known(); }
+  /// Takes a row out that leaves, at once. False: it does not leave.
+  bool forget(std::string_view name);
+
+  /// Whether there was a good reading.
+  [[nodiscard]] bool known() const { return !saved_.names.empty(); }
+  /// Whether its rows may be healed.
+  [[nodiscard]] bool proven() const { return saved_.proven; }
+  /// Whether a row is in force, but was missing from the last good reading.
+  [[nodiscard]] bool is_missing(std::string_view name) const;
+  [[nodiscard]] const std::vector<ListRow>& rows() const { return saved_.rows; }
+  [[nodiscard]] const Saved& saved() const { return saved_; }
+
+ private:
+  [[nodiscard]] bool differs_much(const std::vector<std::string>& names) const;
+  void let_leave(const std::set<std::string>& failed, std::vector<ListRecord>& said);
+
+  Saved saved_;
+};
+
+}  // namespace healer::config
