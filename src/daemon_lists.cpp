@@ -177,6 +177,7 @@ void DaemonLists::take(const ListSource& source, Result<std::string> text) {
   if (!(before.saved() == list.memory.saved())) save();
   for (const config::ListRecord& record : said)
     hooks_.tell(fmt::format("list {}: {}", name, record.text), record.alerts);
+  hooks_.read();
   if (is_changed) hooks_.changed();
 }
 
@@ -223,6 +224,7 @@ std::optional<std::string> DaemonLists::accept(std::string_view name, const std:
   hooks_.tell(
       fmt::format("list {}: accepted by {}, {}", list->declared->name, by, counted_rows(list->memory.rows().size())),
       false);
+  hooks_.read();
   return std::nullopt;
 }
 
@@ -240,10 +242,11 @@ bool DaemonLists::forget(std::string_view row, const std::string& by) {
   return true;
 }
 
-bool DaemonLists::proven(std::string_view name) const {
+std::vector<std::string> DaemonLists::doubted() const {
+  std::vector<std::string> names;
   for (const auto& [source, list] : lists_)
-    if (list.declared && iequals(list.declared->name, name)) return list.memory.proven();
-  return true;
+    if (list.declared && !list.memory.proven()) names.push_back(to_lower(list.declared->name));
+  return names;
 }
 
 // ---- the daemon's part --------------------------------------------------------------------------------------------
@@ -256,6 +259,7 @@ void Daemon::begin_lists() {
                      [this](const std::string& text, bool alerts) {
                        handle(engine::event::ListTold{text, alerts});
                      },
+                 .read = [this] { handle(engine::event::ListsDoubted{lists_->doubted()}); },
                  .changed = [this] { reload_lists(); }});
 }
 

@@ -31,6 +31,8 @@ class DaemonLists {
     std::function<std::vector<std::string>()> environment;
     /// There is something to say; people are told, too, where it `alerts`.
     std::function<void(const std::string& text, bool alerts)> tell;
+    /// One was read, or a person has said something of one: others may be doubted now.
+    std::function<void()> read;
     /// Other rows are in force: the rules are to be loaded again.
     std::function<void()> changed;
   };
@@ -52,8 +54,8 @@ class DaemonLists {
   [[nodiscard]] std::optional<std::string> accept(std::string_view name, const std::string& by);
   /// Takes a row out that leaves, at once. False: no list has such a row.
   [[nodiscard]] bool forget(std::string_view row, const std::string& by);
-  /// Whether the rows of a list may be healed; one that is written in the rules always.
-  [[nodiscard]] bool proven(std::string_view name) const;
+  /// The lists of which nobody knows yet whether they are right, by their names in lower case.
+  [[nodiscard]] std::vector<std::string> doubted() const;
 
  private:
   struct One {

@@ -257,6 +257,7 @@ class Engine {
   void on(const event::ReloadFailed& event, Turn& turn);
   void on(const event::ListTold& event, Turn& turn);
   void on(const event::Command& event, Turn& turn);
+  void on(const event::ListsDoubted& event, Turn& turn);
   void on(const event::Stopping& event, Turn& turn);
 
   // schedule (engine_schedule.cpp)
@@ -467,6 +468,7 @@ class Engine {
   std::vector<std::pair<Sequence, Effect>> unjournalled_;  // steps of healings that wait for the journal
   std::optional<std::pair<Duration, std::string>> doubt_;  // mono: until when, and why
   std::string host_;
+  std::vector<std::string> doubted_lists_;
   mutable std::pair<std::int64_t, std::vector<bool>> maintenance_{-1, {}};  // in which windows a minute is
   Wheel wheel_;
   std::vector<Wheel::Entry> due_;  // scratch of Wake

@@ -99,6 +99,13 @@ class Engine::Ward final : public HealingWorld {
       if (engine_.health(needed) == Health::Failed) return graph().at(needed).name;
     return {};
   }
+  [[nodiscard]] std::string doubted_list(ServiceId service) const override {
+    const auto& row = graph().at(service).row;
+    if (row == nullptr) return {};
+    for (const std::string& list : row->lists)
+      if (std::ranges::find(engine_.doubted_lists_, to_lower(list)) != engine_.doubted_lists_.end()) return list;
+    return {};
+  }
   [[nodiscard]] std::string doubt() const override { return engine_.doubt(turn_.now); }
 
   std::uint64_t next_id() override { return engine_.next_id_++; }
@@ -186,6 +193,12 @@ class Engine::Ward final : public HealingWorld {
   Engine& engine_;
   Turn& turn_;
 };
+
+void Engine::on(const event::ListsDoubted& event, Turn& turn) {
+  doubted_lists_ = event.names;
+  Ward ward(*this, turn);
+  healings_.stir(ward);
+}
 
 /// The rule of a service that has that key, and its place.
 std::optional<std::pair<std::size_t, const Rule*>> Engine::healing_rule(ServiceId id, Hash128 rule) const {

@@ -163,6 +163,11 @@ struct Command {
   Overrides overrides{};            ///< Heal
 };
 
+/// The lists, by their names in lower case, of which nobody knows yet whether they are right: none of their rows is
+/// healed.
+struct ListsDoubted {
+  std::vector<std::string> names;
+};
 /// The daemon is about to end: recorded and mailed.
 struct Stopping {};
 

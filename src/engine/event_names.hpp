@@ -24,6 +24,7 @@ struct MailOutcome;
 struct Swap;
 struct ReloadFailed;
 struct ListTold;
+struct ListsDoubted;
 struct Command;
 struct Stopping;
 }  // namespace event
@@ -31,6 +32,6 @@ struct Stopping;
 using Event = std::variant<event::Started, event::Wake, event::Measured, event::ProcessDied, event::NotSignalled,
                            event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
                            event::ActionReady, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
-                           event::ReloadFailed, event::ListTold, event::Command, event::Stopping>;
+                           event::ReloadFailed, event::ListTold, event::ListsDoubted, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

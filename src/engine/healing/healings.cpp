@@ -6,6 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/healing/variables.hpp"
 #include "engine/job.hpp"
 #include "engine/rule.hpp"
 #include "engine/service.hpp"
@@ -191,7 +192,10 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
                            std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides) {
   const ServiceBlock& block = world.graph().at(service);
   const std::shared_ptr<const Workflow> plan = world.graph().workflow(order.workflow);
-  const std::string& target = order.target.empty() ? block.target() : order.target;
+  Variables known{{"SERVICE", block.name}, {"TARGET", block.target()}, {"HOST", world.host()}};
+  if (block.row != nullptr)
+    for (const auto& [name, value] : block.row->variables) known.insert_or_assign(name, value);
+  const std::string target = order.target.empty() ? block.target() : fill(order.target, known).text;
   if (plan == nullptr) {
     const std::string text = fmt::format("heal with {}: there is no such workflow", order.workflow);
     world.record(RecordKind::HealingHeld, Severity::Error, block.name, text);

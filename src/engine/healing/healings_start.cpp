@@ -202,17 +202,22 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   if (healing.plan->only_tells()) return said;
 
   const std::vector<ServiceId> services = services_of(target);
-  std::string paused, busy, needs;
+  std::string paused, busy, needs, list;
   for (const ServiceId service : services) {
     if (paused.empty()) paused = world.paused(service);
     if (busy.empty()) busy = world.busy(service);
     if (needs.empty()) needs = world.failed_requirement(service);
+    if (list.empty()) list = world.doubted_list(service);
   }
   if (healing.overrides.pause)
     say("pause", {}, paused.empty() ? "" : "set aside by " + healing.by);
   else
     say("pause", std::move(paused));
   say("doubt", world.doubt());
+  say("list", list.empty()
+                  ? ""
+                  : fmt::format("nobody knows yet whether the list {} is right; `healerctl accept list {}` says so",
+                                list, list));
   say("dependency", needs.empty() ? "" : needs + ", which it depends on, has failed");
   say("jobs", busy.empty() ? "" : busy + " is under way");
   const WorkflowMemory* const memory = workflow_memory(healing.plan->name);

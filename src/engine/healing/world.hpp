@@ -46,6 +46,8 @@ class HealingWorld {
   [[nodiscard]] virtual std::string busy(ServiceId service) const = 0;
   /// What it depends on, directly or not, that stands failed: its name; empty: nothing.
   [[nodiscard]] virtual std::string failed_requirement(ServiceId service) const = 0;
+  /// The list that it is a row of, where nobody knows yet whether that is right: its name; empty: there is none.
+  [[nodiscard]] virtual std::string doubted_list(ServiceId service) const = 0;
   /// Why healer doubts itself: "the state cannot be written", "its loop was late"; empty: it does not.
   [[nodiscard]] virtual std::string doubt() const = 0;
 
