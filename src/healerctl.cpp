@@ -23,6 +23,7 @@
 #include "healerctl_ask.hpp"
 #include "healerctl_compare.hpp"
 #include "healerctl_doctor.hpp"
+#include "healerctl_heal.hpp"
 #include "healerctl_import.hpp"
 #include "healerctl_output.hpp"
 #include "healerctl_probe.hpp"
@@ -57,6 +58,7 @@ struct Arguments {
   Request request;
   std::string since;
   std::string timeout;
+  std::string overrides;  ///< heal: the words after --override
   SimulateOptions simulate;
   bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
@@ -100,14 +102,16 @@ void add_selection(CLI::App* command, Request& request, const std::string& names
 }
 
 void add_jobs(CLI::App& app, Arguments& arguments) {
-  CLI::App* jobs = app.add_subcommand("jobs", "What is under way: starts, stops, restarts, programs of actions");
+  CLI::App* jobs =
+      app.add_subcommand("jobs", "What is under way: starts, stops, restarts, healings, programs of actions");
   jobs->fallthrough();
   jobs->require_subcommand(0, 1);
   jobs->callback([&arguments, jobs] {
     if (jobs->get_subcommands().empty()) arguments.request.verb = Verb::Jobs;
   });
-  for (const auto& [verb, help] : {std::pair(Verb::Follow, "Print the output of its programs until they have ended"),
-                                   {Verb::Cancel, "End a start, stop or restart, or the program of a rule's action"}}) {
+  for (const auto& [verb, help] :
+       {std::pair(Verb::Follow, "Print the output of its programs until they have ended"),
+        {Verb::Cancel, "End a start, stop, restart or healing, or the program of a rule's action"}}) {
     CLI::App* command = add(*jobs, arguments, verb, help);
     command->add_option("id", arguments.request.id, "The number that `jobs` shows")
         ->type_name("ID")
@@ -263,6 +267,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   add_selection(pause, request, "Services (all where none is named), and for how long, such as: for 2 hours");
   pause->add_option("--reason", request.reason, "Why, for the history")->type_name("TEXT");
   add_selection(add(app, arguments, Verb::Resume, "End a pause"), request, "Services; all where none is named");
+  add_healing(app, request, arguments.overrides);
 
   add_selection(add(app, arguments, Verb::Monitor, "Begin to check services again"), request, "Services, or all");
   add_selection(add(app, arguments, Verb::Unmonitor, "Check services no more"), request, "Services, or all");
@@ -355,6 +360,7 @@ std::string complaint(Arguments& arguments) {
   Request& request = arguments.request;
   if (request.verb == Verb::Pause)
     if (std::string wrong = take_span(request); !wrong.empty()) return wrong;
+  if (std::string wrong = take_overrides(arguments.overrides, request); !wrong.empty()) return wrong;
   const bool explicit_selection = !request.names.empty() || !request.groups.empty();
   if (!arguments.since.empty()) {
     request.since = parse_duration(arguments.since);
@@ -389,7 +395,7 @@ std::string complaint(Arguments& arguments) {
     if (broad && !explicit_selection) request.all = true;
     const bool selective = request.verb == Verb::Monitor || request.verb == Verb::Unmonitor ||
                            request.verb == Verb::Accept || request.verb == Verb::Start || request.verb == Verb::Stop ||
-                           request.verb == Verb::Restart;
+                           request.verb == Verb::Restart || request.verb == Verb::Heal;
     if (selective && !explicit_selection)
       return fmt::format("{} which services? Name them or a group (-g), or say \"all\"", to_string(request.verb));
   }

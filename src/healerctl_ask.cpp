@@ -36,7 +36,13 @@ constexpr Duration kQuitPatience = minutes{2};
 constexpr Duration kConnect = seconds{30};
 
 std::string_view list_name(Verb verb) {
-  return verb == Verb::History ? "records" : verb == Verb::Jobs ? "jobs" : "services";
+  switch (verb) {
+    case Verb::History: return "records";
+    case Verb::Jobs: return "jobs";
+    case Verb::HealingStatus: return "healings";
+    case Verb::HealingReport: return "workflows";
+    default: return "services";
+  }
 }
 
 /// Whether the answer goes on for as long as something else does: as a document it would be of no use before its end.
@@ -70,6 +76,8 @@ class Listing {
           output_.print("\n" + render_status(json.get<control::ServiceStatus>(), style));
         break;
       case Verb::Jobs: jobs_.push_back(json.get<control::JobView>()); break;
+      case Verb::HealingStatus: healings_.push_back(json.get<control::HealingView>()); break;
+      case Verb::HealingReport: workflows_.push_back(json.get<control::WorkflowReport>()); break;
       case Verb::Names: name(json.get<control::ServiceName>()); break;
       case Verb::Follow:
       case Verb::Output: output(json.get<control::OutputView>()); break;
@@ -87,12 +95,18 @@ class Listing {
     const bool counted = request_.verb == Verb::Status || request_.verb == Verb::Summary ||
                          request_.verb == Verb::Report || request_.verb == Verb::Names;
     if (counted) totals_ = end.get<Totals>();
-    if (output_.json()) return json_end(counted ? Json{{"totals", end}} : Json::object());
+    if (output_.json()) {
+      const bool holds = request_.verb == Verb::HealingStatus;
+      return json_end(counted ? Json{{"totals", end}} : holds ? end : Json::object());
+    }
     const control::Style style = output_.style();
     if (request_.verb == Verb::Summary)
       output_.print(render_summary(header_.at("daemon").get<DaemonView>(), rows_, totals_, style));
     if (request_.verb == Verb::Report) output_.print(control::render_report(totals_, options_.report));
     if (request_.verb == Verb::Output) return silent(end.get<Done>());
+    if (request_.verb == Verb::HealingStatus)
+      output_.print(control::render_healings(healings_, end.get<control::HealingHolds>(), style));
+    if (request_.verb == Verb::HealingReport) output_.print(control::render_healing_report(workflows_, style));
     if (request_.verb == Verb::Jobs) output_.print(control::render_jobs(jobs_, style));
     if (request_.verb != Verb::Status) return;
     if (!options_.graph) return output_.print("\n" + render_totals(totals_, style));
@@ -153,6 +167,8 @@ class Listing {
   std::vector<control::ServiceSummary> rows_;
   std::vector<control::ServiceStatus> graph_;
   std::vector<control::JobView> jobs_;
+  std::vector<control::HealingView> healings_;
+  std::vector<control::WorkflowReport> workflows_;
   std::set<std::string> groups_;
   std::optional<std::uint64_t> followed_;
   Totals totals_;

@@ -24,6 +24,16 @@ _healerctl_ask() {
   timeout 2 "${_healerctl_words[@]}" "$@" 2>/dev/null
 }
 
+# The names of the workflows, which have no blanks.
+_healerctl_workflows() {
+  _healerctl_ask healing report | sed -n '1d;s/^\([^ ]*\)  .*/\1/p'
+}
+
+# The numbers of healings.
+_healerctl_healings() {
+  _healerctl_ask healing status | sed -n 's/^\([0-9][0-9]*\) .*/\1/p'
+}
+
 _healerctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local everywhere="--help --socket --timeout --json --color --no-color"
@@ -62,18 +72,27 @@ _healerctl() {
       compopt -o default 2>/dev/null
       return
       ;;
+    --override)
+      _healerctl_offer "$current" < <(printf '%s\n' limit cooldown pause)
+      return
+      ;;
+    --with)
+      _healerctl_offer "$current" < <(_healerctl_workflows)
+      return
+      ;;
     -n | --lines | --since | --reason | --interval | --timeout | --within) return ;;
   esac
 
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare help version)
+        start stop restart monitor unmonitor validate pause resume heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
     graph) options="--dot --svg --group" ;;
     pause) options="--reason --group" ;;
+    heal) options="--with --override --group" ;;
     explain | start | stop | restart | monitor | unmonitor | validate | resume | accept) options="--group" ;;
     history) options="--since --lines --follow --state" ;;
     names) options="--groups" ;;
@@ -100,7 +119,7 @@ _healerctl() {
         _healerctl_offer "$current" < <(_healerctl_ask jobs | sed -n 's/^\([0-9][0-9]*\) .*/\1/p')
       fi
       ;;
-    summary | status | explain | graph | start | stop | restart | monitor | unmonitor | validate | pause | resume | accept)
+    summary | status | explain | graph | start | stop | restart | monitor | unmonitor | validate | pause | resume | accept | heal)
       _healerctl_offer "$current" < <(_healerctl_ask names)
       [[ $command == @(explain|graph|summary|status) ]] || _healerctl_offer "$current" <<<all
       [[ $command == pause ]] && _healerctl_offer "$current" <<<for
@@ -116,9 +135,22 @@ _healerctl() {
         _healerctl_offer "$current" < <(_healerctl_ask jobs | sed -n 's/^\([0-9][0-9]*\) .*/\1/p')
       fi
       ;;
+    approve | reject) [[ -z $second ]] && _healerctl_offer "$current" < <(_healerctl_healings) ;;
+    cancel)
+      if [[ -z $second ]]; then
+        _healerctl_offer "$current" < <({ _healerctl_healings; _healerctl_ask jobs | sed -n 's/^\([0-9][0-9]*\) .*/\1/p'; } | sort -un)
+      fi
+      ;;
+    healing)
+      if [[ -z $second ]]; then
+        _healerctl_offer "$current" < <(printf '%s\n' status report reset)
+      elif [[ $second == reset ]]; then
+        _healerctl_offer "$current" < <(_healerctl_workflows)
+      fi
+      ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare version)
+        start stop restart monitor unmonitor validate pause resume heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare version)
       ;;
     simulate | fmt | lint | import) compopt -o default 2>/dev/null ;;
   esac

@@ -15,6 +15,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
+#include "control/healing_answers.hpp"
 #include "control/history_reader.hpp"
 #include "control/job_answers.hpp"
 #include "control/output_reader.hpp"
@@ -51,6 +52,10 @@ engine::event::Command::Kind kind_of(Verb verb) {
     case Verb::Pause: return Kind::Pause;
     case Verb::Resume: return Kind::Resume;
     case Verb::Cancel: return Kind::Cancel;
+    case Verb::Heal: return Kind::Heal;
+    case Verb::Approve: return Kind::Approve;
+    case Verb::Reject: return Kind::Reject;
+    case Verb::HealingReset: return Kind::ResetHealing;
     default: return Kind::Validate;
   }
 }
@@ -386,7 +391,8 @@ std::unique_ptr<Answer> Commands::Impl::output_of(const Request& request, Wake w
 }
 
 std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
-  if (daemon.engine.jobs().contains(id)) return std::nullopt;
+  const auto& healings = daemon.engine.healings().all();
+  if (daemon.engine.jobs().contains(id) || healings.contains(engine::HealingId{id})) return std::nullopt;
   const auto found = daemon.engine.actions().find(id);
   if (found == daemon.engine.actions().end()) {
     if (view_job(daemon.engine, id, daemon.now())) return std::nullopt;  // a firing that waits for its turn
@@ -400,6 +406,9 @@ std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
   if (exec.foreground)
     return Failure{"no-job", fmt::format("{} is the process of {} itself", id, printable(service)),
                    "`healerctl stop` ends it"};
+  if (exec.healing != engine::HealingId{} && !healings.contains(exec.healing))
+    return Failure{"no-job", fmt::format("{} is a program of a healing that has ended", id),
+                   "end its process, if it must end"};
   if (exec.job != engine::JobId{})
     return Failure{"no-job",
                    fmt::format("{} has started or stopped {}, and that job has ended", id, printable(service)),
@@ -440,7 +449,9 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
                                  .services = std::move(services),
                                  .by = peer.name(),
                                  .reason = request.reason,
-                                 .job = engine::JobId{request.id}};
+                                 .job = engine::JobId{request.id},
+                                 .workflow = request.workflow,
+                                 .overrides = overrides_of(request)};
   if (request.span) command.until = daemon.now().wall + std::clamp(*request.span, Duration{0}, kLongest);
   daemon.submit(std::move(command));
   return answer;
@@ -522,11 +533,16 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (verb == Verb::Accept && impl_->names_list(request)) return impl_->accept_list(request, peer);
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
   if (verb == Verb::Jobs) return answer_jobs(impl_->daemon);
+  if (verb == Verb::HealingStatus || verb == Verb::HealingReport) return answer_healing(impl_->daemon, verb);
   if (verb == Verb::Follow) return impl_->follow(request, std::move(wake));
   if (verb == Verb::Output) return impl_->output_of(request, std::move(wake));
   if (verb == Verb::Cancel) {
     if (const auto failure = impl_->cannot_cancel(request.id)) return refuse(*failure);
     return impl_->submit(request, peer, {}, std::move(wake));
+  }
+  if (verb == Verb::Heal || verb == Verb::Approve || verb == Verb::Reject || verb == Verb::HealingReset) {
+    if (const auto failure = cannot_heal(impl_->daemon.engine, request)) return refuse(*failure);
+    if (verb != Verb::Heal) return impl_->submit(request, peer, {}, std::move(wake));
   }
   if (request.reason.size() > kMaxReason)
     return refuse({"bad-request", fmt::format("a reason has at most {} bytes", kMaxReason), ""});

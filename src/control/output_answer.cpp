@@ -31,7 +31,10 @@ struct Chosen {
 /// What the action does, in the words of `jobs`.
 std::string words_for(const DaemonHooks& daemon, const engine::RunningAction& running) {
   const bool of_job = daemon.engine.jobs().contains(running.exec.job.number());
-  const std::uint64_t id = of_job ? running.exec.job.number() : running.exec.action.number();
+  const bool heals = daemon.engine.healings().all().contains(running.exec.healing);
+  const std::uint64_t id = of_job  ? running.exec.job.number()
+                           : heals ? running.exec.healing.number()
+                                   : running.exec.action.number();
   const auto job = view_job(daemon.engine, id, daemon.now());
   return job ? job->doing : fmt::format("{}", fmt::join(running.exec.command.arguments, " "));
 }

@@ -104,6 +104,7 @@ std::string supervision(const ServiceStatus& status, const Style& style) {
   text += measured_field(status.measured, style);
   for (const ConnectionView& connection : status.connections) text += field("connection", describe(connection), style);
   if (status.job) text += field("job", fmt::format("{}: {}", status.job->kind, job_text(*status.job)), style);
+  if (status.healing) text += field("healing", healing_text(*status.healing, style), style);
   if (!status.waits.empty()) text += field("waits", status.waits, style);
   if (!status.left.empty()) text += field("left", status.left, style);
   if (status.pause) text += field("paused", describe(*status.pause, style), style);
@@ -315,6 +316,7 @@ std::string render_explanation(const ServiceExplanation& explanation, const Styl
     line("if it holds", rule.if_failed);
     line("if not", rule.if_clear);
     line("held back", rule.held_back);
+    if (rule.heals) text += heal_lines(*rule.heals, style);
     if (rule.last_fired)
       line("last fired", fmt::format("{}, {}: {}", clock_time(rule.last_fired->when, style),
                                      ago(rule.last_fired->when, style), trim(rule.last_fired->text)));

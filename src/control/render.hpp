@@ -49,6 +49,13 @@ struct Style {
 /// `jobs`: a table of what is under way.
 [[nodiscard]] std::string render_jobs(std::span<const JobView> jobs, const Style& style);
 
+/// `healing status`: what is healed and held back, and what holds back all.
+[[nodiscard]] std::string render_healings(std::span<const HealingView> healings, const HealingHolds& holds,
+                                          const Style& style);
+
+/// `healing report`: a table of the workflows.
+[[nodiscard]] std::string render_healing_report(std::span<const WorkflowReport> reports, const Style& style);
+
 /// `jobs follow`: output of a program as it came, its control characters but newlines and tabs made visible.
 [[nodiscard]] std::string render_output(std::string_view text);
 

@@ -43,6 +43,11 @@ inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what mat
 /// "step 2 of 5, start db, waits for its program to end (pid 4242), for 3 s, by root".
 [[nodiscard]] std::string job_text(const JobView& job);
 
+/// "under way with rebuild, step 2 of 3, for 3 s: drain, waits for its program to end (healing 7, ...)".
+[[nodiscard]] std::string healing_text(const HealingView& healing, const Style& style);
+/// Of `explain`: how a rule heals, and what guards and brakes say.
+[[nodiscard]] std::string heal_lines(const HealExplanation& heals, const Style& style);
+
 struct Column {
   std::string_view title;
   std::size_t most = 0;  ///< columns; what is wider is cut; 0: no limit

@@ -8,6 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "control/healing_views.hpp"
 #include "control/service_words.hpp"
 #include "engine/cause.hpp"
 #include "engine/engine.hpp"
@@ -148,6 +149,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
       failure && (state.start_failure.empty() || !failure->text.ends_with(state.start_failure) ||
                   text.find(engine::brief_failure(state.start_failure, block)) == std::string::npos))
     add("last action: " + engine::brief_failure(failure->text, block));
+  if (const std::string healing = healing_note(engine, service); !healing.empty()) add(healing);
   if (engine.paused(service, now)) add("paused");
   return text;
 }
@@ -242,7 +244,9 @@ JobView view(const Engine& engine, const engine::QueuedExec& queued, Instant now
           .rule = queued.exec.cause->rule};
 }
 
-bool of_rule(const engine::RunningAction& action) { return action.exec.job == engine::JobId{}; }
+bool of_rule(const engine::RunningAction& action) {
+  return action.exec.job == engine::JobId{} && action.exec.healing == engine::HealingId{};
+}
 
 /// What only processes and the system have, and what jobs and people have done.
 void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId service, Instant now) {
@@ -336,6 +340,8 @@ ActionIndex index_actions(const Engine& engine) {
 std::vector<JobView> view_jobs(const Engine& engine, Instant now) {
   std::vector<JobView> views;
   for (const auto& [number, job] : engine.jobs()) views.push_back(view(engine, job, now));
+  for (const auto& [id, healing] : engine.healings().all())
+    if (!healing.waits()) views.push_back(view_healing_job(engine, healing, now));
   const std::size_t jobs = views.size();
   for (const auto& [number, action] : engine.actions())
     if (of_rule(action)) views.push_back(view(action, now));
@@ -348,6 +354,9 @@ std::vector<JobView> view_jobs(const Engine& engine, Instant now) {
 
 std::optional<JobView> view_job(const Engine& engine, std::uint64_t id, Instant now) {
   if (const auto job = engine.jobs().find(id); job != engine.jobs().end()) return view(engine, job->second, now);
+  const auto& healings = engine.healings().all();
+  if (const auto healing = healings.find(engine::HealingId{id}); healing != healings.end())
+    return view_healing_job(engine, healing->second, now);
   const auto action = engine.actions().find(id);
   if (action != engine.actions().end())
     return of_rule(action->second) ? std::optional(view(action->second, now)) : std::nullopt;
@@ -394,6 +403,8 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   for (std::size_t i = 0; i < states.size(); ++i)
     view.rules.push_back(view_rule(engine, service, block.rules[i], states[i], now));
   view.actions = view_actions(engine, block, actions, now);
+  if (const engine::Healing* const healing = healing_of(engine, service))
+    view.healing = view_healing(engine, *healing, now);
   return view;
 }
 
@@ -420,7 +431,8 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
                           .if_failed = std::move(account.if_failed),
                           .if_clear = std::move(account.if_clear),
                           .held_back = std::move(account.held_back),
-                          .last_fired = {}});
+                          .last_fired = {},
+                          .heals = explain_healing(engine, service, rule, now)});
   }
   return view;
 }

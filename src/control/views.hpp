@@ -24,9 +24,11 @@ namespace healer::control {
 using ActionIndex = std::multimap<std::string, const engine::RunningAction*>;
 [[nodiscard]] ActionIndex index_actions(const engine::Engine& engine);
 
-/// Everything under way: the jobs, then the programs of rules' actions, each in the order of their numbers.
+/// Everything under way: the jobs, the healings that do not wait, then the programs of rules' actions, each in the
+/// order of their numbers.
 [[nodiscard]] std::vector<JobView> view_jobs(const engine::Engine& engine, Instant now);
-/// A job or the program of a rule's action; none where nothing of that number is under way.
+/// A job, a healing (also one that waits) or the program of a rule's action; none where nothing of that number is under
+/// way.
 [[nodiscard]] std::optional<JobView> view_job(const engine::Engine& engine, std::uint64_t id, Instant now);
 
 [[nodiscard]] ServiceSummary summarise(const engine::Engine& engine, engine::ServiceId service, Instant now);

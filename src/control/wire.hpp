@@ -30,6 +30,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "control/wire_healing.hpp"
 #include "util/time.hpp"
 
 namespace healer::control {
@@ -58,9 +59,11 @@ enum class Verb : std::uint8_t {
   Report,
   Names,
   Jobs,
-  Follow,   ///< the output of a job's programs, or of an action's
-  Output,   ///< of the program of a service, or of a number, that runs now or ran last
-  Diff,     ///< what a reload would change
+  Follow,  ///< the output of a job's programs, or of an action's
+  Output,  ///< of the program of a service, or of a number, that runs now or ran last
+  Diff,    ///< what a reload would change
+  HealingStatus,
+  HealingReport,
   Lists,    ///< of rows: what is known of them
   Monitor,  ///< the first that acts
   Unmonitor,
@@ -72,6 +75,10 @@ enum class Verb : std::uint8_t {
   Pause,
   Resume,
   Cancel,
+  Heal,
+  Approve,
+  Reject,
+  HealingReset,
   Forget,  ///< a row that leaves its list
   Reload,
   Quit,
@@ -94,10 +101,13 @@ struct Request {
   std::optional<Duration> since;    ///< History: how far back
   bool follow = false;              ///< History, Output: goes on with what happens
   std::uint32_t limit = 0;          ///< History: the newest that many; 0: the daemon's choice
-  std::uint64_t id = 0;             ///< Follow, Output, Cancel: of a job, or of an action's program
-  std::optional<Duration> span;     ///< Pause: for how long; none: until Resume
-  std::string reason;               ///< Pause
-  bool confirmed = false;           ///< Reload: also where it ends processes of healer's own with files that are gone
+  std::uint64_t id = 0;  ///< Follow, Output, Cancel: of a job, a healing or an action's program; Approve, Reject
+  std::optional<Duration> span;  ///< Pause: for how long; none: until Resume
+  std::string reason;            ///< Pause
+  bool confirmed = false;        ///< Reload: also where it ends processes of healer's own with files that are gone
+
+  std::string workflow{};                ///< Heal: empty: what the rules say; HealingReset
+  std::vector<std::string> overrides{};  ///< Heal: "limit", "cooldown", "pause"
 
   bool operator==(const Request&) const = default;
 };
@@ -276,10 +286,10 @@ struct ConnectionView {
   bool operator==(const ConnectionView&) const = default;
 };
 
-/// What is under way: a start, stop or restart, or the program of a rule's action.
+/// What is under way: a start, stop or restart, a healing, or the program of a rule's action.
 struct JobView {
   std::uint64_t id = 0;
-  std::string kind;              ///< "start", "stop", "restart", "exec"
+  std::string kind;              ///< "start", "stop", "restart", "heal", "exec"
   std::string service;           ///< whom it is for
   std::uint32_t step = 1;        ///< the one under way, counted from 1
   std::uint32_t steps = 1;       ///< of so many
@@ -357,6 +367,7 @@ struct ServiceStatus : ServiceSummary {
   std::string action_failure{};  ///< how the last program of a rule's action has failed, if none has ended well since
   std::optional<WallTime> action_failed_at{};
   std::vector<ActionView> actions;
+  std::optional<HealingView> healing{};  ///< of its target: that is under way, else the first that waits
 
   bool operator==(const ServiceStatus&) const = default;
 };
@@ -399,6 +410,7 @@ struct RuleExplanation {
   std::string if_clear;   ///< and if it passes
   std::string held_back;  ///< why its action would not be done, and the remedy; or empty
   std::optional<RecordView> last_fired;
+  std::optional<HealExplanation> heals{};  ///< where that is its action
 
   bool operator==(const RuleExplanation&) const = default;
 };
@@ -459,6 +471,9 @@ void to_json(Json& json, const Totals& value);
 void to_json(Json& json, const RecordView& value);
 void to_json(Json& json, const ServiceExplanation& value);
 void to_json(Json& json, const Done& value);
+void to_json(Json& json, const HealingView& value);
+void to_json(Json& json, const HealingHolds& value);
+void to_json(Json& json, const WorkflowReport& value);
 
 /// The reverse, for what a client reads. A missing field keeps its default; one of another type throws
 /// nlohmann::json::exception, or std::invalid_argument where a time is not a time.
@@ -474,6 +489,9 @@ void from_json(const Json& json, Totals& value);
 void from_json(const Json& json, RecordView& value);
 void from_json(const Json& json, ServiceExplanation& value);
 void from_json(const Json& json, Done& value);
+void from_json(const Json& json, HealingView& value);
+void from_json(const Json& json, HealingHolds& value);
+void from_json(const Json& json, WorkflowReport& value);
 
 /// The request in `line` (without its newline), or why it is none: codes "bad-request", "unknown-command", "version".
 [[nodiscard]] std::variant<Request, Failure> parse_request(std::string_view line);

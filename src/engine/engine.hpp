@@ -195,6 +195,8 @@ class Engine {
   [[nodiscard]] const Healings& healings() const { return healings_; }
   /// What each guard and brake says to a healing now.
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const Healing& healing, Instant now) const;
+  /// What they would say if the service were to be healed so now.
+  [[nodiscard]] std::vector<BrakeVerdict> would_say(ServiceId service, const HealOrder& order, Instant now) const;
   /// Whether a maintenance window is in force for the service.
   [[nodiscard]] bool in_maintenance(ServiceId id, Instant now) const;
   /// Why healer would heal nothing now: it doubts what it sees. Empty: it does not.

@@ -412,7 +412,15 @@ std::vector<BrakeVerdict> Engine::verdicts(const Healing& healing, Instant now) 
   } nowhere;
   Turn turn{.now = now, .sink = nowhere};
   // Nothing is done through it: verdicts are asked of a constant.
-  return healings_.verdicts(Ward(const_cast<Engine&>(*this), turn), healing);
+  return healings_.fresh_verdicts(Ward(const_cast<Engine&>(*this), turn), healing);
+}
+
+std::vector<BrakeVerdict> Engine::would_say(ServiceId service, const HealOrder& order, Instant now) const {
+  struct Nowhere final : EffectSink {
+    void emit(Effect) override {}
+  } nowhere;
+  Turn turn{.now = now, .sink = nowhere};
+  return healings_.would_say(Ward(const_cast<Engine&>(*this), turn), service, order);
 }
 
 // ---- commands -----------------------------------------------------------------------------------------------------

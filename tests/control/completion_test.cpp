@@ -52,6 +52,8 @@ void add_healerctl(const TemporaryFolder& folder) {
                                 "case \"$*\" in\n"
                                 "*'names --groups') printf 'web boxes\\ndatabases\\n' ;;\n"
                                 "*names) printf 'web\\nweb2\\ndb\\n' ;;\n"
+                                "*'healing status') printf 'ID  TARGET\\n80  n0\\n' ;;\n"
+                                "*'healing report') printf 'WORKFLOW  RAN\\nrebuild   1\\n' ;;\n"
                                 "*jobs) printf 'ID  KIND\\n70  restart\\n71  exec\\n' ;;\n"
                                 "esac\n";
   chmod(program.c_str(), 0755);
@@ -142,6 +144,13 @@ TEST_CASE("bash completes what the daemon knows", "[control][completion]") {
   CHECK(offered({"healerctl", "output", "7"}) == "70\n71\nnames\njobs\n");
   CHECK(offered({"healerctl", "output", "web", ""}) == "\n");
   CHECK(offered({"healerctl", "top", "--b"}) == "--batch\n");
+  CHECK(offered({"healerctl", "heal", "we"}) == "web\nweb2\nnames\n");
+  CHECK(offered({"healerctl", "heal", "web", "--with", ""}) == "rebuild\nhealing report\n");
+  CHECK(offered({"healerctl", "heal", "web", "--override", "p"}) == "pause\n");
+  CHECK(offered({"healerctl", "approve", ""}) == "80\nhealing status\n");
+  CHECK(offered({"healerctl", "cancel", ""}) == "70\n71\n80\nhealing status\njobs\n");
+  CHECK(offered({"healerctl", "healing", ""}) == "status\nreport\nreset\n");
+  CHECK(offered({"healerctl", "healing", "reset", "r"}) == "rebuild\nhealing report\n");
 }
 
 TEST_CASE("bash completes a name with a blank that is half typed, quoted as it was begun", "[control][completion]") {

@@ -249,9 +249,10 @@ TEST_CASE("healerctl helps", "[control][healerctl]") {
         "used\n");
   const Ran help = healerctl("--help");
   CHECK(help.status == 0);
-  for (const char* command : {"summary", "status", "explain", "history", "monitor", "unmonitor", "validate", "accept",
-                              "reload",  "quit",   "ping",    "start",   "stop",    "restart",   "pause",    "resume",
-                              "jobs",    "report", "names",   "graph",   "top",     "output"}) {
+  for (const char* command :
+       {"summary", "status", "explain", "history", "monitor", "unmonitor", "validate", "accept", "reload",
+        "quit",    "ping",   "start",   "stop",    "restart", "pause",     "resume",   "jobs",   "report",
+        "names",   "graph",  "top",     "output",  "heal",    "approve",   "reject",   "cancel", "healing"}) {
     CHECK(help.out.find(std::string("\n  ") + command + " ") != std::string::npos);
     const Ran own = healerctl(std::string(command) + " --help");
     CHECK(own.status == 0);
@@ -541,7 +542,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     state_of(engine, "machine").last = Evidence{.facts = std::make_shared<const Facts>(facts)};
   });
   for (const char* command : {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload", "diff",
-                              "status nosuch", "jobs", "report", "names"}) {
+                              "status nosuch", "jobs", "report", "names", "healing", "healing report"}) {
     const Ran ran = healerctl(world, std::string(command) + " --json");
     INFO(command << ": " << ran.out);
     CHECK(ran.err.empty());
@@ -550,6 +551,17 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     collect(document, "", seen);
   }
   collect(Json(OutputView{}), "", seen);  // of `jobs follow`, a line each
+  collect(Json(HealingView{}), "healings[]", seen);
+  collect(Json(WorkflowReport{}), "workflows[]", seen);
+  collect(Json(HealingHolds{.doubt = {}, .closed = {{}}, .open = {{}}, .cooldowns = {{}}}), "", seen);
+  ServiceStatus healed;
+  healed.healing = HealingView{};
+  collect(Json(healed), "services[]", seen);
+  RuleExplanation rule;
+  rule.heals = HealExplanation{.healing = HealingView{}, .brakes = {{}}};
+  ServiceExplanation explained;
+  explained.rules = {rule};
+  collect(Json(explained), "services[]", seen);
   // What the fixed order of a document gives to a reader.
   CHECK(healerctl(world, "summary --json web").out.starts_with("{\"version\":1,\"command\":\"summary\",\"daemon\":{"));
   CHECK(seen == documented());

@@ -18,6 +18,7 @@ namespace server_test {
 using namespace healer;
 using namespace healer::control;
 using namespace healer::test;
+using control::Answer;
 
 namespace {
 

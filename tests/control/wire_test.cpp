@@ -99,6 +99,18 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
   check_round_trip(OutputView{71, "web", "start db", "line\n\x1b[31m"});
   check_round_trip(ServiceName{"web", {"a", "b"}});
   check_round_trip(Totals{6, 1, 1, 1, 1, 1});
+  HealingView healing;
+  healing.id = 7;
+  healing.target = "web";
+  healing.waits = true;
+  healing.asked = kWhen;
+  healing.since = kWhen;
+  healing.left = seconds{3};
+  healing.overrides = {"limit"};
+  check_round_trip(healing);
+  check_round_trip(HealingHolds{
+      "late", {{"w", "g", 40, kWhen}}, {{"w", 3, kWhen}}, {{"web", seconds{3}, seconds{4}, 7, "failed", kWhen, true}}});
+  check_round_trip(WorkflowReport{"w", false, 1, 2, 3, 4, 5, 6, 7});
   check_round_trip(RecordView{9, kWhen, "rule-failed", "error", "web", "status failed (1)", "no route"});
   check_round_trip(Done{false, "2 of 5 services failed: a, b"});
   const DiagnosticView diagnostic{"error", "web.rules:1:2", "no", "write yes"};
@@ -109,6 +121,7 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
                         ChangesView{{{"web", "changed", "web.rules:1", {"kept"}, {"begun"}, {"gone"}}}, 12, true}});
   RuleExplanation rule{"if ...", "f:1",  "failing", "now",
                        "then",   "else", "held",    RecordView{1, kWhen, "k", "s", "n", "t", "o"}};
+  rule.heals = HealExplanation{"w", "web", "dry run", "/bin/guard", healing, {{"limit", false, "1 at once"}}};
   check_round_trip(
       ServiceExplanation{"web", "program", "running", "f:1", {"note"}, {rule, RuleExplanation{}}, {ActionView{}}});
 }

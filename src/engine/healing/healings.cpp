@@ -248,6 +248,8 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
   consider(world);
   const auto now = healings_.find(id);
   if (now == healings_.end()) return fmt::format("{} with {}: see its history", target, plan->name);
+  if (now->second.stage == Healing::Stage::Approval)
+    return fmt::format("{} waits for approval (healing {})", describe(now->second), id.number());
   return now->second.stage == Healing::Stage::Held
              ? fmt::format("{} is held back: {} (healing {})", describe(now->second), now->second.reason, id.number())
              : fmt::format("{} has begun (healing {})", describe(now->second), id.number());

@@ -86,10 +86,17 @@ class Healings {
   void complete(const HealingWorld& world, effect::Exec& exec) const;
   /// What each guard and brake says to a healing now, in their order.
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const HealingWorld& world, const Healing& healing) const;
+  /// The same for people, between two turns: the groups are counted anew.
+  [[nodiscard]] std::vector<BrakeVerdict> fresh_verdicts(const HealingWorld& world, const Healing& healing) const;
+  /// What they would say if the service were to be healed so now.
+  [[nodiscard]] std::vector<BrakeVerdict> would_say(const HealingWorld& world, ServiceId service,
+                                                    const HealOrder& order) const;
   /// The services of a target, in the order of the files.
   [[nodiscard]] std::vector<ServiceId> services_of(std::string_view target) const;
 
  private:
+  /// The fewest targets of a group that the brake of every workflow asks for.
+  static constexpr std::size_t kFewest = 3;
   /// How many of a group's targets there are, and how many of them are not well.
   struct Census {
     std::size_t whole = 0;

@@ -16,8 +16,6 @@ namespace {
 
 using Stage = Healing::Stage;
 
-/// The fewest targets of a group that the brake of every workflow asks for.
-constexpr std::size_t kFewest = 3;
 /// A ramp begins again when nothing was healed or held for so long.
 constexpr Duration kRampRest = hours{1};
 /// People are told of what is held back for so long.

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "control/healing_answers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+#include <nlohmann/json.hpp>
+
+#include "control/healing_views.hpp"
+#include "control/job_answers.hpp"
+#include "engine/workflow.hpp"
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+constexpr std::array<std::string_view, 3> kOverrides{"limit", "cooldown", "pause"};
+
+/// Items that are ready, line by line.
+class HealingAnswer : public Answer {
+ public:
+  HealingAnswer(std::string header, std::vector<Json> items, Json end)
+      : header_(std::move(header)), items_(std::move(items)), end_(std::move(end)) {}
+
+  Next pull(std::string& out, std::size_t budget) override {
+    out += std::exchange(header_, {});
+    for (; next_ < items_.size(); ++next_) {
+      if (out.size() >= budget) return Next::More;
+      out += item_line(items_[next_]);
+    }
+    out += end_line(end_);
+    return Next::Done;
+  }
+
+ private:
+  std::string header_;
+  std::vector<Json> items_;
+  Json end_;
+  std::size_t next_ = 0;
+};
+
+Failure unknown_workflow(const engine::Graph& graph, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto& workflow : graph.workflows) names.emplace_back(workflow->name);
+  const std::string_view near = nearest_word(name, names);
+  return {"unknown-workflow", fmt::format("there is no workflow \"{}\"", printable(name)),
+          near.empty() ? "`healerctl healing report` lists them" : fmt::format("did you mean \"{}\"?", near)};
+}
+
+}  // namespace
+
+std::unique_ptr<Answer> answer_healing(const DaemonHooks& daemon, Verb verb) {
+  std::vector<Json> items;
+  if (verb == Verb::HealingReport) {
+    for (const WorkflowReport& report : view_report(daemon.engine)) items.emplace_back(report);
+    return std::make_unique<HealingAnswer>(answer_header(daemon, verb), std::move(items), Json(Done{true, ""}));
+  }
+  const Instant now = daemon.now();
+  for (const auto& [id, healing] : daemon.engine.healings().all())
+    items.emplace_back(view_healing(daemon.engine, healing, now));
+  return std::make_unique<HealingAnswer>(answer_header(daemon, verb), std::move(items),
+                                         Json(view_holds(daemon.engine, now)));
+}
+
+std::optional<Failure> cannot_heal(const engine::Engine& engine, const Request& request) {
+  if (request.verb == Verb::Approve || request.verb == Verb::Reject) {
+    const auto found = engine.healings().all().find(engine::HealingId{request.id});
+    if (found == engine.healings().all().end())
+      return Failure{"unknown-healing", fmt::format("there is no healing {} (any more)", request.id),
+                     "`healerctl healing status` lists them"};
+    if (found->second.stage != engine::Healing::Stage::Approval)
+      return Failure{"no-approval",
+                     fmt::format("healing {} does not wait for approval: {}", request.id,
+                                 found->second.reason.empty() ? std::string(to_string(found->second.stage))
+                                                              : found->second.reason),
+                     request.verb == Verb::Reject ? fmt::format("`healerctl cancel {}` ends it", request.id) : ""};
+    return std::nullopt;
+  }
+  for (const std::string& one : request.overrides) {
+    if (std::ranges::find(kOverrides, one) != kOverrides.end()) continue;
+    const std::string_view near = nearest_word(one, kOverrides);
+    return Failure{"bad-request", fmt::format("limit, cooldown and pause may be set aside, not \"{}\"", printable(one)),
+                   near.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", near)};
+  }
+  const auto& remembered = engine.healings().memory().workflows;
+  const bool known =
+      engine.graph()->workflow(request.workflow) != nullptr ||
+      (request.verb == Verb::HealingReset && std::ranges::any_of(remembered, [&](const engine::WorkflowMemory& one) {
+         return iequals(one.workflow, request.workflow);
+       }));
+  if (known || (request.verb == Verb::Heal && request.workflow.empty())) return std::nullopt;
+  return unknown_workflow(*engine.graph(), request.workflow);
+}
+
+engine::Overrides overrides_of(const Request& request) {
+  const auto has = [&](std::string_view word) {
+    return std::ranges::find(request.overrides, word) != request.overrides.end();
+  };
+  return {.limit = has("limit"), .cooldown = has("cooldown"), .pause = has("pause")};
+}
+
+}  // namespace healer::control

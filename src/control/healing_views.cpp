@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "control/healing_views.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/engine.hpp"
+#include "engine/rule.hpp"
+#include "engine/service.hpp"
+#include "util/text.hpp"
+
+namespace healer::control {
+namespace {
+
+using engine::Engine;
+using engine::Healing;
+using engine::StepRun;
+using Stage = Healing::Stage;
+
+bool goes_through_steps(const Healing& healing) {
+  return healing.stage == Stage::Stepping || healing.stage == Stage::Failing || healing.stage == Stage::Cancelling;
+}
+
+/// The step under way; null: none.
+const engine::Step* step_under_way(const Healing& healing) {
+  if (!goes_through_steps(healing) || healing.position >= healing.steps().size()) return nullptr;
+  return &healing.steps()[healing.position];
+}
+
+/// The run of the step, of several the first that is not over; null: it is not begun.
+const StepRun* run_under_way(const Healing& healing) {
+  const auto found = std::ranges::find_if(healing.under_way, [](const StepRun& run) { return !run.over(); });
+  return found == healing.under_way.end() ? nullptr : &*found;
+}
+
+std::string describe_wait(const StepRun& run) {
+  switch (run.state) {
+    case StepRun::State::Fresh: return "its turn";
+    case StepRun::State::Running: return "its program to end";
+    case StepRun::State::Requesting: return "the answer to its request";
+    case StepRun::State::Bringing: return "the service to be started or stopped";
+    case StepRun::State::Waiting: return "its time to pass";
+    case StepRun::State::Verifying: return "the target to recover";
+    case StepRun::State::Pausing: return "its next attempt";
+    case StepRun::State::Ending: return "its program to end (it was told to)";
+    case StepRun::State::Done:
+    case StepRun::State::Failed: break;
+  }
+  return {};
+}
+
+/// The name of the step under way, "guard" or nothing; of `parallel` those that are not over.
+std::string describe_doing(const Healing& healing) {
+  if (healing.stage == Stage::Guarding) return "guard";
+  const engine::Step* const step = step_under_way(healing);
+  if (step == nullptr) return {};
+  const auto* const parallel = std::get_if<engine::step::Parallel>(&step->what);
+  if (parallel == nullptr) return step->name;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parallel->steps.size(); ++i)
+    if (i >= healing.under_way.size() || !healing.under_way[i].over()) names.push_back(parallel->steps[i].name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// How far it may go: settled when it has begun.
+engine::HealingMode mode_of(const Engine& engine, const Healing& healing) {
+  if (healing.stage >= Stage::Guarding || healing.escalated) return healing.mode;
+  return std::min({healing.plan->mode, engine.graph()->settings.healing.mode,
+                   healing.dry_run ? engine::HealingMode::DryRun : engine::HealingMode::Automatic});
+}
+
+/// A group for people: what a `for each` makes of its list has no name of its own.
+std::string group_name(const std::string& group) {
+  const bool of_list = group.starts_with("${") && group.ends_with("}");
+  return of_list ? fmt::format("list {}", group.substr(2, group.size() - 3)) : group;
+}
+
+std::vector<BrakeView> views_of(std::vector<engine::BrakeVerdict> verdicts) {
+  std::vector<BrakeView> views;
+  for (engine::BrakeVerdict& one : verdicts)
+    views.push_back({.brake = std::move(one.brake), .lets = one.lets, .text = std::move(one.text)});
+  return views;
+}
+
+}  // namespace
+
+HealingView view_healing(const Engine& engine, const Healing& healing, Instant now) {
+  HealingView view{.id = healing.id.number(),
+                   .target = healing.target,
+                   .service = healing.service,
+                   .workflow = healing.workflow,
+                   .plan = healing.plan->name,
+                   .stage = std::string(to_string(healing.stage)),
+                   .waits = healing.waits(),
+                   .mode = std::string(to_string(mode_of(engine, healing))),
+                   .reason = healing.reason,
+                   .asked = healing.asked,
+                   .by = healing.by,
+                   .rule = healing.cause->rule,
+                   .round = healing.round,
+                   .tries = healing.plan->tries,
+                   .step = 0,
+                   .steps = 0,
+                   .doing = describe_doing(healing),
+                   .waits_for = {},
+                   .since = {},
+                   .left = {},
+                   .action = 0,
+                   .pid = 0,
+                   .failure = healing.failure,
+                   .overrides = {},
+                   .approved_by = healing.approved_by,
+                   .cancelled_by = healing.cancelled_by};
+  if (step_under_way(healing) != nullptr) {
+    view.step = healing.position + 1;
+    view.steps = static_cast<std::uint32_t>(healing.steps().size());
+  }
+  if (healing.not_before && healing.waits() && !healing.not_before->over(now))
+    view.left = healing.not_before->left(now);
+  if (const StepRun* const run = run_under_way(healing)) {
+    view.waits_for = describe_wait(*run);
+    if (run->begun != WallTime{}) view.since = run->begun;
+    if (run->due && !run->due->over(now)) view.left = run->due->left(now);
+    if (!run->failure.empty()) view.failure = run->failure;
+    if (run->state == StepRun::State::Running || run->state == StepRun::State::Ending)
+      view.action = run->action.number();
+  }
+  if (const auto program = engine.actions().find(view.action); view.action != 0 && program != engine.actions().end())
+    view.pid = program->second.pid;
+  if (healing.overrides.limit) view.overrides.emplace_back("limit");
+  if (healing.overrides.cooldown) view.overrides.emplace_back("cooldown");
+  if (healing.overrides.pause) view.overrides.emplace_back("pause");
+  return view;
+}
+
+JobView view_healing_job(const Engine& engine, const Healing& healing, Instant now) {
+  const HealingView one = view_healing(engine, healing, now);
+  std::string doing = fmt::format("heal {} with {}", one.target, one.plan);
+  if (one.round > 0 && one.tries > 1) doing += fmt::format(", try {} of {}", one.round, one.tries);
+  if (healing.stage == Stage::Failing || healing.stage == Stage::Cancelling) doing += ", " + one.stage;
+  if (!one.doing.empty()) doing += ", " + one.doing;
+  return {.id = one.id,
+          .kind = "heal",
+          .service = one.service,
+          .step = std::max<std::uint32_t>(one.step, 1),
+          .steps = std::max<std::uint32_t>(one.steps, static_cast<std::uint32_t>(healing.plan->steps.size())),
+          .doing = std::move(doing),
+          .waits_for = !one.waits_for.empty() ? one.waits_for
+                       : one.reason.empty()   ? one.stage
+                                              : one.reason,
+          .age = std::max(Duration{now.wall - healing.asked}, Duration{0}),
+          .left = one.left,
+          .by = one.by,
+          .rule = one.rule,
+          .action = one.action,
+          .pid = one.pid};
+}
+
+const Healing* healing_of(const Engine& engine, engine::ServiceId service) {
+  const auto& all = engine.healings().all();
+  if (all.empty()) return nullptr;
+  const std::string& target = engine.graph()->at(service).target();
+  const Healing* first = nullptr;
+  for (const auto& [id, healing] : all) {
+    if (!iequals(healing.target, target)) continue;
+    if (!healing.waits()) return &healing;
+    if (first == nullptr || (healing.locks() && !first->locks())) first = &healing;
+  }
+  return first;
+}
+
+std::string healing_note(const Engine& engine, engine::ServiceId service) {
+  const Healing* const healing = healing_of(engine, service);
+  if (healing == nullptr) return {};
+  const std::string& plan = healing->plan->name;
+  if (healing->stage == Stage::Held) return fmt::format("healing with {} held back: {}", plan, healing->reason);
+  if (healing->stage == Stage::Approval)
+    return fmt::format("healing with {} waits for approval: healerctl approve {}", plan, healing->id.number());
+  const std::string doing = describe_doing(*healing);
+  const std::string name = doing.empty() ? std::string(to_string(healing->stage)) : doing;
+  if (step_under_way(*healing) == nullptr) return fmt::format("being healed with {}: {}", plan, name);
+  return fmt::format("being healed with {}: {}step {} of {}, {}", plan,
+                     healing->stage == Stage::Stepping ? "" : fmt::format("{}, ", to_string(healing->stage)),
+                     healing->position + 1, healing->steps().size(), name);
+}
+
+HealingHolds view_holds(const Engine& engine, Instant now) {
+  HealingHolds holds{.doubt = engine.doubt(now), .closed = {}, .open = {}, .cooldowns = {}};
+  const engine::HealingMemory& memory = engine.healings().memory();
+  for (const engine::ClosedBrake& brake : memory.closed)
+    holds.closed.push_back(
+        {.workflow = brake.workflow, .group = group_name(brake.group), .above = brake.above, .since = brake.since});
+  for (const engine::WorkflowMemory& workflow : memory.workflows)
+    if (workflow.open)
+      holds.open.push_back(
+          {.workflow = workflow.workflow,
+           .failed = workflow.failures.size(),
+           .failed_at = workflow.failures.empty() ? std::nullopt : std::optional(workflow.failures.back())});
+  for (const engine::TargetMemory& target : memory.targets) {
+    const bool on_probation = target.probation && !target.probation->over(now);
+    if (target.cooldown.over(now) && !on_probation) continue;
+    holds.cooldowns.push_back({.target = target.target,
+                               .left = target.cooldown.left(now),
+                               .probation = on_probation ? std::optional(target.probation->left(now)) : std::nullopt,
+                               .healing = target.healing.number(),
+                               .end = std::string(to_string(target.end)),
+                               .ended = target.ended,
+                               .rehearsed = target.rehearsed});
+  }
+  return holds;
+}
+
+std::vector<WorkflowReport> view_report(const Engine& engine) {
+  const std::vector<engine::WorkflowMemory>& known = engine.healings().memory().workflows;
+  std::vector<WorkflowReport> reports;
+  const auto add = [&](const std::string& name, bool in_rules) {
+    WorkflowReport report{.workflow = name, .known = in_rules};
+    for (const engine::WorkflowMemory& memory : known) {
+      if (!iequals(memory.workflow, name)) continue;
+      report.proposed = memory.counts.proposed;
+      report.would_run = memory.counts.would_run;
+      report.approved = memory.counts.approved;
+      report.rejected = memory.counts.rejected;
+      report.ran = memory.counts.ran;
+      report.recovered = memory.counts.recovered;
+      report.failed = memory.counts.failed;
+    }
+    reports.push_back(std::move(report));
+  };
+  for (const auto& workflow : engine.graph()->workflows) add(workflow->name, true);
+  for (const engine::WorkflowMemory& memory : known)
+    if (engine.graph()->workflow(memory.workflow) == nullptr) add(memory.workflow, false);
+  return reports;
+}
+
+std::optional<HealExplanation> explain_healing(const Engine& engine, engine::ServiceId service,
+                                               const engine::Rule& rule, Instant now) {
+  if (rule.action.heal == nullptr) return std::nullopt;
+  const engine::HealOrder& order = *rule.action.heal;
+  const engine::ServiceBlock& block = engine.graph()->at(service);
+  HealExplanation view{.workflow = order.workflow,
+                       .target = order.target.empty() ? block.target() : order.target,
+                       .mode = {},
+                       .guard = {},
+                       .healing = {},
+                       .brakes = {}};
+  std::shared_ptr<const engine::Workflow> plan = engine.graph()->workflow(order.workflow);
+  const auto& all = engine.healings().all();
+  const auto found = std::ranges::find_if(all, [&](const auto& entry) {
+    return iequals(entry.second.target, view.target) && iequals(entry.second.workflow, view.workflow);
+  });
+  if (found != all.end()) {
+    const Healing& healing = found->second;
+    plan = healing.plan;
+    view.healing = view_healing(engine, healing, now);
+    view.mode = view.healing->mode;
+    // Those of one that has begun have let it go.
+    if (healing.waits()) view.brakes = views_of(engine.verdicts(healing, now));
+  } else {
+    if (plan != nullptr)
+      view.mode = to_string(std::min({plan->mode, engine.graph()->settings.healing.mode,
+                                      order.dry_run ? engine::HealingMode::DryRun : engine::HealingMode::Automatic}));
+    view.brakes = views_of(engine.would_say(service, order, now));
+  }
+  if (plan != nullptr && plan->guard && !plan->guard->program.command.arguments.empty())
+    view.guard = plan->guard->program.command.arguments.front();
+  return view;
+}
+
+}  // namespace healer::control

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "healerctl_heal.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "util/text.hpp"
+
+namespace healer {
+namespace {
+
+using control::Request;
+using control::Verb;
+
+CLI::App* add_command(CLI::App& app, Request& request, Verb verb, const std::string& name, const std::string& help) {
+  CLI::App* command = app.add_subcommand(name, help);
+  command->fallthrough();
+  command->callback([&request, verb] { request.verb = verb; });
+  return command;
+}
+
+}  // namespace
+
+void add_healing(CLI::App& app, Request& request, std::string& overrides) {
+  CLI::App* heal = add_command(app, request, Verb::Heal, "heal", "Heal services, as far as guards and brakes let it");
+  heal->add_option("names", request.names, "Services, or all")->type_name("NAME");
+  heal->add_option("-g,--group", request.groups, "All services of the group (may be given again)")
+      ->type_name("GROUP")
+      ->allow_extra_args(false);
+  heal->add_option("--with", request.workflow, "The workflow; else the one that its rules name")
+      ->type_name("WORKFLOW")
+      ->check([](const std::string& text) { return text.empty() ? "WORKFLOW must not be empty" : ""; });
+  heal->add_option("--override", overrides, "Set brakes aside: limit, cooldown, pause, or some of them (limit,pause)")
+      ->type_name("BRAKES");
+
+  for (const auto& [verb, help, number] :
+       {std::tuple(Verb::Approve, "Let a healing begin that waits for approval", "that `healing status` shows"),
+        {Verb::Reject, "Let it not begin", "that `healing status` shows"},
+        {Verb::Cancel, "End a healing, or what `jobs cancel` ends", "that `healing status` or `jobs` shows"}})
+    add_command(app, request, verb, std::string(to_string(verb)), help)
+        ->add_option("id", request.id, fmt::format("The number {}", number))
+        ->type_name("ID")
+        ->required();
+
+  CLI::App* healing = app.add_subcommand("healing", "What is being healed and held back, and what came of it");
+  healing->fallthrough();
+  healing->require_subcommand(0, 1);
+  healing->callback([&request, healing] {
+    if (healing->get_subcommands().empty()) request.verb = Verb::HealingStatus;
+  });
+  add_command(*healing, request, Verb::HealingStatus, "status", "What is being healed and held back, and why");
+  add_command(*healing, request, Verb::HealingReport, "report", "How often each workflow ran, and what came of it");
+  add_command(*healing, request, Verb::HealingReset, "reset", "Close the open breaker of a workflow")
+      ->add_option("workflow", request.workflow, "A workflow")
+      ->type_name("WORKFLOW")
+      ->required()
+      ->check([](const std::string& text) { return text.empty() ? "WORKFLOW must not be empty" : ""; });
+}
+
+std::string take_overrides(const std::string& text, Request& request) {
+  static constexpr std::array<std::string_view, 3> kBrakes{"limit", "cooldown", "pause"};
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string word = to_lower(trim(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (std::ranges::find(kBrakes, word) == kBrakes.end()) {
+      const std::string_view near = nearest_word(word, kBrakes);
+      return fmt::format("--override takes limit, cooldown and pause, not \"{}\"{}", word,
+                         near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+    }
+    if (std::ranges::find(request.overrides, word) == request.overrides.end()) request.overrides.push_back(word);
+  }
+  return {};
+}
+
+}  // namespace healer

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+// Healing as people see and steer it: over the socket, and by healerctl.
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "control/client.hpp"
+#include "control/daemon_world.hpp"
+#include "control/healing_views.hpp"
+#include "control/render.hpp"
+#include "control/views.hpp"
+#include "engine/service.hpp"
+#include "support/fleet_world.hpp"
+#include "support/paths.hpp"
+
+namespace healing_control_test {
+
+using namespace healer;
+using namespace healer::control;
+using namespace healer::test;
+
+namespace {
+
+/// A fleet behind a control socket.
+class HealedWorld : public DaemonWorld {
+ public:
+  explicit HealedWorld(const Fleet& fleet) : DaemonWorld(fleet_rules(fleet)) {
+    act([this](World& world) {
+      world.answer = [this](ServiceId id) -> std::optional<std::int64_t> {
+        return failed_.contains(id.index()) ? 1 : 0;
+      };
+      world.advance(seconds{2});
+    });
+  }
+  void fail(std::size_t target) {
+    act([&](World& world) {
+      failed_.insert(target);
+      world.advance(seconds{2});
+    });
+  }
+  void pass(Duration time) {
+    act([&](World& world) { world.advance(time); });
+  }
+  /// Lets time pass until the program is started, as pid 4242.
+  void wait_for(const std::string& program) {
+    act([&](World& world) {
+      const auto is_there = [&] {
+        return world.execs.size() > taken_ && world.execs.back().command.arguments.front() == "/bin/" + program;
+      };
+      for (int i = 0; i < 18'000 && !is_there(); ++i) world.advance(milliseconds{100});
+      if (!is_there()) throw std::runtime_error("no " + program);
+      taken_ = world.execs.size();
+      world.handle(event::ActionStarted{.action = world.execs.back().action, .pid = 4242, .start_ticks = 1});
+    });
+  }
+  void end_program(int status) {
+    act([&](World& world) {
+      world.handle(event::ActionEnded{
+          .action = world.execs.back().action, .outcome = Outcome::Exited, .status = status, .elapsed = seconds{1}});
+    });
+  }
+
+ private:
+  std::set<std::size_t> failed_;
+  std::size_t taken_ = 0;
+};
+
+struct Heard {
+  std::vector<Json> items;
+  Reply reply;
+
+  [[nodiscard]] std::string failure() const {
+    return reply.failure ? reply.failure->code + ": " + reply.failure->message + " | " + reply.failure->remedy : "none";
+  }
+};
+
+Heard ask(DaemonWorld& world, const Request& request) {
+  auto client = Client::connect(world.path(), kPatience);
+  if (auto* failure = std::get_if<Failure>(&client)) throw std::runtime_error(failure->message);
+  Heard heard;
+  heard.reply = std::get<Client>(client).call(request, [&](const Json& item) { heard.items.push_back(item); });
+  return heard;
+}
+
+Json one(DaemonWorld& world, Verb verb, const std::string& name) {
+  return ask(world, {.verb = verb, .names = {name}}).items.at(0);
+}
+
+std::string healerctl(DaemonWorld& world, const std::string& arguments) {
+  const TemporaryFolder folder;
+  const std::string command = "{ TZ=UTC " + build_folder() + "/healerctl --socket " + world.path() + " " + arguments +
+                              "; } >" + folder.path() + "/out 2>&1";
+  const int status = std::system(command.c_str());
+  std::ifstream file(folder.path() + "/out");
+  return std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1) + "|" +
+         std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::string id_of(DaemonWorld& world, std::size_t at = 0) {
+  return std::to_string(ask(world, {.verb = Verb::HealingStatus}).items.at(at).at("id").get<std::uint64_t>());
+}
+
+}  // namespace
+
+TEST_CASE("healing status tells what runs, what is held back, and why", "[control][healing]") {
+  HealedWorld world({.targets = 6});
+  CHECK(ask(world, {.verb = Verb::HealingStatus}).items.empty());
+  CHECK(healerctl(world, "healing") == "0|nothing is being healed or held back\n");
+  world.fail(0);
+  world.fail(1);
+  world.wait_for("guard");
+  world.end_program(0);
+  world.wait_for("shutdown");
+  const Heard heard = ask(world, {.verb = Verb::HealingStatus});
+  REQUIRE(heard.items.size() == 2);
+  const Json& runs = heard.items[0];
+  CHECK(runs.at("target") == "n0");
+  CHECK(runs.at("workflow") == "rebuild");
+  CHECK(runs.at("stage") == "under way");
+  CHECK(runs.at("waits") == false);
+  CHECK(runs.at("mode") == "automatic");
+  CHECK(runs.at("try") == 1);
+  CHECK(runs.at("tries") == 2);
+  CHECK(runs.at("step") == 1);
+  CHECK(runs.at("steps") == 3);
+  CHECK(runs.at("doing") == "shutdown");
+  CHECK(runs.at("waits_for") == "its program to end");
+  CHECK(runs.at("pid") == 4242);
+  CHECK(runs.at("action") != 0);
+  CHECK(runs.at("since").is_string());
+  CHECK(runs.at("by") == "rule");
+  const Json& waits = heard.items[1];
+  CHECK(waits.at("target") == "n1");
+  CHECK(waits.at("stage") == "held back");
+  CHECK(waits.at("waits") == true);
+  CHECK(waits.at("reason") == "limit: 1 at once under way");
+  CHECK(heard.reply.end.at("doubt") == "");
+  CHECK(heard.reply.end.at("cooldowns").empty());
+
+  const std::string shown = healerctl(world, "healing status");
+  INFO(shown);
+  CHECK(has(shown, "ID "));
+  CHECK(has(shown, "rebuild   under way  1/2  1/3  "));
+  CHECK(has(shown, "shutdown, waits for its program to end (pid 4242"));
+  CHECK(has(shown, "limit: 1 at once under way\n"));
+  const Json document = Json::parse(healerctl(world, "healing status --json").substr(2));
+  CHECK(document.at("command") == "healing-status");
+  CHECK(document.at("healings").size() == 2);
+  CHECK(document.at("doubt") == "");
+}
+
+TEST_CASE("a service whose target is healed or held back says so", "[control][healing]") {
+  HealedWorld world({.targets = 6});
+  CHECK(one(world, Verb::Status, "n0").at("healing").is_null());
+  world.fail(0);
+  world.fail(1);
+  world.wait_for("guard");
+  CHECK(has(one(world, Verb::Summary, "n0").at("text"), "(being healed with rebuild: guard)"));
+  world.end_program(0);
+  world.wait_for("shutdown");
+  CHECK(has(one(world, Verb::Summary, "n0").at("text"), "(being healed with rebuild: step 1 of 3, shutdown)"));
+  CHECK(
+      has(one(world, Verb::Summary, "n1").at("text"), "(healing with rebuild held back: limit: 1 at once under way)"));
+  CHECK_FALSE(has(one(world, Verb::Summary, "n2").at("text"), "heal"));
+  CHECK(one(world, Verb::Status, "n0").at("healing").at("doing") == "shutdown");
+  CHECK(one(world, Verb::Status, "n0").at("actions").empty());
+  const std::string shown = healerctl(world, "status n0 n1");
+  INFO(shown);
+  CHECK(has(shown, "healing    under way with rebuild, try 1 of 2, step 1 of 3, for "));
+  CHECK(has(shown, ": shutdown, waits for its program to end (pid 4242"));
+  CHECK(has(shown, "healing    held back with rebuild: limit: 1 at once under way (healing "));
+}
+
+TEST_CASE("a healing under way is a job, whose output can be followed", "[control][healing]") {
+  HealedWorld world({.targets = 6});
+  world.fail(0);
+  world.fail(1);
+  world.wait_for("guard");
+  world.end_program(0);
+  world.wait_for("shutdown");
+  const Heard heard = ask(world, {.verb = Verb::Jobs});
+  REQUIRE(heard.items.size() == 1);
+  const JobView job = heard.items[0].get<JobView>();
+  CHECK(job.kind == "heal");
+  CHECK(job.service == "n0");
+  CHECK(job.doing == "heal n0 with rebuild, try 1 of 2, shutdown");
+  CHECK(job.waits_for == "its program to end");
+  CHECK(job.step == 1);
+  CHECK(job.steps == 3);
+  CHECK(job.pid == 4242);
+  RawClient client(world.path());
+  client.send(to_line(Request{.verb = Verb::Follow, .id = job.id}) + "\n");
+  CHECK(has(client.lines(1), "\"follow\""));
+  std::ofstream(world.output_path(ActionId{job.action})) << "going down\n";
+  world.act([](World&) {});
+  CHECK(client.lines(1) == item_line(OutputView{job.action, "n0", job.doing, "going down\n"}));
+}
+
+TEST_CASE("explain tells what each brake says, and would say", "[control][healing]") {
+  HealedWorld world({.targets = 6});
+  Json rule = one(world, Verb::Explain, "n0").at("rules").at(0);
+  CHECK(rule.at("state") == "ok");
+  CHECK(rule.at("heals").at("workflow") == "rebuild");
+  CHECK(rule.at("heals").at("target") == "n0");
+  CHECK(rule.at("heals").at("guard") == "/bin/guard");
+  CHECK(rule.at("heals").at("healing").is_null());
+  REQUIRE(rule.at("heals").at("brakes").size() > 5);
+  for (const Json& brake : rule.at("heals").at("brakes")) {
+    INFO(brake.dump());
+    CHECK(brake.at("lets") == true);
+  }
+  world.fail(0);
+  world.fail(1);
+  world.wait_for("guard");
+  rule = one(world, Verb::Explain, "n0").at("rules").at(0);
+  CHECK(rule.at("heals").at("healing").at("stage") == "asks the guard");
+  CHECK(rule.at("heals").at("brakes").empty());
+  rule = one(world, Verb::Explain, "n1").at("rules").at(0);
+  CHECK(rule.at("state") == "failed");
+  CHECK(rule.at("heals").at("healing").at("stage") == "held back");
+  const auto said = [](const Json& of, const std::string& brake) {
+    for (const Json& one : of.at("heals").at("brakes"))
+      if (one.at("brake") == brake) return one.at("lets").get<bool>() ? "yes" : one.at("text").get<std::string>();
+    return std::string("nothing");
+  };
+  CHECK(said(rule, "limit") == "1 at once under way");
+  CHECK(said(rule, "cooldown") == "yes");
+  // One that is well has no healing, but the place is taken.
+  CHECK(said(one(world, Verb::Explain, "n5").at("rules").at(0), "limit") == "1 at once under way");
+  const std::string shown = healerctl(world, "explain n1");
+  INFO(shown);
+  CHECK(has(shown, "     heals        n1 with rebuild; its guard is /bin/guard\n"));
+  CHECK(has(shown, "     healing      held back with rebuild: limit: 1 at once under way"));
+  CHECK(has(shown, "     brakes say   yes  one at a time\n"));
+  CHECK(has(shown, "                  no   limit: 1 at once under way\n"));
+  CHECK(has(healerctl(world, "explain n5"), "     would say    yes  one at a time\n"));
+}
+
+TEST_CASE("what would be said where most of a group is not well closes the brake, though nothing waits",
+          "[control][healing]") {
+  HealedWorld world({.targets = 6});
+  world.act([](World& engine) {
+    for (const char* name : {"n1", "n2", "n3", "n4"})
+      engine.handle(event::Command{
+          .id = CommandId{9}, .kind = event::Command::Kind::Pause, .services = {engine.id(name)}, .by = "anna"});
+  });
+  world.act([](World& engine) {
+    const auto said = engine.engine.would_say(engine.id("n0"), {.workflow = "rebuild"}, engine.now);
+    const auto pause = std::ranges::find(said, "pause while", &BrakeVerdict::brake);
+    REQUIRE(pause != said.end());
+    CHECK_FALSE(pause->lets);
+    CHECK(pause->text == "4 of 6 in group nodes are not well");
+    CHECK(engine.engine.would_say(engine.id("n1"), {.workflow = "rebuild"}, engine.now)[1].text ==
+          "n1 was paused by anna");
+    CHECK(engine.engine.would_say(engine.id("n0"), {.workflow = "nosuch"}, engine.now).at(0).text ==
+          "there is none named nosuch");
+    CHECK(engine.engine.healings().idle());
+  });
+}
+
+TEST_CASE("people ask for healings, approve, reject and cancel them", "[control][healing]") {
+  HealedWorld world({.targets = 6, .mode = HealingMode::Approval});
+  CHECK(has(healerctl(world, "heal n0"), "0|healing of n0 with rebuild is held back: storm: "));
+  world.pass(seconds{2});
+  std::string id = id_of(world);
+  const Json waits = ask(world, {.verb = Verb::HealingStatus}).items.at(0);
+  CHECK(waits.at("stage") == "waits for approval");
+  CHECK(waits.at("mode") == "approval");
+  CHECK(waits.at("left_ms") > 0);
+  CHECK(has(healerctl(world, "summary n0"), "waits for approval: healerctl approve " + id));
+  CHECK(has(healerctl(world, "healing"), "healerctl approve " + id));
+  CHECK(has(healerctl(world, "approve " + id), "0|healing of n0 with rebuild approved by "));
+  world.wait_for("guard");
+  CHECK(has(healerctl(world, "approve " + id), "1|healerctl: healing " + id + " does not wait for approval"));
+  CHECK(has(healerctl(world, "cancel " + id), "0|healing of n0 with rebuild cancelled\n"));
+  world.end_program(0);
+  CHECK(has(healerctl(world, "heal n1 --with REBUILD"), "0|healing of n1 with rebuild"));
+  world.pass(seconds{2});
+  id = id_of(world);
+  CHECK(healerctl(world, "reject " + id) == "0|healing of n1 with rebuild rejected\n");
+  CHECK(ask(world, {.verb = Verb::HealingStatus}).items.empty());
+  CHECK(healerctl(world, "reject " + id) ==
+        "1|healerctl: there is no healing " + id + " (any more)\n  `healerctl healing status` lists them\n");
+  CHECK(has(healerctl(world, "cancel " + id), "1|healerctl: nothing with the number " + id + " is under way"));
+
+  const Heard report = ask(world, {.verb = Verb::HealingReport});
+  REQUIRE(report.items.size() == 2);
+  CHECK(report.items[0].dump() ==
+        R"({"workflow":"rebuild","known":true,"proposed":2,"would_run":0,"approved":1,"rejected":1,"ran":0,)"
+        R"("recovered":0,"failed":0})");
+  const std::string shown = healerctl(world, "healing report");
+  INFO(shown);
+  CHECK(has(shown, "WORKFLOW  PROPOSED  WOULD HAVE RUN  APPROVED  REJECTED  RAN  RECOVERED  FAILED\n"));
+  CHECK(has(shown, "rebuild   2         0               1         1         0    0          0\n"));
+}
+
+TEST_CASE("people set brakes aside, by name", "[control][healing]") {
+  HealedWorld world({.targets = 6});
+  world.fail(0);
+  world.wait_for("guard");
+  CHECK(has(healerctl(world, "heal n1"), "0|healing of n1 with rebuild is held back: limit: 1 at once under way"));
+  CHECK(has(healerctl(world, "heal n1 --override limit,pause"), "already"));
+  const Json of_n1 = ask(world, {.verb = Verb::HealingStatus}).items.at(1);
+  CHECK(of_n1.at("overrides").dump() == R"(["limit","pause"])");
+  CHECK(of_n1.at("by") != "rule");
+  CHECK(healerctl(world, "heal n1 --override limits") ==
+        "2|healerctl: --override takes limit, cooldown and pause, not \"limits\"; did you mean \"limit\"?\n"
+        "  `healerctl --help` shows how it is used\n");
+  CHECK(ask(world, {.verb = Verb::Heal, .names = {"n1"}, .overrides = {"guard"}}).failure() ==
+        "bad-request: limit, cooldown and pause may be set aside, not \"guard\" | ");
+  CHECK(ask(world, {.verb = Verb::Heal, .names = {"n1"}, .workflow = "rebild"}).failure() ==
+        "unknown-workflow: there is no workflow \"rebild\" | did you mean \"rebuild\"?");
+  CHECK(has(healerctl(world, "heal"), "2|healerctl: heal which services?"));
+  CHECK(has(healerctl(world, "heal n9"), "there is no service \"n9\""));
+}
+
+TEST_CASE("what rests, and what is open until a person resets it, is told", "[control][healing]") {
+  HealedWorld world({.targets = 1, .tries = 1, .breaker = Breaker{.failed = 1, .within = hours{1}}});
+  world.fail(0);
+  world.wait_for("guard");
+  world.end_program(0);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    world.wait_for("shutdown");
+    world.end_program(7);
+  }
+  const Json end = ask(world, {.verb = Verb::HealingStatus}).reply.end;
+  REQUIRE(end.at("open").size() == 1);
+  CHECK(end.at("open")[0].at("workflow") == "rebuild");
+  CHECK(end.at("open")[0].at("failed") == 1);
+  REQUIRE(end.at("cooldowns").size() == 1);
+  CHECK(end.at("cooldowns")[0].at("target") == "n0");
+  CHECK(end.at("cooldowns")[0].at("end") == "failed");
+  CHECK(end.at("cooldowns")[0].at("left_ms") > 0);
+  const std::string shown = healerctl(world, "healing status");
+  INFO(shown);
+  CHECK(has(shown, "the breaker of workflow rebuild is open: 1 failed, the last "));
+  CHECK(has(shown, "n0 rests for another "));
+  CHECK(has(healerctl(world, "healing reset rebild"), "did you mean \"rebuild\"?"));
+  CHECK(has(healerctl(world, "healing reset rebuild"), "0|workflow rebuild reset by "));
+  CHECK(ask(world, {.verb = Verb::HealingStatus}).reply.end.at("open").empty());
+}
+
+TEST_CASE("a brake that has closed, and doubt, are told", "[control][healing]") {
+  HealedWorld world({.targets = 6});
+  for (const std::size_t target : {0, 1, 2, 3}) world.fail(target);
+  world.pass(seconds{5});
+  const Json end = ask(world, {.verb = Verb::HealingStatus}).reply.end;
+  REQUIRE(end.at("closed").size() == 1);
+  CHECK(end.at("closed")[0].at("group") == "nodes");
+  CHECK(end.at("closed")[0].at("above") == 50);
+  CHECK(has(healerctl(world, "healing"), "more than 50 % of group nodes are not well"));
+  HealingHolds holds;
+  holds.doubt = "healer has just started";
+  CHECK(render_healings({}, holds, {}) ==
+        "nothing is being healed or held back\n\n"
+        "nothing is healed now, as healer doubts what it sees: healer has just started\n");
+}
+
+TEST_CASE("what is shown of healing fits, and cannot command the terminal", "[control][healing]") {
+  const HealingView healing{.id = 7,
+                            .target = "a\x1b[2J",
+                            .workflow = "w",
+                            .plan = "other",
+                            .stage = "held back",
+                            .waits = true,
+                            .mode = "dry run",
+                            .reason = "limit: \x1b[31m"};
+  const std::string shown = render_healings({&healing, 1}, {}, {.width = 60});
+  CHECK(has(shown, "other (after w)"));
+  CHECK(has(shown, "held back (dry run)"));
+  CHECK_FALSE(has(shown, "\x1b"));
+  ServiceExplanation explained{.name = "a", .kind = "program", .state = "ok", .place = "f:1"};
+  explained.rules.push_back(
+      {.text = "if", .heals = HealExplanation{.workflow = "w\x1b", .brakes = {{"x\x1b", false}}}});
+  CHECK_FALSE(has(render_explanation(explained, {}), "\x1b"));
+  CHECK(render_healing_report({}, {}) == "the rules have no workflow\n");
+}
+
+}  // namespace healing_control_test
