@@ -15,7 +15,7 @@ namespace healer::control {
 struct BrakeView {
   std::string brake;  ///< "limit", "cooldown", "pause while", ...
   bool lets = true;
-  std::string text;  ///< why not; or empty
+  std::string text;  ///< why not, or who has set it aside; or empty
 
   bool operator==(const BrakeView&) const = default;
 };

@@ -192,7 +192,8 @@ TEST_CASE("a status tells everything about a service", "[control]") {
    "again": false,
    "waits": ""
   }
- ]
+ ],
+ "healing": null
 })");
 }
 

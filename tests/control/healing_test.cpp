@@ -301,6 +301,14 @@ TEST_CASE("people ask for healings, approve, reject and cancel them", "[control]
   CHECK(has(shown, "rebuild   2         0               1         1         0    0          0\n"));
 }
 
+TEST_CASE("who asks for a healing that wants approval is told so", "[control][healing]") {
+  HealedWorld world({.targets = 1, .mode = HealingMode::Approval});
+  CHECK(has(healerctl(world, "heal n0"), "0|healing of n0 with rebuild waits for approval (healing "));
+  CHECK(has(healerctl(world, "approve " + id_of(world)), "0|"));
+  world.wait_for("guard");
+  CHECK(one(world, Verb::Status, "n0").at("healing").at("approved_by") != "");
+}
+
 TEST_CASE("people set brakes aside, by name", "[control][healing]") {
   HealedWorld world({.targets = 6});
   world.fail(0);
