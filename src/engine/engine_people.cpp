@@ -141,13 +141,13 @@ bool Engine::is_brought_up(ServiceId id) const {
 
 /// Whether what is left of a job restarts a service: it is started after now, by a program that has not begun yet.
 bool Engine::restarts_yet(const Job& job, ServiceId id) const {
-  using Step = effect::SavedStep::Kind;
+  using Doing = effect::SavedStep::Kind;
   const auto ahead = std::span(job.steps).subspan(job.position + 1);
-  const auto yet = [&](Step kind) {
+  const auto yet = [&](Doing kind) {
     return std::ranges::any_of(ahead, [&](const JobStep& step) { return step.service == id && step.kind == kind; });
   };
-  const bool stops = yet(Step::Stop) || (job.step().service == id && job.step().kind == Step::Stop);
-  return yet(Step::Restart) || (yet(Step::Start) && (stops || !is_up(id)));
+  const bool stops = yet(Doing::Stop) || (job.step().service == id && job.step().kind == Doing::Stop);
+  return yet(Doing::Restart) || (yet(Doing::Start) && (stops || !is_up(id)));
 }
 
 /// A person's word goes before a rule's: its jobs that are in the way are ended, or go on without what the person
@@ -232,15 +232,15 @@ std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& ser
 
 /// What a job has done, for the people who wait for it: of one that has failed by the steps before its last.
 void Engine::note_touched(const Job& job, bool good) {
-  using Step = effect::SavedStep::Kind;
+  using Doing = effect::SavedStep::Kind;
   const auto steps = std::span(job.steps).first(good ? job.steps.size() : job.position);
   for (const CommandId command : job.asked_by) {
     const auto found = commands_.find(command.number());
     if (found == commands_.end()) continue;
     for (const JobStep& step : steps) {
       PendingCommand::Touched& touched = found->second.touched[step.service];
-      touched.stopped = touched.stopped || (step.acted && step.kind != Step::Start);
-      touched.started = touched.started || (step.acted && step.kind != Step::Stop);
+      touched.stopped = touched.stopped || (step.acted && step.kind != Doing::Start);
+      touched.started = touched.started || (step.acted && step.kind != Doing::Stop);
     }
   }
 }

@@ -300,16 +300,16 @@ class Simulation final : public EffectSink {
 
   /// Which of the service's programs it is; empty: that of a rule's action.
   [[nodiscard]] std::string program_of(const effect::Exec& exec) const {
-    using Step = effect::SavedStep::Kind;
+    using Doing = effect::SavedStep::Kind;
     if (exec.foreground) return "foreground";
     const std::optional<Step> step = step_of(exec);
     if (!step) return {};
-    return *step == Step::Stop ? "stop" : *step == Step::Start ? "start" : "restart";
+    return *step == Doing::Stop ? "stop" : *step == Doing::Start ? "start" : "restart";
   }
 
   /// A program has ended, whether or not healer is there to see it: what it was to do is done.
   void finish(ActionId id) {
-    using Step = effect::SavedStep::Kind;
+    using Doing = effect::SavedStep::Kind;
     const auto found = running_.find(id.number());
     if (found == running_.end() || found->second.over || found->second.ends != now_.mono) return;
     Running& running = found->second;
@@ -319,8 +319,8 @@ class Simulation final : public EffectSink {
     const ServiceId service = running.exec.service;
     const Step step = *running.step;
     const std::string by = fmt::format("{}", fmt::join(running.exec.command.arguments, " "));
-    if (step != Step::Start) take_down(service, fmt::format("was ended by {}", by));
-    if (step != Step::Stop) bring_up(service, fmt::format("was started by {}", by));
+    if (step != Doing::Start) take_down(service, fmt::format("was ended by {}", by));
+    if (step != Doing::Stop) bring_up(service, fmt::format("was started by {}", by));
   }
 
   void perform(const effect::EndAction& end) {

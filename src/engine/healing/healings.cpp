@@ -171,18 +171,15 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
       continue;
     }
     if (healing.stage == Healing::Stage::Confirming) healing.stage = Healing::Stage::Held;
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
-      StepRun& run = healing.under_way[i];
-      if ((run.state == State::Running || run.state == State::Ending) && !lives.contains(run.action)) {
-        program_ended(world, run.action, {.in_doubt = true, .text = "nobody saw how its program ended", .output = {}});
-        if (!healings_.contains(id)) break;
-        i = healing.under_way.empty() ? 0 : i;
-      } else if (run.state == State::Requesting) {
-        run.state = State::Fresh;
-      } else if (run.state == State::Bringing) {
-        run.state = State::Fresh;  // it looks first
-      }
+    std::vector<ActionId> lost;
+    for (StepRun& run : healing.under_way) {
+      if ((run.state == State::Running || run.state == State::Ending) && !lives.contains(run.action))
+        lost.push_back(run.action);
+      // To bring a service somewhere is safe to repeat, for that looks first.
+      if (run.state == State::Requesting || run.state == State::Bringing) run.state = State::Fresh;
     }
+    for (const ActionId action : lost)
+      program_ended(world, action, {.in_doubt = true, .text = "nobody saw how its program ended", .output = {}});
     if (healings_.contains(id)) go_on(world, healing);
   }
   stir(world);
@@ -258,8 +255,9 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
 void Healings::stir(HealingWorld& world) {
   if (healings_.empty() && memory_.closed.empty()) return;
   stirred_ = true;
-  if (!consider_at_) consider_at_ = world.now().mono + kGather;
-  plan_wake(world);
+  if (consider_at_) return;
+  consider_at_ = world.now().mono + kGather;
+  next_ = next_ ? std::min(*next_, *consider_at_) : *consider_at_;
 }
 
 void Healings::looked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear) {

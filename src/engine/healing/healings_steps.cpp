@@ -263,9 +263,14 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     for (const ServiceId service : services_of(healing.target))
       for (const ServiceId member : world.seen_by(service))
         verifying_[member] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
-    for (const auto& [service, progress] : verifying_)
-      if (progress.healing == healing.id) world.look(service);
-    verify(world, healing);
+    bool looks = false;
+    for (const auto& [service, progress] : verifying_) {
+      if (progress.healing != healing.id) continue;
+      looks = true;
+      world.look(service);
+    }
+    if (!looks && recovered->or_gone && services_of(healing.target).empty())
+      return run_over(world, healing, step, run, true, "gone");
   } else if (const auto* const bring = std::get_if<step::Bring>(&step.what)) {
     const std::string name = fill(bring->service, values).text;
     const std::optional<ServiceId> service = world.graph().find(name);
