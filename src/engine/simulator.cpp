@@ -302,7 +302,7 @@ class Simulation final : public EffectSink {
   [[nodiscard]] std::string program_of(const effect::Exec& exec) const {
     using Doing = effect::SavedStep::Kind;
     if (exec.foreground) return "foreground";
-    const std::optional<Step> step = step_of(exec);
+    const std::optional<Doing> step = step_of(exec);
     if (!step) return {};
     return *step == Doing::Stop ? "stop" : *step == Doing::Start ? "start" : "restart";
   }
@@ -317,7 +317,7 @@ class Simulation final : public EffectSink {
     if (running.exec.foreground) return drop_process(running.exec.service, "has ended");
     if (!running.step || running.end.outcome != Outcome::Exited || running.end.status != 0) return;
     const ServiceId service = running.exec.service;
-    const Step step = *running.step;
+    const Doing step = *running.step;
     const std::string by = fmt::format("{}", fmt::join(running.exec.command.arguments, " "));
     if (step != Doing::Start) take_down(service, fmt::format("was ended by {}", by));
     if (step != Doing::Stop) bring_up(service, fmt::format("was started by {}", by));
