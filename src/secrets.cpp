@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include <spdlog/fmt/fmt.h>
@@ -14,7 +13,6 @@
 namespace healer {
 namespace {
 
-constexpr std::string_view kBegin = "${secret:";
 constexpr std::size_t kMost = 64 * 1024;
 
 std::string directory_of(const std::string& written) {
@@ -50,19 +48,18 @@ Result<std::string> read_secret(const std::string& name, const std::string& dire
 
 }  // namespace
 
-Result<std::string> with_secrets(std::string_view text, const std::string& directory) {
+Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>& parts, const std::string& directory) {
   std::string whole;
-  while (true) {
-    const std::size_t at = text.find(kBegin);
-    const std::size_t end = at == std::string_view::npos ? at : text.find('}', at);
-    if (end == std::string_view::npos) return whole.append(text);
-    whole.append(text.substr(0, at));
-    const std::string name(text.substr(at + kBegin.size(), end - at - kBegin.size()));
-    Result<std::string> secret = read_secret(name, directory);
+  for (const auto& [text, is_secret] : parts) {
+    if (!is_secret) {
+      whole += text;
+      continue;
+    }
+    Result<std::string> secret = read_secret(text, directory);
     if (!secret) return secret;
-    whole.append(*secret);
-    text.remove_prefix(end + 1);
+    whole += *secret;
   }
+  return whole;
 }
 
 }  // namespace healer

@@ -3,16 +3,18 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+#include <vector>
 
+#include "engine/act.hpp"
 #include "util/result.hpp"
 
 namespace healer {
 
-/// The text with each `${secret:NAME}` replaced by what the file NAME holds, read anew, without the line feed at its
+/// The text of these parts; of a secret it is what the file of its name holds, read anew, without the line feed at its
 /// end. The file is one of `directory`, or where that is empty of systemd's credentials directory, or of
 /// /etc/healer/secrets. Errors: it cannot be read, is larger than 64 kB, may be read by others than its owner, or the
 /// name is none.
-[[nodiscard]] Result<std::string> with_secrets(std::string_view text, const std::string& directory);
+[[nodiscard]] Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>& parts,
+                                               const std::string& directory);
 
 }  // namespace healer

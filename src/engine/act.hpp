@@ -45,8 +45,14 @@ struct Cause {
 
 /// What the program of a healing's step gets beyond what others get.
 struct Place {
-  std::vector<std::pair<std::string, std::string>> environment;  ///< a value may hold `${secret:NAME}`
-  std::string directory;                                         ///< where it runs; empty: /
+  /// Of a value: a text as it is, or the name of a secret. Only rules name secrets, never a value that is filled in.
+  struct Part {
+    std::string text;
+    bool secret = false;
+    bool operator==(const Part&) const = default;
+  };
+  std::vector<std::pair<std::string, std::vector<Part>>> environment;
+  std::string directory;  ///< where it runs; empty: /
   bool operator==(const Place&) const = default;
 };
 /// Start the program of an action; answer with ActionStarted and ActionEnded. It is started at most once, ever: where

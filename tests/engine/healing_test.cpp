@@ -2,6 +2,7 @@
 // Healings on the engine in virtual time: guards, steps, tries, brakes, people.
 #include <catch2/catch.hpp>
 
+#include "engine/healing/variables.hpp"
 #include "support/fleet_world.hpp"
 
 using namespace healer;
@@ -286,4 +287,19 @@ TEST_CASE("what fails again in its probation is not healed the same way", "[heal
   world.advance(minutes{15});  // the cooldown delays the answer
   CHECK(world.programs("guard") == 1);
   CHECK(world.last_program() == "redeploy-guard");
+}
+
+TEST_CASE("only what a rule says is a secret, never a value that is filled in", "[healing]") {
+  using Part = engine::effect::Place::Part;
+  const engine::Variables variables{{"VM", "${secret:other}"}};
+  engine::step::Program program;
+  program.environment = {{"TOKEN", "x ${secret:key} ${VM}"}, {"PLAIN", "$${secret:key}"}};
+  std::string missing;
+  const auto place = engine::place_of(engine::fill(program, variables, missing), variables);
+  CHECK(missing.empty());
+  REQUIRE(place->environment.size() == 3);
+  CHECK(place->environment[0].second == std::vector<Part>{{.text = "${secret:other}"}});  // HEALER_VM
+  CHECK(place->environment[1].second ==
+        std::vector<Part>{{.text = "x "}, {.text = "key", .secret = true}, {.text = " ${secret:other}"}});
+  CHECK(place->environment[2].second == std::vector<Part>{{.text = "${secret:key}"}});
 }

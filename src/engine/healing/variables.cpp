@@ -7,31 +7,57 @@
 #include <spdlog/fmt/fmt.h>
 
 namespace healer::engine {
+namespace {
 
-Filled fill(std::string_view text, const Variables& variables) {
-  Filled filled;
+constexpr std::string_view kSecret = "secret:";
+
+/// A text whose variables were replaced, beside its secrets.
+struct Parts {
+  std::vector<effect::Place::Part> parts;
+  std::string missing;
+
+  void add(std::string_view text) {
+    if (parts.empty() || parts.back().secret) parts.emplace_back();
+    parts.back().text.append(text);
+  }
+};
+
+Parts parts_of(std::string_view text, const Variables& variables) {
+  Parts filled;
   while (!text.empty()) {
     const std::size_t at = text.find("${");
     if (at == std::string_view::npos) break;
     if (at > 0 && text[at - 1] == '$') {  // $${ is a literal
-      filled.text.append(text.substr(0, at - 1)).append("${");
+      filled.add(text.substr(0, at - 1));
+      filled.add("${");
       text.remove_prefix(at + 2);
       continue;
     }
     const std::size_t end = text.find('}', at);
     if (end == std::string_view::npos) break;
     const std::string_view name = text.substr(at + 2, end - at - 2);
-    filled.text.append(text.substr(0, at));
-    if (const auto value = variables.find(name); value != variables.end()) {
-      filled.text.append(value->second);
+    filled.add(text.substr(0, at));
+    if (name.starts_with(kSecret)) {
+      filled.parts.push_back({.text = std::string(name.substr(kSecret.size())), .secret = true});
+    } else if (const auto value = variables.find(name); value != variables.end()) {
+      filled.add(value->second);
     } else {
-      if (!name.starts_with("secret:") && filled.missing.empty()) filled.missing = name;
-      filled.text.append(text.substr(at, end - at + 1));
+      if (filled.missing.empty()) filled.missing = name;
+      filled.add(text.substr(at, end - at + 1));
     }
     text.remove_prefix(end + 1);
   }
-  filled.text.append(text);
+  filled.add(text);
   return filled;
+}
+
+}  // namespace
+
+Filled fill(std::string_view text, const Variables& variables) {
+  Parts filled = parts_of(text, variables);
+  std::string whole;
+  for (const auto& [part, secret] : filled.parts) whole += secret ? fmt::format("${{{}{}}}", kSecret, part) : part;
+  return {.text = std::move(whole), .missing = std::move(filled.missing)};
 }
 
 step::Program fill(step::Program program, const Variables& variables, std::string& missing) {
@@ -41,7 +67,8 @@ step::Program fill(step::Program program, const Variables& variables, std::strin
     text = std::move(filled.text);
   };
   for (std::string& argument : program.command.arguments) replace(argument);
-  for (auto& [name, value] : program.environment) replace(value);
+  for (const auto& [name, value] : program.environment)
+    if (missing.empty()) missing = fill(value, variables).missing;
   replace(program.directory);
   return program;
 }
@@ -51,9 +78,10 @@ std::shared_ptr<const effect::Place> place_of(const step::Program& program, cons
   for (const auto& [name, value] : variables) {
     std::string variable = "HEALER_" + name;
     std::ranges::replace(variable, '.', '_');
-    place->environment.emplace_back(std::move(variable), value);
+    place->environment.emplace_back(std::move(variable), std::vector{effect::Place::Part{.text = value}});
   }
-  place->environment.insert(place->environment.end(), program.environment.begin(), program.environment.end());
+  for (const auto& [name, value] : program.environment)
+    place->environment.emplace_back(name, parts_of(value, variables).parts);
   place->directory = program.directory;
   return place;
 }

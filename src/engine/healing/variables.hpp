@@ -21,10 +21,11 @@ struct Filled {
 /// anew. Values are not looked into again.
 [[nodiscard]] Filled fill(std::string_view text, const Variables& variables);
 
-/// The same of each argument and value of a program. `missing` as in Filled.
+/// The same of each argument of a program, and of its directory. Its environment, which place_of() fills, is only
+/// looked at. `missing` as in Filled.
 [[nodiscard]] step::Program fill(step::Program program, const Variables& variables, std::string& missing);
 
-/// What a program gets of them: HEALER_NAME, and what its step says.
+/// What a program gets of them: HEALER_NAME, and what its step says, filled.
 [[nodiscard]] std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables);
 
 /// "6ba7b810-9dad-81d1-80b4-00c04fd430c8" of a hash: RFC 9562, version 8.
