@@ -182,6 +182,7 @@ class Storm {
                                     .by = "anna"});
     }
     for (int i = 0; i < 500 && !world_->engine.healings().idle(); ++i) {
+      command(event::Command::Kind::ResetHealing);  // a breaker may be open
       hear();
       while (!running_.empty()) {
         end(running_.begin()->first, 0);

@@ -149,6 +149,11 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
         ++count;
     return count < most ? std::string() : fmt::format("{} at once{} under way", count, group_text(limit.group));
   }
+  // Whose guard is asked may begin at any time.
+  for (const auto& [id, other] : healings_)
+    if (id != healing.id && other.stage == Stage::Guarding && other.rehearses() == healing.rehearses() &&
+        !other.plan->only_tells() && (!of_workflow || to_lower(other.plan->name) == plan) && in_group(other.target))
+      ++count;
   for (const WorkflowMemory& memory : memory_.workflows) {
     if (of_workflow && to_lower(memory.workflow) != plan) continue;
     for (const WorkflowMemory::Try& begun : memory.tries)
