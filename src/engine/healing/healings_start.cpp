@@ -35,7 +35,9 @@ Healings::Census Healings::census(const HealingWorld& world, const std::string& 
   Census census;
   std::set<std::string> in_repair;
   for (const auto& [id, healing] : healings_)
-    if (!healing.rehearses() && (healing.locks() || healing.waits())) in_repair.insert(to_lower(healing.target));
+    // What a person asks for and is held back may be well: it must not hold back others, and itself, for ever.
+    if (!healing.rehearses() && (healing.locks() || (healing.waits() && healing.rule != Hash128{})))
+      in_repair.insert(to_lower(healing.target));
   if (const auto members = groups_.find(name); members != groups_.end()) {
     for (const std::string& target : members->second) {
       bool monitored = false;
@@ -281,6 +283,11 @@ bool Healings::judged_since(const HealingWorld& world, const Healing& healing) c
 }
 
 bool Healings::condition_stands(const HealingWorld& world, const Healing& healing) const {
+  if (healing.stage == Stage::Between && healing.rule == Hash128{} && !healing.escalated) {
+    const std::vector<ServiceId> services = services_of(healing.target);
+    return services.empty() ||
+           !std::ranges::all_of(services, [&](ServiceId one) { return world.health(one) == Health::Ok; });
+  }
   if (healing.rule == Hash128{} || healing.escalated) return true;
   const std::optional<ServiceId> service = world.graph().find(healing.service);
   return service && world.health(*service) != Health::Unmonitored && world.stands(*service, healing.rule);
@@ -335,7 +342,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   const Instant now = world.now();
   if (!condition_stands(world, healing)) {
     if (healing.stage == Stage::Between)
-      end(world, healing, HealingEnd::Done, "its rule has recovered between its tries");
+      end(world, healing, HealingEnd::Done, "it is well again between its tries");
     else
       end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
     return true;
