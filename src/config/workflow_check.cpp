@@ -244,8 +244,8 @@ class WorkflowChecker {
 
   void kind(const ProgramStepSyntax& step) { program(step, false); }
   void kind(const HttpStepSyntax& step) {
-    warn(Code::NotYet, step.request.url.range, "steps that call over HTTP are kept, but not made yet: such a step fails",
-         "a program such as curl does it");
+    warn(Code::NotYet, step.request.url.range,
+         "steps that call over HTTP are kept, but not made yet: such a step fails", "a program such as curl does it");
     request(step.request);
     for (const Number& code : step.expect)
       if (code.value < 100 || code.value > 599)

@@ -62,7 +62,7 @@ RuleSet fleet_rules(const Fleet& fleet) {
 
 FleetWorld::FleetWorld(const Fleet& fleet)
     : FleetWorld(make_graph(fleet_rules(fleet)), {}, std::vector<bool>(static_cast<std::size_t>(fleet.targets)),
-                   kStart) {}
+                 kStart) {}
 
 FleetWorld::FleetWorld(std::shared_ptr<const Graph> graph, SavedState left, std::vector<bool> states, Instant at)
     : World(std::move(graph), std::move(left), at), failed(std::move(states)) {
