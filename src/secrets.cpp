@@ -13,7 +13,7 @@
 namespace healer {
 namespace {
 
-constexpr std::size_t kMost = 64 * 1024;
+constexpr std::size_t kMostSecret = 64 * 1024;
 
 std::string directory_of(const std::string& written) {
   if (!written.empty()) return written;
@@ -31,7 +31,7 @@ Result<std::string> read_secret(const std::string& name, const std::string& dire
   if (::fstat(file->get(), &about) != 0) return Error{0, fmt::format("secret {}: cannot be looked at", name)};
   if ((about.st_mode & 077) != 0)
     return Error{0, fmt::format("secret {}: others may read {} (chmod 600 {})", name, path, path)};
-  std::string text(kMost + 1, '\0');
+  std::string text(kMostSecret + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
     const ssize_t got = ::read(file->get(), text.data() + size, text.size() - size);
@@ -39,7 +39,7 @@ Result<std::string> read_secret(const std::string& name, const std::string& dire
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
   }
-  if (size > kMost) return Error{0, fmt::format("secret {}: it is larger than 64 kB", name)};
+  if (size > kMostSecret) return Error{0, fmt::format("secret {}: it is larger than 64 kB", name)};
   text.resize(size);
   if (text.ends_with('\n')) text.pop_back();
   if (text.find('\0') != std::string::npos) return Error{0, fmt::format("secret {}: it holds a NUL", name)};
