@@ -245,7 +245,8 @@ bool DaemonLists::forget(std::string_view row, const std::string& by) {
 std::vector<std::string> DaemonLists::doubted() const {
   std::vector<std::string> names;
   for (const auto& [source, list] : lists_)
-    if (list.declared && !list.memory.proven()) names.push_back(to_lower(list.declared->name));
+    // Rows know their list by its variable, which several lists may share: then all of these are doubted.
+    if (list.declared && !list.memory.proven()) names.push_back(to_lower(source.name));
   return names;
 }
 
