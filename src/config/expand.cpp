@@ -72,12 +72,6 @@ class Expander {
     replace(word, Into::Text);
   }
 
-  void refuse_filter(Word& word) {
-    error(Code::InvalidValue, word.range, "a filter of jq takes no '${...}'",
-          "compare with the value: json '.name' = \"${NAME}\"");
-    word.value = ".";
-  }
-
   void port(ConnectionSyntax& test) {
     Word name = std::move(*test.port_name);
     test.port_name.reset();
@@ -370,7 +364,7 @@ class Expander {
                         .at = name.range});
     };
     made->target = row.name;
-    made->lists.push_back(list_name_);
+    made->lists.push_back(name.value);
     add(name.value, row.name);
     for (const auto& [field, value] : row.fields) add(name.value + "." + field, value);
     expansion_.rows.push_back(std::move(made));
@@ -378,7 +372,6 @@ class Expander {
   }
 
   Rows rows_of(ForEachSyntax& syntax) {
-    list_name_ = syntax.name.value;
     if (!syntax.items.empty()) return {.rows = written_rows(syntax), .outside = false, .is_stand_in = false};
     const ListRow any{.name = "any-" + syntax.name.value, .fields = {}};
     if (!syntax.command && !syntax.file) return {.rows = {any}, .outside = true, .is_stand_in = true};
@@ -483,7 +476,6 @@ class Expander {
   std::vector<Open> open_;  ///< the outermost first
   std::size_t depth_ = 0;
   std::uint32_t row_ = 0;                  ///< SourceRange::row of what is written now
-  std::string list_name_;                  ///< of the list whose rows come
   std::optional<std::ptrdiff_t> refused_;  ///< the list in `open_` whose row lacks something
   std::string why_refused_;
   const Word* name_ = nullptr;  ///< of the service that is written now

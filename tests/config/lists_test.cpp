@@ -417,6 +417,14 @@ TEST_CASE("rows that were read become services", "[lists]") {
   CHECK(result.rules->services[2]->depends == std::vector<std::string>{"h_b"});
 }
 
+TEST_CASE("a row knows the lists around it, also after a list within another", "[lists]") {
+  const LoadResult result = load_text(
+      "for each A in \"a1\", \"a2\" {\n for each B in \"b1\" {\n  check file ${A}_${B} with path /x\n }\n}\n");
+  INFO(said(result));
+  REQUIRE(result.rules->services.size() == 2);
+  for (const auto& service : result.rules->services) CHECK(service->row->lists == std::vector<std::string>{"A", "B"});
+}
+
 TEST_CASE("a row that cannot be is left out, and the others are not", "[lists]") {
   const LoadResult result = load_rows(
       " check host h_${NODE} with address a\n  if failed port ${NODE.port} then alert\n"
