@@ -272,11 +272,7 @@ void Healings::looked(HealingWorld& world, ServiceId service, Duration began, st
       now.clear = 0;
       now.clear_since.reset();
     }
-    const std::string target = to_lower(world.graph().at(service).target());
-    std::vector<HealingId> ids;
-    for (const auto& [id, healing] : healings_) ids.push_back(id);
-    for (const HealingId id : ids)
-      if (Healing* const healing = find(id)) verify(world, *healing);
+    if (Healing* const healing = find(now.healing)) verify(world, *healing);
   }
   for (auto awaited = confirming_.begin(); awaited != confirming_.end();) {
     auto& looks = awaited->second;
