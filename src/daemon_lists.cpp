@@ -167,7 +167,7 @@ void DaemonLists::take(const ListSource& source, Result<std::string> text) {
   std::vector<config::ListRecord> said;
   Result<config::ListReading> reading = text ? config::read_rows(*text) : Result<config::ListReading>(text.error());
   if (reading) {
-    said = list.memory.read(*reading, hooks_.failed(source.name));
+    said = list.memory.read(*reading, hooks_.failed(source.name), hooks_.in_repair(source.name));
     if (list.memory.saved().failure.empty()) list.read = runtime::now().wall;
   } else {
     said = list.memory.fail(reading.error().what);
@@ -255,6 +255,7 @@ std::vector<std::string> DaemonLists::doubted() const {
 void Daemon::begin_lists() {
   lists_->begin(loop_, *spawner_,
                 {.failed = [this](const std::string& list) { return failed_rows(list); },
+                 .in_repair = [this](const std::string& list) { return rows_in_repair(list); },
                  .environment = [this] { return actions::check_environment(base_, {}, "healer"); },
                  .tell =
                      [this](const std::string& text, bool alerts) {
@@ -272,6 +273,15 @@ std::set<std::string> Daemon::failed_rows(const std::string& list) const {
     if (!row || engine::condition_of(*engine_, id) != engine::Condition::Failed) continue;
     for (const auto& [name, value] : row->variables)
       if (name == list) names.insert(to_lower(value));
+  }
+  return names;
+}
+
+std::set<std::string> Daemon::rows_in_repair(const std::string& list) const {
+  std::set<std::string> names;
+  for (const auto& [id, healing] : engine_->healings().all()) {
+    if (!healing.locks()) continue;
+    if (const auto row = healing.row.find(list); row != healing.row.end()) names.insert(to_lower(row->second));
   }
   return names;
 }

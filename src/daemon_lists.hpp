@@ -27,6 +27,8 @@ class DaemonLists {
   struct Hooks {
     /// The rows of lists of this name, in lower case, of which a service stands failed.
     std::function<std::set<std::string>(const std::string& name)> failed;
+    /// Those that are being healed.
+    std::function<std::set<std::string>(const std::string& name)> in_repair;
     /// The environment of a command.
     std::function<std::vector<std::string>()> environment;
     /// There is something to say; people are told, too, where it `alerts`.

@@ -267,6 +267,9 @@ void describe(CLI::App& app, Arguments& arguments) {
   add_selection(pause, request, "Services (all where none is named), and for how long, such as: for 2 hours");
   pause->add_option("--reason", request.reason, "Why, for the history")->type_name("TEXT");
   add_selection(add(app, arguments, Verb::Resume, "End a pause"), request, "Services; all where none is named");
+  CLI::App* ack = add(app, arguments, Verb::Ack, "Say that you know that services have failed: no more reminders");
+  add_selection(ack, request, "Services, or all");
+  ack->add_option("--reason", request.reason, "Why, or who sees to it, for the history")->type_name("TEXT");
   add_healing(app, request, arguments.overrides);
 
   add_selection(add(app, arguments, Verb::Monitor, "Begin to check services again"), request, "Services, or all");
@@ -395,7 +398,7 @@ std::string complaint(Arguments& arguments) {
     if (broad && !explicit_selection) request.all = true;
     const bool selective = request.verb == Verb::Monitor || request.verb == Verb::Unmonitor ||
                            request.verb == Verb::Accept || request.verb == Verb::Start || request.verb == Verb::Stop ||
-                           request.verb == Verb::Restart || request.verb == Verb::Heal;
+                           request.verb == Verb::Restart || request.verb == Verb::Heal || request.verb == Verb::Ack;
     if (selective && !explicit_selection)
       return fmt::format("{} which services? Name them or a group (-g), or say \"all\"", to_string(request.verb));
   }

@@ -86,12 +86,12 @@ _healerctl() {
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare help version)
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
     graph) options="--dot --svg --group" ;;
-    pause) options="--reason --group" ;;
+    pause | ack) options="--reason --group" ;;
     heal) options="--with --override --group" ;;
     explain | start | stop | restart | monitor | unmonitor | validate | resume | accept) options="--group" ;;
     history) options="--since --lines --follow --state" ;;
@@ -119,7 +119,7 @@ _healerctl() {
         _healerctl_offer "$current" < <(_healerctl_ask jobs | sed -n 's/^\([0-9][0-9]*\) .*/\1/p')
       fi
       ;;
-    summary | status | explain | graph | start | stop | restart | monitor | unmonitor | validate | pause | resume | accept | heal)
+    summary | status | explain | graph | start | stop | restart | monitor | unmonitor | validate | pause | resume | ack | accept | heal)
       _healerctl_offer "$current" < <(_healerctl_ask names)
       [[ $command == @(explain|graph|summary|status) ]] || _healerctl_offer "$current" <<<all
       [[ $command == pause ]] && _healerctl_offer "$current" <<<for
@@ -150,7 +150,7 @@ _healerctl() {
       ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare version)
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare version)
       ;;
     simulate | fmt | lint | import) compopt -o default 2>/dev/null ;;
   esac

@@ -39,7 +39,8 @@ bool ListMemory::differs_much(const std::vector<std::string>& names) const {
   return not_in(names, saved_.names) * 2 > names.size() || not_in(saved_.names, names) * 2 > saved_.names.size();
 }
 
-std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::set<std::string>& failed) {
+std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::set<std::string>& failed,
+                                         const std::set<std::string>& in_repair) {
   std::vector<ListRecord> said;
   for (std::size_t i = 0; i < reading.refused.size() && i < kMostTold; ++i)
     said.push_back({.alerts = true, .text = "a row is refused: " + reading.refused[i].why});
@@ -78,20 +79,24 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
     std::string name = to_lower(row.name);
     if (std::ranges::binary_search(names, name)) continue;
     const auto before = saved_.missing.find(name);
-    missing.emplace(std::move(name), before == saved_.missing.end() ? 1 : before->second + 1);
+    // Only a reading that is believed says that something is gone.
+    const unsigned misses = before == saved_.missing.end() ? 0 : before->second;
+    missing.emplace(std::move(name), saved_.proven ? misses + 1 : misses);
     rows.push_back(std::move(row));
   }
   saved_.names = std::move(names);
   saved_.rows = std::move(rows);
   saved_.missing = std::move(missing);
-  let_leave(failed, said);
+  if (saved_.proven) let_leave(failed, in_repair, said);
   return said;
 }
 
-void ListMemory::let_leave(const std::set<std::string>& failed, std::vector<ListRecord>& said) {
+void ListMemory::let_leave(const std::set<std::string>& failed, const std::set<std::string>& in_repair,
+                           std::vector<ListRecord>& said) {
   std::vector<std::pair<unsigned, std::string>> candidates;
   for (const auto& [name, misses] : saved_.missing)
-    if (!failed.contains(name) || misses >= kMissesOfFailed) candidates.emplace_back(misses, name);
+    if (!in_repair.contains(name) && (!failed.contains(name) || misses >= kMissesOfFailed))
+      candidates.emplace_back(misses, name);
   // Whoever is missing longest goes first.
   std::ranges::stable_sort(candidates, std::greater<>(), &std::pair<unsigned, std::string>::first);
   const std::size_t most = std::max<std::size_t>(saved_.rows.size() / kShare, 1);

@@ -45,8 +45,10 @@ class ListMemory {
   ListMemory() = default;
   explicit ListMemory(Saved saved) : saved_(std::move(saved)) {}
 
-  /// Takes a reading that succeeded. `failed`: names of rows, in lower case, of which a service stands failed.
-  std::vector<ListRecord> read(const ListReading& reading, const std::set<std::string>& failed);
+  /// Takes a reading that succeeded. Names of rows, in lower case: of which a service stands failed, and that are being
+  /// healed, which do not leave before that has ended.
+  std::vector<ListRecord> read(const ListReading& reading, const std::set<std::string>& failed,
+                               const std::set<std::string>& in_repair);
   /// The listing failed: the last good one stays.
   std::vector<ListRecord> fail(std::string why);
   /// A person's word that the list is right.
@@ -65,7 +67,8 @@ class ListMemory {
 
  private:
   [[nodiscard]] bool differs_much(const std::vector<std::string>& names) const;
-  void let_leave(const std::set<std::string>& failed, std::vector<ListRecord>& said);
+  void let_leave(const std::set<std::string>& failed, const std::set<std::string>& in_repair,
+                 std::vector<ListRecord>& said);
 
   Saved saved_;
 };

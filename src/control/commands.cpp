@@ -56,6 +56,7 @@ engine::event::Command::Kind kind_of(Verb verb) {
     case Verb::Approve: return Kind::Approve;
     case Verb::Reject: return Kind::Reject;
     case Verb::HealingReset: return Kind::ResetHealing;
+    case Verb::Ack: return Kind::Acknowledge;
     default: return Kind::Validate;
   }
 }
@@ -451,7 +452,9 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
                                  .reason = request.reason,
                                  .job = engine::JobId{request.id},
                                  .workflow = request.workflow,
-                                 .overrides = overrides_of(request)};
+                                 .overrides = overrides_of(request),
+                                 .everything = request.all,
+                                 .groups = request.groups};
   if (request.span) command.until = daemon.now().wall + std::clamp(*request.span, Duration{0}, kLongest);
   daemon.submit(std::move(command));
   return answer;

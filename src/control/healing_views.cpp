@@ -6,6 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "control/views.hpp"
 #include "engine/engine.hpp"
 #include "engine/rule.hpp"
 #include "engine/service.hpp"
@@ -187,7 +188,8 @@ std::string healing_note(const Engine& engine, engine::ServiceId service) {
 }
 
 HealingHolds view_holds(const Engine& engine, Instant now) {
-  HealingHolds holds{.doubt = engine.doubt(now), .closed = {}, .open = {}, .cooldowns = {}};
+  HealingHolds holds{.doubt = engine.doubt(now), .pauses = {}, .closed = {}, .open = {}, .cooldowns = {}};
+  for (const engine::WidePause& wide : engine.wide_pauses(now)) holds.pauses.push_back(view_pause(wide.pause, &wide));
   const engine::HealingMemory& memory = engine.healings().memory();
   for (const engine::ClosedBrake& brake : memory.closed)
     holds.closed.push_back(

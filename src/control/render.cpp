@@ -74,11 +74,10 @@ std::string describe(const ProcessView& process) {
   return text;
 }
 
-std::string describe(const PauseView& pause, const Style& style) {
-  std::string text = pause.until ? fmt::format("until {}", clock_time(*pause.until, style)) : "until it is resumed";
-  text += fmt::format(", by {}", pause.by);
-  if (!pause.reason.empty()) text += fmt::format(": {}", pause.reason);
-  return text;
+std::string describe(const AcknowledgementView& known, const Style& style) {
+  std::string text = fmt::format("{}, by {}", ago(known.when, style), known.by);
+  if (!known.reason.empty()) text += ": " + known.reason;
+  return text + "; no reminders until it has recovered";
 }
 
 std::string describe(const StartsView& starts, const Style& style) {
@@ -107,7 +106,8 @@ std::string supervision(const ServiceStatus& status, const Style& style) {
   if (status.healing) text += field("healing", healing_text(*status.healing, style), style);
   if (!status.waits.empty()) text += field("waits", status.waits, style);
   if (!status.left.empty()) text += field("left", status.left, style);
-  if (status.pause) text += field("paused", describe(*status.pause, style), style);
+  if (status.acknowledged) text += field("acknowledged", describe(*status.acknowledged, style), style);
+  if (status.pause) text += field("paused", pause_text(*status.pause, style), style);
   if (const std::string starts = status.starts ? describe(*status.starts, style) : ""; !starts.empty())
     text += field("starts", starts, style);
   return text;

@@ -51,6 +51,9 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
   std::string text;
   if (!holds.doubt.empty())
     text += hanging("", "nothing is healed now, as healer doubts what it sees: " + printable(holds.doubt), style);
+  for (const PauseView& pause : holds.pauses)
+    text +=
+        hanging("", fmt::format("nothing but alerts is done: paused {}", printable(pause_text(pause, style))), style);
   for (const ClosedBrakeView& brake : holds.closed)
     text += hanging(
         "",

@@ -90,6 +90,14 @@ std::string field(std::string_view label, std::string_view text, const Style& st
   return hanging(fmt::format("  {:<{}}{}", label, kLabel, label.size() < kLabel ? "" : " "), printable(text), style);
 }
 
+std::string pause_text(const PauseView& pause, const Style& style) {
+  std::string text = pause.until ? fmt::format("until {}", clock_time(*pause.until, style)) : "until it is resumed";
+  if (!pause.scope.empty()) text = fmt::format("with {} {}", pause.scope, text);
+  text += fmt::format(", by {}", pause.by);
+  if (!pause.reason.empty()) text += fmt::format(": {}", pause.reason);
+  return text;
+}
+
 std::string job_text(const JobView& job) {
   std::string text = fmt::format("step {} of {}, {}, waits for {}", job.step, job.steps, job.doing, job.waits_for);
   if (job.pid != 0) text += fmt::format(" (pid {})", job.pid);

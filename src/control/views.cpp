@@ -150,6 +150,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
                   text.find(engine::brief_failure(state.start_failure, block)) == std::string::npos))
     add("last action: " + engine::brief_failure(failure->text, block));
   if (const std::string healing = healing_note(engine, service); !healing.empty()) add(healing);
+  if (state.acknowledged) add("acknowledged");
   if (engine.paused(service, now)) add("paused");
   return text;
 }
@@ -296,8 +297,9 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
     view.action_failure = failure->text;
     view.action_failed_at = failure->when;
   }
-  if (engine.paused(service, now))
-    view.pause = PauseView{.until = state.pause->until, .by = state.pause->by, .reason = state.pause->reason};
+  if (const auto paused = engine.pause_of(service, now)) view.pause = view_pause(*paused->pause, paused->wide);
+  if (const auto& known = state.acknowledged)
+    view.acknowledged = AcknowledgementView{.when = known->when, .by = known->by, .reason = known->reason};
   const engine::StartHistory& starts = state.starts;
   if (starts.last || starts.quick != 0 || starts.not_before)
     view.starts = StartsView{.quick = starts.quick, .last = starts.last, .not_before = starts.not_before};
@@ -435,6 +437,13 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
                           .heals = explain_healing(engine, service, rule, now)});
   }
   return view;
+}
+
+PauseView view_pause(const engine::Pause& pause, const engine::WidePause* wide) {
+  return {.until = pause.until,
+          .by = pause.by,
+          .reason = pause.reason,
+          .scope = wide == nullptr ? "" : engine::scope_of(*wide)};
 }
 
 RecordView view_record(const engine::Record& record) {

@@ -14,8 +14,10 @@
 
 namespace healer::engine {
 class Engine;
+struct Pause;
 struct Record;
 struct RunningAction;
+struct WidePause;
 }  // namespace healer::engine
 
 namespace healer::control {
@@ -36,6 +38,8 @@ using ActionIndex = std::multimap<std::string, const engine::RunningAction*>;
                                         const ActionIndex& actions, Instant now);
 [[nodiscard]] ServiceExplanation view_explanation(const engine::Engine& engine, engine::ServiceId service,
                                                   const ActionIndex& actions, Instant now);
+/// `wide`: whose pause it is; null: the service's own.
+[[nodiscard]] PauseView view_pause(const engine::Pause& pause, const engine::WidePause* wide);
 [[nodiscard]] RecordView view_record(const engine::Record& record);
 [[nodiscard]] DaemonView view_daemon(const engine::Engine& engine, std::string_view version, Instant now);
 

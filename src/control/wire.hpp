@@ -79,6 +79,7 @@ enum class Verb : std::uint8_t {
   Approve,
   Reject,
   HealingReset,
+  Ack,
   Forget,  ///< a row that leaves its list
   Reload,
   Quit,
@@ -103,7 +104,7 @@ struct Request {
   std::uint32_t limit = 0;          ///< History: the newest that many; 0: the daemon's choice
   std::uint64_t id = 0;  ///< Follow, Output, Cancel: of a job, a healing or an action's program; Approve, Reject
   std::optional<Duration> span;  ///< Pause: for how long; none: until Resume
-  std::string reason;            ///< Pause
+  std::string reason;            ///< Pause, Ack
   bool confirmed = false;        ///< Reload: also where it ends processes of healer's own with files that are gone
 
   std::string workflow{};                ///< Heal: empty: what the rules say; HealingReset
@@ -305,13 +306,13 @@ struct JobView {
   bool operator==(const JobView&) const = default;
 };
 
-/// A person's pause.
-struct PauseView {
-  std::optional<WallTime> until;  ///< none: until it is ended
+/// A person knows that it has failed: there are no reminders.
+struct AcknowledgementView {
+  WallTime when{};
   std::string by;
   std::string reason;
 
-  bool operator==(const PauseView&) const = default;
+  bool operator==(const AcknowledgementView&) const = default;
 };
 
 /// How the starts of a service went.
@@ -362,6 +363,7 @@ struct ServiceStatus : ServiceSummary {
   std::string waits;                        ///< why a start or restart that its rules want is not done now; or empty
   std::string left;  ///< what its former start has left running, and may stand in the way; or empty
   std::optional<PauseView> pause;
+  std::optional<AcknowledgementView> acknowledged;
   std::optional<StartsView> starts;  ///< none: it was not started
   std::vector<RuleView> rules;
   std::string action_failure{};  ///< how the last program of a rule's action has failed, if none has ended well since

@@ -218,6 +218,14 @@ void fields(Walk walk, T& v) {
   walk("until", v.until);
   walk("by", v.by);
   walk("reason", v.reason);
+  walk("scope", v.scope);
+}
+
+template <typename Walk, Same<AcknowledgementView> T>
+void fields(Walk walk, T& v) {
+  walk("when", v.when);
+  walk("by", v.by);
+  walk("reason", v.reason);
 }
 
 template <typename Walk, Same<StartsView> T>
@@ -307,6 +315,7 @@ void fields(Walk walk, T& v) {
 template <typename Walk, Same<HealingHolds> T>
 void fields(Walk walk, T& v) {
   walk("doubt", v.doubt);
+  walk("pauses", v.pauses);
   walk("closed", v.closed);
   walk("open", v.open);
   walk("cooldowns", v.cooldowns);
@@ -361,6 +370,7 @@ void fields(Walk walk, T& v) {
   walk("waits", v.waits);
   walk("left", v.left);
   walk("pause", v.pause);
+  walk("acknowledged", v.acknowledged);
   walk("starts", v.starts);
   walk("rules", v.rules);
   walk("action_failure", v.action_failure);

@@ -11,6 +11,16 @@
 
 namespace healer::control {
 
+/// A person's pause.
+struct PauseView {
+  std::optional<WallTime> until;  ///< none: until it is ended
+  std::string by;
+  std::string reason;
+  std::string scope{};  ///< "everything", or "group NAME": what is paused; empty: the service itself
+
+  bool operator==(const PauseView&) const = default;
+};
+
 /// What one guard or brake says to a healing.
 struct BrakeView {
   std::string brake;  ///< "limit", "cooldown", "pause while", ...
@@ -86,7 +96,8 @@ struct CooldownView {
 
 /// The end of `healing status`: what stands in the way of all.
 struct HealingHolds {
-  std::string doubt;  ///< why healer heals nothing now: it doubts what it sees; or empty
+  std::string doubt;              ///< why healer heals nothing now: it doubts what it sees; or empty
+  std::vector<PauseView> pauses;  ///< of everything and of groups
   std::vector<ClosedBrakeView> closed;
   std::vector<OpenBreakerView> open;
   std::vector<CooldownView> cooldowns;

@@ -415,6 +415,26 @@ std::string describe_content(bool holds, std::string_view output) {
 
 std::string describe_timeout(Duration after) { return "timed out after " + format_duration(after); }
 
+std::shared_ptr<const effect::Cause> cause_of(const ServiceBlock& block, const Rule& rule, const Seen& seen,
+                                              EventKind event, bool recovered, WallTime when) {
+  // What asks for a change is over in the next run.
+  const bool of_change = rule.mode == Mode::EachChange || std::holds_alternative<Changed>(rule.condition.front().test);
+  auto cause = std::make_shared<effect::Cause>();
+  cause->service = block.name;
+  cause->event = event;
+  cause->state = recovered   ? effect::Cause::State::Succeeded
+                 : of_change ? effect::Cause::State::Changed
+                             : effect::Cause::State::Failed;
+  cause->event_text = recovered && of_change ? unchanged_text(event) : event_text(event, cause->state);
+  cause->action_text = to_string((recovered ? rule.recovery.action : rule.action).kind);
+  cause->rule = rule.text;
+  cause->when = when;
+  cause->description = recovered ? describe_recovery(block, rule, seen, event) : describe(block, rule, seen, true);
+  if (block.has_process()) cause->process = figures_of(seen.run);
+  if (block.is_run()) cause->program_status = seen.run.status;
+  return cause;
+}
+
 effect::Cause::Process figures_of(const Evidence& run) {
   effect::Cause::Process figures;
   const ProcessFacts* process = process_of(run);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,11 @@ inline constexpr std::string_view kListEvent = "List";
 [[nodiscard]] EventKind event_of(const Rule& rule, const Seen& seen);
 /// What Monit calls it that something has not changed any more.
 [[nodiscard]] std::string_view unchanged_text(EventKind event);
+
+/// All that is told of a rule's firing as that kind of event, or of its recovery.
+[[nodiscard]] std::shared_ptr<const effect::Cause> cause_of(const ServiceBlock& block, const Rule& rule,
+                                                            const Seen& seen, EventKind event, bool recovered,
+                                                            WallTime when);
 
 /// What programs are told of a process: MONIT_PROCESS_*.
 [[nodiscard]] effect::Cause::Process figures_of(const Evidence& run);

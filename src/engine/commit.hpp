@@ -74,6 +74,7 @@ struct Commit {
   std::vector<std::pair<std::string, bool>> forgotten_targets;
   std::vector<WorkflowMemory> workflows;                  ///< by `workflow` in lower case
   std::optional<std::vector<ClosedBrake>> closed_brakes;  ///< all of them, where that has changed
+  std::optional<std::vector<WidePause>> wide_pauses;      ///< the same
   /// Whether it must be on the disk itself before it is answered, so that it outlives the machine's failure: a step of
   /// a healing is never done without the journal knowing of it.
   [[nodiscard]] bool synced() const {
@@ -89,6 +90,14 @@ struct PendingExec {
   bool started = false;
 };
 
+/// A healing that was under way, of which nothing more can be read.
+struct DamagedHealing {
+  HealingId id;
+  std::string target;  ///< may be empty
+
+  bool operator==(const DamagedHealing&) const = default;
+};
+
 /// Everything that a store gives back at start.
 struct SavedState {
   Sequence last_sequence = 0;  ///< 0: there is no saved state
@@ -96,10 +105,12 @@ struct SavedState {
   std::unordered_map<std::string, SavedService> services;
   std::vector<PendingExec> execs;
   std::vector<effect::Alert> alerts;
-  std::vector<effect::SavedJob> jobs;           ///< by id
-  std::vector<Healing> healings;                ///< by id
-  std::vector<std::string> damaged_healings{};  ///< "12 of web1", "12": what is journalled of them cannot be read
+  std::vector<effect::SavedJob> jobs;                           ///< by id
+  std::vector<Healing> healings;                                ///< by id
+  std::vector<DamagedHealing> damaged_healings{};               ///< what is journalled of them cannot be read
+  std::vector<std::pair<std::string, bool>> damaged_targets{};  ///< the same of TargetMemory: target and `rehearsed`
   HealingMemory healing;
+  std::vector<WidePause> wide_pauses;
   /// When the daemon before recorded something for the last time, where it did not record that it stopped: it was
   /// killed, or the machine went down.
   std::optional<WallTime> died;

@@ -50,6 +50,7 @@ void keep_healings(SavedState& state, const effect::Commit& commit) {
 
 void keep(SavedState& state, const effect::Commit& commit) {
   state.last_sequence = commit.sequence;
+  if (commit.wide_pauses) state.wide_pauses = *commit.wide_pauses;
   for (const auto& name : commit.forgotten) state.services.erase(name);
   for (const auto& [name, service] : commit.services) state.services[name] = service;
   for (const auto& act : commit.pending) {

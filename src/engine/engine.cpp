@@ -97,6 +97,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
       found_(std::move(saved)),
       services_(graph_->slots.size()),
       healings_(std::move(found_.healings), std::move(found_.healing)),
+      wide_pauses_(std::move(found_.wide_pauses)),
       clock_offset_(now.wall.time_since_epoch() - now.mono),
       // Not below the time: a store that was sick, or lost, may not know the last ids that were issued.
       next_id_(std::max(found_.last_id + 1,
@@ -153,6 +154,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   state.starts = saved.starts;
   if (saved.boot != now.boot) state.starts.left_by = state.starts.came_by = {};
   state.pause = saved.pause;
+  state.acknowledged = saved.acknowledged;
   state.known = saved.known;
   // By another pid file another service was meant. (Of a foreground process it is what was there before.)
   if (state.known && !block.foreground() && state.known->path != Hash128{} &&
@@ -266,6 +268,7 @@ SavedService Engine::save(ServiceId id, Instant now) const {
                      .known = state.known,
                      .first = keeps_phase(id) && state.first > Duration{0} ? std::optional(state.first) : std::nullopt,
                      .action_failure = state.action_failure,
+                     .acknowledged = state.acknowledged,
                      .rules = {}};
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());
@@ -543,15 +546,28 @@ void Engine::on(const event::Committed& event, Turn& turn) {
     else
       turn.record(RecordKind::StoreWell, Severity::Info, {}, "the state is written again");
   }
+  std::vector<ActionId> never_begun;
   while (!waiting_acts_.empty() && waiting_acts_.front().first <= event.up_to) {
     auto& [sequence, act] = waiting_acts_.front();
     const auto* const exec = std::get_if<effect::Exec>(&act);
-    if (event.unjournalled && exec != nullptr && exec->healing != HealingId{})
+    const auto* const ends = std::get_if<effect::EndAction>(&act);
+    const auto waits =
+        ends == nullptr ? unjournalled_.end() : std::ranges::find_if(unjournalled_, [&](const auto& one) {
+          const auto* const held = std::get_if<effect::Exec>(&one.second);
+          return held != nullptr && held->action == ends->action;
+        });
+    if (waits != unjournalled_.end()) {  // it was not set free yet, and is not any more
+      unjournalled_.erase(waits);
+      never_begun.push_back(ends->action);
+    } else if (event.unjournalled && exec != nullptr && exec->healing != HealingId{}) {
       unjournalled_.emplace_back(sequence, std::move(act));
-    else
+    } else {
       turn.sink.emit(std::move(act));
+    }
     waiting_acts_.pop_front();
   }
+  for (const ActionId action : never_begun)
+    on(event::ActionEnded{.action = action, .outcome = Outcome::NotStarted, .output = "it was cancelled before"}, turn);
   if (event.unjournalled) return;
   for (auto& [sequence, act] : std::exchange(unjournalled_, {})) turn.sink.emit(std::move(act));
 }

@@ -87,6 +87,17 @@ struct Unknown {
 };
 
 /// The living state of a service, apart from its rules.
+/// A pause as it holds for one service.
+struct PauseInForce {
+  const Pause* pause = nullptr;     ///< never null; until the engine changes
+  const WidePause* wide = nullptr;  ///< whose it is; null: the service's own
+
+  /// What is to be resumed to end it: "web", "--group webs", "all".
+  [[nodiscard]] std::string resumed_by(std::string_view service) const;
+  /// "", " with group webs", " with everything".
+  [[nodiscard]] std::string with() const;
+};
+
 struct ServiceState {
   bool monitored = true;
   bool initialising = true;
@@ -112,6 +123,7 @@ struct ServiceState {
   RunId last_run;  ///< whose evidence that is
   StartHistory starts;
   std::optional<Pause> pause;
+  std::optional<Acknowledgement> acknowledged;
   std::optional<KnownProcess> known;
   std::optional<JobId> job;             ///< that it takes part in: no run is counted meanwhile
   std::optional<Duration> looked;       ///< mono: when `last` was seen
@@ -189,8 +201,12 @@ class Engine {
   /// Whether it is failed, as composites and brakes ask. A pause changes nothing of that, nor does a tolerance that is
   /// not met yet.
   [[nodiscard]] Health health(ServiceId id) const;
-  /// Whether a person's pause of the service is in force.
-  [[nodiscard]] bool paused(ServiceId id, Instant now) const;
+  /// Whether a person's pause of the service, of a group of its, or of everything is in force.
+  [[nodiscard]] bool paused(ServiceId id, Instant now) const { return pause_of(id, now).has_value(); }
+  /// Which that is: the narrowest of them.
+  [[nodiscard]] std::optional<PauseInForce> pause_of(ServiceId id, Instant now) const;
+  /// The pauses of everything and of groups that are in force.
+  [[nodiscard]] std::vector<WidePause> wide_pauses(Instant now) const;
   /// Healings, under way or held back, and what is remembered of others.
   [[nodiscard]] const Healings& healings() const { return healings_; }
   /// What each guard and brake says to a healing now.
@@ -389,7 +405,7 @@ class Engine {
   void find_child(ServiceId id);
   [[nodiscard]] bool is_up(ServiceId id) const;
 
-  // deaths, backoff, pauses (engine_start.cpp)
+  // deaths, backoff (engine_start.cpp)
   [[nodiscard]] bool in_schedule(ServiceId id, Instant now) const;
   [[nodiscard]] bool counted_death(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::optional<Duration> backing_off(ServiceId id, Instant now) const;
@@ -416,8 +432,12 @@ class Engine {
   void wake_looks(Turn& turn);
   void wake_dependents(ServiceId id, Instant now);
   void wake_waiting(const std::vector<ServiceId>& ended, Instant now);
-  void pause(ServiceId id, const event::Command& command, Turn& turn);
-  void resume(ServiceId id, const std::string& by, Turn& turn);
+
+  // what people say of services, and maintenance (engine_pauses.cpp)
+  void command_pause(const event::Command& command, Turn& turn);
+  void command_resume(const event::Command& command, Turn& turn);
+  void command_acknowledge(const event::Command& command, Turn& turn);
+  void forget_acknowledgement(ServiceId id, Turn& turn);
 
   // healing (engine_healing.cpp)
   void heal(ServiceId id, const Rule& rule, const HealOrder& order, std::shared_ptr<const effect::Cause> cause,
@@ -472,6 +492,7 @@ class Engine {
   std::string host_;
   std::vector<std::string> doubted_lists_;
   mutable std::pair<std::int64_t, std::vector<bool>> maintenance_{-1, {}};  // in which windows a minute is
+  std::vector<WidePause> wide_pauses_;
   Wheel wheel_;
   std::vector<Wheel::Entry> due_;  // scratch of Wake
   Duration clock_offset_{0};       // wall - mono, to see a step of the wall clock

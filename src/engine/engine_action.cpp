@@ -409,34 +409,26 @@ void Engine::on(const event::Command& event, Turn& turn) {
   if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
     return command_jobs(event, turn);
   if (event.kind == Kind::Cancel) return cancel_job(event, turn);
-  if (event.kind >= Kind::Heal) return command_healing(event, turn);
+  if (event.kind >= Kind::Heal && event.kind <= Kind::ResetHealing) return command_healing(event, turn);
+  switch (event.kind) {
+    case Kind::Pause: return command_pause(event, turn);
+    case Kind::Resume: return command_resume(event, turn);
+    case Kind::Acknowledge: return command_acknowledge(event, turn);
+    default: break;
+  }
   std::vector<ServiceId> done;
-  std::vector<ServiceId> left;  // that had nothing to be resumed
   for (const ServiceId id : event.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
-    (event.kind == Kind::Resume && !paused(id, turn.now) ? left : done).push_back(id);
-    switch (event.kind) {
-      case Kind::Monitor:
-        for (const ServiceId needed : requirements_of(*graph_, id)) monitor(needed, event.by, turn);
-        monitor(id, event.by, turn);
-        tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "monitor action done", turn);
-        break;
-      case Kind::Unmonitor:
-        unmonitor(id, event.by, turn);
-        tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "unmonitor action done", turn);
-        break;
-      case Kind::Accept: accept(id, event.by, turn); break;
-      case Kind::Validate:
-      case Kind::Start:
-      case Kind::Stop:
-      case Kind::Restart:
-      case Kind::Cancel:
-      case Kind::Heal:
-      case Kind::Approve:
-      case Kind::Reject:
-      case Kind::ResetHealing: break;
-      case Kind::Pause: pause(id, event, turn); break;
-      case Kind::Resume: resume(id, event.by, turn); break;
+    done.push_back(id);
+    if (event.kind == Kind::Accept) {
+      accept(id, event.by, turn);
+    } else if (event.kind == Kind::Monitor) {
+      for (const ServiceId needed : requirements_of(*graph_, id)) monitor(needed, event.by, turn);
+      monitor(id, event.by, turn);
+      tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "monitor action done", turn);
+    } else {
+      unmonitor(id, event.by, turn);
+      tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "unmonitor action done", turn);
     }
   }
   if (event.kind == Kind::Accept) {
@@ -448,17 +440,10 @@ void Engine::on(const event::Command& event, Turn& turn) {
                        : fmt::format("{} dormant {} of {} accepted", accepted, accepted == 1 ? "rule" : "rules", of)});
     return;
   }
-  static constexpr std::string_view kVerbs[] = {"monitored", "unmonitored", "validated", "accepted", "started",
-                                                "stopped",   "restarted",   "paused",    "resumed",  "cancelled"};
-  const std::string_view verb = kVerbs[static_cast<std::size_t>(event.kind)];
-  std::string text = fmt::format("{} {}", listed(names_of(done)), verb);
-  if (done.empty() && left.empty())
-    text = fmt::format("no service {}", verb);
-  else if (done.empty())
-    text = left.size() == 1                      ? fmt::format("{} is not paused", graph_->at(left.front()).name)
-           : left.size() == graph_->order.size() ? "no service is paused"
-                                                 : fmt::format("none of {} is paused", listed(names_of(left)));
-  turn.replies.push_back({event.id, true, text});
+  const std::string_view verb = event.kind == Kind::Monitor ? "monitored" : "unmonitored";
+  turn.replies.push_back(
+      {event.id, true,
+       done.empty() ? fmt::format("no service {}", verb) : fmt::format("{} {}", listed(names_of(done)), verb)});
 }
 
 void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
@@ -471,6 +456,7 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   // `unmonitor` then `monitor` begins afresh; what a person accepted stays accepted.
   for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted, .born = rule.born};
   state.action_failure.reset();
+  state.acknowledged.reset();
   state.resting = false;
   state.memory = fresh_memory(graph_->at(id));
   state.waits.clear();

@@ -21,8 +21,6 @@ constexpr Duration kLate = seconds{1};
 /// A step of the wall clock by more than this casts doubt on what was seen.
 constexpr Duration kClockStep = minutes{1};
 
-/// Commands that a healing gives have numbers of their own: no client's reaches so far.
-constexpr std::uint64_t kOfHealing = std::uint64_t{1} << 63;
 constexpr int kRunShift = 56;
 
 CommandId command_of(HealingId healing, std::size_t run) {
@@ -60,11 +58,9 @@ class Engine::Ward final : public HealingWorld {
     return holds(found->second->condition, Seen{*state.last, state.memory, state.starts.restarted});
   }
   [[nodiscard]] std::string paused(ServiceId service) const override {
-    if (engine_.paused(service, turn_.now)) {
-      const Pause& pause = *engine_.services_[service.index()].pause;
-      return fmt::format("{} was paused by {}{}", graph().at(service).name, pause.by,
-                         pause.reason.empty() ? "" : ": " + pause.reason);
-    }
+    if (const auto by = engine_.pause_of(service, turn_.now))
+      return fmt::format("{} was paused{} by {}{}{}", graph().at(service).name, by->with(), by->pause->by,
+                         by->pause->reason.empty() ? "" : ": ", by->pause->reason);
     return engine_.in_maintenance(service, turn_.now) ? "maintenance of " + graph().at(service).name : "";
   }
   [[nodiscard]] std::vector<ServiceId> seen_by(ServiceId service) const override {
@@ -93,11 +89,12 @@ class Engine::Ward final : public HealingWorld {
     return fmt::format("{} of {} (job {})", to_string(engine_.jobs_.at(job->number()).kind), graph().at(service).name,
                        job->number());
   }
-  [[nodiscard]] std::string failed_requirement(ServiceId service) const override {
-    if (graph().requirements[service.index()].empty()) return {};
+  [[nodiscard]] std::vector<ServiceId> failed_requirements(ServiceId service) const override {
+    std::vector<ServiceId> failed;
+    if (graph().requirements[service.index()].empty()) return failed;
     for (const ServiceId needed : requirements_of(graph(), service))
-      if (engine_.health(needed) == Health::Failed) return graph().at(needed).name;
-    return {};
+      if (engine_.health(needed) == Health::Failed) failed.push_back(needed);
+    return failed;
   }
   [[nodiscard]] std::string doubted_list(ServiceId service) const override {
     const auto& row = graph().at(service).row;
@@ -141,6 +138,18 @@ class Engine::Ward final : public HealingWorld {
     // After this turn's other work, for what it says comes back to the healing.
     engine_.orders_.push_back(
         {.id = command_of(healing.id, run), .kind = kind, .services = {service}, .by = label(healing.id)});
+  }
+  void leave(const Healing& healing) override {
+    const std::string by = label(healing.id);
+    std::erase_if(engine_.orders_, [&](const event::Command& order) {
+      if (order.by != by) return false;
+      turn_.replies.push_back({order.id, false, "was ended"});
+      return true;
+    });
+    std::vector<JobId> jobs;
+    for (const auto& [id, job] : engine_.jobs_)
+      if (job.by == by) jobs.push_back(job.id);
+    for (const JobId job : jobs) engine_.fail_job(job, "its healing is ended", turn_);
   }
   void recover(ServiceId service) override { engine_.recover_rules(service, turn_); }
   void tell(const Healing& healing, std::string_view event, effect::Cause::State state,
@@ -220,7 +229,7 @@ void Engine::tell_healings(Turn& turn) {
     for (event::Command& order : std::exchange(orders_, {})) command_jobs(order, turn);
     std::vector<effect::Reply> own;
     std::erase_if(turn.replies, [&](effect::Reply& reply) {
-      if ((reply.command.number() & kOfHealing) == 0) return false;
+      if (!of_healing(reply.command)) return false;
       own.push_back(std::move(reply));
       return true;
     });
@@ -293,6 +302,7 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
     if (rule.mode != Mode::Latched) continue;
     const bool failed = states[i].status == RuleStatus::Failed;
     const std::optional<EventKind> fired_as = states[i].event;
+    const Told told = states[i].told;
     states[i] = RuleState{.status = RuleStatus::Ok,
                           .changed = failed ? std::optional(turn.now.wall) : states[i].changed,
                           .accepted = states[i].accepted,
@@ -300,20 +310,13 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
                           .born = states[i].born};
     if (!failed || !state.last) continue;
     const Seen run{*state.last, state.memory, state.starts.restarted};
-    auto cause = std::make_shared<effect::Cause>();
-    cause->service = block.name;
-    cause->event = fired_as.value_or(rule.event);
-    cause->state = effect::Cause::State::Succeeded;
-    cause->event_text = event_text(cause->event, cause->state);
-    cause->action_text = to_string(rule.recovery.action.kind);
-    cause->rule = rule.text;
-    cause->when = turn.now.wall;
-    cause->description = describe_recovery(block, rule, run, cause->event);
-    if (block.has_process()) cause->process = figures_of(*state.last);
-    if (block.is_run()) cause->program_status = state.last->status;
-    decisions.push_back({.rule = i, .what = Decision::What::Recover, .count = 1, .cause = std::move(cause)});
+    decisions.push_back({.rule = i,
+                         .what = Decision::What::Recover,
+                         .told = told,
+                         .cause = cause_of(block, rule, run, fired_as.value_or(rule.event), true, turn.now.wall)});
   }
   state.resting = std::ranges::all_of(states, &RuleState::resting);
+  forget_acknowledgement(id, turn);
   turn.save(id);
   for (const Decision& decision : decisions) act(id, decision, false, turn);
 }
@@ -346,6 +349,10 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
                 "a program of a healing that is not known any more is not started");
     return;
   }
+  if (!pending.started && healings_.ends(exec.action)) {
+    turn.commit.ended.push_back(exec.action);
+    return;
+  }
   RunningAction& action = restore_action(pending, turn.now);
   action.only_watched = graph_->settings.shadow || !known;
   healing_programs_.insert(exec.action);
@@ -359,10 +366,12 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
 
 void Engine::resume_healings(Turn& turn) {
   Ward ward(*this, turn);
+  for (const auto& [target, rehearsed] : found_.damaged_targets) healings_.rest(ward, target, rehearsed);
+  for (const DamagedHealing& damaged : found_.damaged_healings) healings_.lost(ward, damaged);
   healings_.resume(ward, healing_programs_);
 }
 
-// ---- doubt, maintenance -------------------------------------------------------------------------------------------
+// ---- doubt --------------------------------------------------------------------------------------------------------
 
 /// Wake has come late, or the wall clock was set: what was seen of others may be healer's own trouble.
 void Engine::note_doubts(Turn& turn) {
@@ -385,25 +394,6 @@ std::string Engine::doubt(Instant now) const {
       return fmt::format("{}, which is to be well, is {}", name, to_string(its));
   }
   return {};
-}
-
-bool Engine::in_maintenance(ServiceId id, Instant now) const {
-  const std::vector<Maintenance>& windows = graph_->settings.maintenance;
-  if (windows.empty()) return false;
-  auto& [minute, open] = maintenance_;
-  if (const std::int64_t current = minute_of(now.wall); minute != current) {
-    minute = current;
-    open.clear();
-    for (const Maintenance& window : windows)
-      open.push_back(matching_minutes(window.begin, now.wall - window.length, now.wall, civil_, 1) > 0);
-  }
-  const std::vector<std::string>& groups = graph_->at(id).groups;
-  for (std::size_t i = 0; i < windows.size(); ++i)
-    if (open[i] && (windows[i].group.empty() || std::ranges::any_of(groups, [&](const std::string& group) {
-                      return to_lower(group) == to_lower(windows[i].group);
-                    })))
-      return true;
-  return false;
 }
 
 std::vector<BrakeVerdict> Engine::verdicts(const Healing& healing, Instant now) const {

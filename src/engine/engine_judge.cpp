@@ -12,15 +12,6 @@
 #include "engine/turn.hpp"
 
 namespace healer::engine {
-namespace {
-
-/// Whether it asks for a change, which is over in the next run.
-bool tests_change(const Rule& rule) {
-  return rule.mode == Mode::EachChange || std::holds_alternative<Changed>(rule.condition.front().test);
-}
-
-}  // namespace
-
 void Engine::on(const event::Measured& event, Turn& turn) {
   const ServiceId id = event.service;
   if (id.index() >= services_.size()) return;
@@ -59,7 +50,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   } else {
     judge(id, seen, counted, state.reason, turn);
   }
-  if (!healings_.idle()) healing_looked(id, began, seen, turn);
+  if (healings_.heeds_runs()) healing_looked(id, began, seen, turn);
 }
 
 /// What a program writes when it is told to end often says best why it took so long.
@@ -160,10 +151,13 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
           now.since_fired = 1;
           now.again = rule.action.is_job() ? Window{~std::uint64_t{0}} : Window{};
           now.changed = turn.now.wall;
+          now.told = in_maintenance(id, turn.now) ? Told::Kept : Told::Alerted;
           decisions.push_back({i, Decision::What::Fire});
           break;
         case Verdict::Recover:
+          decisions.push_back({.rule = i, .what = Decision::What::Recover, .told = now.told});
           now.status = RuleStatus::Ok;
+          now.told = Told::Alerted;
           now.window = {};
           now.since_fired = 0;
           now.again = {};
@@ -171,7 +165,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
           now.clear_since.reset();
           now.changed = turn.now.wall;
           if (state.action_failure && state.action_failure->rule == rule.key) state.action_failure.reset();
-          decisions.push_back({i, Decision::What::Recover});
+          forget_acknowledgement(id, turn);
           break;
         case Verdict::Failing:
           ++now.since_fired;
@@ -182,6 +176,8 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
           // It was held back while its target was healed.
           if (rule.action.kind == ActionKind::Unmonitor)
             decisions.push_back({i, Decision::What::Again, now.since_fired});
+          if (now.told == Told::Kept && !in_maintenance(id, turn.now))
+            decisions.push_back({i, Decision::What::Tell, now.since_fired});
           if (rule.action.repeat != 0 && now.since_fired % rule.action.repeat == 0)
             decisions.push_back({i, Decision::What::Repeat, now.since_fired});
           decisions.push_back({i, Decision::What::Remind, now.since_fired});
@@ -212,28 +208,13 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   for (Decision& decision : decisions) {
     const Rule& rule = block.rules[decision.rule];
     const bool recovered = decision.what == Decision::What::Recover;
-    auto cause = std::make_shared<effect::Cause>();
-    cause->service = block.name;
     std::optional<EventKind>& fired_as = states[decision.rule].event;
     if (decision.what == Decision::What::Fire) {
       const EventKind event = event_of(rule, run);
       fired_as = event == rule.event ? std::nullopt : std::optional(event);
     }
-    cause->event = fired_as.value_or(rule.event);
-    cause->state = recovered            ? effect::Cause::State::Succeeded
-                   : tests_change(rule) ? effect::Cause::State::Changed
-                                        : effect::Cause::State::Failed;
-    cause->event_text =
-        recovered && tests_change(rule) ? unchanged_text(cause->event) : event_text(cause->event, cause->state);
-    cause->action_text = to_string((recovered ? rule.recovery.action : rule.action).kind);
-    cause->rule = rule.text;
-    cause->when = turn.now.wall;
-    cause->description =
-        recovered ? describe_recovery(block, rule, run, cause->event) : describe(block, rule, run, true);
+    decision.cause = cause_of(block, rule, run, fired_as.value_or(rule.event), recovered, turn.now.wall);
     if (recovered) fired_as.reset();
-    if (block.has_process()) cause->process = figures_of(seen);
-    if (block.is_run()) cause->program_status = seen.status;
-    decision.cause = std::move(cause);
   }
   if (counted && remember(state.memory, seen)) turn.save(id);
   if (counted && state.starts.restarted) {
@@ -268,7 +249,7 @@ void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) 
   using What = Decision::What;
   const ServiceBlock& block = graph_->at(id);
   const Rule& rule = block.rules[decision.rule];
-  const RuleState& state = rules(id)[decision.rule];
+  RuleState& state = rules_of(services_[id.index()])[decision.rule];
   const bool recovered = decision.what == What::Recover;
   const Action& action = recovered ? rule.recovery.action : rule.action;
   if (decision.what == What::Again) {
@@ -278,25 +259,37 @@ void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) 
     return;
   }
 
+  const bool reminds = decision.what == What::Remind;
+  if (reminds && (state.told != Told::Alerted || in_maintenance(id, turn.now))) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : block.recipients) {
     if (!recipient.events.test(static_cast<std::size_t>(decision.cause->event))) continue;
     const bool due = recipient.reminder != 0 && decision.count % recipient.reminder == 0;
-    if (decision.what == What::Fire || recovered || (decision.what == What::Remind && due))
-      recipients.push_back(recipient);
+    if (decision.what != What::Repeat && (!reminds || due)) recipients.push_back(recipient);
   }
-  if (decision.what == What::Remind && recipients.empty()) return;
+  if (reminds && recipients.empty()) return;
+  if (decision.what == What::Tell) {
+    state.told = Told::Alerted;
+    turn.save(id);
+  }
 
   const bool failed = !recovered;
   RecordKind kind = recovered ? RecordKind::RuleRecovered : RecordKind::RuleFailed;
-  if (decision.what == What::Repeat || decision.what == What::Remind) kind = RecordKind::RuleRepeated;
+  if (decision.what == What::Repeat || decision.what == What::Tell || reminds) kind = RecordKind::RuleRepeated;
   if (decision.what == What::Fire && rule.mode == Mode::EachMatch) kind = RecordKind::RuleMatched;
   if (decision.what == What::Fire && rule.mode == Mode::EachChange) kind = RecordKind::RuleChanged;
   turn.record(kind, failed ? Severity::Error : Severity::Info, block.name, decision.cause->description).rule = rule.key;
 
   const Hold held = hold(id, rule, state, action.kind, turn.now);
-  if (held != Hold::Dormant && held != Hold::Shadow) alert(std::move(recipients), decision.cause, turn);
-  if (decision.what == What::Remind) return;
+  // What people were not told of has not recovered for them either.
+  const bool kept = recovered ? decision.told == Told::Kept : in_maintenance(id, turn.now);
+  if (held != Hold::Dormant && held != Hold::Shadow && !recipients.empty()) {
+    if (!kept)
+      alert(std::move(recipients), decision.cause, turn);
+    else
+      turn.record(RecordKind::ActionHeld, Severity::Info, block.name, "alert held: maintenance").rule = rule.key;
+  }
+  if (reminds || decision.what == What::Tell) return;
   if (held != Hold::None) {
     turn.record(RecordKind::ActionHeld, Severity::Info, block.name,
                 fmt::format("{} held: {}", to_string(action.kind), to_string(held)))

@@ -37,6 +37,15 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
                                                     : "this is a dry run: nothing is started or stopped"});
     return;
   }
+  // The job of a healing's step has outlived a restart of healer: the step waits for its end.
+  for (auto& [id, job] : jobs_) {
+    if (!of_healing(command.id) || job.by != command.by || job.kind != kind ||
+        std::ranges::find(command.services, job.service) == command.services.end())
+      continue;
+    commands_.emplace(command.id.number(), PendingCommand{.command = command, .outstanding = 1});
+    job.asked_by.push_back(command.id);
+    return;
+  }
   // Among several, what is no process and has no program is left as it is, as by Monit.
   const bool nothing = command.services.size() == 1 && command.services.front().index() < services_.size() &&
                        graph_->slots[command.services.front().index()] &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What becomes of a service that was started: its death, the backoff between starts that do not last, looks beside the
-// schedule, and the pauses that people set.
+// schedule.
 #include <algorithm>
 #include <csignal>
 #include <memory>
@@ -498,31 +498,6 @@ void Engine::wake_waiting(const std::vector<ServiceId>& ended, Instant now) {
   for (const auto& around : {with_dependents(*graph_, ended), with_requirements(*graph_, ended)})
     for (const ServiceId id : around)
       if (!services_[id.index()].waits.empty()) look_later(id, Reason::Again, now.mono);
-}
-
-// ---- pauses -------------------------------------------------------------------------------------------------------
-
-bool Engine::paused(ServiceId id, Instant now) const {
-  const std::optional<Pause>& pause = services_[id.index()].pause;
-  return pause && (!pause->until || *pause->until > now.wall);
-}
-
-void Engine::pause(ServiceId id, const event::Command& command, Turn& turn) {
-  services_[id.index()].pause = Pause{.until = command.until, .reason = command.reason, .by = command.by};
-  turn.save(id);
-  std::string text = fmt::format("paused by {}", command.by);
-  if (command.until)
-    text += fmt::format(" for {}", format_duration(std::max(*command.until - turn.now.wall, Duration{0})));
-  if (!command.reason.empty()) text += fmt::format(": {}", command.reason);
-  turn.record(RecordKind::Paused, Severity::Info, graph_->at(id).name, text);
-}
-
-void Engine::resume(ServiceId id, const std::string& by, Turn& turn) {
-  std::optional<Pause>& pause = services_[id.index()].pause;
-  if (!pause) return;
-  pause.reset();
-  turn.save(id);
-  turn.record(RecordKind::Resumed, Severity::Info, graph_->at(id).name, fmt::format("resumed by {}", by));
 }
 
 }  // namespace healer::engine

@@ -150,17 +150,20 @@ struct Command {
     Heal,    ///< the services' targets with `workflow`, or what their rules heal with where it is empty
     Approve,
     Reject,
-    ResetHealing  ///< the workflow `workflow`
+    ResetHealing,  ///< the workflow `workflow`
+    Acknowledge    ///< that the services stand failed: no reminders until they recover
   };
   CommandId id;
   Kind kind = Kind::Validate;
   std::vector<ServiceId> services;
   std::string by;
-  std::optional<WallTime> until{};  ///< Pause
-  std::string reason{};             ///< Pause
-  JobId job{};                      ///< Cancel; of Approve and Reject the number of a healing
-  std::string workflow{};           ///< Heal, ResetHealing
-  Overrides overrides{};            ///< Heal
+  std::optional<WallTime> until{};    ///< Pause
+  std::string reason{};               ///< Pause, Acknowledge
+  JobId job{};                        ///< Cancel; of Approve and Reject the number of a healing
+  std::string workflow{};             ///< Heal, ResetHealing
+  Overrides overrides{};              ///< Heal
+  bool everything = false;            ///< Pause, Resume: `services` are all there are, and those to come are meant too
+  std::vector<std::string> groups{};  ///< Pause, Resume: the same of groups; their services are among `services`
 };
 
 /// The lists, by their names in lower case, of which nobody knows yet whether they are right: none of their rows is

@@ -143,15 +143,23 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
   }
   if (!state.waits.empty())
     notes.push_back(fmt::format("A start or restart that its rules want is not done now: {}.", state.waits));
-  if (engine.paused(service, now)) {
-    std::string text = "It is paused";
-    if (state.pause->until) text += fmt::format(" for {} more", lasting(*state.pause->until - now.wall));
-    text += fmt::format(" by {}", state.pause->by);
-    if (!state.pause->reason.empty()) text += fmt::format(" ({})", state.pause->reason);
-    notes.push_back(
-        text +
-        fmt::format(": checks and alerts go on, nothing else is done; `healerctl resume {}` ends it.", block.name));
+  if (const auto paused = engine.pause_of(service, now)) {
+    std::string text = "It is paused" + paused->with();
+    if (paused->pause->until) text += fmt::format(" for {} more", lasting(*paused->pause->until - now.wall));
+    text += fmt::format(" by {}", paused->pause->by);
+    if (!paused->pause->reason.empty()) text += fmt::format(" ({})", paused->pause->reason);
+    notes.push_back(text +
+                    fmt::format(": checks and alerts go on, nothing else is done; `healerctl resume {}` ends it.",
+                                paused->resumed_by(block.name)));
   }
+  if (state.acknowledged)
+    notes.push_back(fmt::format("{} has acknowledged that it failed{}{}{}: there are no reminders until it recovers.",
+                                state.acknowledged->by, state.acknowledged->reason.empty() ? "" : " (",
+                                state.acknowledged->reason, state.acknowledged->reason.empty() ? "" : ")"));
+  if (engine.in_maintenance(service, now))
+    notes.push_back(
+        "It is in a maintenance window: checks go on, nothing is done, and what still fails when the window is over is "
+        "alerted then.");
   if (const std::string left = engine.left_over(service); !left.empty())
     notes.push_back(fmt::format("P{}{}.", left.substr(1),  // it begins with "process"
                                 block.end_leftovers

@@ -44,6 +44,7 @@ enum class RecordKind : std::uint8_t {
   ProcessDied,  ///< by the word of the kernel
   Paused,
   Resumed,
+  Acknowledged,
   StoreSick,  ///< the state cannot be written: supervision goes on, unjournalled
   StoreWell,
   HealingAsked,  ///< a rule has fired, or a person asked

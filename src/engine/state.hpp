@@ -40,6 +40,18 @@ struct Window {
 
 enum class RuleStatus : std::uint8_t { Ok, Failed };
 
+/// What people know of a rule that stands failed, and so whether they are reminded of it.
+enum class Told : std::uint8_t {
+  Alerted,      ///< those who want its alerts have had them
+  Kept,         ///< it fired in a maintenance window: nobody was told, until the window is over
+  Acknowledged  ///< a person knows: no reminders until it has recovered
+};
+
+/// "alerted", "kept", "acknowledged".
+[[nodiscard]] std::string_view to_string(Told told);
+/// By its name; Alerted where there is none.
+[[nodiscard]] Told told_of(std::string_view name);
+
 /// Counting state of one rule. A default-constructed one is a rule that has seen nothing.
 struct RuleState {
   Window window;
@@ -50,6 +62,7 @@ struct RuleState {
   std::optional<WallTime> changed;        ///< when `status` last changed
   Window again;                           ///< runs since the firing or the last completed job, for Action::is_job
   bool accepted = false;                  ///< a dormant rule that a person accepted
+  Told told = Told::Alerted;              ///< while Failed
   bool judged = false;                    ///< by a run since it began, or since its service was monitored anew
   std::uint64_t born = 0;                 ///< actions with a lower number were decided on before it began
   /// What kind of event its firing was, where that is not the rule's own. Not saved: after a restart it recovers as the
@@ -133,6 +146,26 @@ struct Pause {
   bool operator==(const Pause&) const = default;
 };
 
+/// A pause of everything, or of a group: also of services that come later.
+struct WidePause {
+  std::string group;  ///< as written; empty: everything
+  Pause pause;
+
+  bool operator==(const WidePause&) const = default;
+};
+
+/// "everything", "group webs".
+[[nodiscard]] std::string scope_of(const WidePause& wide);
+
+/// A person's word that what has failed is known.
+struct Acknowledgement {
+  std::string reason;
+  std::string by;
+  WallTime when{};
+
+  bool operator==(const Acknowledgement&) const = default;
+};
+
 /// How the last program of a rule's action has failed, while none has ended well since and the rule has not recovered.
 struct ActionFailure {
   Hash128 rule;
@@ -163,7 +196,8 @@ struct SavedService {
   std::optional<KnownProcess> known;
   std::optional<Duration> first;  ///< mono time from which its periods are counted, where it does not run each cycle
   std::optional<ActionFailure> action_failure;
-  std::vector<SavedRule> rules;  ///< in the order of writing
+  std::optional<Acknowledgement> acknowledged{};  ///< while one of its rules is
+  std::vector<SavedRule> rules;                   ///< in the order of writing
 
   bool operator==(const SavedService&) const = default;
 };

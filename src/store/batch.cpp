@@ -22,7 +22,9 @@ std::size_t size_of(const Record& record) {
 std::size_t size_of(const std::string& name, const SavedService& service) {
   const std::size_t pause = service.pause ? service.pause->reason.size() + service.pause->by.size() : 0;
   const std::size_t failure = service.action_failure ? service.action_failure->text.size() : 0;
-  return sizeof service + 2 * name.size() + pause + failure + service.rules.size() * sizeof service.rules[0];
+  const std::size_t known =
+      service.acknowledged ? service.acknowledged->reason.size() + service.acknowledged->by.size() : 0;
+  return sizeof service + 2 * name.size() + pause + failure + known + service.rules.size() * sizeof service.rules[0];
 }
 
 std::size_t size_of(const effect::Cause* cause) {
@@ -75,6 +77,13 @@ std::size_t size_of(const WorkflowMemory& memory) {
          memory.failures.size() * sizeof memory.failures[0];
 }
 
+std::size_t size_of(const std::vector<WidePause>& pauses) {
+  std::size_t bytes = 0;
+  for (const auto& [group, pause] : pauses)
+    bytes += sizeof(WidePause) + group.size() + pause.reason.size() + pause.by.size();
+  return bytes;
+}
+
 std::size_t size_of(const std::vector<ClosedBrake>& brakes) {
   std::size_t bytes = 0;
   for (const ClosedBrake& brake : brakes) bytes += sizeof brake + brake.workflow.size() + brake.group.size();
@@ -108,6 +117,7 @@ void Batch::add(effect::Commit commit) {
   for (TargetMemory& memory : commit.targets) save(std::move(memory));
   for (WorkflowMemory& memory : commit.workflows) save(std::move(memory));
   if (commit.closed_brakes) close(std::move(*commit.closed_brakes));
+  if (commit.wide_pauses) pause(std::move(*commit.wide_pauses));
 }
 
 void Batch::merge(Batch later) {
@@ -135,6 +145,7 @@ void Batch::merge(Batch later) {
   for (auto& [key, memory] : later.targets_) save(std::move(memory));
   for (auto& [key, memory] : later.workflows_) save(std::move(memory));
   if (later.closed_brakes_) close(std::move(*later.closed_brakes_));
+  if (later.wide_pauses_) pause(std::move(*later.wide_pauses_));
   if (later.sources_) sources_ = std::move(later.sources_);
 }
 
@@ -147,9 +158,15 @@ bool Batch::trim(std::size_t bytes) {
     bytes_ -= size_of(alerts_.begin()->second);
     alerts_.erase(alerts_.begin());
   }
-  for (; bytes_ > bytes && !execs_.empty(); dropped = true) {
-    bytes_ -= size_of(execs_.begin()->second);
-    execs_.erase(execs_.begin());
+  // The programs of healings are as dear as the healings themselves: who does not know of one starts it twice.
+  for (auto exec = execs_.begin(); bytes_ > bytes && exec != execs_.end();) {
+    if (exec->second.exec.healing != HealingId{}) {
+      ++exec;
+      continue;
+    }
+    bytes_ -= size_of(exec->second);
+    exec = execs_.erase(exec);
+    dropped = true;
   }
   return dropped;
 }
@@ -305,6 +322,12 @@ void Batch::close(std::vector<ClosedBrake> brakes) {
   bytes_ += size_of(brakes);
   if (closed_brakes_) bytes_ -= size_of(*closed_brakes_);
   closed_brakes_ = std::move(brakes);
+}
+
+void Batch::pause(std::vector<WidePause> pauses) {
+  bytes_ += size_of(pauses);
+  if (wide_pauses_) bytes_ -= size_of(*wide_pauses_);
+  wide_pauses_ = std::move(pauses);
 }
 
 }  // namespace healer::store

@@ -69,6 +69,7 @@ class Batch {
   /// By name in lower case.
   [[nodiscard]] const std::map<std::string, engine::WorkflowMemory>& workflows() const { return workflows_; }
   [[nodiscard]] const std::optional<std::vector<engine::ClosedBrake>>& closed_brakes() const { return closed_brakes_; }
+  [[nodiscard]] const std::optional<std::vector<engine::WidePause>>& wide_pauses() const { return wide_pauses_; }
   /// Whether one of its commits must be on the disk itself before it is told committed.
   [[nodiscard]] bool synced() const { return synced_; }
   [[nodiscard]] const std::optional<std::vector<SavedSource>>& sources() const { return sources_; }
@@ -92,6 +93,7 @@ class Batch {
   void forget(const TargetKey& target);
   void save(engine::WorkflowMemory memory);
   void close(std::vector<engine::ClosedBrake> brakes);
+  void pause(std::vector<engine::WidePause> pauses);
 
   engine::Sequence up_to_ = 0;
   std::uint64_t last_id_ = 0;
@@ -114,6 +116,7 @@ class Batch {
   std::set<TargetKey> forgotten_targets_;
   std::map<std::string, engine::WorkflowMemory> workflows_;
   std::optional<std::vector<engine::ClosedBrake>> closed_brakes_;
+  std::optional<std::vector<engine::WidePause>> wide_pauses_;
   bool synced_ = false;
   std::optional<std::vector<SavedSource>> sources_;
 };

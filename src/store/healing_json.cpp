@@ -217,16 +217,21 @@ void fields(auto& all, Is<StepOutcome> auto& outcome) {
   all("round", round, "name", name, "good", good, "took", took, "text", text);
 }
 
+void fields(auto& all, Is<Trigger> auto& trigger) {
+  auto& [service, rule] = trigger;
+  all("service", service, "rule", rule);
+}
+
 void fields(auto& all, Is<Healing> auto& healing) {
-  auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, asked, mode, stage, reason,
-         not_before, approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun, failure,
-         cancelled_by, escalated, in_probation] = healing;
+  auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
+         mode, stage, reason, not_before, approved_by, seen, refused, told_long, round, position, under_way, outcomes,
+         saved, begun, failure, cancelled_by, escalated, in_probation] = healing;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
-      "plan", plan, "dry_run", dry_run, "overrides", overrides, "asked", asked, "mode", mode, "stage", stage, "reason",
-      reason, "not_before", not_before, "approved_by", approved_by, "seen", seen, "refused", refused, "told_long",
-      told_long, "round", round, "position", position, "under_way", under_way, "outcomes", outcomes, "saved", saved,
-      "begun", begun, "failure", failure, "cancelled_by", cancelled_by, "escalated", escalated, "in_probation",
-      in_probation);
+      "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
+      row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "not_before", not_before, "approved_by",
+      approved_by, "seen", seen, "refused", refused, "told_long", told_long, "round", round, "position", position,
+      "under_way", under_way, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by",
+      cancelled_by, "escalated", escalated, "in_probation", in_probation);
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {
@@ -253,8 +258,8 @@ void fields(auto& all, Is<WorkflowMemory> auto& memory) {
 }
 
 void fields(auto& all, Is<ClosedBrake> auto& brake) {
-  auto& [workflow, group, above, since] = brake;
-  all("workflow", workflow, "group", group, "above", above, "since", since);
+  auto& [workflow, group, above, until, since] = brake;
+  all("workflow", workflow, "group", group, "above", above, "until", until, "since", since);
 }
 
 // ---- writing --------------------------------------------------------------------------------------------------------

@@ -126,7 +126,11 @@ std::string unsound_row(Database& database) {
        "SELECT count(*) FROM services WHERE saved_ms NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(last_start_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(not_before_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
-       "coalesce(paused_until_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
+       "coalesce(paused_until_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
+       "coalesce(acknowledged_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
+      {"a time is none",
+       "SELECT count(*) FROM wide_pauses WHERE "
+       "coalesce(until_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
       {"a time is none",
        "SELECT count(*) FROM rules WHERE "
        "coalesce(failing_since_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
@@ -195,7 +199,8 @@ bool is_sound(const engine::SavedService& service) {
   };
   return is_sound(service.saved) && is_sound(service.starts.last) && is_sound(service.starts.not_before) &&
          (!service.pause || is_sound(service.pause->until)) && std::ranges::all_of(service.rules, is_sound_rule) &&
-         (!service.action_failure || is_sound(service.action_failure->when));
+         (!service.action_failure || is_sound(service.action_failure->when)) &&
+         (!service.acknowledged || is_sound(service.acknowledged->when));
 }
 
 /// What can be read of a damaged file, table by table, as a batch for the new one; `healings` were under way.
@@ -234,6 +239,10 @@ Batch salvage(const std::string& path, std::vector<std::string>& notes,
   commit.targets = std::move(state.healing.targets);
   commit.workflows = std::move(state.healing.workflows);
   if (!state.healing.closed.empty()) commit.closed_brakes = std::move(state.healing.closed);
+  database.clear_error();
+  std::vector<engine::WidePause> pauses = read_pauses(database);
+  std::erase_if(pauses, [](const engine::WidePause& wide) { return !is_sound(wide.pause.until); });
+  if (!pauses.empty()) commit.wide_pauses = std::move(pauses);
   database.clear_error();
   HistoryQuery newest;
   newest.limit = kSalvagedRecords;

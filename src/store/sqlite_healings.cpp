@@ -56,7 +56,7 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
       return;
     }
     const std::string name = target.empty() ? fmt::format("{}", id) : fmt::format("{} of {}", id, printable(target));
-    state.damaged_healings.push_back(name);
+    state.damaged_healings.push_back({HealingId{id}, target});
     damaged.healings.emplace_back(id, target);
     damaged.notes.push_back(
         fmt::format("healing {} cannot be gone on with, for its journal is damaged: {}", name, healing.error().what));
@@ -73,8 +73,9 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
           return;
         }
         damaged.targets.emplace_back(target, rehearsed);
+        state.damaged_targets.emplace_back(target, rehearsed);
         damaged.notes.push_back(
-            fmt::format("the last healing of {} is forgotten, for what was saved of it is damaged: {}",
+            fmt::format("{} rests for a cooldown, as what was saved of its last healing is damaged: {}",
                         printable(target), memory.error().what));
       });
   database.prepare("SELECT workflow, state FROM healing_workflows ORDER BY workflow").rows([&](Statement& row) {
@@ -85,9 +86,12 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
     if (memory) {
       state.healing.workflows.push_back(std::move(*memory));
     } else {
-      damaged.notes.push_back(
-          fmt::format("the tries and failures of workflow {} are forgotten, for what was saved of them is damaged: {}",
-                      printable(workflow), memory.error().what));
+      // Its breaker may have been open: a person is to say that it goes on.
+      state.healing.workflows.push_back({.workflow = workflow, .open = true});
+      damaged.notes.push_back(fmt::format(
+          "nothing is healed with {} before `healerctl healing reset {}`, as what was saved of its tries and "
+          "failures is damaged: {}",
+          printable(workflow), printable(workflow), memory.error().what));
     }
   });
   database.prepare("SELECT state FROM closed_brakes ORDER BY position").rows([&](Statement& row) {

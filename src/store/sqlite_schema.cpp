@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 6> kMigrations{
+constexpr std::array<const char*, 7> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -254,6 +254,19 @@ CREATE TABLE closed_brakes(
   position INTEGER PRIMARY KEY,
   state TEXT NOT NULL
 );
+)sql",
+    // Version 7: pauses of groups and of everything, and what people have acknowledged.
+    R"sql(
+CREATE TABLE wide_pauses(
+  scope TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
+  until_ms INTEGER,
+  reason TEXT NOT NULL,
+  paused_by TEXT NOT NULL
+);
+ALTER TABLE services ADD COLUMN acknowledged_ms INTEGER;
+ALTER TABLE services ADD COLUMN acknowledged_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE services ADD COLUMN acknowledge_reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE rules ADD COLUMN told TEXT NOT NULL DEFAULT 'alerted';
 )sql"};
 
 }  // namespace

@@ -179,12 +179,13 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
       "INSERT OR REPLACE INTO services(name, monitored, cron_minute, boot, saved_ms, "
       " quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
       "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
-      "failed_rule, action_failed_ms, action_failure) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "failed_rule, action_failed_ms, action_failure, acknowledged_ms, acknowledged_by, acknowledge_reason) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   save_rule_ = prepare(
       "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, failing_since_ms, "
-      "clear_since_ms, changed_ms, again_bits, accepted, judged, born, text_key, condition_key, actions_key, action) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "clear_since_ms, changed_ms, again_bits, accepted, judged, born, text_key, condition_key, actions_key, action, "
+      "told) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   cut_rules_ = prepare("DELETE FROM rules WHERE service = ? AND position >= ?");
   save_baseline_ = prepare("INSERT INTO baselines(service, what, number, text) VALUES(?, ?, ?, ?)");
   forget_baselines_ = prepare("DELETE FROM baselines WHERE service = ?");
@@ -225,6 +226,7 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   add_source_ = prepare("INSERT INTO sources(position, path, text) VALUES(?, ?, ?)");
 
   healings_ = HealingWriter(database);
+  pauses_ = PauseWriter(database);
   prepare(fmt::format("SELECT count(*), sum({}) FROM records", kRecordBytes)).rows([this](Statement& row) {
     row.read(record_count_, record_bytes_);
   });
@@ -245,6 +247,7 @@ bool TableWriter::write(const Batch& batch) {
     write_acts(batch);
     write_jobs(batch);
     healings_.write(batch);
+    pauses_.write(batch);
     if (batch.sources()) write_sources(*batch.sources());
     if (batch.up_to() > 0) set_meta_.run("last_sequence", batch.up_to());
     if (batch.last_id() > 0) set_meta_.run("last_id", batch.last_id());
@@ -293,16 +296,19 @@ void TableWriter::write_services(const Batch& batch) {
     forget_baselines_.run(name);
   }
   for (const auto& [name, service] : batch.services()) {
-    const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, rules] = service;
+    const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, acknowledged,
+                 rules] = service;
     const auto& [quick, last_start, not_before, restarted, left_by, came_by] = starts;
     const auto& [until, reason, by] = pause.value_or(Pause{});
     const auto& [baselines] = memory;
     const auto& [known_pid, ticks, file, doubt, path] = known.value_or(KnownProcess{});
     const auto& [failed_rule, failed_when, failed_text] = failure.value_or(ActionFailure{});
+    const auto& [ack_reason, ack_by, ack_when] = acknowledged.value_or(Acknowledgement{});
     save_service_.run(name, monitored, cron_minute, boot, saved, quick, last_start, not_before, restarted,
                       left_by.number(), came_by.number(), pause.has_value(), until, reason, by,
                       known ? std::optional(known_pid) : std::nullopt, ticks, file, to_string(doubt), path, first,
-                      failed_rule, failure ? std::optional(failed_when) : std::nullopt, failed_text);
+                      failed_rule, failure ? std::optional(failed_when) : std::nullopt, failed_text,
+                      acknowledged ? std::optional(ack_when) : std::nullopt, ack_by, ack_reason);
     forget_baselines_.run(name);
     for (const auto& [what, value] : baselines) {
       const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
@@ -312,12 +318,12 @@ void TableWriter::write_services(const Batch& batch) {
     }
     std::size_t position = 0;
     for (const auto& [key, identity, rule] : rules) {
-      const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted, judged, born,
-                   unsaved] = rule;
+      const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted, told, judged,
+                   born, unsaved] = rule;
       const auto& [text, condition, actions, action] = identity;
       save_rule_.run(name, position++, key, window.bits, status == RuleStatus::Failed ? kFailed : kOk, since_fired,
                      failing_since, clear_since, changed, again.bits, accepted, judged, born, text, condition, actions,
-                     to_string(action));
+                     to_string(action), to_string(told));
     }
     cut_rules_.run(name, position);
   }
@@ -412,7 +418,8 @@ void read_services(Database& database, SavedState& state) {
           "SELECT name, monitored, cron_minute, boot, saved_ms, "
           "quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
           "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
-          "failed_rule, action_failed_ms, action_failure FROM services")
+          "failed_rule, action_failed_ms, action_failure, acknowledged_ms, acknowledged_by, acknowledge_reason "
+          "FROM services")
       .rows([&state](Statement& row) {
         std::string name, doubt;
         SavedService service;
@@ -424,11 +431,14 @@ void read_services(Database& database, SavedState& state) {
         std::optional<std::int64_t> known_pid;
         KnownProcess known;
         ActionFailure failure;
-        std::optional<WallTime> failed;
+        std::optional<WallTime> failed, acknowledged;
+        Acknowledgement known_by;
         row.read(name, service.monitored, service.cron_minute, service.boot, service.saved, starts.quick, starts.last,
                  starts.not_before, starts.restarted, left_by, came_by, paused, pause.until, pause.reason, pause.by,
                  known_pid, known.start_ticks, known.file, doubt, known.path, service.first, failure.rule, failed,
-                 failure.text);
+                 failure.text, acknowledged, known_by.by, known_by.reason);
+        known_by.when = acknowledged.value_or(WallTime{});
+        if (acknowledged) service.acknowledged = std::move(known_by);
         failure.when = failed.value_or(WallTime{});
         if (failed) service.action_failure = std::move(failure);
         starts.left_by = ActionId(left_by);
@@ -455,16 +465,17 @@ void read_services(Database& database, SavedState& state) {
   database
       .prepare(
           "SELECT service, key, window_bits, status, since_fired, failing_since_ms, clear_since_ms, changed_ms, "
-          "again_bits, accepted, judged, born, text_key, condition_key, actions_key, action FROM rules "
+          "again_bits, accepted, judged, born, text_key, condition_key, actions_key, action, told FROM rules "
           "ORDER BY service, position")
       .rows([&state](Statement& row) {
-        std::string name, status, action;
+        std::string name, status, action, told;
         SavedRule saved;
         RuleState& rule = saved.state;
         RuleIdentity& identity = saved.identity;
         row.read(name, saved.key, rule.window.bits, status, rule.since_fired, rule.failing_since, rule.clear_since,
                  rule.changed, rule.again.bits, rule.accepted, rule.judged, rule.born, identity.text,
-                 identity.condition, identity.actions, action);
+                 identity.condition, identity.actions, action, told);
+        rule.told = told_of(told);
         rule.status = status == kFailed ? RuleStatus::Failed : RuleStatus::Ok;
         identity.kind = action_of(action);
         if (const auto service = state.services.find(name); service != state.services.end())
@@ -570,6 +581,7 @@ SavedState read_state(Database& database, DamagedJournal& damaged) {
   read_alerts(database, state);
   read_jobs(database, state);
   read_healings(database, state, damaged);
+  state.wide_pauses = read_pauses(database);
   return state;
 }
 

@@ -11,6 +11,7 @@
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_healings.hpp"
+#include "store/sqlite_pauses.hpp"
 #include "store/store.hpp"
 
 namespace healer::store {
@@ -53,6 +54,7 @@ class TableWriter {
   Statement save_job_, move_job_, save_step_, cut_steps_, end_job_, end_steps_;
   Statement clear_sources_, add_source_;
   HealingWriter healings_;
+  PauseWriter pauses_;
 };
 
 /// Drops all that is open: acts, jobs and healings. False: the error is in the database.

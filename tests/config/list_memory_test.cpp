@@ -42,26 +42,26 @@ std::string text(const std::vector<ListRecord>& records) {
 TEST_CASE("a first reading is in force at once, and proven by three equal ones", "[lists]") {
   ListMemory memory;
   CHECK_FALSE(memory.known());
-  CHECK(text(memory.read(reading({"b", "a"}), {})).empty());
+  CHECK(text(memory.read(reading({"b", "a"}), {}, {})).empty());
   CHECK(memory.known());
   CHECK(names_of(memory) == "b a");
   CHECK_FALSE(memory.proven());
-  CHECK(text(memory.read(reading({"a", "b"}), {})).empty());
+  CHECK(text(memory.read(reading({"a", "b"}), {}, {})).empty());
   CHECK_FALSE(memory.proven());
-  CHECK(text(memory.read(reading({"a", "b"}), {})) == "- three readings were equal: it is believed\n");
+  CHECK(text(memory.read(reading({"a", "b"}), {}, {})) == "- three readings were equal: it is believed\n");
   CHECK(memory.proven());
 }
 
 TEST_CASE("readings that differ prove nothing, a failure between them takes nothing away", "[lists]") {
   ListMemory memory;
-  (void)memory.read(reading({"a", "b", "c"}), {});
-  (void)memory.read(reading({"a", "b", "c", "d"}), {});
-  (void)memory.read(reading({"a", "b", "c"}), {});
+  (void)memory.read(reading({"a", "b", "c"}), {}, {});
+  (void)memory.read(reading({"a", "b", "c", "d"}), {}, {});
+  (void)memory.read(reading({"a", "b", "c"}), {}, {});
   CHECK_FALSE(memory.proven());
   CHECK(text(memory.fail("timeout")) == "! could not be read: timeout\n");
   CHECK(text(memory.fail("timeout")).empty());
-  (void)memory.read(reading({"a", "b", "c"}), {});
-  CHECK(text(memory.read(reading({"a", "b", "c"}), {})) == "- three readings were equal: it is believed\n");
+  (void)memory.read(reading({"a", "b", "c"}), {}, {});
+  CHECK(text(memory.read(reading({"a", "b", "c"}), {}, {})) == "- three readings were equal: it is believed\n");
   CHECK(memory.proven());
 }
 
@@ -69,77 +69,104 @@ TEST_CASE("a person's word proves a list that is known", "[lists]") {
   ListMemory memory;
   memory.accept();
   CHECK_FALSE(memory.proven());
-  (void)memory.read(reading({"a"}), {});
+  (void)memory.read(reading({"a"}), {}, {});
   memory.accept();
   CHECK(memory.proven());
 }
 
 TEST_CASE("a reading of which more than half is new or gone is unproven", "[lists]") {
   ListMemory memory;
-  (void)memory.read(reading({"a", "b", "c", "d"}), {});
+  (void)memory.read(reading({"a", "b", "c", "d"}), {}, {});
   memory.accept();
-  (void)memory.read(reading({"a", "b"}), {});  // half is gone
+  (void)memory.read(reading({"a", "b"}), {}, {});  // half is gone
   CHECK(memory.proven());
-  CHECK(text(memory.read(reading({"a", "b", "x", "y", "z"}), {})).starts_with("! more than half of it is new or gone"));
+  CHECK(text(memory.read(reading({"a", "b", "x", "y", "z"}), {}, {}))
+            .starts_with("! more than half of it is new or gone"));
   CHECK_FALSE(memory.proven());
   memory.accept();
-  (void)memory.read(reading({"a"}), {});  // four of five are gone
+  (void)memory.read(reading({"a"}), {}, {});  // four of five are gone
   CHECK_FALSE(memory.proven());
 }
 
 TEST_CASE("a tenth leaves at a reading, at least one", "[lists]") {
   ListMemory memory;
-  (void)memory.read(reading(numbered(1, 100)), {});
-  (void)memory.read(reading(numbered(1, 70)), {});
+  (void)memory.read(reading(numbered(1, 100)), {}, {});
+  memory.accept();
+  (void)memory.read(reading(numbered(1, 70)), {}, {});
   CHECK(memory.rows().size() == 90);
-  (void)memory.read(reading(numbered(1, 70)), {});
+  (void)memory.read(reading(numbered(1, 70)), {}, {});
   CHECK(memory.rows().size() == 81);
-  for (int i = 0; i < 20; ++i) (void)memory.read(reading(numbered(1, 70)), {});
+  for (int i = 0; i < 20; ++i) (void)memory.read(reading(numbered(1, 70)), {}, {});
   CHECK(memory.rows().size() == 70);
   CHECK(memory.saved().missing.empty());
 
   ListMemory few;
-  (void)few.read(reading({"a", "b", "c"}), {});
-  CHECK(text(few.read(reading({"a"}), {})).ends_with("- the row 'b' leaves\n"));
-  CHECK(names_of(few) == "a c");
+  (void)few.read(reading({"a", "b", "c", "d"}), {}, {});
+  few.accept();
+  CHECK(text(few.read(reading({"a", "d"}), {}, {})).ends_with("- the row 'b' leaves\n"));
+  CHECK(names_of(few) == "a d c");
   CHECK(few.is_missing("C"));
-  (void)few.read(reading({"a"}), {});
-  CHECK(names_of(few) == "a");
+  (void)few.read(reading({"a", "d"}), {}, {});
+  CHECK(names_of(few) == "a d");
+}
+
+TEST_CASE("nothing leaves by a reading that is not believed", "[lists]") {
+  ListMemory memory;
+  (void)memory.read(reading({"a", "b", "c"}), {}, {});
+  memory.accept();
+  for (int i = 0; i < 2; ++i) {
+    (void)memory.read(reading({"a"}), {}, {});
+    CHECK(names_of(memory) == "a b c");
+    CHECK(memory.is_missing("b"));
+  }
+  (void)memory.read(reading({"a"}), {}, {});  // the third that is equal
+  CHECK(names_of(memory) == "a c");
+}
+
+TEST_CASE("a row that is being healed does not leave", "[lists]") {
+  ListMemory memory;
+  (void)memory.read(reading({"a", "b"}), {}, {});
+  memory.accept();
+  for (int i = 0; i < 5; ++i) (void)memory.read(reading({"a"}), {"b"}, {"b"});
+  CHECK(names_of(memory) == "a b");
+  (void)memory.read(reading({"a"}), {}, {});  // it is over
+  CHECK(names_of(memory) == "a");
 }
 
 TEST_CASE("a row that comes back was never gone", "[lists]") {
   ListMemory memory;
-  (void)memory.read(reading({"a", "b", "c"}), {});
-  (void)memory.read(reading({"a"}), {"b", "c"});
+  (void)memory.read(reading({"a", "b", "c"}), {}, {});
+  (void)memory.read(reading({"a"}), {"b", "c"}, {});
   CHECK(names_of(memory) == "a b c");
-  (void)memory.read(reading({"a", "b", "c"}), {});
+  (void)memory.read(reading({"a", "b", "c"}), {}, {});
   CHECK_FALSE(memory.is_missing("b"));
   CHECK(names_of(memory) == "a b c");
 }
 
 TEST_CASE("a failed row leaves after three good readings without it, with an alert", "[lists]") {
   ListMemory memory;
-  (void)memory.read(reading({"a", "b"}), {});
-  (void)memory.read(reading({"a"}), {"b"});
-  (void)memory.read(reading({"a"}), {"b"});
+  (void)memory.read(reading({"a", "b"}), {}, {});
+  memory.accept();
+  (void)memory.read(reading({"a"}), {"b"}, {});
+  (void)memory.read(reading({"a"}), {"b"}, {});
   (void)memory.fail("no");
   CHECK(names_of(memory) == "a b");
-  CHECK(text(memory.read(reading({"a"}), {"b"})) ==
-        "! it is read again\n- three readings were equal: it is believed\n"
+  CHECK(text(memory.read(reading({"a"}), {"b"}, {})) ==
+        "! it is read again\n"
         "! the row 'b' leaves, though it is failed: 3 readings were without it\n");
   CHECK(names_of(memory) == "a");
 }
 
 TEST_CASE("an empty reading is never believed", "[lists]") {
   ListMemory memory;
-  (void)memory.read(reading({"a", "b"}), {});
+  (void)memory.read(reading({"a", "b"}), {}, {});
   memory.accept();
-  for (int i = 0; i < 10; ++i) (void)memory.read(reading({}), {});
+  for (int i = 0; i < 10; ++i) (void)memory.read(reading({}), {}, {});
   CHECK(names_of(memory) == "a b");
   CHECK(memory.proven());
   CHECK(memory.saved().failure == "it was empty, which is not believed");
   ListMemory fresh;
-  CHECK(text(fresh.read(reading({}), {})) == "! could not be read: it was empty, which is not believed\n");
+  CHECK(text(fresh.read(reading({}), {}, {})) == "! could not be read: it was empty, which is not believed\n");
   CHECK_FALSE(fresh.known());
 }
 
@@ -147,19 +174,19 @@ TEST_CASE("equal names and refused rows are told of; fields follow the reading",
   ListMemory memory;
   ListReading some = reading({"a", "A"});
   some.refused.push_back({3, "line 3: '-' is no name of a row"});
-  CHECK(text(memory.read(some, {})) ==
+  CHECK(text(memory.read(some, {}, {})) ==
         "! a row is refused: line 3: '-' is no name of a row\n! the row 'A' is refused: it is there already\n");
   ListReading other = reading({"a"});
   other.rows[0].fields = {{"ip", "10.0.0.1"}};
-  (void)memory.read(other, {});
+  (void)memory.read(other, {}, {});
   CHECK(memory.rows().at(0).fields == other.rows[0].fields);
   CHECK(memory.saved().equal == 2);
 }
 
 TEST_CASE("a row that leaves can be forgotten at once, another not", "[lists]") {
   ListMemory memory;
-  (void)memory.read(reading({"a", "B", "c"}), {});
-  (void)memory.read(reading({"a"}), {"b", "c"});
+  (void)memory.read(reading({"a", "B", "c"}), {}, {});
+  (void)memory.read(reading({"a"}), {"b", "c"}, {});
   CHECK_FALSE(memory.forget("a"));
   CHECK(memory.forget("b"));
   CHECK_FALSE(memory.forget("b"));

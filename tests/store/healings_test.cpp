@@ -122,10 +122,14 @@ TEST_CASE("a healing whose journal is damaged is told, once, and the others go o
     REQUIRE(state.healings.size() == 2);
     CHECK(same(state.healings[0], full_healing(1)));
     CHECK(same(state.healings[1], full_healing(5)));
-    CHECK(state.damaged_healings == std::vector<std::string>{"2 of web\\xff", "3", "4 of web1"});
+    CHECK(state.damaged_healings ==
+          std::vector<DamagedHealing>{{HealingId{2}, "web\xff"}, {HealingId{3}, ""}, {HealingId{4}, "web1"}});
     REQUIRE(state.healing.targets.size() == 1);
     CHECK(state.healing.targets[0].target == "web1");
-    REQUIRE(state.healing.workflows.size() == 1);
+    CHECK(state.damaged_targets == std::vector<std::pair<std::string, bool>>{{"web2", false}});
+    // Its breaker may have been open.
+    REQUIRE(state.healing.workflows.size() == 2);
+    CHECK(state.healing.workflows[1] == WorkflowMemory{.workflow = "mend", .open = true});
     CHECK(state.healing.closed.size() == 1);
     REQUIRE(store->notes().size() == 6);
     CHECK(
@@ -168,7 +172,7 @@ TEST_CASE("of a damaged file what healing remembers is kept, and what was under 
   REQUIRE_FALSE((*opened)->notes().empty());
   const auto state = (*opened)->load().value();
   CHECK(state.healings.empty());
-  CHECK(state.damaged_healings == std::vector<std::string>{"1 of web1", "2 of web1"});
+  CHECK(state.damaged_healings == std::vector<DamagedHealing>{{HealingId{1}, "web1"}, {HealingId{2}, "web1"}});
   REQUIRE(state.healing.targets.size() == 1);
   CHECK(same(state.healing.targets[0], first.targets[0]));
   CHECK(state.healing.workflows == first.workflows);

@@ -241,6 +241,31 @@ ALTER TABLE services DROP COLUMN last_pid;
 ALTER TABLE services DROP COLUMN last_parent;
 )sql";
 
+/// What version 6 added.
+constexpr const char* kVersion6 = R"sql(
+ALTER TABLE execs ADD COLUMN healing INTEGER NOT NULL DEFAULT 0;
+
+CREATE TABLE healings(
+  healing INTEGER PRIMARY KEY,
+  target TEXT NOT NULL,
+  state TEXT NOT NULL
+);
+CREATE TABLE healing_targets(
+  target TEXT NOT NULL COLLATE NOCASE,
+  rehearsed INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  PRIMARY KEY(target, rehearsed)
+);
+CREATE TABLE healing_workflows(
+  workflow TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
+  state TEXT NOT NULL
+);
+CREATE TABLE closed_brakes(
+  position INTEGER PRIMARY KEY,
+  state TEXT NOT NULL
+);
+)sql";
+
 /// What a healer of version 1 has left: a service with all it had, an act of each kind, some history.
 constexpr const char* kLeft = R"sql(
 INSERT INTO meta VALUES('last_sequence', 41), ('last_id', 1795000000013);
@@ -284,6 +309,7 @@ void leave(const std::string& path, int version = 1) {
   if (version >= 3) raw(kLeftByThird);
   if (version >= 4) raw(kVersion4);
   if (version >= 5) raw(kVersion5);
+  if (version >= 6) raw(kVersion6);
   raw("PRAGMA application_id = 1751474540; PRAGMA user_version = " + std::to_string(version));
 }
 
@@ -361,7 +387,7 @@ TEST_CASE("a state of version 1 is brought up to date, and nothing in it is lost
 TEST_CASE("a job of version 2 is for the service that it bears the name of, in later ones, too", "[store]") {
   using Kind = effect::SavedStep::Kind;
   healer::test::TemporaryDirectory directory;
-  const int version = GENERATE(2, 3, 4, 5);
+  const int version = GENERATE(2, 3, 4, 5, 6);
   leave(in(directory, "state"), version);
   engine::SavedState expected = left();
   SavedService& shop = expected.services["shop"];

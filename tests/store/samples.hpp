@@ -161,7 +161,13 @@ inline std::string describe(const SavedState& state) {
   for (const auto& alert : state.alerts) text += "alert " + describe(alert) + "\n";
   for (const auto& job : state.jobs) text += "job " + describe(job) + "\n";
   for (const auto& healing : state.healings) text += "healing " + to_json(healing) + "\n";
-  for (const auto& damaged : state.damaged_healings) text += "damaged healing " + damaged + "\n";
+  for (const auto& damaged : state.damaged_healings)
+    text += "damaged healing " + std::to_string(damaged.id.number()) + " of " + damaged.target + "\n";
+  for (const auto& [target, rehearsed] : state.damaged_targets)
+    text += "damaged target " + target + (rehearsed ? " rehearsed\n" : "\n");
+  for (const auto& [group, pause] : state.wide_pauses)
+    text += "paused " + group + " by " + pause.by + ": " + pause.reason + " until " +
+            (pause.until ? std::to_string(pause.until->time_since_epoch().count()) : "resumed") + "\n";
   for (const auto& target : state.healing.targets) text += "target " + to_json(target) + "\n";
   for (const auto& workflow : state.healing.workflows) text += "workflow " + to_json(workflow) + "\n";
   for (const auto& brake : state.healing.closed) text += "closed " + to_json(brake) + "\n";
@@ -277,11 +283,13 @@ inline SavedService full_service() {
   failed.again.bits = 0xc000000000000003;
   failed.accepted = true;
   // In an order that is not that of the keys.
+  failed.told = Told::Acknowledged;
   failed.judged = true;
   failed.born = std::numeric_limits<std::uint64_t>::max();
   const RuleIdentity identity{.text = {9, 2}, .condition = {9, 3}, .actions = {9, 4}, .kind = ActionKind::Restart};
   service.rules = {{{9, 1}, identity, failed}, {{1, 9}, {}, RuleState{}}, {{5, 5}, {}, RuleState{}}};
   service.first = Duration{3'600'001};
+  service.acknowledged = Acknowledgement{"seen by \xff", "anna", wall(1'795'000'666'001)};
   service.action_failure = ActionFailure{{9, 1}, wall(1'795'000'555'001), "exec /bin/heal\nexited with \xff"};
   return service;
 }
@@ -360,6 +368,11 @@ class RandomCommits {
     if (healing_.pick(4) == 0) {
       commit.closed_brakes.emplace(healing_.pick(3));
       for (ClosedBrake& brake : *commit.closed_brakes) brake = healing_.any<ClosedBrake>();
+    }
+    if (healing_.pick(4) == 0) {
+      commit.wide_pauses.emplace();
+      if (healing_.pick(2) == 0) commit.wide_pauses->push_back({"", {{}, "a \"reason\"", "anna"}});
+      if (healing_.pick(2) == 0) commit.wide_pauses->push_back({"webs", {wall(1'795'000'888'001), "", "root"}});
     }
   }
   SavedService service() {

@@ -18,6 +18,7 @@
 // From Guarding on the target is locked. Guarding, Stepping, Failing and Cancelling hold a place in the limits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -96,6 +97,14 @@ enum class HealingEnd : std::uint8_t {
 /// "verified", "done", "failed", ..., "would have run".
 [[nodiscard]] std::string_view to_string(HealingEnd end);
 
+/// A rule that asked for a healing, or a person.
+struct Trigger {
+  std::string service;
+  Hash128 rule;  ///< zero: a person's word
+
+  bool operator==(const Trigger&) const = default;
+};
+
 struct Healing {
   enum class Stage : std::uint8_t { Held, Approval, Confirming, Guarding, Stepping, Between, Failing, Cancelling };
 
@@ -109,6 +118,9 @@ struct Healing {
   std::shared_ptr<const Workflow> plan;        ///< never null: the one that it began with, or will
   bool dry_run = false;                        ///< by its rule: `heal with W dry run`
   Overrides overrides;
+  std::string overridden_by{};                ///< who has set brakes aside
+  std::vector<Trigger> also{};                ///< who has asked for the same since
+  Variables row{};                            ///< of the `for each`, as its row was when it was asked for
   WallTime asked{};                           ///< when it was decided on
   HealingMode mode = HealingMode::Automatic;  ///< as it goes; settled when it leaves Held
 
@@ -134,6 +146,10 @@ struct Healing {
   /// Of the stage: what is gone through.
   [[nodiscard]] const std::vector<Step>& steps() const {
     return stage == Stage::Failing ? plan->on_failure : stage == Stage::Cancelling ? plan->on_cancel : plan->steps;
+  }
+  /// Whether a person wants it: no rule need stand failed.
+  [[nodiscard]] bool by_person() const {
+    return rule == Hash128{} || std::ranges::any_of(also, [](const Trigger& one) { return one.rule == Hash128{}; });
   }
   /// Whether nothing else may be done to its target.
   [[nodiscard]] bool locks() const { return !rehearses() && (stage >= Stage::Guarding || escalated); }
@@ -191,6 +207,7 @@ struct ClosedBrake {
   std::string workflow;
   std::string group;
   double above = 0;
+  std::optional<double> until{};
   WallTime since{};
   bool operator==(const ClosedBrake&) const = default;
 };

@@ -18,6 +18,8 @@ namespace {
 /// What may have changed is looked at so much later, once for all that changes meanwhile.
 constexpr Duration kGather{20};
 
+constexpr const char* kOnlyWatches = "healer only watches (shadow)";
+
 /// The group that the rows of a `for each` make. No group that is written can have that name.
 std::string list_group(const std::string& list) { return fmt::format("${{{}}}", to_lower(list)); }
 
@@ -118,7 +120,22 @@ bool Healings::rests(std::string_view target, Instant now) const {
   };
   if (std::ranges::any_of(healings_, locks)) return true;
   const TargetMemory* const memory = target_memory(name, false);
-  return memory != nullptr && !memory->cooldown.over(now);
+  return memory != nullptr && (!memory->cooldown.over(now) || memory->end != HealingEnd::Verified);
+}
+
+/// Whether a healing has not done what it was for, and its target has not recovered since: no rule starts anything
+/// then.
+bool Healings::stays_failed(const HealingWorld& world, const TargetMemory& memory) const {
+  return memory.end != HealingEnd::Verified && !memory.rehearsed &&
+         std::ranges::any_of(services_of(memory.target),
+                             [&](ServiceId service) { return world.health(service) == Health::Failed; });
+}
+
+std::vector<HealingId> Healings::ids() const {
+  std::vector<HealingId> all;
+  all.reserve(healings_.size());
+  for (const auto& [id, healing] : healings_) all.push_back(id);
+  return all;
 }
 
 Healing* Healings::find(HealingId id) {
@@ -132,6 +149,14 @@ Healing* Healings::of_action(ActionId action) {
       if (run.action == action && (run.state == StepRun::State::Running || run.state == StepRun::State::Ending))
         return &healing;
   return nullptr;
+}
+
+bool Healings::ends(ActionId action) const {
+  return std::ranges::any_of(healings_, [&](const auto& entry) {
+    return std::ranges::any_of(entry.second.under_way, [&](const StepRun& run) {
+      return run.action == action && run.state == StepRun::State::Ending;
+    });
+  });
 }
 
 const WorkflowMemory* Healings::workflow_memory(std::string_view workflow) const {
@@ -161,20 +186,26 @@ const TargetMemory* Healings::target_memory(std::string_view target, bool rehear
 void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
   using State = StepRun::State;
   const bool watches = world.graph().settings.shadow;
-  std::vector<HealingId> ids;
-  for (const auto& [id, healing] : healings_) ids.push_back(id);
-  for (const HealingId id : ids) {
+  for (const HealingId id : ids()) {
     Healing& healing = healings_.at(id);
     if (watches) {
-      end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted,
-          "healer only watches (shadow)");
+      end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
       continue;
     }
     if (healing.stage == Healing::Stage::Confirming) healing.stage = Healing::Stage::Held;
+    if (healing.stage == Healing::Stage::Approval && healing.not_before && healing.not_before->over(world.now())) {
+      end(world, healing, HealingEnd::Rejected, "the time for its approval has passed while healer was down");
+      continue;
+    }
     std::vector<ActionId> lost;
+    if (std::ranges::any_of(healing.under_way,
+                            [](const StepRun& run) { return run.state == State::Ending && run.action == ActionId{}; }))
+      world.leave(healing);
     for (StepRun& run : healing.under_way) {
       if ((run.state == State::Running || run.state == State::Ending) && !lives.contains(run.action))
         lost.push_back(run.action);
+      else if (run.state == State::Ending)
+        world.end_program(run.action);
       // To bring a service somewhere is safe to repeat, for that looks first.
       if (run.state == State::Requesting || run.state == State::Bringing) run.state = State::Fresh;
     }
@@ -182,7 +213,28 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
       program_ended(world, action, {.in_doubt = true, .text = "nobody saw how its program ended", .output = {}});
     if (healings_.contains(id)) go_on(world, healing);
   }
+  verify_all(world);
   stir(world);
+}
+
+void Healings::lost(HealingWorld& world, const DamagedHealing& healing) {
+  const std::string text = fmt::format("healing {}{}{} is interrupted: its journal is damaged", healing.id.number(),
+                                       healing.target.empty() ? "" : " of ", healing.target);
+  world.record(RecordKind::HealingFailed, Severity::Error, {}, text).subject = healing.id.number();
+  world.tell_all("Healing interrupted", effect::Cause::State::Failed, text);
+  if (!healing.target.empty()) rest(world, healing.target, false);
+}
+
+void Healings::rest(HealingWorld& world, const std::string& target, bool rehearsed) {
+  std::erase_if(memory_.targets, [&](const TargetMemory& other) {
+    return other.rehearsed == rehearsed && iequals(other.target, target);
+  });
+  memory_.targets.push_back({.target = target,
+                             .rehearsed = rehearsed,
+                             .cooldown = Deadline::in(Workflow{}.cooldown, world.now()),
+                             .end = HealingEnd::Interrupted,
+                             .ended = world.now().wall});
+  world.save(memory_.targets.back());
 }
 
 std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
@@ -198,33 +250,48 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
     world.record(RecordKind::HealingHeld, Severity::Error, block.name, text);
     return text;
   }
+  const Trigger trigger{block.name, rule == nullptr ? Hash128{} : rule->key};
   for (auto& [id, other] : healings_) {
-    const bool same = to_lower(other.target) == to_lower(target) && to_lower(other.workflow) == to_lower(plan->name);
-    if (!same || other.cancelled_by.size() > 0) continue;
+    const bool same = iequals(other.target, target) && iequals(other.workflow, plan->name) &&
+                      other.dry_run == order.dry_run && other.cancelled_by.empty();
+    if (!same) continue;
     // One that runs is the answer to this failure, too; what comes of it is seen at its end.
-    const std::string text = fmt::format("{} is {} already (healing {})", describe(other),
-                                         other.waits() ? "asked for" : "under way", id.number());
-    world.record(RecordKind::HealingHeld, Severity::Info, block.name, text).subject = id.number();
-    if (other.stage == Healing::Stage::Held && rule == nullptr) {  // a person's word opens what may be opened
-      other.overrides = {.limit = other.overrides.limit || overrides.limit,
-                         .cooldown = other.overrides.cooldown || overrides.cooldown,
-                         .pause = other.overrides.pause || overrides.pause};
+    std::string text = fmt::format("{} is {} already (healing {})", describe(other),
+                                   other.waits() ? "asked for" : "under way", id.number());
+    const bool known = (iequals(other.service, trigger.service) && other.rule == trigger.rule) ||
+                       std::ranges::find(other.also, trigger) != other.also.end();
+    if (other.waits() && (!known || overrides != Overrides{})) {
+      if (!known) other.also.push_back(trigger);
+      if (overrides != Overrides{}) {  // a person's word opens what may be opened
+        other.overrides = {.limit = other.overrides.limit || overrides.limit,
+                           .cooldown = other.overrides.cooldown || overrides.cooldown,
+                           .pause = other.overrides.pause || overrides.pause};
+        other.overridden_by = by;
+      }
       world.save(other);
       stir(world);
     }
+    world
+        .record(RecordKind::HealingHeld, Severity::Info, block.name,
+                fmt::format("{}; asked for by {}, too{}", text, by == kByRule ? "another rule" : by,
+                            overrides == Overrides{} ? "" : ", with brakes set aside"))
+        .subject = id.number();
     return text;
   }
-  Healing healing{.id = HealingId{world.next_id()},
-                  .target = target,
-                  .service = block.name,
-                  .rule = rule == nullptr ? Hash128{} : rule->key,
-                  .by = by,
-                  .cause = std::move(cause),
-                  .workflow = plan->name,
-                  .plan = plan,
-                  .dry_run = order.dry_run,
-                  .overrides = overrides,
-                  .asked = world.now().wall};
+  Healing healing{
+      .id = HealingId{world.next_id()},
+      .target = target,
+      .service = block.name,
+      .rule = trigger.rule,
+      .by = by,
+      .cause = std::move(cause),
+      .workflow = plan->name,
+      .plan = plan,
+      .dry_run = order.dry_run,
+      .overrides = overrides,
+      .overridden_by = overrides == Overrides{} ? "" : by,
+      .row = block.row == nullptr ? Variables{} : Variables(block.row->variables.begin(), block.row->variables.end()),
+      .asked = world.now().wall};
   if (const TargetMemory* const memory = target_memory(target, false);
       memory != nullptr && rule != nullptr && memory->probation && !memory->probation->over(world.now()) &&
       memory->plan != nullptr) {
@@ -253,7 +320,7 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
 }
 
 void Healings::stir(HealingWorld& world) {
-  if (healings_.empty() && memory_.closed.empty()) return;
+  if (!heeds_runs() && memory_.closed.empty()) return;
   stirred_ = true;
   if (consider_at_) return;
   consider_at_ = world.now().mono + kGather;
@@ -261,8 +328,8 @@ void Healings::stir(HealingWorld& world) {
 }
 
 void Healings::looked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear) {
-  if (healings_.empty()) return;
-  judged_[service.number()] = world.now().mono;
+  if (!heeds_runs()) return;
+  if (!healings_.empty()) judged_[service.number()] = world.now().mono;
   if (const auto progress = verifying_.find(service); progress != verifying_.end() && began >= progress->second.since) {
     Progress& now = progress->second;
     if (clear == true) {
@@ -292,10 +359,9 @@ void Healings::looked(HealingWorld& world, ServiceId service, Duration began, st
 
 void Healings::wake(HealingWorld& world) {
   if (!next_ || *next_ > world.now().mono) return;
-  std::vector<HealingId> ids;
-  for (const auto& [id, healing] : healings_) ids.push_back(id);
-  for (const HealingId id : ids)
-    if (Healing* const healing = find(id); healing != nullptr && healing->locks()) go_on(world, *healing);
+  for (const HealingId id : ids())
+    if (Healing* const healing = find(id); healing != nullptr && healing->has_place()) go_on(world, *healing);
+  verify_all(world);
   for (auto& [service, progress] : verifying_)
     if (world.now().mono - progress.looked >= world.graph().settings.cycle_length()) {
       progress.looked = world.now().mono;
@@ -307,7 +373,8 @@ void Healings::wake(HealingWorld& world) {
   if (stirred_) consider(world);
   const Instant now = world.now();
   std::erase_if(memory_.targets, [&](const TargetMemory& memory) {
-    const bool over = memory.cooldown.over(now) && (!memory.probation || memory.probation->over(now));
+    const bool over =
+        memory.cooldown.over(now) && (!memory.probation || memory.probation->over(now)) && !stays_failed(world, memory);
     if (over) world.forget(memory);
     return over;
   });
@@ -338,22 +405,57 @@ void Healings::plan_wake(const HealingWorld& world) {
 
 void Healings::reloaded(HealingWorld& world) {
   index(world.graph());
-  std::vector<HealingId> ids;
-  for (const auto& [id, healing] : healings_) ids.push_back(id);
-  for (const HealingId id : ids) {
+  for (const HealingId id : ids()) {
     Healing& healing = healings_.at(id);
-    if (healing.stage >= Healing::Stage::Guarding || healing.escalated) continue;
-    const std::shared_ptr<const Workflow> plan = world.graph().workflow(healing.workflow);
-    if (plan == nullptr) {
-      end(world, healing, HealingEnd::Dropped, fmt::format("workflow {} is gone from the rules", healing.workflow));
-    } else if (plan->key != healing.plan->key && !healing.in_probation) {
-      healing.plan = plan;  // an approval was for the plan of before
-      healing.approved_by.clear();
-      if (healing.stage != Healing::Stage::Confirming) healing.stage = Healing::Stage::Held;
-      world.save(healing);
+    if (world.graph().settings.shadow) {
+      if (!healing.waits()) end_others(world, healing);
+      end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
+      continue;
     }
+    if (healing.stage == Healing::Stage::Confirming) {  // who was to be looked at may be gone
+      confirming_.erase(id);
+      healing.stage = Healing::Stage::Held;
+    }
+    if (healing.stage < Healing::Stage::Guarding && !healing.escalated) judge_anew(world, healing);
   }
+  verify_all(world);
   stir(world);
+}
+
+/// One that has not begun, by the rules that are in force now. Whether it stays.
+bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
+  const auto drop = [&](const std::string& why) {
+    world.tell(healing, "Healing dropped", effect::Cause::State::Changed,
+               fmt::format("{} dropped: {}", describe(healing), why));
+    end(world, healing, HealingEnd::Dropped, why);
+    return false;
+  };
+  const auto gone = [&](const Trigger& one) { return one.rule != Hash128{} && order_of(world, one) == nullptr; };
+  std::erase_if(healing.also, gone);
+  if (gone({healing.service, healing.rule})) {
+    if (healing.also.empty()) return drop("no rule asks for it any more");
+    healing.service = healing.also.front().service;
+    healing.rule = healing.also.front().rule;
+    healing.also.erase(healing.also.begin());
+    world.save(healing);
+  }
+  std::string workflow = healing.workflow;
+  bool dry_run = healing.dry_run;
+  if (const HealOrder* const order = order_of(world, {healing.service, healing.rule})) {
+    workflow = order->workflow;
+    dry_run = order->dry_run;
+  }
+  const std::shared_ptr<const Workflow> plan = world.graph().workflow(workflow);
+  if (plan == nullptr) return drop(fmt::format("workflow {} is gone from the rules", workflow));
+  if (plan->key == healing.plan->key && dry_run == healing.dry_run) return true;
+  healing.workflow = plan->name;
+  healing.dry_run = dry_run;
+  if (!healing.in_probation) healing.plan = plan;
+  healing.approved_by.clear();  // it was for the plan of before
+  healing.stage = Healing::Stage::Held;
+  healing.not_before.reset();
+  world.save(healing);
+  return true;
 }
 
 // ---- the words of people ------------------------------------------------------------------------------------------
@@ -363,9 +465,9 @@ Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std:
   if (healing == nullptr || healing->stage != Healing::Stage::Approval)
     return {false, fmt::format("no healing {} waits for approval", id.number())};
   healing->approved_by = by;
-  healing->stage = Healing::Stage::Held;
+  healing->stage = healing->escalated ? Healing::Stage::Between : Healing::Stage::Held;
   healing->not_before.reset();
-  WorkflowMemory& memory = workflow_memory(healing->workflow);
+  WorkflowMemory& memory = workflow_memory(healing->plan->name);
   ++memory.counts.approved;
   world.save(memory);
   const std::string text = fmt::format("{} approved by {}", describe(*healing), by);
@@ -391,13 +493,15 @@ Healings::Answer Healings::cancel(HealingWorld& world, HealingId id, const std::
     return {false, fmt::format("healing {} is being ended: cancelled by {}", id.number(), healing->cancelled_by)};
   const std::string what = describe(*healing);
   healing->cancelled_by = by;
-  if (healing->stage < Healing::Stage::Guarding || healing->stage == Healing::Stage::Between) {
+  const bool tried = healing->stage == Healing::Stage::Between && healing->round > 0;
+  if (healing->waits() && !(tried && !healing->plan->on_cancel.empty())) {
     end(world, *healing, HealingEnd::Cancelled, fmt::format("cancelled by {}", by));
   } else {
     world
         .record(RecordKind::HealingStep, Severity::Warning, healing->service,
                 fmt::format("{} is to end: cancelled by {}", what, by))
         .subject = id.number();
+    if (tried) healing->stage = Healing::Stage::Stepping;  // nothing of it is under way: `on cancel` is next
     end_others(world, *healing);
     world.save(*healing);
     go_on(world, *healing);

@@ -19,8 +19,13 @@
 
 namespace healer::engine {
 
+struct DamagedHealing;
 struct HealOrder;
 struct Rule;
+
+/// Commands that a healing gives have numbers of their own: no client's reaches so far.
+inline constexpr std::uint64_t kOfHealing = std::uint64_t{1} << 63;
+[[nodiscard]] constexpr bool of_healing(CommandId command) { return (command.number() & kOfHealing) != 0; }
 
 /// What one guard or brake says to a healing.
 struct BrakeVerdict {
@@ -56,6 +61,10 @@ class Healings {
   void program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end);
   /// What world.bring() was to do is done, or has failed.
   void brought(HealingWorld& world, HealingId healing, std::size_t run, bool good, const std::string& text);
+  /// What is journalled of a healing cannot be read: it is told as interrupted, and its target rests.
+  void lost(HealingWorld& world, const DamagedHealing& healing);
+  /// The target rests for a cooldown, as nobody knows what its last healing was.
+  void rest(HealingWorld& world, const std::string& target, bool rehearsed);
   void wake(HealingWorld& world);
   /// The new rules are in force: what waits is judged anew by them.
   void reloaded(HealingWorld& world);
@@ -79,7 +88,11 @@ class Healings {
   [[nodiscard]] bool rests(std::string_view target, Instant now) const;
   /// Whether the runs of a service are a healing's, to see whether it has recovered.
   [[nodiscard]] bool verifies(ServiceId service) const { return verifying_.contains(service); }
+  /// Whether the program is one that was told to end.
+  [[nodiscard]] bool ends(ActionId action) const;
   [[nodiscard]] bool idle() const { return healings_.empty(); }
+  /// Whether runs of services are to be told to looked().
+  [[nodiscard]] bool heeds_runs() const { return !healings_.empty() || !memory_.targets.empty(); }
   [[nodiscard]] const std::map<HealingId, Healing>& all() const { return healings_; }
   [[nodiscard]] const HealingMemory& memory() const { return memory_; }
   /// Completes the program of a step that is set free anew: its environment and place are not saved with it.
@@ -120,7 +133,13 @@ class Healings {
   void confirm(HealingWorld& world, Healing& healing);
   void confirmed(HealingWorld& world, Healing& healing);
   void take(HealingWorld& world, Healing& healing);
+  void keep_active(HealingWorld& world, const std::string& workflow);
   void watch_brakes(HealingWorld& world);
+  [[nodiscard]] static HealingMode mode_of(const HealingWorld& world, const Healing& healing);
+  [[nodiscard]] static bool trigger_stands(const HealingWorld& world, const Trigger& trigger);
+  [[nodiscard]] static const HealOrder* order_of(const HealingWorld& world, const Trigger& trigger);
+  [[nodiscard]] std::vector<ServiceId> concerned(const HealingWorld& world, const Healing& healing) const;
+  bool judge_anew(HealingWorld& world, Healing& healing);
   [[nodiscard]] bool condition_stands(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] bool judged_since(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] bool wants_approval(const HealingWorld& world, const Healing& healing) const;
@@ -141,16 +160,21 @@ class Healings {
   void try_failed(HealingWorld& world, Healing& healing);
   void end_others(HealingWorld& world, Healing& healing);
   void verify(HealingWorld& world, Healing& healing);
+  void verify_all(HealingWorld& world);
+  void failed(HealingWorld& world, Healing& healing);
+  void reached(HealingWorld& world, Healing& healing, HealingEnd how);
   void guard_ended(HealingWorld& world, Healing& healing, const ProgramEnd& end);
   void end(HealingWorld& world, Healing& healing, HealingEnd how, const std::string& why);
   void stop_verifying(const Healing& healing);
   [[nodiscard]] Variables variables(const HealingWorld& world, const Healing& healing, std::string_view step) const;
   [[nodiscard]] std::string describe(const Healing& healing) const;
 
+  [[nodiscard]] std::vector<HealingId> ids() const;
   Healing* find(HealingId id);
   Healing* of_action(ActionId action);
   WorkflowMemory& workflow_memory(std::string_view workflow);
   [[nodiscard]] const WorkflowMemory* workflow_memory(std::string_view workflow) const;
+  [[nodiscard]] bool stays_failed(const HealingWorld& world, const TargetMemory& memory) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
   void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
   void plan_wake(const HealingWorld& world);

@@ -21,6 +21,8 @@ constexpr Duration kRampRest = hours{1};
 /// People are told of what is held back for so long.
 constexpr Duration kLongHeld = minutes{15};
 
+constexpr std::string_view kDoubt = "doubt";
+
 std::string percent_text(double percent) { return fmt::format("{:.3g} %", percent); }
 
 std::string group_text(const std::string& group) { return group.empty() ? "" : " of group " + group; }
@@ -96,7 +98,11 @@ void Healings::watch_brakes(HealingWorld& world) {
       const Census now = census(world, group);
       if (brake.group.empty() && now.whole < kFewest) continue;
       if (now.percent() <= brake.above) continue;
-      memory_.closed.push_back({healing.plan->name, group, brake.above, world.now().wall});
+      memory_.closed.push_back({.workflow = healing.plan->name,
+                                .group = group,
+                                .above = brake.above,
+                                .until = brake.until,
+                                .since = world.now().wall});
       changed = true;
       const std::string text =
           fmt::format("workflow {} is paused: {} of {} in group {} are not well, more than {}", healing.plan->name,
@@ -106,17 +112,21 @@ void Healings::watch_brakes(HealingWorld& world) {
     }
   }
   std::erase_if(memory_.closed, [&](const ClosedBrake& closed) {
+    // By the rules, or by a plan that something goes by which has begun before they were changed.
     const std::shared_ptr<const Workflow> plan = world.graph().workflow(closed.workflow);
-    std::optional<double> until;
-    bool known = false;
-    if (plan != nullptr)
-      for (const PauseWhile& brake : plan->pauses)
-        if (brake.above == closed.above && (brake.group.empty() || to_lower(brake.group) == closed.group)) {
-          known = true;
-          until = brake.until;
-        }
+    const bool known =
+        (plan != nullptr && std::ranges::any_of(plan->pauses,
+                                                [&](const PauseWhile& brake) {
+                                                  return brake.above == closed.above &&
+                                                         (brake.group.empty() || iequals(brake.group, closed.group));
+                                                })) ||
+        std::ranges::any_of(healings_, [&](const auto& entry) {
+          return entry.second.waits() && std::ranges::any_of(pauses_of(entry.second), [&](const auto& brake) {
+                   return is_same(closed, entry.second, brake.first, brake.second);
+                 });
+        });
     const Census now = census(world, closed.group);
-    const bool opens = !known || (until ? now.percent() < *until : now.percent() <= closed.above);
+    const bool opens = !known || (closed.until ? now.percent() < *closed.until : now.percent() <= closed.above);
     if (!opens) return false;
     changed = true;
     const std::string text = fmt::format("workflow {} goes on: {} of {} in group {} are not well", closed.workflow,
@@ -170,7 +180,7 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
 
 BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& healing) const {
   BrakeVerdict verdict{.brake = "limit", .lets = true, .text = {}};
-  if (healing.overrides.limit) return {.brake = "limit", .lets = true, .text = "set aside by " + healing.by};
+  if (healing.overrides.limit) return {.brake = "limit", .lets = true, .text = "set aside by " + healing.overridden_by};
   const auto ask = [&](const HealingLimit& limit, bool of_workflow) {
     if (!verdict.lets) return;
     if (std::string over = over_limit(world, healing, limit, of_workflow); !over.empty())
@@ -199,26 +209,30 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   for (const auto& [id, healing_of] : healings_) {
     const std::string its = to_lower(healing_of.target);
     if (id == healing.id || !conflict(target, its)) continue;
-    const bool before = healing_of.locks() || (its == target && healing_of.stage == Stage::Confirming);
-    if (before && healing_of.rehearses() == healing.rehearses())
+    if (healing_of.rehearses() != healing.rehearses()) continue;
+    if (healing_of.locks())
       other = fmt::format("{} is being healed (healing {})", healing_of.target, id.number());
+    else if (its == target && (id < healing.id || healing_of.stage == Stage::Confirming) &&
+             !healing_of.plan->only_tells())
+      other = fmt::format("healing {} of it was asked for before", id.number());
   }
   say("one at a time", std::move(other));
   if (healing.plan->only_tells()) return said;
 
-  const std::vector<ServiceId> services = services_of(target);
+  const std::vector<ServiceId> services = concerned(world, healing);
   std::string paused, busy, needs, list;
   for (const ServiceId service : services) {
     if (paused.empty()) paused = world.paused(service);
     if (busy.empty()) busy = world.busy(service);
-    if (needs.empty()) needs = world.failed_requirement(service);
     if (list.empty()) list = world.doubted_list(service);
+    for (const ServiceId needed : world.failed_requirements(service))  // what is healed itself is no reason to wait
+      if (needs.empty() && std::ranges::find(services, needed) == services.end()) needs = world.graph().at(needed).name;
   }
   if (healing.overrides.pause)
-    say("pause", {}, paused.empty() ? "" : "set aside by " + healing.by);
+    say("pause", {}, paused.empty() ? "" : "set aside by " + healing.overridden_by);
   else
     say("pause", std::move(paused));
-  say("doubt", world.doubt());
+  say(std::string(kDoubt), world.doubt());
   say("list", list.empty()
                   ? ""
                   : fmt::format("nobody knows yet whether the list {} is right; `healerctl accept list {}` says so",
@@ -239,16 +253,20 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
         closed = fmt::format("{} of {} in group {} are not well", count.unhealthy, count.whole, group);
       }
   if (healing.overrides.pause)
-    say("pause while", {}, closed.empty() ? "" : "set aside by " + healing.by);
+    say("pause while", {}, closed.empty() ? "" : "set aside by " + healing.overridden_by);
   else
     say("pause while", std::move(closed));
   said.push_back(limit_verdict(world, healing));
   const TargetMemory* const rest = target_memory(target, healing.rehearses());
   const Duration left = rest == nullptr || healing.stage == Stage::Between ? Duration{0} : rest->cooldown.left(now);
   if (healing.overrides.cooldown)
-    say("cooldown", {}, left > Duration{0} ? "set aside by " + healing.by : "");
+    say("cooldown", {}, left > Duration{0} ? "set aside by " + healing.overridden_by : "");
   else
     say("cooldown", left == Duration{0} ? "" : fmt::format("for another {}", format_duration(left)));
+  if (rest != nullptr && left == Duration{0} && healing.stage == Stage::Held && !healing.by_person() &&
+      stays_failed(world, *rest))
+    say("recovery", fmt::format("healing {} has not healed it: nothing more starts by itself until it has recovered",
+                                rest->healing.number()));
   if (healing.not_before && healing.stage != Stage::Approval && !healing.not_before->over(now))
     say("again", fmt::format("{}; asked again in {}", healing.failure.empty() ? "refused" : healing.failure,
                              format_duration(healing.not_before->left(now))));
@@ -282,15 +300,56 @@ bool Healings::judged_since(const HealingWorld& world, const Healing& healing) c
   return true;
 }
 
+/// All whose state has a say: the services of the target, those that asked, and what they are made of.
+std::vector<ServiceId> Healings::concerned(const HealingWorld& world, const Healing& healing) const {
+  std::vector<ServiceId> all;
+  const auto add = [&](auto&& self, ServiceId service) -> void {
+    if (std::ranges::find(all, service) != all.end()) return;
+    all.push_back(service);
+    if (world.graph().at(service).has_members())
+      for (const ServiceId member : world.graph().members[service.index()]) self(self, member);
+  };
+  const auto add_named = [&](const std::string& name) {
+    if (const auto service = world.graph().find(name)) add(add, *service);
+  };
+  for (const ServiceId service : services_of(healing.target)) add(add, service);
+  add_named(healing.service);
+  for (const Trigger& one : healing.also) add_named(one.service);
+  return all;
+}
+
+/// What the rule that asked says today; null: it is gone, or heals no more.
+const HealOrder* Healings::order_of(const HealingWorld& world, const Trigger& trigger) {
+  const std::optional<ServiceId> service = world.graph().find(trigger.service);
+  if (!service) return nullptr;
+  const std::vector<Rule>& rules = world.graph().at(*service).rules;
+  const auto rule = std::ranges::find(rules, trigger.rule, &Rule::key);
+  return rule == rules.end() ? nullptr : rule->action.heal.get();
+}
+
+bool Healings::trigger_stands(const HealingWorld& world, const Trigger& trigger) {
+  if (trigger.rule == Hash128{}) return true;  // a person's word
+  const std::optional<ServiceId> service = world.graph().find(trigger.service);
+  return service && world.health(*service) != Health::Unmonitored && world.stands(*service, trigger.rule);
+}
+
 bool Healings::condition_stands(const HealingWorld& world, const Healing& healing) const {
-  if (healing.stage == Stage::Between && healing.rule == Hash128{} && !healing.escalated) {
-    const std::vector<ServiceId> services = services_of(healing.target);
-    return services.empty() ||
-           !std::ranges::all_of(services, [&](ServiceId one) { return world.health(one) == Health::Ok; });
-  }
-  if (healing.rule == Hash128{} || healing.escalated) return true;
-  const std::optional<ServiceId> service = world.graph().find(healing.service);
-  return service && world.health(*service) != Health::Unmonitored && world.stands(*service, healing.rule);
+  if (healing.escalated) return true;
+  if (healing.stage != Stage::Between)
+    return trigger_stands(world, {healing.service, healing.rule}) ||
+           std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, one); });
+  // Between tries it goes by its plan, whatever became of the rule: it is over where the target is seen to be well.
+  const std::vector<ServiceId> services = services_of(healing.target);
+  return services.empty() ||
+         !std::ranges::all_of(services, [&](ServiceId one) { return world.health(one) == Health::Ok; });
+}
+
+/// The most careful of all that apply.
+HealingMode Healings::mode_of(const HealingWorld& world, const Healing& healing) {
+  const Settings& settings = world.graph().settings;
+  return std::min({healing.plan->mode, settings.healing.mode,
+                   healing.dry_run || settings.dry_run ? HealingMode::DryRun : HealingMode::Automatic,
+                   settings.shadow ? HealingMode::Shadow : HealingMode::Automatic});
 }
 
 bool Healings::wants_approval(const HealingWorld& world, const Healing& healing) const {
@@ -321,15 +380,24 @@ void Healings::note_held(HealingWorld& world, Healing& healing, const std::strin
   }
 }
 
+/// The ramp of a workflow begins again when nothing of it was held or healed for long.
+void Healings::keep_active(HealingWorld& world, const std::string& workflow) {
+  WorkflowMemory& memory = workflow_memory(workflow);
+  const Duration since = world.now().wall - memory.active;
+  if (since <= kRampRest / 2) return;
+  if (since > kRampRest) memory.ramp = memory.verified = 0;
+  memory.active = world.now().wall;
+  world.save(memory);
+}
+
 /// All that waits, the oldest first; what cannot start lets others pass.
 void Healings::consider(HealingWorld& world) {
   stirred_ = false;
   consider_at_.reset();
   censuses_.clear();
+  for (const auto& [id, healing] : healings_) keep_active(world, healing.plan->name);
   watch_brakes(world);
-  std::vector<HealingId> ids;
-  for (const auto& [id, healing] : healings_) ids.push_back(id);
-  for (const HealingId id : ids)
+  for (const HealingId id : ids())
     if (Healing* const healing = find(id); healing != nullptr && healing->waits() && consider(world, *healing))
       censuses_.clear();
   if (healings_.empty()) judged_.clear();
@@ -338,7 +406,14 @@ void Healings::consider(HealingWorld& world) {
 
 /// One that waits. Whether it has gone on, or ended.
 bool Healings::consider(HealingWorld& world, Healing& healing) {
-  if (healing.stage == Stage::Confirming) return false;
+  if (healing.stage == Stage::Confirming) {
+    // Who is not watched any more is not looked at either.
+    auto& looks = confirming_[healing.id];
+    std::erase_if(looks, [&](const auto& look) { return world.health(look.first) == Health::Unmonitored; });
+    if (!looks.empty()) return false;
+    confirmed(world, healing);
+    return true;
+  }
   const Instant now = world.now();
   if (!condition_stands(world, healing)) {
     if (healing.stage == Stage::Between)
@@ -347,20 +422,24 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
       end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
     return true;
   }
-  if (healing.stage == Stage::Held && !healing.escalated) {
-    healing.mode = std::min({healing.plan->mode, world.graph().settings.healing.mode,
-                             healing.dry_run ? HealingMode::DryRun : HealingMode::Automatic});
-    if (healing.mode == HealingMode::Shadow) {
-      end(world, healing, HealingEnd::WouldRun, "shadow");
-      return true;
-    }
+  const auto wait_again = [&] {
+    healing.stage = healing.escalated ? Stage::Between : Stage::Held;
+    healing.not_before.reset();
+  };
+  if (const HealingMode mode = mode_of(world, healing); mode != healing.mode) {
+    healing.mode = mode;
+    if (healing.stage == Stage::Approval) wait_again();
+    censuses_.clear();
+  }
+  if (healing.mode == HealingMode::Shadow) {
+    end(world, healing, HealingEnd::WouldRun, "shadow");
+    return true;
   }
   if (const std::string brake = first_brake(world, healing); !brake.empty()) {
-    if (healing.stage == Stage::Approval) {
-      healing.stage = healing.escalated ? Stage::Between : Stage::Held;
-      healing.not_before.reset();
-    }
-    if (!healing.approved_by.empty() && healing.stage == Stage::Held) healing.approved_by.clear();
+    // Doubt passes, and is no reason to ask people twice.
+    const bool doubts = brake.starts_with(kDoubt);
+    if (healing.stage == Stage::Approval && !doubts) wait_again();
+    if (healing.stage == Stage::Held && !doubts) healing.approved_by.clear();
     note_held(world, healing, brake);
     return false;
   }
@@ -370,7 +449,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     const bool here = now.mono >= healing.not_before->mono && healing.not_before->boot == now.boot;
     if (here && healing.plan->approval && healing.plan->approval->else_run && healing.mode != HealingMode::Approval) {
       healing.approved_by = "nobody in time";
-      healing.stage = healing.escalated ? Stage::Between : Stage::Held;
+      wait_again();
     } else {
       end(world, healing, HealingEnd::Rejected, "nobody has approved it in time");
       return true;
@@ -389,7 +468,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     world.save(healing);
     return true;
   }
-  if (healing.stage == Stage::Between || healing.rule == Hash128{} || healing.plan->only_tells())
+  if (healing.stage == Stage::Between || healing.by_person() || healing.plan->only_tells())
     take(world, healing);
   else
     confirm(world, healing);
@@ -400,10 +479,14 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
 void Healings::confirm(HealingWorld& world, Healing& healing) {
   healing.stage = Stage::Confirming;
   healing.reason = "its target is looked at once more";
-  const std::optional<ServiceId> service = world.graph().find(healing.service);
   auto& looks = confirming_[healing.id];
   looks.clear();
-  for (const ServiceId member : world.seen_by(*service)) looks.emplace(member, world.now().mono);
+  const auto add = [&](const std::string& name) {
+    if (const auto service = world.graph().find(name))
+      for (const ServiceId member : world.seen_by(*service)) looks.emplace(member, world.now().mono);
+  };
+  add(healing.service);
+  for (const Trigger& one : healing.also) add(one.service);
   world.save(healing);
   if (looks.empty()) return confirmed(world, healing);
   for (const auto& [member, since] : std::map(looks)) world.look(member);
@@ -412,8 +495,14 @@ void Healings::confirm(HealingWorld& world, Healing& healing) {
 void Healings::confirmed(HealingWorld& world, Healing& healing) {
   confirming_.erase(healing.id);
   healing.stage = Stage::Held;
-  const std::optional<ServiceId> service = world.graph().find(healing.service);
-  const std::optional<bool> holds = service ? world.holds_now(*service, healing.rule) : std::nullopt;
+  // One of those that asked for it is enough.
+  std::optional<bool> holds;
+  const auto ask = [&](const Trigger& one) {
+    const auto service = world.graph().find(one.service);
+    if (const auto told = service ? world.holds_now(*service, one.rule) : std::nullopt) holds = *told || holds == true;
+  };
+  ask({healing.service, healing.rule});
+  for (const Trigger& one : healing.also) ask(one);
   if (!condition_stands(world, healing)) {
     end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
     return;
@@ -442,11 +531,8 @@ void Healings::take(HealingWorld& world, Healing& healing) {
   healing.not_before.reset();
   healing.failure.clear();
   if (healing.begun == WallTime{}) healing.begun = world.now().wall;
-  WorkflowMemory& memory = workflow_memory(healing.plan->name);
-  if (world.now().wall - memory.active > kRampRest) memory.ramp = memory.verified = 0;
-  memory.active = world.now().wall;
-  world.save(memory);
   if (healing.in_probation) {
+    if (healing.rehearses()) return end(world, healing, HealingEnd::WouldRun, "dry run: its `on failure`");
     healing.stage = Stage::Failing;
     healing.position = 0;
     healing.failure = "it has failed again in its probation";

@@ -42,9 +42,7 @@ bool verifies_itself(const std::vector<Step>& steps) {
 
 Variables Healings::variables(const HealingWorld& world, const Healing& healing, std::string_view step) const {
   Variables all = healing.saved;
-  if (const std::optional<ServiceId> service = world.graph().find(healing.service))
-    if (const auto& row = world.graph().at(*service).row)
-      for (const auto& [name, value] : row->variables) all.insert_or_assign(name, value);
+  for (const auto& [name, value] : healing.row) all.insert_or_assign(name, value);
   const Hash128 id = hash128(
       fmt::format("{} {} {}", healing.id.number(), healing.asked.time_since_epoch().count(), to_lower(healing.target)));
   all.insert_or_assign("SERVICE", healing.service);
@@ -54,7 +52,8 @@ Variables Healings::variables(const HealingWorld& world, const Healing& healing,
   all.insert_or_assign("DATE", format_iso(healing.cause->when));
   all.insert_or_assign("HOST", world.host());
   all.insert_or_assign("HEALING", uuid_of(id));
-  all.insert_or_assign("STEP", uuid_of(hash128(fmt::format("{} {} {}", to_string(id), healing.round, step))));
+  all.insert_or_assign(
+      "STEP", uuid_of(hash128(fmt::format("{} {} {} {}", to_string(id), healing.plan->name, healing.round, step))));
   return all;
 }
 
@@ -103,7 +102,8 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
   if (end_of_guard.good) return begin_try(world, healing);
   if (end_of_guard.in_doubt) return begin_guard(world, healing);  // it asks, and changes nothing
   const std::string text = fmt::format("{} refused by its guard: {}", describe(healing), end_of_guard.text);
-  if (healing.round > 0 || healing.escalated) return end(world, healing, HealingEnd::Refused, end_of_guard.text);
+  if (healing.round > 0 || healing.escalated || healing.rule == Hash128{})  // a person's word is for now
+    return end(world, healing, HealingEnd::Refused, end_of_guard.text);
   world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text).output =
       std::string(end_of_guard.output);
   if (!std::exchange(healing.refused, true)) world.tell(healing, "Healing refused", effect::Cause::State::Failed, text);
@@ -283,6 +283,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     const std::string text = fmt::format("{} goes on with {}: {}", describe(healing), plan->name, healing.failure);
     world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
     world.tell(healing, "Healing escalated", effect::Cause::State::Failed, text);
+    failed(world, healing);
     healing.plan = plan;
     healing.escalated = true;
     healing.in_probation = false;
@@ -321,16 +322,21 @@ void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step,
 
 /// The first failure ends the others, and so does a person.
 void Healings::end_others(HealingWorld& world, Healing& healing) {
+  bool leaves = false;
   for (StepRun& run : healing.under_way) {
     if (run.state == State::Running) {
       run.state = State::Ending;
       world.end_program(run.action);
+    } else if (run.state == State::Bringing) {
+      run.state = State::Ending;
+      leaves = true;
     } else if (run.state != State::Ending && !run.over()) {
       run.state = State::Failed;
       run.failure = "was ended";
       run.due.reset();
     }
   }
+  if (leaves) world.leave(healing);
   stop_verifying(healing);
 }
 
@@ -376,8 +382,11 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
 void Healings::brought(HealingWorld& world, HealingId id, std::size_t run, bool good, const std::string& text) {
   Healing* const healing = find(id);
   if (healing == nullptr || run >= healing->under_way.size()) return;
-  if (healing->under_way[run].state != State::Bringing) return;
-  run_over(world, *healing, step_of(healing->steps()[healing->position], run), healing->under_way[run], good, text);
+  StepRun& its = healing->under_way[run];
+  if (its.state != State::Bringing && (its.state != State::Ending || its.action != ActionId{})) return;
+  const bool ended = its.state == State::Ending;
+  run_over(world, *healing, step_of(healing->steps()[healing->position], run), its, good && !ended,
+           ended ? "was ended" : text);
   go_on(world, *healing);
 }
 
@@ -397,13 +406,16 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
     }
     return;
   }
+  bool newcomer = false;  // it has come while this went on, or this daemon has
   for (const ServiceId service : seen) {
-    const auto progress = verifying_.find(service);
-    if (progress == verifying_.end()) {  // it came while this went on, or this daemon did
-      verifying_[service] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
-      world.look(service);
-      return;
-    }
+    if (const auto known = verifying_.find(service); known != verifying_.end() && known->second.healing == healing.id)
+      continue;
+    verifying_[service] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
+    world.look(service);
+    newcomer = true;
+  }
+  if (newcomer) return;
+  for (const ServiceId service : seen) {
     std::uint32_t runs = 1;
     Duration held{0};
     for (const Rule& rule : world.graph().at(service).rules)
@@ -411,12 +423,18 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
         runs = std::max<std::uint32_t>(runs, rule.recovery.tolerance.count);
         held = std::max(held, rule.recovery.tolerance.held);
       }
-    const Progress& now = progress->second;
+    const Progress& now = verifying_.at(service);
     if (now.clear < runs || !now.clear_since || world.now().mono - *now.clear_since < held) return;
   }
   run_over(world, healing, step, healing.under_way.front(), true, "recovered");
   stop_verifying(healing);
   go_on(world, healing);
+}
+
+/// Where services have come or gone, or nobody has begun to look at them.
+void Healings::verify_all(HealingWorld& world) {
+  for (const HealingId id : ids())
+    if (Healing* const healing = find(id)) verify(world, *healing);
 }
 
 void Healings::stop_verifying(const Healing& healing) {
@@ -425,9 +443,51 @@ void Healings::stop_verifying(const Healing& healing) {
 
 // ---- the end ------------------------------------------------------------------------------------------------------
 
+/// What its plan has come to is counted, for people and for the ramp.
+void Healings::reached(HealingWorld& world, Healing& healing, HealingEnd how) {
+  if (healing.escalated && healing.plan->only_tells()) return;  // the failure was counted when it was handed on
+  if (how == HealingEnd::Failed || how == HealingEnd::Interrupted) return failed(world, healing);
+  WorkflowMemory& memory = workflow_memory(healing.plan->name);
+  memory.active = world.now().wall;
+  if (how == HealingEnd::Verified) ++memory.counts.recovered;
+  if (how == HealingEnd::Rejected) ++memory.counts.rejected;
+  if (how == HealingEnd::WouldRun) ++memory.counts.would_run;
+  const std::vector<std::uint32_t>& ramp = healing.plan->ramp;
+  if (healing.round > 0 && !healing.rehearses() && !ramp.empty()) {
+    if (how != HealingEnd::Verified) {
+      memory.ramp = memory.verified = 0;
+    } else if (memory.ramp + 1 < ramp.size() && ++memory.verified >= ramp[memory.ramp]) {
+      ++memory.ramp;
+      memory.verified = 0;
+    }
+  }
+  world.save(memory);
+}
+
+/// Its plan has failed: the ramp goes back, and the breaker counts it.
+void Healings::failed(HealingWorld& world, Healing& healing) {
+  const WallTime now = world.now().wall;
+  WorkflowMemory& memory = workflow_memory(healing.plan->name);
+  memory.active = now;
+  ++memory.counts.failed;
+  memory.ramp = memory.verified = 0;
+  const std::optional<Breaker>& breaker = healing.plan->breaker;
+  if (breaker) {
+    memory.failures.push_back(now);
+    std::erase_if(memory.failures, [&](WallTime when) { return when <= now - breaker->within; });
+  }
+  const bool opens = breaker && memory.failures.size() >= breaker->failed && !std::exchange(memory.open, true);
+  world.save(memory);
+  if (!opens) return;
+  const std::string text = fmt::format(
+      "workflow {} is stopped: {} of its healings have failed within {}; `healerctl healing reset {}` lets it go on",
+      memory.workflow, memory.failures.size(), format_duration(breaker->within), memory.workflow);
+  world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
+  world.tell_all("Healing stopped", effect::Cause::State::Failed, text);
+}
+
 void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const std::string& why) {
   const Instant now = world.now();
-  const bool ran = healing.round > 0 && !healing.rehearses();
   const bool bad = how == HealingEnd::Failed || how == HealingEnd::Interrupted || how == HealingEnd::Refused ||
                    (how == HealingEnd::Rejected);
   // Only people were told: what was to be healed is not.
@@ -441,38 +501,18 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   stop_verifying(healing);
   confirming_.erase(healing.id);
 
-  WorkflowMemory& memory = workflow_memory(healing.workflow);
-  memory.active = now.wall;
-  if (how == HealingEnd::Verified) ++memory.counts.recovered;
-  if (how == HealingEnd::Rejected) ++memory.counts.rejected;
-  if (how == HealingEnd::WouldRun) ++memory.counts.would_run;
-  if (how == HealingEnd::Failed || how == HealingEnd::Interrupted) ++memory.counts.failed;
-  const std::vector<std::uint32_t>& ramp = healing.plan->ramp;
-  if (ran && !ramp.empty()) {
-    if (how != HealingEnd::Verified) {
-      memory.ramp = memory.verified = 0;
-    } else if (memory.ramp + 1 < ramp.size() && ++memory.verified >= ramp[memory.ramp]) {
-      ++memory.ramp;
-      memory.verified = 0;
-    }
-  }
-  bool opened = false;
-  if (const std::optional<Breaker>& breaker = healing.plan->breaker;
-      breaker && (how == HealingEnd::Failed || how == HealingEnd::Interrupted)) {
-    memory.failures.push_back(now.wall);
-    std::erase_if(memory.failures, [&](WallTime when) { return when <= now.wall - breaker->within; });
-    opened = memory.failures.size() >= breaker->failed && !std::exchange(memory.open, true);
-  }
-  world.save(memory);
+  reached(world, healing, how);
 
   const bool touched = healing.locks() || how == HealingEnd::WouldRun || healing.round > 0;
   if (touched && brakes) {
     std::erase_if(memory_.targets, [&](const TargetMemory& other) {
       return other.rehearsed == healing.rehearses() && to_lower(other.target) == to_lower(healing.target);
     });
+    const std::shared_ptr<const Workflow> asked = world.graph().workflow(healing.workflow);
+    const Duration cooldown = healing.plan->only_tells() && asked != nullptr ? asked->cooldown : healing.plan->cooldown;
     TargetMemory target{.target = healing.target,
                         .rehearsed = healing.rehearses(),
-                        .cooldown = Deadline::in(healing.plan->cooldown, now),
+                        .cooldown = Deadline::in(cooldown, now),
                         .healing = healing.id,
                         .end = how,
                         .ended = now.wall};
@@ -489,13 +529,6 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
                how == HealingEnd::Verified || how == HealingEnd::Done ? effect::Cause::State::Succeeded
                                                                       : effect::Cause::State::Failed,
                text);
-  if (opened) {
-    const std::string stops = fmt::format(
-        "workflow {} is stopped: {} of its healings have failed within {}; `healerctl healing reset {}` lets it go on",
-        healing.workflow, memory.failures.size(), format_duration(healing.plan->breaker->within), healing.workflow);
-    world.record(RecordKind::HealingHeld, Severity::Error, {}, stops);
-    world.tell_all("Healing stopped", effect::Cause::State::Failed, stops);
-  }
   const HealingId id = healing.id;
   const std::string target = healing.target;
   healings_.erase(id);

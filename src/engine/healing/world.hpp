@@ -44,8 +44,8 @@ class HealingWorld {
   [[nodiscard]] virtual bool given_up(ServiceId service) const = 0;
   /// The start, stop or restart that is under way for it: "restart (job 7)"; empty: none.
   [[nodiscard]] virtual std::string busy(ServiceId service) const = 0;
-  /// What it depends on, directly or not, that stands failed: its name; empty: nothing.
-  [[nodiscard]] virtual std::string failed_requirement(ServiceId service) const = 0;
+  /// What it depends on, directly or not, that stands failed.
+  [[nodiscard]] virtual std::vector<ServiceId> failed_requirements(ServiceId service) const = 0;
   /// The list that it is a row of, where nobody knows yet whether that is right: its name; empty: there is none.
   [[nodiscard]] virtual std::string doubted_list(ServiceId service) const = 0;
   /// Why healer doubts itself: "the state cannot be written", "its loop was late"; empty: it does not.
@@ -61,6 +61,8 @@ class HealingWorld {
   virtual void end_program(ActionId action) = 0;
   /// Starts, stops or restarts a service; Healings::brought() tells of the end.
   virtual void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) = 0;
+  /// Ends what the healing has begun so; Healings::brought() tells of that, too.
+  virtual void leave(const Healing& healing) = 0;
   /// The rules of a service that stand failed recover.
   virtual void recover(ServiceId service) = 0;
   /// Mails those whom the service's, or the global, alerts name. `event`: "Healing failed".

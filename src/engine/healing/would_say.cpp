@@ -34,8 +34,7 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
                   .seen = true};  // a storm is looked for when it is asked for
   if (healing.plan == nullptr)
     return {{.brake = "workflow", .lets = false, .text = fmt::format("there is none named {}", order.workflow)}};
-  healing.mode = std::min({healing.plan->mode, world.graph().settings.healing.mode,
-                           order.dry_run ? HealingMode::DryRun : HealingMode::Automatic});
+  healing.mode = mode_of(world, healing);
   std::vector<BrakeVerdict> said = fresh_verdicts(world, healing);
   // Brakes that go by how many of a group are not well close when something waits; this would be the first.
   const auto pause = std::ranges::find(said, "pause while", &BrakeVerdict::brake);

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// What people say of services, beside their commands that do something: pauses, acknowledgements, maintenance windows.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/cron.hpp"
+#include "engine/engine.hpp"
+#include "engine/job.hpp"
+#include "engine/service.hpp"
+#include "engine/turn.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+bool in_force(const Pause& pause, Instant now) { return !pause.until || *pause.until > now.wall; }
+
+bool is_in(const ServiceBlock& block, std::string_view group) {
+  return std::ranges::any_of(block.groups, [&](const std::string& own) { return iequals(own, group); });
+}
+
+std::string paused_text(const event::Command& command, Instant now) {
+  std::string text = fmt::format("paused by {}", command.by);
+  if (command.until) text += fmt::format(" for {}", format_duration(std::max(*command.until - now.wall, Duration{0})));
+  if (!command.reason.empty()) text += fmt::format(": {}", command.reason);
+  return text;
+}
+
+}  // namespace
+
+std::string scope_of(const WidePause& wide) { return wide.group.empty() ? "everything" : "group " + wide.group; }
+
+std::string PauseInForce::resumed_by(std::string_view service) const {
+  if (wide == nullptr) return std::string(service);
+  return wide->group.empty() ? "all" : "--group " + wide->group;
+}
+
+std::string PauseInForce::with() const { return wide == nullptr ? "" : " with " + scope_of(*wide); }
+
+// ---- pauses -------------------------------------------------------------------------------------------------------
+
+std::optional<PauseInForce> Engine::pause_of(ServiceId id, Instant now) const {
+  if (const std::optional<Pause>& own = services_[id.index()].pause; own && in_force(*own, now))
+    return PauseInForce{&*own, nullptr};
+  const WidePause* everything = nullptr;
+  for (const WidePause& wide : wide_pauses_) {
+    if (!in_force(wide.pause, now)) continue;
+    if (wide.group.empty())
+      everything = &wide;
+    else if (is_in(graph_->at(id), wide.group))
+      return PauseInForce{&wide.pause, &wide};
+  }
+  if (everything == nullptr) return std::nullopt;
+  return PauseInForce{&everything->pause, everything};
+}
+
+std::vector<WidePause> Engine::wide_pauses(Instant now) const {
+  std::vector<WidePause> found;
+  std::ranges::copy_if(wide_pauses_, std::back_inserter(found),
+                       [&](const WidePause& wide) { return in_force(wide.pause, now); });
+  return found;
+}
+
+void Engine::command_pause(const event::Command& command, Turn& turn) {
+  const Pause pause{.until = command.until, .reason = command.reason, .by = command.by};
+  const std::string text = paused_text(command, turn.now);
+  std::vector<std::string> done;
+  const auto pause_wide = [&](const std::string& group) {
+    std::erase_if(wide_pauses_,
+                  [&](const WidePause& wide) { return iequals(wide.group, group) || !in_force(wide.pause, turn.now); });
+    wide_pauses_.push_back({group, pause});
+    turn.commit.wide_pauses = wide_pauses_;
+    done.push_back(scope_of(wide_pauses_.back()));
+    turn.record(RecordKind::Paused, Severity::Info, {}, fmt::format("{} {}", done.back(), text));
+  };
+  if (command.everything) pause_wide({});
+  for (const std::string& group : command.groups) pause_wide(group);
+  for (const ServiceId id : command.services) {
+    if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
+    const ServiceBlock& block = graph_->at(id);
+    if (command.everything ||
+        std::ranges::any_of(command.groups, [&](const std::string& group) { return is_in(block, group); }))
+      continue;
+    services_[id.index()].pause = pause;
+    turn.save(id);
+    turn.record(RecordKind::Paused, Severity::Info, block.name, text);
+    done.push_back(block.name);
+  }
+  turn.replies.push_back({command.id, true, done.empty() ? "no service paused" : listed(done) + " paused"});
+}
+
+void Engine::command_resume(const event::Command& command, Turn& turn) {
+  std::vector<std::string> done;
+  const auto ends = [&](const WidePause& wide) {
+    return command.everything ||
+           std::ranges::any_of(command.groups, [&](const std::string& group) { return iequals(group, wide.group); });
+  };
+  for (const WidePause& wide : wide_pauses_) {
+    if (!ends(wide) || !in_force(wide.pause, turn.now)) continue;
+    done.push_back(scope_of(wide));
+    turn.record(RecordKind::Resumed, Severity::Info, {}, fmt::format("{} resumed by {}", done.back(), command.by));
+  }
+  if (std::erase_if(wide_pauses_, ends) > 0) turn.commit.wide_pauses = wide_pauses_;
+  std::vector<std::string> left;  // that had nothing to be resumed
+  std::string with;               // what goes on to pause those that were named
+  for (const ServiceId id : command.services) {
+    if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
+    const ServiceBlock& block = graph_->at(id);
+    std::optional<Pause>& own = services_[id.index()].pause;
+    const bool was_paused = own && in_force(*own, turn.now);
+    if (own) {
+      own.reset();
+      turn.save(id);
+    }
+    if (was_paused) turn.record(RecordKind::Resumed, Severity::Info, block.name, "resumed by " + command.by);
+    (was_paused ? done : left).push_back(block.name);
+    if (const auto still = pause_of(id, turn.now); still && with.empty())
+      with = fmt::format("{} is still paused{}, by {}: `healerctl resume {}` ends that", block.name, still->with(),
+                         still->pause->by, still->resumed_by(block.name));
+  }
+  std::string text;
+  if (!done.empty())
+    text = listed(done) + " resumed";
+  else if (with.empty())
+    text = left.empty()                          ? "no service resumed"
+           : left.size() == 1                    ? left.front() + " is not paused"
+           : left.size() == graph_->order.size() ? "no service is paused"
+                                                 : fmt::format("none of {} is paused", listed(left));
+  if (!with.empty()) text += (text.empty() ? "" : "; ") + with;
+  turn.replies.push_back({command.id, true, std::move(text)});
+}
+
+// ---- acknowledgements ---------------------------------------------------------------------------------------------
+
+/// Those rules that stand failed now: one that fails later is told of as ever.
+void Engine::command_acknowledge(const event::Command& command, Turn& turn) {
+  std::vector<std::string> done, left;
+  for (const ServiceId id : command.services) {
+    if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
+    ServiceState& state = services_[id.index()];
+    bool any = false;
+    for (RuleState& rule : rules_of(state)) {
+      if (rule.status != RuleStatus::Failed) continue;
+      rule.told = Told::Acknowledged;
+      any = true;
+    }
+    const std::string& name = graph_->at(id).name;
+    (any ? done : left).push_back(name);
+    if (!any) continue;
+    state.acknowledged = Acknowledgement{.reason = command.reason, .by = command.by, .when = turn.now.wall};
+    turn.save(id);
+    turn.record(RecordKind::Acknowledged, Severity::Info, name,
+                fmt::format("acknowledged by {}{}{}", command.by, command.reason.empty() ? "" : ": ", command.reason));
+  }
+  std::string text;
+  if (!done.empty())
+    text = fmt::format("{} acknowledged: no reminders until {} recovered", listed(done),
+                       done.size() == 1 ? "it has" : "they have");
+  if (!left.empty())
+    text += fmt::format("{}{} {} not failed", text.empty() ? "" : "; ", listed(left), left.size() == 1 ? "is" : "are");
+  turn.replies.push_back({command.id, !done.empty(), text.empty() ? "no service acknowledged" : std::move(text)});
+}
+
+/// It ends by itself when nothing is left of what was acknowledged.
+void Engine::forget_acknowledgement(ServiceId id, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  if (!state.acknowledged || std::ranges::any_of(rules_of(state), [](const RuleState& rule) {
+        return rule.status == RuleStatus::Failed && rule.told == Told::Acknowledged;
+      }))
+    return;
+  state.acknowledged.reset();
+  turn.save(id);
+}
+
+// ---- maintenance --------------------------------------------------------------------------------------------------
+
+bool Engine::in_maintenance(ServiceId id, Instant now) const {
+  const std::vector<Maintenance>& windows = graph_->settings.maintenance;
+  if (windows.empty()) return false;
+  auto& [minute, open] = maintenance_;
+  if (const std::int64_t current = minute_of(now.wall); minute != current) {
+    minute = current;
+    open.clear();
+    for (const Maintenance& window : windows)
+      open.push_back(matching_minutes(window.begin, now.wall - window.length, now.wall, civil_, 1) > 0);
+  }
+  const std::vector<std::string>& groups = graph_->at(id).groups;
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    if (open[i] && (windows[i].group.empty() || std::ranges::any_of(groups, [&](const std::string& group) {
+                      return to_lower(group) == to_lower(windows[i].group);
+                    })))
+      return true;
+  return false;
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+// Ways in which a healing could be lost, done twice, or got past a brake: each was possible once.
+#include <functional>
+
+#include <catch2/catch.hpp>
+
+#include "engine/diff.hpp"
+#include "support/fleet_world.hpp"
+
+using namespace healer;
+using namespace healer::test;
+
+namespace {
+
+/// The rules of a fleet with one of its workflows changed.
+RuleSet changed(const Fleet& fleet, std::string_view workflow, const std::function<void(Workflow&)>& change) {
+  RuleSet rules = fleet_rules(fleet);
+  for (auto& known : rules.workflows) {
+    if (known->name != workflow) continue;
+    Workflow other = *known;
+    change(other);
+    other.key = hash128(other.name + " changed");
+    known = std::make_shared<const Workflow>(std::move(other));
+  }
+  return rules;
+}
+
+FleetWorld world_of(RuleSet rules, int targets) {
+  return FleetWorld(make_graph(std::move(rules)), {}, std::vector<bool>(static_cast<std::size_t>(targets)),
+                    World::kStart);
+}
+
+/// The daemon dies, and another begins where it was.
+std::unique_ptr<FleetWorld> restarted(const FleetWorld& world, const Fleet& fleet) {
+  return std::make_unique<FleetWorld>(make_graph(fleet_rules(fleet)), world.saved, world.failed, world.now);
+}
+
+void reload(FleetWorld& world, RuleSet rules) {
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+}
+
+void say(FleetWorld& world, event::Command::Kind kind, std::uint64_t healing = 0) {
+  world.handle(event::Command{.id = CommandId{77},
+                              .kind = kind,
+                              .services = {world.id("n0")},
+                              .by = "anna",
+                              .job = JobId{healing},
+                              .workflow = "rebuild"});
+}
+
+const Healing& only(const FleetWorld& world) {
+  REQUIRE(world.engine.healings().all().size() == 1);
+  return world.engine.healings().all().begin()->second;
+}
+
+/// Fails target 0, and lets all steps before the verification be done.
+void rebuild(FleetWorld& world) {
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.pass("rebuild");
+}
+
+}  // namespace
+
+TEST_CASE("a target is seen to recover by the daemon after a restart, too", "[healing]") {
+  const Fleet fleet{.targets = 1};
+  FleetWorld world(fleet);
+  rebuild(world);
+  const auto next = restarted(world, fleet);
+  next->heal(0);
+  next->advance(seconds{5});
+  CHECK(next->engine.healings().idle());
+  CHECK(next->engine.healings().memory().workflows.front().counts.recovered == 1);
+}
+
+TEST_CASE("a target is seen to recover over a reload that replaces its service", "[healing]") {
+  const Fleet fleet{.targets = 1};
+  FleetWorld world(fleet);
+  rebuild(world);
+  RuleSet rules = fleet_rules(fleet);
+  auto block = std::make_shared<ServiceBlock>(*rules.services.front());
+  block->program.command.arguments = {"/bin/other"};
+  block->key = hash128("other");
+  rules.services.front() = block;
+  reload(world, std::move(rules));
+  world.heal(0);
+  world.advance(seconds{5});
+  CHECK(world.engine.healings().idle());
+  CHECK(world.engine.healings().memory().workflows.front().counts.recovered == 1);
+}
+
+TEST_CASE("what was handed on to another plan has failed, and the breaker counts it", "[healing]") {
+  FleetWorld world({.targets = 1, .tries = 1, .breaker = Breaker{.failed = 1, .within = hours{1}}, .escalate = true});
+  world.fail(0);
+  world.pass("guard");
+  world.wait_for("shutdown");
+  for (int i = 0; i < 3; ++i) {
+    world.end_program(1);
+    if (i < 2) world.wait_for("shutdown");
+  }
+  CHECK(world.alerts_of("Healing escalated") == 1);
+  CHECK(world.alerts_of("Healing stopped") == 1);
+  for (const WorkflowMemory& memory : world.engine.healings().memory().workflows)
+    if (memory.workflow == "rebuild") CHECK(memory.open);
+}
+
+TEST_CASE("an escalation to a plan that is to be rehearsed is a rehearsal", "[healing]") {
+  const Fleet fleet{.targets = 1, .tries = 1, .escalate = true};
+  const auto mode = GENERATE(HealingMode::DryRun, HealingMode::Shadow, HealingMode::Approval);
+  FleetWorld world = world_of(changed(fleet, "redeploy", [&](Workflow& plan) { plan.mode = mode; }), 1);
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.wait_for("rebuild");
+  world.end_program(1);
+  world.advance(seconds{1});
+  if (world.last_program() == "redeploy-guard") world.end_program(0);
+  world.advance(minutes{2});
+  CHECK(world.programs("redeploy") == 0);
+  CHECK(world.engine.healings().idle() == (mode != HealingMode::Approval));
+}
+
+TEST_CASE("where healer only watches, or rehearses, nobody's word makes it heal", "[healing]") {
+  RuleSet rules = fleet_rules({.targets = 1});
+  const bool shadow = GENERATE(true, false);
+  (shadow ? rules.settings.shadow : rules.settings.dry_run) = true;
+  FleetWorld world = world_of(std::move(rules), 1);
+  world.advance(seconds{3});
+  say(world, event::Command::Kind::Heal);
+  world.advance(seconds{3});
+  if (!shadow) world.pass("guard");
+  world.advance(minutes{1});
+  CHECK(world.programs("shutdown") == 0);
+  CHECK(world.engine.healings().idle());
+}
+
+TEST_CASE("what is held back is not begun where the rules that are loaded then only watch", "[healing]") {
+  FleetWorld world({.targets = 1});
+  say(world, event::Command::Kind::Pause);
+  world.fail(0);
+  world.advance(seconds{5});
+  RuleSet rules = fleet_rules({.targets = 1});
+  rules.settings.shadow = true;
+  reload(world, std::move(rules));
+  say(world, event::Command::Kind::Resume);
+  world.advance(minutes{1});
+  CHECK(world.execs.empty());
+  CHECK(world.engine.healings().idle());
+}
+
+TEST_CASE("a target that is not watched between two tries is not taken for well", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.wait_for("rebuild");
+  world.end_program(1);
+  CHECK(only(world).stage == Healing::Stage::Between);
+  say(world, event::Command::Kind::Unmonitor);
+  world.advance(minutes{11});
+  CHECK(world.programs("rebuild") == 1);
+  CHECK(world.wait_for("guard") == "n0");  // of its second try
+}
+
+TEST_CASE("a brake that has closed stays so for what goes by the plan of before", "[healing]") {
+  const Fleet fleet{.targets = 4};
+  FleetWorld world(fleet);
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.wait_for("rebuild");
+  world.end_program(1);
+  for (int i = 1; i < 4; ++i) world.fail(i);
+  world.advance(seconds{3});
+  reload(world, changed(fleet, "rebuild", [](Workflow& plan) { plan.pauses.front().above = 90; }));
+  const std::size_t told = world.alerts.size();
+  world.advance(minutes{12});
+  CHECK(world.programs("guard") == 1);
+  CHECK(world.alerts_of("Healing resumed") == 0);
+  CHECK(world.alerts.size() <= told + 5);
+}
+
+TEST_CASE("an approval is for one plan: a reload while the target is looked at makes it void", "[healing]") {
+  Fleet fleet{.targets = 1, .mode = HealingMode::Approval};
+  FleetWorld world(fleet);
+  world.fail(0);
+  world.advance(seconds{3});
+  const std::uint64_t id = only(world).id.number();
+  world.answer = nullptr;  // its program runs long
+  say(world, event::Command::Kind::Approve, id);
+  REQUIRE(only(world).stage == Healing::Stage::Confirming);
+  reload(world, changed(fleet, "rebuild", [](Workflow& plan) { plan.cooldown = minutes{3}; }));
+  CHECK(only(world).approved_by.empty());
+  world.answer = [](ServiceId) { return 1; };
+  for (const effect::Measure& run : std::exchange(world.open, {})) world.observe(run.service, 1);
+  world.advance(minutes{1});
+  CHECK(world.execs.empty());
+  CHECK(only(world).stage == Healing::Stage::Approval);
+}
+
+TEST_CASE("a rule that asks for no healing any more has what waits dropped, with an alert", "[healing]") {
+  FleetWorld world({.targets = 1});
+  say(world, event::Command::Kind::Pause);
+  world.fail(0);
+  world.advance(seconds{5});
+  RuleSet rules = fleet_rules({.targets = 1});
+  auto block = std::make_shared<ServiceBlock>(*rules.services.front());
+  block->rules.front().action = {};
+  rules.services.front() = block;
+  reload(world, std::move(rules));
+  CHECK(world.engine.healings().idle());
+  CHECK(world.alerts_of("Healing dropped") == 1);
+}
+
+TEST_CASE("one who is unmonitored while it is to be looked at holds nothing up for ever", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.advance(seconds{1});
+  world.answer = nullptr;
+  world.advance(seconds{2});
+  if (!world.engine.healings().idle() && only(world).stage == Healing::Stage::Confirming)
+    say(world, event::Command::Kind::Unmonitor);
+  world.advance(minutes{1});
+  CHECK(world.engine.healings().idle());
+}
+
+TEST_CASE("a second rule that asks for the same keeps it where the first has recovered", "[healing]") {
+  RuleSet rules = fleet_rules({.targets = 2});
+  auto http = std::make_shared<ServiceBlock>(*rules.services[1]);
+  Rule rule = http->rules.front();
+  rule.action.heal = std::make_shared<const HealOrder>(HealOrder{.workflow = "rebuild", .target = "n0"});
+  http->rules = {rule};
+  rules.services[1] = http;
+  FleetWorld world = world_of(std::move(rules), 2);
+  say(world, event::Command::Kind::Pause);
+  world.fail(0);
+  world.advance(seconds{3});
+  world.fail(1);
+  world.advance(seconds{3});
+  REQUIRE(only(world).also.size() == 1);
+  world.heal(0);
+  world.advance(seconds{5});
+  CHECK(only(world).stage == Healing::Stage::Held);
+  say(world, event::Command::Kind::Resume);
+  CHECK(world.wait_for("guard") == "n0");
+}
+
+TEST_CASE("a rehearsal takes nobody's healing for itself", "[healing]") {
+  RuleSet rules = fleet_rules({.targets = 1});
+  auto block = std::make_shared<ServiceBlock>(*rules.services.front());
+  block->rules.front().action.heal =
+      std::make_shared<const HealOrder>(HealOrder{.workflow = "rebuild", .dry_run = true});
+  rules.services.front() = block;
+  FleetWorld world = world_of(std::move(rules), 1);
+  say(world, event::Command::Kind::Pause);
+  world.fail(0);
+  world.advance(seconds{3});
+  say(world, event::Command::Kind::Heal);
+  CHECK(world.engine.healings().all().size() == 2);
+}
+
+TEST_CASE("the pause of the service whose rule asks holds back the healing of another target", "[healing]") {
+  RuleSet rules = fleet_rules({.targets = 2});
+  auto monitor = std::make_shared<ServiceBlock>(*rules.services[0]);
+  monitor->rules.front().action.heal =
+      std::make_shared<const HealOrder>(HealOrder{.workflow = "rebuild", .target = "n1"});
+  rules.services[0] = monitor;
+  FleetWorld world = world_of(std::move(rules), 2);
+  say(world, event::Command::Kind::Pause);  // n0, whose rule it is
+  world.fail(0);
+  world.advance(minutes{2});
+  CHECK(world.execs.empty());
+  CHECK(only(world).target == "n1");
+}
+
+TEST_CASE("what was not healed is left alone by rules until it has recovered", "[healing]") {
+  FleetWorld world({.targets = 1, .tries = 1});
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.wait_for("rebuild");
+  world.end_program(1);
+  REQUIRE(world.engine.healings().idle());
+  world.advance(minutes{30});  // its cooldown is over
+  CHECK(world.engine.healings().rests("n0", world.now));
+  CHECK(world.programs("guard") == 1);
+  world.heal(0);
+  world.advance(seconds{3});
+  CHECK_FALSE(world.engine.healings().rests("n0", world.now));
+  world.fail(0);
+  CHECK(world.wait_for("guard") == "n0");
+}
+
+TEST_CASE("a person's healing that the guard refuses has ended", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.advance(seconds{3});
+  say(world, event::Command::Kind::Heal);
+  world.wait_for("guard");
+  world.end_program(1);
+  CHECK(world.engine.healings().idle());
+  CHECK(world.alerts_of("Healing refused") == 1);
+}
+
+TEST_CASE("the time for an approval that has passed while healer was down is none to run in", "[healing]") {
+  const Fleet fleet{.targets = 1};
+  FleetWorld world =
+      world_of(changed(fleet, "rebuild",
+                       [](Workflow& plan) { plan.approval = Approval{.within = minutes{10}, .else_run = true}; }),
+               1);
+  world.fail(0);
+  world.advance(seconds{5});
+  REQUIRE(only(world).stage == Healing::Stage::Approval);
+  Instant later = world.now;
+  later.mono += minutes{20};
+  later.wall += minutes{20};
+  FleetWorld next(world.engine.graph(), world.saved, world.failed, later);
+  CHECK(next.engine.healings().idle());
+  next.advance(minutes{15});
+  CHECK(next.execs.empty());
+}
+
+TEST_CASE("who cancels between two tries has `on cancel` done", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.wait_for("rebuild");
+  world.end_program(1);
+  say(world, event::Command::Kind::Cancel, only(world).id.number());
+  CHECK(world.wait_for("undo") == "n0");
+}
+
+TEST_CASE("a program that was told to end is told so again after a restart, and never started", "[healing]") {
+  const Fleet fleet{.targets = 1};
+  FleetWorld world(fleet);
+  world.fail(0);
+  world.pass("guard");
+  world.wait_for("shutdown");
+  say(world, event::Command::Kind::Cancel, only(world).id.number());
+  const ActionId program = world.execs.back().action;
+  const bool began = GENERATE(true, false);
+  SavedState saved = world.saved;
+  for (PendingExec& pending : saved.execs) pending.started = began;
+  FleetWorld next(make_graph(fleet_rules(fleet)), saved, world.failed, world.now);
+  bool ended = false;
+  for (const Effect& effect : next.effects)
+    if (const auto* end = std::get_if<effect::EndAction>(&effect)) ended = ended || end->action == program;
+  CHECK(ended == began);
+  CHECK(next.programs("shutdown") == 0);
+}
+
+TEST_CASE("a healing whose journal is damaged is told as interrupted, and its target rests", "[healing]") {
+  const Fleet fleet{.targets = 1};
+  SavedState saved;
+  saved.damaged_healings = {{HealingId{5}, "n0"}};
+  saved.damaged_targets = {{"n0", true}};
+  FleetWorld world(make_graph(fleet_rules(fleet)), saved, {true}, World::kStart);
+  CHECK(world.alerts_of("Healing interrupted") == 1);
+  world.advance(minutes{9});
+  CHECK(world.execs.empty());
+  CHECK(world.wait_for("guard") == "n0");
+}
+
+TEST_CASE("equal steps of two plans have keys of their own", "[healing]") {
+  const Fleet fleet{.targets = 1, .tries = 1, .escalate = true};
+  FleetWorld world = world_of(changed(fleet, "redeploy",
+                                      [](Workflow& plan) {
+                                        plan.guard.reset();
+                                        plan.steps.front().name = "rebuild";
+                                      }),
+                              1);
+  const auto key_of = [&] {
+    for (const auto& [name, value] : world.execs.back().place->environment)
+      if (name == "HEALER_STEP") {
+        std::string text;
+        for (const auto& part : value) text += part.text;
+        return text;
+      }
+    return std::string();
+  };
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.wait_for("rebuild");
+  const std::string first = key_of();
+  world.end_program(1);
+  world.wait_for("redeploy");
+  CHECK(first != key_of());
+}
