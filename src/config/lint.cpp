@@ -86,8 +86,8 @@ class Linter {
   }
   void check(const SetLog&, const SourceRange& range) { only_last(log_, range, "set log"); }
   void check(const SetPath& set, const SourceRange& range) {
-    static constexpr std::array<std::string_view, 4> kNames{"set pidfile", "set idfile", "set statefile",
-                                                            "set control socket"};
+    static constexpr std::array<std::string_view, 5> kNames{"set pidfile", "set idfile", "set statefile",
+                                                            "set control socket", "set secrets"};
     const auto kind = static_cast<std::size_t>(set.kind);
     only_last(paths_[kind], range, kNames[kind]);
   }

@@ -546,14 +546,22 @@ void Engine::on(const event::Committed& event, Turn& turn) {
   while (!waiting_acts_.empty() && waiting_acts_.front().first <= event.up_to) {
     auto& [sequence, act] = waiting_acts_.front();
     const auto* const exec = std::get_if<effect::Exec>(&act);
-    if (event.unjournalled && exec != nullptr && exec->healing != HealingId{})
+    const bool of_healing =
+        std::holds_alternative<effect::Request>(act) || (exec != nullptr && exec->healing != HealingId{});
+    if (event.unjournalled && of_healing)
       unjournalled_.emplace_back(sequence, std::move(act));
     else
-      turn.sink.emit(std::move(act));
+      set_free(std::move(act), turn);
     waiting_acts_.pop_front();
   }
   if (event.unjournalled) return;
-  for (auto& [sequence, act] : std::exchange(unjournalled_, {})) turn.sink.emit(std::move(act));
+  for (auto& [sequence, act] : std::exchange(unjournalled_, {})) set_free(std::move(act), turn);
+}
+
+/// A request whose answer nobody waits for by now is not made.
+void Engine::set_free(Effect act, Turn& turn) {
+  const auto* const request = std::get_if<effect::Request>(&act);
+  if (request == nullptr || healings_.awaits(request->request)) turn.sink.emit(std::move(act));
 }
 
 }  // namespace healer::engine
