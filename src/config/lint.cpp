@@ -558,7 +558,7 @@ class Linter {
   const SourceRange* leftovers_ = nullptr;
   const SourceRange* mode_ = nullptr;
   const SourceRange* reboot_ = nullptr;
-  std::array<const SourceRange*, 4> paths_{};
+  std::array<const SourceRange*, 5> paths_{};
   ServicePrograms programs_;
   std::array<const SourceRange*, 3> written_{};  ///< start, stop and restart program of the service
 };

@@ -15,7 +15,7 @@ using Kind = event::Answered::Kind;
 
 namespace {
 
-constexpr Fleet kCalls{.targets = 1, .tries = 1, .calls = true};
+const Fleet kCalls{.targets = 1, .tries = 1, .calls = true};
 const std::string kSecret = "s3cret/token";
 
 std::string header_of(const effect::Request& request) { return request.headers.at(0).at(0).text; }
