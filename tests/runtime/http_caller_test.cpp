@@ -19,7 +19,7 @@ using namespace healer::runtime;
 using namespace healer::test;
 using engine::Saving;
 using engine::event::Answered;
-using Kind = Answered::Kind;
+using Ending = Answered::Kind;
 
 namespace {
 
@@ -128,7 +128,7 @@ TEST_CASE("a request says what it is told to, and the answer is asked", "[http]"
                                                  {.from = Saving::From::Regex, .what = "\"n\": ([0-9]+)", .name = "C"},
                                                  {.from = Saving::From::Json, .what = ".none", .name = "D"},
                                                  {.from = Saving::From::Json, .what = ".n", .name = "E"}}});
-  CHECK(told.kind == Kind::Whole);
+  CHECK(told.kind == Ending::Whole);
   CHECK(told.status == 201);
   CHECK(told.values == std::vector<std::optional<std::string>>{"\"UP\"", "3", std::nullopt, "null"});
   CHECK(told.saved == std::vector<std::optional<std::string>>{"t0k3n", "UP", "3", std::nullopt, "3"});
@@ -155,10 +155,10 @@ TEST_CASE("a body may come from a file, up to a size", "[http]") {
   CHECK(requester.run({.method = "POST", .url = server.url(), .body_file = path}).status == 200);
   CHECK(server.heard().at(0).ends_with("\r\n\r\n{\"auth\": 1}"));
   const Answered none = requester.run({.method = "POST", .url = server.url(), .body_file = path + "x"});
-  CHECK(none.kind == Kind::Failed);
+  CHECK(none.kind == Ending::Failed);
   CHECK(none.why == "its body cannot be read: " + path + "x: No such file or directory");
   std::ofstream(path) << std::string(HttpCaller::kMostOfBody + 1, 'x');
-  CHECK(requester.run({.method = "POST", .url = server.url(), .body_file = path}).kind == Kind::Failed);
+  CHECK(requester.run({.method = "POST", .url = server.url(), .body_file = path}).kind == Ending::Failed);
   CHECK(server.connections() == 1);
 }
 
@@ -166,11 +166,11 @@ TEST_CASE("where nothing was sent it has failed", "[http]") {
   Requester requester;
   const std::string place = "127.0.0.1:" + std::to_string(closed_port());
   const Answered refused = requester.run({.method = "POST", .url = "http://" + place + "/"});
-  CHECK(refused.kind == Kind::Failed);
+  CHECK(refused.kind == Ending::Failed);
   CHECK(refused.why == "could not connect to " + place + ": connection refused");
   CHECK(requester.run({.url = "ftp://127.0.0.1/"}).why == "this is no URL of HTTP");
-  CHECK(requester.run({.url = "file:///etc/passwd"}).kind == Kind::Failed);
-  CHECK(requester.run({.url = "http://127.0.0.1/", .headers = {"X: a\r\nY: b"}}).kind == Kind::Failed);
+  CHECK(requester.run({.url = "file:///etc/passwd"}).kind == Ending::Failed);
+  CHECK(requester.run({.url = "http://127.0.0.1/", .headers = {"X: a\r\nY: b"}}).kind == Ending::Failed);
 }
 
 TEST_CASE("where it was sent and no whole answer came it is in doubt", "[http]") {
@@ -182,7 +182,7 @@ TEST_CASE("where it was sent and no whole answer came it is in doubt", "[http]")
   Requester requester;
   const std::string place = "127.0.0.1:" + std::to_string(server.port());
   const Answered told = requester.run({.method = "POST", .url = "http://" + place + "/", .body = "{}"});
-  CHECK(told.kind == Kind::InDoubt);
+  CHECK(told.kind == Ending::InDoubt);
   CHECK(told.why == (half.empty() ? place + " closed the connection without an answer"
                                   : "the answer of " + place + " broke off"));
   CHECK(server.count() == 1);  // libcurl has not sent it again
@@ -194,7 +194,7 @@ TEST_CASE("a slow answer is in doubt when its time is over, and nothing hangs", 
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/";
   const Duration began = mono_now();
   const Answered told = requester.run({.method = "POST", .url = url, .timeout = milliseconds{300}});
-  CHECK(told.kind == Kind::InDoubt);
+  CHECK(told.kind == Ending::InDoubt);
   CHECK(told.why == "127.0.0.1:" + std::to_string(server.port()) + " did not answer within 300 ms");
   CHECK(mono_now() - began < seconds{5});
 }
@@ -205,14 +205,14 @@ TEST_CASE("a server that never shakes hands was sent nothing", "[http]") {
   const Answered told = requester.run({.method = "POST",
                                        .url = "https://127.0.0.1:" + std::to_string(server.port()) + "/",
                                        .timeout = milliseconds{300}});
-  CHECK(told.kind == Kind::Failed);
+  CHECK(told.kind == Ending::Failed);
 }
 
 TEST_CASE("an answer that is too large has failed", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", std::string(5000, 'x')); });
   Requester requester;
   const Answered told = requester.run({.url = server.url(), .limit = 4096});
-  CHECK(told.kind == Kind::Failed);
+  CHECK(told.kind == Ending::Failed);
   CHECK(told.why == "answered 200, with over 4 kB");
   Server endless([](const std::string&) {
     std::string head = "HTTP/1.1 200 OK\r\n";
@@ -247,7 +247,7 @@ TEST_CASE("redirects are followed only where that is said", "[http]") {
   }
   SECTION("a body is not for another server") {
     const Answered told = requester.run({.method = "POST", .url = here.url(), .body = "{}", .follow = true});
-    CHECK(told.kind == Kind::Failed);
+    CHECK(told.kind == Ending::Failed);
     CHECK(told.why == "answered 307: its body is not for http://127.0.0.1:" + std::to_string(there.port()));
     CHECK(there.heard().empty());
   }
@@ -264,7 +264,7 @@ TEST_CASE("redirects are followed only where that is said", "[http]") {
   }
   SECTION("nowhere but over HTTP") {
     Server bad([](const std::string&) { return answer("302 Found", "", "Location: file:///etc/passwd\r\n"); });
-    CHECK(requester.run({.url = bad.url(), .follow = true}).kind == Kind::Failed);
+    CHECK(requester.run({.url = bad.url(), .follow = true}).kind == Ending::Failed);
   }
 }
 
@@ -280,11 +280,11 @@ TEST_CASE("names are resolved by healer's own resolver", "[http]") {
   CHECK(server.heard().at(0).find("Host: heat.example:") != std::string::npos);
   CHECK(requester.run({.url = server.url("/", "HEAT.example.")}).status == 200);
   const Answered unknown = requester.run({.method = "POST", .url = "http://none.example/"});
-  CHECK(unknown.kind == Kind::Failed);
+  CHECK(unknown.kind == Ending::Failed);
   CHECK(unknown.why.starts_with("cannot resolve none.example"));
   const Answered slow =
       requester.run({.method = "POST", .url = "http://slow.example/", .timeout = milliseconds{200}});
-  CHECK(slow.kind == Kind::Failed);
+  CHECK(slow.kind == Ending::Failed);
   CHECK(slow.why == "cannot resolve slow.example: no answer within 200 ms");
 }
 
@@ -312,7 +312,7 @@ TEST_CASE("a certificate that is not trusted is no server to send to", "[http][t
                         .url = "https://localhost:" + std::to_string(server.port()) + "/",
                         .body = "secret"};
     const Answered told = requester.run(call);
-    CHECK(told.kind == Kind::Failed);
+    CHECK(told.kind == Ending::Failed);
     CHECK(told.why.find("certificate") != std::string::npos);
     CHECK_FALSE(heard);
     HttpCall insecure = call;
