@@ -144,6 +144,10 @@ struct variable_name  : any_word { static constexpr std::string_view kExpected =
 struct variable_value : any_word {};
 struct set_environment: extension<"set environment", text<"environment">, variable_name, variable_value> {};
 
+// set secrets "/etc/healer/secrets"
+struct secrets_path   : path_word {};
+struct set_secrets    : extension<"set secrets", text<"secrets">, secrets_path> {};
+
 // set healing limit 2 at once, set healing mode dry run, set healing only while gateway, clock
 struct healing_service: own_name { static constexpr std::string_view kExpected = "the name of a service"; };
 struct more_services  : seq<ahead<follows_comma>, healing_service> {};
@@ -160,7 +164,7 @@ struct set_maintenance: extension<"set maintenance", text<"maintenance">, mainte
 
 struct set_statement  : seq<token<Kind::Set>, sor<set_daemon, set_log, set_path, set_limits, set_mailserver, set_mail_format, set_alert, set_onreboot,
                                                   set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_leftovers, set_socket,
-                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_expectbuffer, set_fips, set_healing, set_maintenance>> {};
+                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_expectbuffer, set_fips, set_secrets, set_healing, set_maintenance>> {};
 
 struct include        : seq<token<Kind::Include>, token<Kind::Pattern>> {};
 // clang-format on

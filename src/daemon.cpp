@@ -14,6 +14,7 @@
 #include "control/changes.hpp"
 #include "daemon_house.hpp"
 #include "engine/explain.hpp"
+#include "engine/healing/request.hpp"
 #include "engine/service.hpp"
 #include "identity.hpp"
 #include "runtime/host.hpp"
@@ -133,6 +134,41 @@ void Daemon::warn_if_never_ready(const effect::Exec& effect) {
 }
 
 void Daemon::perform(effect::Alert& effect) { mailer_->submit(std::move(effect)); }
+
+void Daemon::perform(effect::Request& effect) {
+  using Writing = effect::Request::Writing;
+  const Settings& settings = engine_->graph()->settings;
+  std::string trouble;
+  const auto text_of = [&](const effect::Request::Text& parts, Writing writing) {
+    Result<std::string> text = with_secrets(
+        parts, settings.secrets, [writing](const std::string& secret) { return write_value(writing, secret); });
+    if (!text && trouble.empty()) trouble = text.error().what;
+    return text ? std::move(*text) : std::string();
+  };
+  runtime::HttpCall call{.method = std::move(effect.method),
+                         .url = text_of(effect.url, Writing::Percent),
+                         .body = text_of(effect.body, effect.body_as),
+                         .body_file = std::move(effect.body_file),
+                         .follow = effect.follow,
+                         .insecure = effect.insecure,
+                         .safe = effect.safe,
+                         .limit = effect.limit,
+                         .timeout = effect.timeout,
+                         .tls = settings.tls_options,
+                         .saves = std::move(effect.saves)};
+  for (const auto& header : effect.headers) call.headers.push_back(text_of(header, Writing::Plain));
+  for (JsonTest& test : effect.wanted) call.filters.push_back(std::move(test.filter));
+  for (JsonTest& test : effect.failing) call.filters.push_back(std::move(test.filter));
+  if (!trouble.empty()) {
+    loop_.post([this, request = effect.request, trouble] {
+      handle(event::Answered{.request = request, .kind = event::Answered::Kind::Failed, .why = trouble});
+    });
+    return;
+  }
+  caller_->call(effect.request, std::move(call), [this](event::Answered answer) { handle(answer); });
+}
+
+void Daemon::perform(effect::EndRequest& effect) { caller_->end(effect.request); }
 
 void Daemon::perform(effect::Commit& effect) {
   for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);

@@ -26,6 +26,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/connector.hpp"
 #include "runtime/exit_news.hpp"
+#include "runtime/http_caller.hpp"
 #include "runtime/inspector.hpp"
 #include "runtime/log_sink.hpp"
 #include "runtime/loop.hpp"
@@ -70,6 +71,8 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Signal& effect);
   void perform(engine::effect::Adopt& effect);
   void perform(engine::effect::Alert& effect);
+  void perform(engine::effect::Request& effect);
+  void perform(engine::effect::EndRequest& effect);
   void perform(engine::effect::Commit& effect);
   void perform(engine::effect::Note& effect);
   void perform(engine::effect::Reply& effect);
@@ -142,6 +145,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::Inspector> looks_;
   std::unique_ptr<runtime::Measurer> measurer_;
   std::unique_ptr<runtime::ActionRunner> actions_;
+  std::unique_ptr<runtime::HttpCaller> caller_;
   std::unique_ptr<runtime::ReadySocket> ready_;
   std::unique_ptr<runtime::Mailer> mailer_;
   control::Counter counter_;

@@ -311,6 +311,7 @@ void Daemon::open_shells(const Graph& graph) {
   };
   news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
   connector_ = std::make_unique<runtime::Connector>(loop_);
+  caller_ = std::make_unique<runtime::HttpCaller>(loop_);
   connections_ = std::make_unique<runtime::Reacher>(loop_, *connector_, [this](const Event& event) { handle(event); });
   looks_ = std::make_unique<runtime::Inspector>(
       loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()}, [this](const Event& event) {

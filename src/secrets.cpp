@@ -48,7 +48,8 @@ Result<std::string> read_secret(const std::string& name, const std::string& dire
 
 }  // namespace
 
-Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>& parts, const std::string& directory) {
+Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>& parts, const std::string& directory,
+                                 const WriteSecret& write) {
   std::string whole;
   for (const auto& [text, is_secret] : parts) {
     if (!is_secret) {
@@ -57,7 +58,9 @@ Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>&
     }
     Result<std::string> secret = read_secret(text, directory);
     if (!secret) return secret;
-    whole += *secret;
+    const std::optional<std::string> written = write ? write(*secret) : std::optional(*secret);
+    if (!written) return Error{0, fmt::format("secret {}: it holds control characters", text)};
+    whole += *written;
   }
   return whole;
 }

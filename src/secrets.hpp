@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// `${secret:NAME}`: what programs of healings are told and nobody else.
+// `${secret:NAME}`: what programs and requests of healings are told and nobody else.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +15,9 @@ namespace healer {
 /// The text of these parts; of a secret it is what the file of its name holds, read anew, without the line feed at its
 /// end. The file is one of `directory`, or where that is empty of systemd's credentials directory, or of
 /// /etc/healer/secrets. Errors: it cannot be read, is larger than 64 kB, may be read by others than its owner, or the
-/// name is none.
+/// name is none. `write`: how a secret is written there; nothing: it cannot be, as it holds control characters.
+using WriteSecret = std::function<std::optional<std::string>(const std::string& secret)>;
 [[nodiscard]] Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>& parts,
-                                               const std::string& directory);
+                                               const std::string& directory, const WriteSecret& write = {});
 
 }  // namespace healer

@@ -43,16 +43,16 @@ syntax keyword healerOption portnumber post ppid probation programoutput program
 syntax keyword healerOption put radius ramp rdate read readonly ready redirects
 syntax keyword healerOption redis register reject reminder repeatable replylimit request requestlimit
 syntax keyword healerOption responsetime restarttimeout retry rsakey rsync run runs saturation
-syntax keyword healerOption save secret security selfsigned send sendexpectbuffer servicetime settle
-syntax keyword healerOption sha1 sha256 sha512 shadow sieve signal signature sip
-syntax keyword healerOption size skip slot slots smtp smtps socket space
-syntax keyword healerOption spamassassin ssh ssl sslauto sslv2 sslv3 startlimit starttimeout
-syntax keyword healerOption starttls statefile step stoptimeout syslog target tcp tcpssl
-syntax keyword healerOption terminal thread threads time timeout timestamp tls tlsv1
-syntax keyword healerOption tlsv11 tlsv12 tlsv13 tns total tries type udp
-syntax keyword healerOption uid unix unixsocket until up upload uploaded uptime
-syntax keyword healerOption url username valid verify version wait waitlimit websocket
-syntax keyword healerOption week weeks when while write
+syntax keyword healerOption save secret secrets security selfsigned send sendexpectbuffer servicetime
+syntax keyword healerOption settle sha1 sha256 sha512 shadow sieve signal signature
+syntax keyword healerOption sip size skip slot slots smtp smtps socket
+syntax keyword healerOption space spamassassin ssh ssl sslauto sslv2 sslv3 startlimit
+syntax keyword healerOption starttimeout starttls statefile step stoptimeout syslog target tcp
+syntax keyword healerOption tcpssl terminal thread threads time timeout timestamp tls
+syntax keyword healerOption tlsv1 tlsv11 tlsv12 tlsv13 tns total tries type
+syntax keyword healerOption udp uid unix unixsocket until up upload uploaded
+syntax keyword healerOption uptime url username valid verify version wait waitlimit
+syntax keyword healerOption websocket week weeks when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

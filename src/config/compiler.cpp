@@ -83,6 +83,7 @@ class SettingsCompiler {
       case SetPath::Kind::IdFile: settings_.id_file = set.path.value; return;
       case SetPath::Kind::StateFile: settings_.state_file = set.path.value; return;
       case SetPath::Kind::ControlSocket: settings_.control_socket = set.path.value; return;
+      case SetPath::Kind::Secrets: settings_.secrets = set.path.value; return;
     }
   }
   void operator()(const SetLimits& set) {

@@ -116,7 +116,7 @@ class Importer {
       left_out_.push_back(fmt::format("{}: {}", place(range), text.substr(0, text.find('\n'))));
     };
     for_each_set<SetPath>(document_, [&](const SetPath& set, const SourceRange& range) {
-      if (set.kind != SetPath::Kind::ControlSocket) leave_out(range, {});
+      if (set.kind <= SetPath::Kind::StateFile) leave_out(range, {});
     });
     for_each_set<SetLog>(document_, [&](const SetLog& set, const SourceRange& range) {
       if (!set.syslog) leave_out(range, "set log syslog");

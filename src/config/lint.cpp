@@ -86,8 +86,8 @@ class Linter {
   }
   void check(const SetLog&, const SourceRange& range) { only_last(log_, range, "set log"); }
   void check(const SetPath& set, const SourceRange& range) {
-    static constexpr std::array<std::string_view, 4> kNames{"set pidfile", "set idfile", "set statefile",
-                                                            "set control socket"};
+    static constexpr std::array<std::string_view, 5> kNames{"set pidfile", "set idfile", "set statefile",
+                                                            "set control socket", "set secrets"};
     const auto kind = static_cast<std::size_t>(set.kind);
     only_last(paths_[kind], range, kNames[kind]);
   }
@@ -558,7 +558,7 @@ class Linter {
   const SourceRange* leftovers_ = nullptr;
   const SourceRange* mode_ = nullptr;
   const SourceRange* reboot_ = nullptr;
-  std::array<const SourceRange*, 4> paths_{};
+  std::array<const SourceRange*, 5> paths_{};
   ServicePrograms programs_;
   std::array<const SourceRange*, 3> written_{};  ///< start, stop and restart program of the service
 };

@@ -27,6 +27,7 @@ engine::Settings named_settings(const Document& document) {
       case SetPath::Kind::IdFile: named.id_file = set.path.value; break;
       case SetPath::Kind::StateFile: named.state_file = set.path.value; break;
       case SetPath::Kind::ControlSocket: named.control_socket = set.path.value; break;
+      case SetPath::Kind::Secrets: break;
     }
   });
   for_each_set<SetSwitch>(document, [&](const SetSwitch& set, const SourceRange&) {

@@ -126,6 +126,14 @@ struct action<grammar::set_socket> {
   }
 };
 
+template <>
+struct action<grammar::set_secrets> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_secrets>(in, build);
+    scratch.statement = SetPath{SetPath::Kind::Secrets, build.word(matched(in, build).end - 1)};
+  }
+};
+
 // ---- event queue, mail limit
 
 template <>

@@ -72,6 +72,7 @@ class Printer {
     path("idfile", settings.id_file);
     path("statefile", settings.state_file);
     path("control socket", settings.control_socket);
+    path("secrets", settings.secrets);
     limits(settings.limits);
     line(fmt::format("set onreboot {}", kRebootPolicies[static_cast<std::size_t>(settings.on_reboot)]));
     if (settings.settle != defaults.settle) line("set settle " + written(settings.settle));

@@ -249,7 +249,7 @@ struct SetLog {
 };
 /// pidfile, idfile, statefile, control socket.
 struct SetPath {
-  enum class Kind : std::uint8_t { PidFile, IdFile, StateFile, ControlSocket } kind{};
+  enum class Kind : std::uint8_t { PidFile, IdFile, StateFile, ControlSocket, Secrets } kind{};
   Word path;
 };
 struct SetLimits {

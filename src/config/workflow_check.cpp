@@ -244,8 +244,6 @@ class WorkflowChecker {
 
   void kind(const ProgramStepSyntax& step) { program(step, false); }
   void kind(const HttpStepSyntax& step) {
-    warn(Code::NotYet, step.request.url.range,
-         "steps that call over HTTP are kept, but not made yet: such a step fails", "a program such as curl does it");
     request(step.request);
     for (const Number& code : step.expect)
       if (code.value < 100 || code.value > 599)
@@ -301,9 +299,10 @@ class WorkflowChecker {
   void request(const HttpRequestSyntax& request) {
     const std::string& url = request.url.value;
     if (holds_secret(url))
-      error(Code::ExposedSecret, request.url.range, "a secret in a URL: it stands in the logs of those who are asked",
-            "write it into a header or the body");
-    if (!url.starts_with("http://") && !url.starts_with("https://") && !url.starts_with("${"))
+      warn(Code::ExposedSecret, request.url.range, "a secret in a URL: it stands in the logs of those who are asked",
+           "write it into a header or the body, where they take it there");
+    const bool begins_with_value = url.starts_with("${") && !url.starts_with("${secret:");
+    if (!url.starts_with("http://") && !url.starts_with("https://") && !begins_with_value)
       error(Code::InvalidUrl, request.url.range, fmt::format("{} is no URL of HTTP", in_quotes(url)),
             "a URL is written http://HOST/PATH or https://HOST/PATH");
     for (const Word& header : request.headers)
@@ -324,8 +323,9 @@ class WorkflowChecker {
             "put a text in double quotes");
   }
 
+  /// Which values it may name, check_variables() says.
   void filter(const Word& filter) {
-    if (const std::string problem = jq_problem(filter.value); !problem.empty())
+    if (const std::string problem = jq_problem(with_variables(filter.value)); !problem.empty())
       error(Code::InvalidPattern, filter.range,
             fmt::format("{} is no filter of jq: {}", in_quotes(filter.value), problem));
   }

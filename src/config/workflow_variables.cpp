@@ -8,6 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "util/jq.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -123,6 +124,12 @@ class WorkflowReader {
     return result;
   }
 
+  /// Whether what stands there is seen by others, or in the journal.
+  static bool shows(TextPlace place) {
+    return place == TextPlace::Argument || place == TextPlace::Directory || place == TextPlace::BodyFile ||
+           place == TextPlace::Alert || place == TextPlace::Service;
+  }
+
   void filters(const HttpStepSyntax& http) {
     for (const SavingSyntax& saving : http.saves) filter(saving);
     const auto tests = [this](const std::vector<JsonTestSyntax>& all) {
@@ -142,6 +149,7 @@ class WorkflowReader {
     if (holds_variable(filter.value))
       report(said_, DiagnosticSeverity::Error, Code::OutsideValue, filter.range,
              "a value cannot be written into a filter of jq", "it is bound there: write $NAME");
+    for (const std::string& name : outside_variables(filter.value)) use(fmt::format("${{{}}}", name), filter.range, TextPlace::Body);
   }
 
   void use(const std::string& text, const SourceRange& range, TextPlace place) {
@@ -161,6 +169,13 @@ class WorkflowReader {
       if (is_built_in(use.name)) continue;
       if (const auto found = saved_.find(use.name); found != saved_.end()) {
         const auto& [name, saved] = *found;
+        if (saved.saving->secret && shows(place)) {
+          report(said_, DiagnosticSeverity::Error, Code::ExposedSecret, range,
+                 fmt::format("{} is secret, and others read this", in_quotes(name)),
+                 place == TextPlace::Argument ? "write it into the environment: environment NAME \"${...}\""
+                                              : "take it away");
+          continue;
+        }
         if (saved.saving->secret && !saved.repeatable && warned_.insert(name).second)
           report(said_, DiagnosticSeverity::Warning, Code::LostSecret, saved.saving->name.range,
                  fmt::format("after a crash {} is lost, and a step that needs it fails: its own step is not repeatable",
@@ -183,6 +198,14 @@ bool has_value(const engine::Row* row, std::string_view name) {
   if (row == nullptr) return false;
   return std::ranges::any_of(row->variables,
                              [&](const auto& one) { return one.first == name || one.first == stem(name); });
+}
+
+/// The filter as if those names had values.
+std::string bound_to_null(const std::string& filter, const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names)
+    if (name != "ENV" && name != "__prog_args" && name != "__loc__") text += fmt::format("null as ${} | ", name);
+  return text + filter;
 }
 
 class VariableChecker {
@@ -306,6 +329,21 @@ std::vector<VariableUse> variables_in(std::string_view text) {
 bool holds_variable(std::string_view text) { return !variables_in(text).empty(); }
 
 bool holds_secret(std::string_view text) { return std::ranges::any_of(variables_in(text), &VariableUse::is_secret); }
+
+std::vector<std::string> outside_variables(const std::string& filter) {
+  std::vector<std::string> outside;
+  if (jq_problem(filter).empty()) return outside;
+  const std::vector<std::string> all = jq_variables(filter);
+  for (const std::string& name : all) {
+    std::vector<std::string> others;
+    for (const std::string& other : all)
+      if (other != name) others.push_back(other);
+    if (!jq_problem(bound_to_null(filter, others)).empty()) outside.push_back(name);
+  }
+  return outside;
+}
+
+std::string with_variables(const std::string& filter) { return bound_to_null(filter, jq_variables(filter)); }
 
 bool is_variable_name(std::string_view name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };

@@ -24,6 +24,10 @@ struct VariableUse {
 [[nodiscard]] std::vector<VariableUse> variables_in(std::string_view text);
 [[nodiscard]] bool holds_variable(std::string_view text);
 [[nodiscard]] bool holds_secret(std::string_view text);
+/// The `$NAME`s of a filter of jq that it does not bind itself.
+[[nodiscard]] std::vector<std::string> outside_variables(const std::string& filter);
+/// The filter as it is when they are bound, in form.
+[[nodiscard]] std::string with_variables(const std::string& filter);
 /// Letters, digits and '_', the first no digit.
 [[nodiscard]] bool is_variable_name(std::string_view name);
 /// SERVICE, TARGET, EVENT and its fields, ..., HEALER_...

@@ -40,7 +40,8 @@ std::string describe_wait(const StepRun& run) {
   switch (run.state) {
     case StepRun::State::Fresh: return "its turn";
     case StepRun::State::Running: return "its program to end";
-    case StepRun::State::Requesting: return "the answer to its request";
+    case StepRun::State::Requesting: return "the answer to " + run.request;
+    case StepRun::State::Polling: return fmt::format("what it began to be done ({})", run.request);
     case StepRun::State::Bringing: return "the service to be started or stopped";
     case StepRun::State::Waiting: return "its time to pass";
     case StepRun::State::Verifying: return "the target to recover";

@@ -13,6 +13,7 @@
 #include "engine/event_kind.hpp"
 #include "engine/ids.hpp"
 #include "engine/recipient.hpp"
+#include "engine/workflow.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"
 
@@ -55,6 +56,38 @@ struct Place {
   std::string directory;  ///< where it runs; empty: /
   bool operator==(const Place&) const = default;
 };
+
+/// Make a request of a healing, once; answer with event::Answered. It is no more than a question where it is `safe`, and
+/// goes over a fresh connection where it is not.
+struct Request {
+  using Text = std::vector<Place::Part>;
+  /// How a value is written into a text: as it is, percent-encoded, or as what stands in a string of JSON.
+  enum class Writing : std::uint8_t { Plain, Percent, Json };
+  ActionId request;
+  HealingId healing;
+  std::string method;
+  Text url;
+  std::string shown;          ///< the URL for people, without secrets
+  std::vector<Text> headers;  ///< "Name: value"
+  Text body;
+  Writing body_as = Writing::Json;
+  std::string body_file;  ///< whose text is the body; empty: `body` is
+  bool follow = false;
+  bool insecure = false;
+  bool safe = false;
+  std::uint64_t limit = 0;  ///< bytes of an answer
+  Duration timeout{0};
+  std::uint16_t expected = 200;   ///< a status that would be well
+  std::vector<JsonTest> wanted;   ///< tests of the answer; the values of their filters are asked for
+  std::vector<JsonTest> failing;  ///< likewise; one that holds is no good
+  std::vector<Saving> saves;      ///< what else is asked of it
+};
+
+/// Nobody waits for the answer to a request any more.
+struct EndRequest {
+  ActionId request;
+};
+
 /// Start the program of an action; answer with ActionStarted and ActionEnded. It is started at most once, ever: where
 /// the files of this action exist already, an earlier daemon started it, and it is adopted instead.
 struct Exec {

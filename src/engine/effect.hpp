@@ -2,7 +2,7 @@
 // Effects: everything the engine can ask of the world. A closed sum.
 //
 // Order is the whole protocol. One call of Engine::handle emits at most one Commit; the acts that follow from it (Exec,
-// Alert, Reply) are kept by the engine and emitted when Event::Committed says that it is on disk.
+// Alert, Request, Reply) are kept by the engine and emitted when Event::Committed says that it is on disk.
 #pragma once
 
 #include <string>
@@ -35,7 +35,8 @@ struct Reply {
 }  // namespace effect
 
 using Effect = std::variant<effect::Measure, effect::CancelRun, effect::Exec, effect::EndAction, effect::Signal,
-                            effect::Adopt, effect::Alert, effect::Commit, effect::Note, effect::Reply>;
+                            effect::Adopt, effect::Alert, effect::Request, effect::EndRequest, effect::Commit, effect::Note,
+                            effect::Reply>;
 
 /// Where effects go. Called from within Engine::handle; must not call back into the engine.
 class EffectSink {

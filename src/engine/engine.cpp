@@ -559,17 +559,24 @@ void Engine::on(const event::Committed& event, Turn& turn) {
     if (waits != unjournalled_.end()) {  // it was not set free yet, and is not any more
       unjournalled_.erase(waits);
       never_begun.push_back(ends->action);
-    } else if (event.unjournalled && exec != nullptr && exec->healing != HealingId{}) {
+    } else if (event.unjournalled && (std::holds_alternative<effect::Request>(act) ||
+                                      (exec != nullptr && exec->healing != HealingId{}))) {
       unjournalled_.emplace_back(sequence, std::move(act));
     } else {
-      turn.sink.emit(std::move(act));
+      set_free(std::move(act), turn);
     }
     waiting_acts_.pop_front();
   }
   for (const ActionId action : never_begun)
     on(event::ActionEnded{.action = action, .outcome = Outcome::NotStarted, .output = "it was cancelled before"}, turn);
   if (event.unjournalled) return;
-  for (auto& [sequence, act] : std::exchange(unjournalled_, {})) turn.sink.emit(std::move(act));
+  for (auto& [sequence, act] : std::exchange(unjournalled_, {})) set_free(std::move(act), turn);
+}
+
+/// A request whose answer nobody waits for by now is not made.
+void Engine::set_free(Effect act, Turn& turn) {
+  const auto* const request = std::get_if<effect::Request>(&act);
+  if (request == nullptr || healings_.awaits(request->request)) turn.sink.emit(std::move(act));
 }
 
 }  // namespace healer::engine

@@ -269,6 +269,7 @@ class Engine {
   void on(const event::RunWrote& event, Turn& turn);
   void on(const event::ActionReady& event, Turn& turn);
   void on(const event::ActionEnded& event, Turn& turn);
+  void on(const event::Answered& event, Turn& turn);
   void on(const event::AlertTaken& event, Turn& turn);
   void on(const event::MailOutcome& event, Turn& turn);
   void on(const event::Swap& event, Turn& turn);
@@ -457,6 +458,7 @@ class Engine {
   void restore_healing_program(const PendingExec& pending, Turn& turn);
   [[nodiscard]] std::optional<std::pair<std::size_t, const Rule*>> healing_rule(ServiceId id, Hash128 rule) const;
 
+  void set_free(Effect act, Turn& turn);
   void restore_acts(Turn& turn);
   void begin_afresh(ServiceId id);
   void adopt_block(ServiceId id);

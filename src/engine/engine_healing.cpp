@@ -132,6 +132,9 @@ class Engine::Ward final : public HealingWorld {
     return action;
   }
   void end_program(ActionId action) override { engine_.end_program(action, turn_); }
+  void request(effect::Request request) override { turn_.acts.emplace_back(std::move(request)); }
+  void ask(effect::Request request) override { turn_.sink.emit(std::move(request)); }
+  void end_request(ActionId request) override { turn_.sink.emit(effect::EndRequest{request}); }
   void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) override {
     using Kind = event::Command::Kind;
     const Kind kind = what == Bringing::Start ? Kind::Start : what == Bringing::Stop ? Kind::Stop : Kind::Restart;
@@ -291,6 +294,11 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
                           {.good = good, .in_doubt = event.unseen, .text = std::move(text), .output = event.output});
 }
 
+void Engine::on(const event::Answered& event, Turn& turn) {
+  Ward ward(*this, turn);
+  healings_.answered(ward, event);
+}
+
 /// The rules of a service count as recovered, and their windows are emptied: it was seen to be well.
 void Engine::recover_rules(ServiceId id, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
@@ -356,11 +364,11 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
   RunningAction& action = restore_action(pending, turn.now);
   action.only_watched = graph_->settings.shadow || !known;
   healing_programs_.insert(exec.action);
-  if (pending.started || action.only_watched) {
+  // Without a secret that was lost it cannot be started; but it may run.
+  if (pending.started || action.only_watched || !healings_.complete(Ward(*this, turn), exec)) {
     turn.sink.emit(effect::Adopt{exec.action, exec.service});
     return;
   }
-  healings_.complete(Ward(*this, turn), exec);
   turn.sink.emit(std::move(exec));
 }
 

@@ -106,6 +106,21 @@ struct ActionEnded {
   std::int64_t left = 0;  ///< of a foreground process: one that it has left outside of its session, and that was ended
 };
 
+/// A request has ended.
+struct Answered {
+  ActionId request;
+  enum class Kind : std::uint8_t {
+    Failed,   ///< nothing of it was sent, or what was answered is not taken
+    InDoubt,  ///< it was sent, or a part of it, and no whole answer came
+    Whole
+  } kind = Kind::Whole;
+  std::uint16_t status = 0;  ///< Whole
+  std::string why{};         ///< else: "could not connect to heat.example:443: connection refused"
+  Duration elapsed{0};
+  std::vector<std::optional<std::string>> values{};  ///< of `wanted` and `failing`, as JSON; nothing: there is none
+  std::vector<std::optional<std::string>> saved{};   ///< the same of what is to be saved, as text
+};
+
 /// The mailer has this alert on its own disk: the engine need not remember it any more.
 struct AlertTaken {
   AlertId alert;

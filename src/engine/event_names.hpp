@@ -19,6 +19,7 @@ struct RunWaits;
 struct RunWrote;
 struct ActionReady;
 struct ActionEnded;
+struct Answered;
 struct AlertTaken;
 struct MailOutcome;
 struct Swap;
@@ -31,7 +32,7 @@ struct Stopping;
 
 using Event = std::variant<event::Started, event::Wake, event::Measured, event::ProcessDied, event::NotSignalled,
                            event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
-                           event::ActionReady, event::ActionEnded, event::AlertTaken, event::MailOutcome, event::Swap,
+                           event::ActionReady, event::ActionEnded, event::Answered, event::AlertTaken, event::MailOutcome, event::Swap,
                            event::ReloadFailed, event::ListTold, event::ListsDoubted, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

@@ -16,6 +16,7 @@
 #include "engine/engine.hpp"
 #include "engine/expectation.hpp"
 #include "engine/explain.hpp"
+#include "engine/healing/request.hpp"
 #include "engine/service.hpp"
 #include "engine/simulated_world.hpp"
 #include "util/text.hpp"
@@ -421,6 +422,14 @@ class Simulation final : public EffectSink {
     add(std::move(entry), nullptr);
     tell(now_.mono, [this, id = alert.alert] { handle(event::AlertTaken{id}); });
   }
+
+  /// Others answer as the step expects it.
+  void perform(const effect::Request& request) {
+    add({.kind = "request", .text = fmt::format("{} {}", request.method, request.shown)}, nullptr);
+    tell(now_.mono, [this, answer = expected_answer(request)] { handle(answer); });
+  }
+
+  void perform(const effect::EndRequest&) {}
 
   void perform(const effect::Commit& commit) {
     keep(saved_, commit);

@@ -13,9 +13,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "protocols/redirect.hpp"
+#include "runtime/body_file.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/descriptor.hpp"
 #include "runtime/connection.hpp"
-#include "runtime/open_regular.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -42,25 +43,9 @@ void widen_table(std::size_t descriptors) {
   if (any) (void)Descriptor(::fcntl(any.get(), F_DUPFD_CLOEXEC, static_cast<int>(descriptors)));
 }
 
-bool is_file(const protocols::Setting& setting) { return setting.word == "body" && setting.value == "file"; }
+constexpr std::size_t kMostOfBody = std::size_t{1} << 20;
 
-/// What a file says that is to be sent. Blocks.
-Result<std::string> body_of(const std::string& path) {
-  constexpr std::size_t kMost = std::size_t{1} << 20;
-  auto file = open_regular(path);
-  if (!file) return file.error();
-  std::string text(kMost + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got = ::read(file->get(), text.data() + size, text.size() - size);
-    if (got < 0) return system_error(errno, path);
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  if (size > kMost) return Error{0, fmt::format("{} has more than {} MB: it is not sent", path, kMost >> 20U)};
-  text.resize(size);
-  return text;
-}
+bool is_file(const protocols::Setting& setting) { return setting.word == "body" && setting.value == "file"; }
 
 }  // namespace
 
@@ -185,7 +170,7 @@ void Connector::read_body(Probe& probe, const std::string& path) {
     its.plan = its.asked = std::move(plan);
     set_out(its);
   };
-  files_->submit([path, done]() -> Loop::Callback { return [done, body = body_of(path)] { done(body); }; },
+  files_->submit([path, done]() -> Loop::Callback { return [done, body = read_body_file(path, kMostOfBody)] { done(body); }; },
                  [done](Error error) { done(std::move(error)); });
 }
 

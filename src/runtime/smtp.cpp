@@ -18,6 +18,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "runtime/curl_tls.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -77,15 +78,6 @@ bool checksum_matches(X509* certificate, const std::string& wanted) {
   return seen == wanted;
 }
 
-int tolerate_self_signed(int ok, X509_STORE_CTX* context) {
-  const int error = X509_STORE_CTX_get_error(context);
-  if (ok == 0 && (error == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT || error == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN)) {
-    X509_STORE_CTX_set_error(context, X509_V_OK);
-    return 1;
-  }
-  return ok;
-}
-
 int judge_certificate(X509_STORE_CTX* context, void* data) {
   auto& rules = *static_cast<CertificateRules*>(data);
   if (!rules.checksum.empty() && !checksum_matches(X509_STORE_CTX_get0_cert(context), rules.checksum)) {
@@ -103,17 +95,6 @@ CURLcode set_certificate_rules(CURL*, void* ssl_context, void* rules) {
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_cert_verify_callback(context, judge_certificate, rules);
   return CURLE_OK;
-}
-
-/// libcurl's word for a TLS version; nothing for SSLv2, SSLv3 and what is unknown.
-std::optional<long> tls_version(const std::string& word) {
-  if (word.empty() || word == "auto" || word == "ssl" || word == "tls" || word == "sslauto" || word == "tlsauto")
-    return CURL_SSLVERSION_TLSv1_2;
-  if (word == "tlsv1") return static_cast<long>(CURL_SSLVERSION_TLSv1_0) | CURL_SSLVERSION_MAX_TLSv1_0;
-  if (word == "tlsv11") return static_cast<long>(CURL_SSLVERSION_TLSv1_1) | CURL_SSLVERSION_MAX_TLSv1_1;
-  if (word == "tlsv12") return static_cast<long>(CURL_SSLVERSION_TLSv1_2) | CURL_SSLVERSION_MAX_TLSv1_2;
-  if (word == "tlsv13") return static_cast<long>(CURL_SSLVERSION_TLSv1_3) | CURL_SSLVERSION_MAX_TLSv1_3;
-  return std::nullopt;
 }
 
 // ---- one conversation ---------------------------------------------------------------------------------------------
@@ -256,7 +237,7 @@ void SmtpClient::Impl::settings_of(const engine::MailServer& server, const std::
 
   set(CURLOPT_USE_SSL, static_cast<long>(server.security == Security::None ? CURLUSESSL_NONE : CURLUSESSL_ALL));
   if (server.security == Security::None) return;
-  set(CURLOPT_SSLVERSION, tls_version(server.tls_version).value_or(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_SSLVERSION, curl_tls_version(server.tls_version).value_or(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, server.verify ? 1L : 0L);
   set(CURLOPT_SSL_VERIFYHOST, server.verify && !server.allow_self_signed ? 2L : 0L);
   if (!server.ca_file.empty()) set(CURLOPT_CAINFO, server.ca_file.c_str());
@@ -362,7 +343,7 @@ std::string describe(const engine::MailServer& server) { return fmt::format("{}:
 
 std::string complaint(const engine::MailServer& server) {
   if (server.security == Security::None) return {};
-  if (!tls_version(server.tls_version))
+  if (!curl_tls_version(server.tls_version))
     return fmt::format("\"{}\" is not spoken any more; TLS 1.2 or later is used", printable(server.tls_version));
   const std::string checksum = normal_checksum(server.certificate_checksum);
   if (!checksum.empty() && digest_of(checksum) == nullptr)

@@ -63,7 +63,11 @@ std::size_t size_of(const Healing& healing) {
   std::size_t bytes = sizeof healing + healing.target.size() + healing.service.size() + healing.by.size() +
                       healing.reason.size() + healing.approved_by.size() + healing.failure.size() +
                       healing.cancelled_by.size() + size_of(healing.cause.get());
-  for (const StepRun& run : healing.under_way) bytes += sizeof run + run.failure.size();
+  const auto runs = [&bytes](const std::vector<StepRun>& all) {
+    for (const StepRun& run : all) bytes += sizeof run + run.failure.size() + run.request.size();
+  };
+  runs(healing.under_way);
+  if (healing.detour) runs(healing.detour->under_way);
   for (const StepOutcome& outcome : healing.outcomes)
     bytes += sizeof outcome + outcome.name.size() + outcome.text.size();
   for (const auto& [name, value] : healing.saved) bytes += kIdBytes + 2 * sizeof name + name.size() + value.size();

@@ -48,8 +48,9 @@ constexpr std::array<std::string_view, 4> words_of(For<HealingMode>) {
 constexpr std::array<std::string_view, 3> words_of(For<effect::Cause::State>) {
   return {"succeeded", "failed", "changed"};
 }
-constexpr std::array<std::string_view, 10> words_of(For<StepRun::State>) {
-  return {"fresh", "running", "requesting", "bringing", "waiting", "verifying", "pausing", "ending", "done", "failed"};
+constexpr std::array<std::string_view, 11> words_of(For<StepRun::State>) {
+  return {"fresh",     "running", "requesting", "polling", "bringing", "waiting",
+          "verifying", "pausing", "ending",     "done",    "failed"};
 }
 constexpr std::array<std::string_view, 9> words_of(For<HealingEnd>) {
   return {"verified", "done", "failed", "refused", "cancelled", "rejected", "interrupted", "dropped", "would run"};
@@ -208,8 +209,14 @@ void fields(auto& all, Is<Overrides> auto& overrides) {
 }
 
 void fields(auto& all, Is<StepRun> auto& run) {
-  auto& [state, attempt, action, due, begun, failure] = run;
-  all("state", state, "attempt", attempt, "action", action, "due", due, "begun", begun, "failure", failure);
+  auto& [state, attempt, action, due, begun, failure, request] = run;
+  all("state", state, "attempt", attempt, "action", action, "due", due, "begun", begun, "failure", failure, "request",
+      request);
+}
+
+void fields(auto& all, Is<Detour> auto& detour) {
+  auto& [position, of_plan, under_way] = detour;
+  all("position", position, "of_plan", of_plan, "under_way", under_way);
 }
 
 void fields(auto& all, Is<StepOutcome> auto& outcome) {
@@ -224,13 +231,13 @@ void fields(auto& all, Is<Trigger> auto& trigger) {
 
 void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
-         mode, stage, reason, not_before, approved_by, seen, refused, told_long, round, position, under_way, outcomes,
+         mode, stage, reason, not_before, approved_by, seen, refused, told_long, round, position, under_way, detour, outcomes,
          saved, begun, failure, cancelled_by, escalated, in_probation] = healing;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
       "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
       row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "not_before", not_before, "approved_by",
       approved_by, "seen", seen, "refused", refused, "told_long", told_long, "round", round, "position", position,
-      "under_way", under_way, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by",
+      "under_way", under_way, "detour", detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by",
       cancelled_by, "escalated", escalated, "in_probation", in_probation);
 }
 

@@ -131,12 +131,10 @@ namespace {
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
-/// What a filter asks of the machine, of others' texts or of its process, which it must not; empty: nothing. Texts in
-/// quotes are passed over, but for what stands in \( ).
-std::string_view forbidden_word(std::string_view text) {
-  constexpr std::array<std::string_view, 12> kWords{"env",     "input",          "inputs",     "import",
-                                                    "include", "halt",           "modulemeta", "halt_error",
-                                                    "debug",   "input_filename", "stderr",     "get_search_list"};
+/// Calls `visit(word, before)` for each word of a filter, until that gives true; `before`: the sign that it follows.
+/// Texts in quotes are passed over, but for what stands in \( ).
+template <typename Visit>
+void for_each_word(std::string_view text, Visit&& visit) {
   std::vector<int> depths;  // of the parentheses, in each \( ) that is open
   bool quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -160,21 +158,40 @@ std::string_view forbidden_word(std::string_view text) {
     } else if (is_word(c)) {
       const std::size_t begin = at;
       while (at + 1 < text.size() && is_word(text[at + 1])) ++at;
-      const std::string_view word = text.substr(begin, at + 1 - begin);
-      const char before = begin > 0 ? text[begin - 1] : ' ';
-      if (before == '$' ? word == "ENV" || word == "__prog_args"
-                        : before != '.' && std::ranges::find(kWords, word) != kWords.end())
-        return text.substr(before == '$' ? begin - 1 : begin, before == '$' ? word.size() + 1 : word.size());
+      if (visit(text.substr(begin, at + 1 - begin), begin > 0 ? text[begin - 1] : ' ')) return;
     }
   }
-  return {};
+}
+
+/// What a filter asks of the machine, of others' texts or of its process, which it must not; empty: nothing.
+std::string forbidden_word(std::string_view text) {
+  constexpr std::array<std::string_view, 12> kWords{"env",     "input",          "inputs",     "import",
+                                                    "include", "halt",           "modulemeta", "halt_error",
+                                                    "debug",   "input_filename", "stderr",     "get_search_list"};
+  std::string found;
+  for_each_word(text, [&](std::string_view word, char before) {
+    if (before == '$' ? word == "ENV" || word == "__prog_args"
+                      : before != '.' && std::ranges::find(kWords, word) != kWords.end())
+      found = (before == '$' ? "$" : "") + std::string(word);
+    return !found.empty();
+  });
+  return found;
 }
 
 }  // namespace
 
+std::vector<std::string> jq_variables(std::string_view text) {
+  std::vector<std::string> names;
+  for_each_word(text, [&](std::string_view word, char before) {
+    if (before == '$' && std::ranges::find(names, word) == names.end()) names.emplace_back(word);
+    return false;
+  });
+  return names;
+}
+
 std::string jq_problem(const std::string& text) {
-  if (const std::string_view word = forbidden_word(text); !word.empty())
-    return std::string(word) + " is not allowed: a filter has nothing but its text";
+  if (const std::string word = forbidden_word(text); !word.empty())
+    return word + " is not allowed: a filter has nothing but its text";
   static std::mutex mutex;
   static std::map<std::string, std::string> known;  // guarded by mutex
   constexpr std::size_t kMostKnown = 10'000;
@@ -202,6 +219,11 @@ JsonOrder json_order(std::string_view value, std::string_view wanted) {
 
 std::string json_string(std::string_view text) {
   return Value(jv_string_sized(text.data(), static_cast<int>(text.size()))).json();
+}
+
+std::string json_text(std::string_view value) {
+  const Value parsed(parse(value));
+  return parsed.is_valid() ? parsed.text() : std::string(value);
 }
 
 bool is_json_literal(std::string_view text) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "util/result.hpp"
 
@@ -37,12 +38,18 @@ class JqFilter {
 
 enum class JsonOrder { Less, Equal, Greater, Unordered };
 
+/// The variables that stand in a filter, `$NAME` without the sign, each once. Those that the filter binds itself are
+/// among them.
+[[nodiscard]] std::vector<std::string> jq_variables(std::string_view text);
+
 /// How `value` stands to `wanted`, both JSON. With a string all scalars compare as texts; else numbers with numbers,
 /// and what is of two kinds, or has no order, is Unordered where it is not Equal.
 [[nodiscard]] JsonOrder json_order(std::string_view value, std::string_view wanted);
 
 /// `text` as a string of JSON, with its quotes.
 [[nodiscard]] std::string json_string(std::string_view text);
+/// What a value says: of a string its text, of all else its JSON.
+[[nodiscard]] std::string json_text(std::string_view value);
 /// Whether it is a number, `true`, `false` or `null` as JSON writes them.
 [[nodiscard]] bool is_json_literal(std::string_view text);
 

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/diff.hpp"
+#include "engine/healing/request.hpp"
 #include "support/fleet_world.hpp"
 #include "support/rounds.hpp"
 
@@ -29,6 +30,7 @@ class Storm {
     if (chance(40)) fleet_.breaker = Breaker{.failed = 2, .within = hours{1}};
     if (chance(40)) fleet_.probation = minutes{30};
     fleet_.escalate = chance(50);
+    fleet_.calls = chance(50);
     world_ = std::make_unique<FleetWorld>(fleet_);
   }
 
@@ -75,8 +77,10 @@ class Storm {
       world_->fail(pick(fleet_.targets));
     else if (what < 60)
       world_->heal(pick(fleet_.targets));
-    else if (what < 85)
+    else if (what < 75)
       end_some();
+    else if (what < 85)
+      answer_some();
     else if (what < 87)
       command(Kind::Pause);
     else if (what < 90)
@@ -114,6 +118,7 @@ class Storm {
       running_.emplace(exec.action, program);
       world_->handle(event::ActionStarted{.action = exec.action, .pid = 100, .start_ticks = 1});
     }
+    hear_requests();
   }
 
   const Rule& rule_of(const std::string& target) { return world_->engine.graph()->at(world_->id(target)).rules[0]; }
@@ -122,6 +127,52 @@ class Storm {
     if (running_.empty()) return;
     const auto chosen = std::next(running_.begin(), pick(static_cast<int>(running_.size())));
     end(chosen->first, chance(75) ? 0 : 1);
+  }
+
+  /// Requests that were set free: each but a question only once in a try, unless it may be repeated.
+  void hear_requests() {
+    for (; requests_heard_ < world_->requests.size(); ++requests_heard_) {
+      const effect::Request request = world_->requests[requests_heard_];
+      const Healing& healing = world_->engine.healings().all().at(request.healing);
+      CHECK(let_go_.contains({request.healing, "guard"}));
+      if (!request.safe) CHECK(made_.insert({request.healing, healing.round}).second);
+      for (const Healing& saved : world_->saved.healings)  // the journal knows of it
+        if (saved.id == request.healing) CHECK(saved.under_way.size() == healing.under_way.size());
+      for (const auto& header : request.headers)
+        for (const auto& part : header) CHECK(part.text.find("${") == std::string::npos);
+      asked_.push_back(request);
+    }
+    for (const ActionId ended : world_->ended_requests)
+      std::erase_if(asked_, [&](const effect::Request& request) { return request.request == ended; });
+  }
+
+  void answer_some() {
+    if (asked_.empty()) return;
+    const auto chosen = asked_.begin() + pick(static_cast<int>(asked_.size()));
+    const effect::Request request = *chosen;
+    asked_.erase(chosen);
+    answer(request, pick(100));
+  }
+
+  void answer(const effect::Request& request, int how) {
+    event::Answered answer = expected_answer(request);
+    if (how < 10)
+      answer.kind = event::Answered::Kind::Failed;
+    else if (how < 20)
+      answer.kind = event::Answered::Kind::InDoubt;
+    else if (how < 25)
+      answer.status = 502;
+    else if (how < 40)
+      for (auto& value : answer.values) value = "\"UPDATE_IN_PROGRESS\"";
+    else if (how < 45)
+      for (auto& value : answer.values) value = "\"UPDATE_FAILED\"";
+    else if (how < 50)
+      answer.values.clear();
+    const bool is_question = request.method == "GET";
+    const auto& all = world_->engine.healings().all();
+    if (const auto healing = all.find(request.healing); is_question && how >= 50 && healing != all.end())
+      world_->heal(std::stoi(healing->second.target.substr(1)));
+    world_->handle(answer);
   }
 
   void end(ActionId action, int status) {
@@ -141,7 +192,8 @@ class Storm {
     const Instant now = world_->now;
     auto graph = world_->engine.graph();
     world_ = std::make_unique<FleetWorld>(make_graph(fleet_rules(fleet_)), saved, failed, now);
-    heard_ = 0;
+    heard_ = requests_heard_ = 0;
+    asked_.clear();
     for (const Effect& effect : world_->effects)
       if (const auto* adopt = std::get_if<effect::Adopt>(&effect))
         if (const auto known = over_.find(adopt->action); known != over_.end() && !running_.contains(adopt->action))
@@ -184,8 +236,9 @@ class Storm {
     for (int i = 0; i < 500 && !world_->engine.healings().idle(); ++i) {
       command(event::Command::Kind::ResetHealing);  // a breaker may be open
       hear();
-      while (!running_.empty()) {
-        end(running_.begin()->first, 0);
+      while (!running_.empty() || !asked_.empty()) {
+        if (!running_.empty()) end(running_.begin()->first, 0);
+        for (const effect::Request& request : std::exchange(asked_, {})) answer(request, 99);
         hear();
       }
       world_->advance(minutes{1});
@@ -203,6 +256,9 @@ class Storm {
   std::map<ActionId, Program> running_;
   std::map<ActionId, int> over_;
   std::set<std::pair<HealingId, std::string>> let_go_;
+  std::size_t requests_heard_ = 0;
+  std::vector<effect::Request> asked_;
+  std::set<std::pair<HealingId, std::uint32_t>> made_;
 };
 
 }  // namespace

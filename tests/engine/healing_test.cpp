@@ -295,7 +295,7 @@ TEST_CASE("only what a rule says is a secret, never a value that is filled in", 
   engine::step::Program program;
   program.environment = {{"TOKEN", "x ${secret:key} ${VM}"}, {"PLAIN", "$${secret:key}"}};
   std::string missing;
-  const auto place = engine::place_of(engine::fill(program, variables, missing), variables);
+  const auto place = engine::place_of(engine::fill(program, variables, {}, missing), variables);
   CHECK(missing.empty());
   REQUIRE(place->environment.size() == 3);
   CHECK(place->environment[0].second == std::vector<Part>{{.text = "${secret:other}"}});  // HEALER_VM

@@ -19,6 +19,12 @@ struct EffectText {
   std::string operator()(const effect::Cause& cause) const;
   std::string operator()(const effect::Exec& exec) const;
   std::string operator()(const effect::EndAction& end) const { return fmt::format("end {}", end.action.number()); }
+  std::string operator()(const effect::Request& request) const {
+    return fmt::format("request {} {} {}", request.request.number(), request.method, request.shown);
+  }
+  std::string operator()(const effect::EndRequest& end) const {
+    return fmt::format("end request {}", end.request.number());
+  }
   std::string operator()(const effect::Signal& signal) const;
   std::string operator()(const effect::SavedJob& job) const;
   std::string operator()(const effect::Adopt& adopt) const;

@@ -114,6 +114,10 @@ void World::take(Effect effect) {
     std::erase_if(open, [&](const effect::Measure& o) { return o.run == cancel->run; });
   } else if (auto* exec = std::get_if<effect::Exec>(&effect)) {
     execs.push_back(*exec);
+  } else if (auto* request = std::get_if<effect::Request>(&effect)) {
+    requests.push_back(*request);
+  } else if (auto* end = std::get_if<effect::EndRequest>(&effect)) {
+    ended_requests.push_back(end->request);
   } else if (auto* alert = std::get_if<effect::Alert>(&effect)) {
     alerts.push_back(*alert);
   } else if (auto* reply = std::get_if<effect::Reply>(&effect)) {

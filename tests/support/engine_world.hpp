@@ -45,6 +45,8 @@ class World : public EffectSink {
   std::vector<Effect> effects;        ///< all, in order
   std::vector<effect::Measure> open;  ///< runs not answered yet
   std::vector<effect::Exec> execs;
+  std::vector<effect::Request> requests;
+  std::vector<ActionId> ended_requests;
   std::vector<effect::Alert> alerts;
   std::vector<effect::Reply> replies;
   std::vector<Record> records;

@@ -21,6 +21,30 @@ Guard guard(const std::string& name) {
   return {.program = {.command = {.arguments = {"/bin/" + name, "${TARGET}"}}}, .timeout = seconds{10}};
 }
 
+/// As OpenStack is asked: a token that nobody is to see, a mark, and an update that takes its time.
+std::vector<Step> calls() {
+  step::Http token{.request = {.method = "POST", .url = "https://keystone.example/v3/auth/tokens", .body = "{}"},
+                   .expect = {201},
+                   .saves = {{.from = Saving::From::Header, .what = "X-Subject-Token", .name = "TOKEN", .secret = true}}};
+  step::Http mark{.request = {.method = "PATCH",
+                              .url = "https://heat.example/v1/resources/${TARGET}",
+                              .headers = {"X-Auth-Token: ${TOKEN}"},
+                              .body = R"({"mark_unhealthy": true})"},
+                  .expect_json = {{.filter = ".marked", .value = "true"}}};
+  step::Http update{.request = {.method = "PATCH",
+                                .url = "https://heat.example/v1/stack",
+                                .headers = {"X-Auth-Token: ${TOKEN}"},
+                                .body = "{}"},
+                    .expect = {202}};
+  update.until = step::Until{
+      .request = {.method = "GET", .url = "https://heat.example/v1/stack", .headers = {"X-Auth-Token: ${TOKEN}"}},
+      .met = {{.filter = ".status", .value = "UPDATE_COMPLETE", .quoted = true}},
+      .failed = {{.filter = ".status", .value = "UPDATE_FAILED", .quoted = true}}};
+  return {{.name = "token", .what = token, .repeatable = true},
+          {.name = "mark", .what = mark, .retries = 1, .pause = seconds{1}, .repeatable = true},
+          {.name = "update", .what = update}};
+}
+
 Step recovered() { return {.name = "verify", .what = step::Recovered{.within = minutes{5}}}; }
 
 }  // namespace
@@ -49,6 +73,10 @@ RuleSet fleet_rules(const Fleet& fleet) {
                    .breaker = fleet.breaker,
                    .mode = fleet.mode,
                    .key = hash128("rebuild")};
+  if (fleet.calls) {
+    rebuild.steps = calls();
+    rebuild.steps.push_back(recovered());
+  }
   if (fleet.escalate) rebuild.on_failure = {{.name = "escalate", .what = step::Escalate{.workflow = "redeploy"}}};
   Workflow redeploy{.name = "redeploy",
                     .guard = guard("redeploy-guard"),
@@ -76,6 +104,29 @@ std::string FleetWorld::wait_for(std::string_view program) {
   taken = execs.size();
   handle(event::ActionStarted{.action = execs.back().action, .pid = 100, .start_ticks = 1});
   return execs.back().command.arguments.at(1);
+}
+
+ActionId FleetWorld::wait_for_request(std::string_view method, std::string_view end) {
+  const auto is_there = [&] {
+    return requests_taken < requests.size() && requests.back().method == method && requests.back().shown.ends_with(end);
+  };
+  for (int i = 0; i < 18'000 && !is_there(); ++i) advance(milliseconds{100});
+  if (!is_there()) return {};
+  requests_taken = requests.size();
+  return requests.back().request;
+}
+
+void FleetWorld::answer_request(std::uint16_t status, std::vector<std::optional<std::string>> values,
+                                std::vector<std::optional<std::string>> kept) {
+  handle(event::Answered{.request = requests.back().request,
+                         .status = status,
+                         .elapsed = milliseconds{120},
+                         .values = std::move(values),
+                         .saved = std::move(kept)});
+}
+
+void FleetWorld::fail_request(event::Answered::Kind kind, const std::string& why) {
+  handle(event::Answered{.request = requests.back().request, .kind = kind, .why = why});
 }
 
 void FleetWorld::end_program(int status) {

@@ -21,6 +21,7 @@ struct Fleet {
   std::optional<Breaker> breaker{};
   Duration probation{0};
   bool escalate = false;  ///< on failure: heal with redeploy
+  bool calls = false;     ///< steps of requests in place of programs: token, mark, update (until it is done)
 };
 
 /// Rules of a fleet: services n0, n1, ... of group "nodes", each with `if status != 0 then heal with rebuild`.
@@ -42,13 +43,21 @@ class FleetWorld : public World {
     wait_for(program);
     end_program(0);
   }
+  /// Lets time pass until a request of that method is made, and to a URL that ends so; its number. 0 where none is, in
+  /// half an hour.
+  ActionId wait_for_request(std::string_view method, std::string_view end);
+  /// The request that was made last is answered, with these values for its filters.
+  void answer_request(std::uint16_t status, std::vector<std::optional<std::string>> values = {},
+                      std::vector<std::optional<std::string>> kept = {});
+  void fail_request(event::Answered::Kind kind, const std::string& why);
   /// What the program that was started last is called.
   [[nodiscard]] std::string last_program() const;
   [[nodiscard]] std::size_t programs(std::string_view name) const;
   [[nodiscard]] std::size_t alerts_of(std::string_view event) const;
 
   std::vector<bool> failed;
-  std::size_t taken = 0;  ///< programs that a test has waited for
+  std::size_t taken = 0;           ///< programs that a test has waited for
+  std::size_t requests_taken = 0;  ///< the same of requests
 };
 
 }  // namespace healer::test

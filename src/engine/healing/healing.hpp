@@ -54,6 +54,7 @@ struct StepRun {
     Fresh,       ///< to be begun
     Running,     ///< its program runs
     Requesting,  ///< its request was sent
+    Polling,     ///< its request was answered; until `due` it is asked whether what it began is done
     Bringing,    ///< a service is started, stopped or restarted
     Waiting,     ///< until `due`
     Verifying,   ///< `recovered`: until `due` at most
@@ -63,13 +64,22 @@ struct StepRun {
     Failed
   } state = State::Fresh;
   std::uint32_t attempt = 1;
-  ActionId action{};  ///< Running, Ending
+  ActionId action{};  ///< Running, Ending, Requesting
   std::optional<Deadline> due{};
   WallTime begun{};       ///< of this attempt
   std::string failure{};  ///< why the last attempt has failed
+  std::string request{};  ///< "POST https://heat.example/v1", and what was answered
 
   bool operator==(const StepRun&) const = default;
   [[nodiscard]] bool over() const { return state == State::Done || state == State::Failed; }
+};
+
+/// A secret that a step had saved is lost, as healer was restarted: that step is run again, and then it goes on here.
+struct Detour {
+  std::uint32_t position = 0;
+  bool of_plan = false;  ///< the step is one of the plan's own, whatever the stage
+  std::vector<StepRun> under_way;
+  bool operator==(const Detour&) const = default;
 };
 
 /// What became of a step, for people.
@@ -135,6 +145,7 @@ struct Healing {
   std::uint32_t round = 0;     ///< of the try; 0: none has begun
   std::uint32_t position = 0;  ///< in steps()
   std::vector<StepRun> under_way;
+  std::optional<Detour> detour{};
   std::vector<StepOutcome> outcomes;
   Variables saved;      ///< by steps; what is secret is not in it
   WallTime begun{};     ///< when its first guard was asked
@@ -145,6 +156,7 @@ struct Healing {
 
   /// Of the stage: what is gone through.
   [[nodiscard]] const std::vector<Step>& steps() const {
+    if (detour && detour->of_plan) return plan->steps;
     return stage == Stage::Failing ? plan->on_failure : stage == Stage::Cancelling ? plan->on_cancel : plan->steps;
   }
   /// Whether a person wants it: no rule need stand failed.

@@ -6,6 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/healing/step_runs.hpp"
 #include "engine/healing/variables.hpp"
 #include "engine/job.hpp"
 #include "engine/rule.hpp"
@@ -206,8 +207,10 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
         lost.push_back(run.action);
       else if (run.state == State::Ending)
         world.end_program(run.action);
+      if (run.state == State::Requesting)
+        request_lost(world, healing, step_of(healing.steps()[healing.position], index_of(healing, run)), run);
       // To bring a service somewhere is safe to repeat, for that looks first.
-      if (run.state == State::Requesting || run.state == State::Bringing) run.state = State::Fresh;
+      if (run.state == State::Bringing) run.state = State::Fresh;
     }
     for (const ActionId action : lost)
       program_ended(world, action, {.in_doubt = true, .text = "nobody saw how its program ended", .output = {}});
@@ -395,6 +398,8 @@ void Healings::plan_wake(const HealingWorld& world) {
     for (const StepRun& run : healing.under_way)
       if (run.due && !run.over()) at(now.mono + std::max(run.due->left(now), Duration{1}));
   }
+  for (const auto& [run, questions] : polls_)
+    if (questions.flight == ActionId{}) at(std::max(questions.next, now.mono + Duration{1}));
   for (const TargetMemory& memory : memory_.targets) {
     if (const Duration left = memory.cooldown.left(now); left > Duration{0}) at(now.mono + left);
     if (memory.probation && !memory.probation->over(now)) at(now.mono + memory.probation->left(now));

@@ -11,8 +11,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "engine/event_names.hpp"
 #include "engine/healing/healing.hpp"
 #include "engine/healing/world.hpp"
 #include "engine/state.hpp"
@@ -59,6 +61,7 @@ class Healings {
   /// A run of the service that began at `began` has ended. `clear`: no test of it held; nothing: it had no answer.
   void looked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear);
   void program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end);
+  void answered(HealingWorld& world, const event::Answered& answer);
   /// What world.bring() was to do is done, or has failed.
   void brought(HealingWorld& world, HealingId healing, std::size_t run, bool good, const std::string& text);
   /// What is journalled of a healing cannot be read: it is told as interrupted, and its target rests.
@@ -95,8 +98,11 @@ class Healings {
   [[nodiscard]] bool heeds_runs() const { return !healings_.empty() || !memory_.targets.empty(); }
   [[nodiscard]] const std::map<HealingId, Healing>& all() const { return healings_; }
   [[nodiscard]] const HealingMemory& memory() const { return memory_; }
-  /// Completes the program of a step that is set free anew: its environment and place are not saved with it.
-  void complete(const HealingWorld& world, effect::Exec& exec) const;
+  /// Completes the program of a step that is set free anew: its environment and place are not saved with it. False: a
+  /// secret that it needs is lost.
+  [[nodiscard]] bool complete(const HealingWorld& world, effect::Exec& exec) const;
+  /// Whether the answer to a request is waited for.
+  [[nodiscard]] bool awaits(ActionId request) const;
   /// What each guard and brake says to a healing now, in their order.
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const HealingWorld& world, const Healing& healing) const;
   /// The same for people, between two turns: the groups are counted anew.
@@ -155,8 +161,14 @@ class Healings {
   void begin_try(HealingWorld& world, Healing& healing);
   void go_on(HealingWorld& world, Healing& healing);
   void begin_step(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);
+  /// Whether a step that has failed is tried again.
+  enum class Again : std::uint8_t {
+    AsWritten,
+    Once,  ///< even if nothing is written
+    Never
+  };
   void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, bool good,
-                const std::string& text);
+                const std::string& text, Again policy = Again::AsWritten);
   void try_failed(HealingWorld& world, Healing& healing);
   void end_others(HealingWorld& world, Healing& healing);
   void verify(HealingWorld& world, Healing& healing);
@@ -167,6 +179,29 @@ class Healings {
   void end(HealingWorld& world, Healing& healing, HealingEnd how, const std::string& why);
   void stop_verifying(const Healing& healing);
   [[nodiscard]] Variables variables(const HealingWorld& world, const Healing& healing, std::string_view step) const;
+  /// What its steps have saved that nobody is to see.
+  [[nodiscard]] const Variables& secrets(const Healing& healing) const;
+
+  // requests (healings_requests.cpp)
+  /// How often, and when next, it is asked whether what a step began is done.
+  struct Poll {
+    ActionId flight{};   ///< 0: none
+    Duration next{0};    ///< mono
+    std::string last{};  ///< what was said
+  };
+  void begin_request(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);
+  void poll(HealingWorld& world, Healing& healing, const Step& step, std::size_t run);
+  void polled(HealingWorld& world, Healing& healing, const Step& step, std::size_t run, const event::Answered& answer);
+  void request_answered(HealingWorld& world, Healing& healing, const Step& step, StepRun& run,
+                        const event::Answered& answer);
+  void request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);
+  void stop_polling(HealingWorld& world, const Healing& healing, std::size_t run);
+  bool save_values(Healing& healing, const std::vector<Saving>& saves,
+                   const std::vector<std::optional<std::string>>& values, std::string& missing);
+  /// A step wants a value that nobody has. If a step that may be repeated had saved it, and it was lost with the
+  /// daemon, that one is run again: true.
+  bool save_again(HealingWorld& world, Healing& healing, const std::string& name);
+  void come_back(Healing& healing);
   [[nodiscard]] std::string describe(const Healing& healing) const;
 
   [[nodiscard]] std::vector<HealingId> ids() const;
@@ -190,6 +225,8 @@ class Healings {
   // Of what is under way; not saved, for it is made anew.
   std::map<HealingId, std::map<ServiceId, Duration>> confirming_;  // looks that are awaited, and since when
   std::map<ServiceId, Progress> verifying_;
+  std::map<std::pair<HealingId, std::size_t>, Poll> polls_;  // by run
+  std::map<HealingId, Variables> secrets_;                   // that steps have saved: never written
   std::unordered_map<std::uint32_t, Duration> judged_;        // when a service was judged last, while something waits
   mutable std::unordered_map<std::string, Census> censuses_;  // of one turn
   bool stirred_ = false;

@@ -7,6 +7,7 @@
 
 #include "engine/healing/healings.hpp"
 #include "engine/healing/saving.hpp"
+#include "engine/healing/step_runs.hpp"
 #include "engine/healing/variables.hpp"
 #include "engine/job.hpp"
 #include "engine/service.hpp"
@@ -21,17 +22,6 @@ using State = StepRun::State;
 /// The longest that a try is remembered: as far back as a limit may look.
 constexpr Duration kLongestLimit = days{31};
 constexpr std::size_t kMostTries = 10'000;
-
-/// The runs of a step: of `parallel` each of its own.
-std::size_t runs_of(const Step& step) {
-  const auto* const parallel = std::get_if<step::Parallel>(&step.what);
-  return parallel == nullptr ? 1 : parallel->steps.size();
-}
-
-const Step& step_of(const Step& step, std::size_t run) {
-  const auto* const parallel = std::get_if<step::Parallel>(&step.what);
-  return parallel == nullptr ? step : parallel->steps[run];
-}
 
 bool verifies_itself(const std::vector<Step>& steps) {
   return std::ranges::any_of(steps,
@@ -57,24 +47,22 @@ Variables Healings::variables(const HealingWorld& world, const Healing& healing,
   return all;
 }
 
-void Healings::complete(const HealingWorld& world, effect::Exec& exec) const {
-  std::string missing;
+bool Healings::complete(const HealingWorld& world, effect::Exec& exec) const {
   for (const auto& [id, healing] : healings_) {
     for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
       if (healing.under_way[i].action != exec.action) continue;
       exec.healing = id;
-      if (healing.stage == Stage::Guarding) {
-        const Variables values = variables(world, healing, "guard");
-        exec.place = place_of(fill(healing.plan->guard->program, values, missing), values);
-      } else {
-        const Step& step = step_of(healing.steps()[healing.position], i);
-        const Variables values = variables(world, healing, step.name);
-        if (const auto* const program = std::get_if<step::Program>(&step.what))
-          exec.place = place_of(fill(*program, values, missing), values);
-      }
-      return;
+      const bool is_guard = healing.stage == Stage::Guarding;
+      const Step* const step = is_guard ? nullptr : &step_of(healing.steps()[healing.position], i);
+      const auto* const program = is_guard ? &healing.plan->guard->program : std::get_if<step::Program>(&step->what);
+      if (program == nullptr) return true;
+      const Variables values = variables(world, healing, is_guard ? "guard" : step->name);
+      std::string missing;
+      exec.place = place_of(fill(*program, values, secrets(healing), missing), values);
+      return missing.empty();
     }
   }
+  return true;
 }
 
 // ---- guard and try ------------------------------------------------------------------------------------------------
@@ -84,7 +72,7 @@ void Healings::begin_guard(HealingWorld& world, Healing& healing) {
   const Guard& guard = *healing.plan->guard;
   std::string missing;
   const Variables values = variables(world, healing, "guard");
-  const step::Program program = fill(guard.program, values, missing);
+  const step::Program program = fill(guard.program, values, secrets(healing), missing);
   healing.under_way = {StepRun{.state = State::Running, .begun = world.now().wall}};
   if (!missing.empty()) {
     world.save(healing);
@@ -146,6 +134,7 @@ void Healings::begin_try(HealingWorld& world, Healing& healing) {
 /// The try has failed, and nothing of it is under way any more.
 void Healings::try_failed(HealingWorld& world, Healing& healing) {
   healing.under_way.clear();
+  healing.detour.reset();
   stop_verifying(healing);
   if (healing.stage == Stage::Failing) return end(world, healing, HealingEnd::Failed, healing.failure);
   if (healing.stage == Stage::Cancelling)
@@ -198,7 +187,10 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
       now.under_way.resize(runs_of(now.steps()[now.position]));
       world.save(now);
     }
-    const Step& step = now.steps()[now.position];
+    const std::uint32_t position = now.position;
+    const bool away = now.detour.has_value();
+    const Step& step = now.steps()[position];
+    bool turned = false;  // to a step whose secret was lost
     for (std::size_t i = 0; i < now.under_way.size(); ++i) {
       StepRun& run = now.under_way[i];
       const Step& its = step_of(step, i);
@@ -212,13 +204,18 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
           run_over(world, now, its, run, false,
                    fmt::format("not recovered within {}", format_duration(run.due->length)));
       }
-      if (run.state == State::Fresh) {
+      if (run.state == State::Polling)
+        poll(world, now, its, i);
+      else if (run.state == State::Fresh)
         begin_step(world, now, its, run);
-        if (const Healing* const still = find(id); still == nullptr || still->under_way.empty()) break;
-      }
+      else
+        continue;
+      const Healing* const still = find(id);
+      turned = still != nullptr && (still->position != position || still->detour.has_value() != away);
+      if (still == nullptr || still->under_way.empty() || turned) break;
     }
     Healing* const still = find(id);
-    if (still == nullptr || still->under_way.empty()) continue;  // gone, or another plan's now
+    if (still == nullptr || still->under_way.empty() || turned) continue;  // gone, or another's step or plan now
     if (std::ranges::any_of(still->under_way, [](const StepRun& run) { return run.state == State::Failed; }))
       end_others(world, *still);
     if (!std::ranges::all_of(still->under_way, &StepRun::over)) return plan_wake(world);
@@ -226,6 +223,7 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
     if (failed != still->under_way.end()) {
       if (cancelled) {
         still->under_way.clear();
+        still->detour.reset();
         continue;
       }
       const auto run = static_cast<std::size_t>(failed - still->under_way.begin());
@@ -234,8 +232,12 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
       try_failed(world, *still);
       continue;
     }
-    still->under_way.clear();
-    ++still->position;
+    if (still->detour) {
+      come_back(*still);
+    } else {
+      still->under_way.clear();
+      ++still->position;
+    }
     world.save(*still);
   }
 }
@@ -247,10 +249,16 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
   const auto fails = [&](const std::string& text) { run_over(world, healing, step, run, false, text); };
   if (const auto* const program = std::get_if<step::Program>(&step.what)) {
     std::string missing;
-    const step::Program filled = fill(*program, values, missing);
+    const step::Program filled = fill(*program, values, secrets(healing), missing);
+    if (!missing.empty() && save_again(world, healing, missing)) return;
     if (!missing.empty()) return fails(fmt::format("has no value for ${{{}}}", missing));
     run.state = State::Running;
-    run.action = world.run(healing, filled, step.timeout, values, step.name);
+    Variables all = values;
+    all.insert(secrets(healing).begin(), secrets(healing).end());
+    run.action = world.run(healing, filled, step.timeout, all, step.name);
+  } else if (std::holds_alternative<step::Http>(step.what)) {
+    begin_request(world, healing, step, run);
+    return;
   } else if (const auto* const wait = std::get_if<step::Wait>(&step.what)) {
     run.state = State::Waiting;
     run.due = Deadline::in(wait->length, world.now());
@@ -276,7 +284,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     const std::optional<ServiceId> service = world.graph().find(name);
     if (!service) return fails(fmt::format("there is no service {} any more", name));
     run.state = State::Bringing;
-    world.bring(healing, static_cast<std::size_t>(&run - healing.under_way.data()), bring->what, *service);
+    world.bring(healing, index_of(healing, run), bring->what, *service);
   } else if (const auto* const other = std::get_if<step::Escalate>(&step.what)) {
     const std::shared_ptr<const Workflow> plan = world.graph().workflow(other->workflow);
     if (plan == nullptr) return fails(fmt::format("there is no workflow {} any more", other->workflow));
@@ -295,26 +303,30 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     healing.reason = "brakes of " + plan->name;
     world.save(healing);
     return stir(world);
-  } else {
-    return fails("is not known to this healer");
   }
   world.save(healing);
 }
 
 void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, bool good,
-                        const std::string& text) {
+                        const std::string& text, Again policy) {
   const Instant now = world.now();
   run.action = {};
   run.due.reset();
-  const bool again = !good && run.attempt <= step.retries && healing.cancelled_by.empty() && run.state != State::Ending;
+  run.request.clear();
+  const std::uint32_t retries = policy == Again::Never  ? 0
+                                : policy == Again::Once ? std::max<std::uint32_t>(step.retries, 1)
+                                                        : step.retries;
+  const bool again = !good && run.attempt <= retries && healing.cancelled_by.empty() && run.state != State::Ending;
   run.state = good ? State::Done : again ? State::Pausing : State::Failed;
   if (again) run.due = Deadline::in(step.pause, now);
   if (!good) run.failure = text;
   const Duration took = std::max(now.wall - run.begun, Duration{0});
   healing.outcomes.push_back({healing.round, step.name, good, took, text});
+  const bool is_timed = std::holds_alternative<step::Http>(step.what);  // the text says how long it took
   Record& record = world.record(
       RecordKind::HealingStep, good ? Severity::Info : Severity::Warning, healing.service,
-      fmt::format("{}, step \"{}\": {} after {}{}", describe(healing), step.name, text, format_duration(took),
+      fmt::format("{}, step \"{}\": {}{}{}", describe(healing), step.name, text,
+                  is_timed ? "" : fmt::format(" after {}", format_duration(took)),
                   again ? fmt::format("; tried again in {}", format_duration(step.pause)) : ""));
   record.subject = healing.id.number();
   world.save(healing);
@@ -327,10 +339,16 @@ void Healings::end_others(HealingWorld& world, Healing& healing) {
     if (run.state == State::Running) {
       run.state = State::Ending;
       world.end_program(run.action);
-    } else if (run.state == State::Bringing) {
+      continue;
+    }
+    if (run.state == State::Bringing) {
       run.state = State::Ending;
       leaves = true;
-    } else if (run.state != State::Ending && !run.over()) {
+      continue;
+    }
+    if (run.state == State::Requesting) world.end_request(run.action);
+    if (run.state == State::Polling) stop_polling(world, healing, index_of(healing, run));
+    if (run.state != State::Ending && !run.over()) {
       run.state = State::Failed;
       run.failure = "was ended";
       run.due.reset();
@@ -371,7 +389,8 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
           text = fmt::format("{}, but its output has nothing to save as {}", text, saving.name);
           break;
         }
-        healing->saved.insert_or_assign(saving.name, *value);
+        Variables& kept = saving.secret ? secrets_[healing->id] : healing->saved;
+        kept.insert_or_assign(saving.name, *value);
       }
     run_over(world, *healing, step, run, good, text);
     break;
@@ -532,6 +551,7 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   const HealingId id = healing.id;
   const std::string target = healing.target;
   healings_.erase(id);
+  secrets_.erase(id);
   world.forget(id);
   if (how == HealingEnd::Verified)
     for (const ServiceId service : services_of(target)) {

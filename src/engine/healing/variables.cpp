@@ -11,64 +11,65 @@ namespace {
 
 constexpr std::string_view kSecret = "secret:";
 
-/// A text whose variables were replaced, beside its secrets.
-struct Parts {
-  std::vector<effect::Place::Part> parts;
-  std::string missing;
+void add(FilledParts& filled, std::string_view text) {
+  if (filled.parts.empty() || filled.parts.back().secret) filled.parts.emplace_back();
+  filled.parts.back().text.append(text);
+}
 
-  void add(std::string_view text) {
-    if (parts.empty() || parts.back().secret) parts.emplace_back();
-    parts.back().text.append(text);
-  }
-};
+std::optional<std::string> as_it_is(std::string_view, const std::string& value) { return value; }
 
-Parts parts_of(std::string_view text, const Variables& variables) {
-  Parts filled;
+}  // namespace
+
+FilledParts fill_parts(std::string_view text, const Variables& variables, const WriteValue& write) {
+  FilledParts filled;
   while (!text.empty()) {
     const std::size_t at = text.find("${");
     if (at == std::string_view::npos) break;
     if (at > 0 && text[at - 1] == '$') {  // $${ is a literal
-      filled.add(text.substr(0, at - 1));
-      filled.add("${");
+      add(filled, text.substr(0, at - 1));
+      add(filled, "${");
       text.remove_prefix(at + 2);
       continue;
     }
     const std::size_t end = text.find('}', at);
     if (end == std::string_view::npos) break;
     const std::string_view name = text.substr(at + 2, end - at - 2);
-    filled.add(text.substr(0, at));
+    add(filled, text.substr(0, at));
     if (name.starts_with(kSecret)) {
       filled.parts.push_back({.text = std::string(name.substr(kSecret.size())), .secret = true});
     } else if (const auto value = variables.find(name); value != variables.end()) {
-      filled.add(value->second);
+      const std::optional<std::string> written = write(name, value->second);
+      if (written) add(filled, *written);
+      if (!written && filled.refused.empty()) filled.refused = name;
     } else {
       if (filled.missing.empty()) filled.missing = name;
-      filled.add(text.substr(at, end - at + 1));
+      add(filled, text.substr(at, end - at + 1));
     }
     text.remove_prefix(end + 1);
   }
-  filled.add(text);
+  add(filled, text);
   return filled;
 }
 
-}  // namespace
-
 Filled fill(std::string_view text, const Variables& variables) {
-  Parts filled = parts_of(text, variables);
+  FilledParts filled = fill_parts(text, variables, as_it_is);
   std::string whole;
   for (const auto& [part, secret] : filled.parts) whole += secret ? fmt::format("${{{}{}}}", kSecret, part) : part;
   return {.text = std::move(whole), .missing = std::move(filled.missing)};
 }
 
-step::Program fill(step::Program program, const Variables& variables, std::string& missing) {
+step::Program fill(step::Program program, const Variables& variables, const Variables& secrets,
+                   std::string& missing) {
   const auto replace = [&](std::string& text) {
     Filled filled = fill(text, variables);
     if (missing.empty()) missing = std::move(filled.missing);
     text = std::move(filled.text);
   };
   for (std::string& argument : program.command.arguments) replace(argument);
+  Variables all = variables;
+  all.insert(secrets.begin(), secrets.end());
   for (const auto& [name, value] : program.environment)
-    if (missing.empty()) missing = fill(value, variables).missing;
+    if (missing.empty()) missing = fill(value, all).missing;
   replace(program.directory);
   return program;
 }
@@ -81,7 +82,7 @@ std::shared_ptr<const effect::Place> place_of(const step::Program& program, cons
     place->environment.emplace_back(std::move(variable), std::vector{effect::Place::Part{.text = value}});
   }
   for (const auto& [name, value] : program.environment)
-    place->environment.emplace_back(name, parts_of(value, variables).parts);
+    place->environment.emplace_back(name, fill_parts(value, variables, as_it_is).parts);
   place->directory = program.directory;
   return place;
 }

@@ -2,7 +2,9 @@
 // `${NAME}` in the texts of a workflow.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,9 +23,20 @@ struct Filled {
 /// anew. Values are not looked into again.
 [[nodiscard]] Filled fill(std::string_view text, const Variables& variables);
 
-/// The same of each argument of a program, and of its directory. Its environment, which place_of() fills, is only
-/// looked at. `missing` as in Filled.
-[[nodiscard]] step::Program fill(step::Program program, const Variables& variables, std::string& missing);
+/// A text whose `${NAME}`s were replaced, beside the secrets that are to be read for it.
+struct FilledParts {
+  std::vector<effect::Place::Part> parts;
+  std::string missing;  ///< as Filled
+  std::string refused;  ///< the first name whose value cannot stand there; empty: all can
+};
+/// How the value of a name is written; nothing: it cannot be.
+using WriteValue = std::function<std::optional<std::string>(std::string_view name, const std::string& value)>;
+[[nodiscard]] FilledParts fill_parts(std::string_view text, const Variables& variables, const WriteValue& write);
+
+/// The same of each argument of a program, and of its directory. Its environment, which place_of() fills and which may
+/// have `secrets`, is only looked at. `missing` as in Filled.
+[[nodiscard]] step::Program fill(step::Program program, const Variables& variables, const Variables& secrets,
+                                 std::string& missing);
 
 /// What a program gets of them: HEALER_NAME, and what its step says, filled.
 [[nodiscard]] std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables);

@@ -59,6 +59,12 @@ class HealingWorld {
   virtual ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
                        const Variables& variables, std::string_view step) = 0;
   virtual void end_program(ActionId action) = 0;
+  /// Makes a request of a healing when the journal knows of it; Healings::answered() tells of the end.
+  virtual void request(effect::Request request) = 0;
+  /// The same at once: for one that may be made as often as one likes.
+  virtual void ask(effect::Request request) = 0;
+  /// Nobody waits for it any more.
+  virtual void end_request(ActionId request) = 0;
   /// Starts, stops or restarts a service; Healings::brought() tells of the end.
   virtual void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) = 0;
   /// Ends what the healing has begun so; Healings::brought() tells of that, too.

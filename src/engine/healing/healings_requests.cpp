@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+// Steps that call over HTTP: the request, what is made of its answer, and asking until what it began is done.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/healing/healings.hpp"
+#include "engine/healing/request.hpp"
+#include "engine/healing/step_runs.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+using State = StepRun::State;
+
+constexpr Duration kTimeout{30'000};      // where a step says nothing
+constexpr std::size_t kMostOfValue = 80;  // of an answer's, in what people read
+
+Duration timeout_of(const Step& step) { return step.timeout > Duration{0} ? step.timeout : kTimeout; }
+
+std::string why_not_made(const FilledRequest& filled) {
+  if (!filled.missing.empty()) return fmt::format("has no value for ${{{}}}", filled.missing);
+  return fmt::format("cannot be made: the value of ${{{}}} holds control characters", filled.refused);
+}
+
+/// "PATCH https://heat.example/v1".
+std::string name_of(const effect::Request& request) { return fmt::format("{} {}", request.method, request.shown); }
+
+bool saves_secret(const Step& step, std::string_view name = {}) {
+  const std::vector<Saving>* saves = nullptr;
+  if (const auto* program = std::get_if<step::Program>(&step.what)) saves = &program->saves;
+  if (const auto* http = std::get_if<step::Http>(&step.what)) saves = &http->saves;
+  return saves != nullptr && std::ranges::any_of(*saves, [&](const Saving& saving) {
+           return saving.secret && (name.empty() || saving.name == name);
+         });
+}
+
+/// What the first of the tests that is not met has said: ".status is "BUILDING""; nothing where that is not for people.
+std::string describe_value(const Step& step, const JsonTest& test, const std::optional<std::string>& value) {
+  if (saves_secret(step)) return {};
+  if (!value) return fmt::format("{} has no value", test.filter);
+  std::string text = printable(*value);
+  if (text.size() > kMostOfValue) text.replace(kMostOfValue, text.size(), "...");
+  return fmt::format("{} is {}", test.filter, text);
+}
+
+}  // namespace
+
+const Variables& Healings::secrets(const Healing& healing) const {
+  static const Variables none;
+  const auto found = secrets_.find(healing.id);
+  return found == secrets_.end() ? none : found->second;
+}
+
+bool Healings::awaits(ActionId request) const {
+  return std::ranges::any_of(healings_,
+                             [&](const auto& entry) {
+                               return std::ranges::any_of(entry.second.under_way, [&](const StepRun& run) {
+                                 return run.action == request && run.state == State::Requesting;
+                               });
+                             }) ||
+         std::ranges::any_of(polls_, [&](const auto& entry) { return entry.second.flight == request; });
+}
+
+// ---- the request --------------------------------------------------------------------------------------------------
+
+void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
+  const auto& http = std::get<step::Http>(step.what);
+  const Variables values = variables(world, healing, step.name);
+  const Variables& hidden = secrets(healing);
+  FilledRequest filled = fill(http.request, values, hidden);
+  if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
+  if (!filled.missing.empty() || !filled.refused.empty())
+    return run_over(world, healing, step, run, false, why_not_made(filled), Again::Never);
+  effect::Request& request = filled.request;
+  request.request = ActionId{world.next_id()};
+  request.healing = healing.id;
+  request.safe = request.safe || step.repeatable;
+  request.timeout = timeout_of(step);
+  if (!http.expect.empty()) request.expected = http.expect.front();
+  for (const JsonTest& test : http.expect_json) request.wanted.push_back(bind(test, values, hidden));
+  for (const Saving& saving : http.saves) request.saves.push_back(bind(saving, values, hidden));
+  run.state = State::Requesting;
+  run.action = request.request;
+  run.request = name_of(request);
+  world
+      .record(RecordKind::HealingStep, Severity::Info, healing.service,
+              fmt::format("{}, step \"{}\": {}", describe(healing), step.name, run.request))
+      .subject = healing.id.number();
+  world.request(std::move(request));
+  world.save(healing);
+}
+
+void Healings::answered(HealingWorld& world, const event::Answered& answer) {
+  for (auto& [id, healing] : healings_) {
+    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
+      StepRun& run = healing.under_way[i];
+      const auto asked = polls_.find({id, i});
+      const bool is_poll = run.state == State::Polling && asked != polls_.end() && asked->second.flight == answer.request;
+      if (!is_poll && (run.state != State::Requesting || run.action != answer.request)) continue;
+      const Step& step = step_of(healing.steps()[healing.position], i);
+      if (is_poll)
+        polled(world, healing, step, i, answer);
+      else
+        request_answered(world, healing, step, run, answer);
+      return go_on(world, healing);
+    }
+  }
+}
+
+void Healings::request_answered(HealingWorld& world, Healing& healing, const Step& step, StepRun& run,
+                                const event::Answered& answer) {
+  using Kind = event::Answered::Kind;
+  const auto& http = std::get<step::Http>(step.what);
+  const std::string what = std::exchange(run.request, {});
+  const auto fails = [&](const std::string& why, Again policy = Again::AsWritten) {
+    run_over(world, healing, step, run, false, fmt::format("{}: {}", what, why), policy);
+  };
+  if (answer.kind == Kind::Failed) return fails(answer.why);
+  const bool expected = answer.kind == Kind::Whole && is_expected(http.expect, answer.status);
+  // What stands between may have given up on a server that goes on.
+  const bool gateway = answer.kind == Kind::Whole && !expected && (answer.status == 502 || answer.status == 504);
+  if (answer.kind == Kind::InDoubt || gateway) {
+    const std::string why = gateway ? fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect))
+                                    : answer.why;
+    if (only_asks(http.request)) return fails(why);
+    if (step.repeatable)
+      return fails(fmt::format("{}; nobody knows whether it was done, and it may be repeated", why), Again::Once);
+    return fails(fmt::format("{}; nobody knows whether it was done, and it is not 'repeatable'", why), Again::Never);
+  }
+  if (!expected) return fails(fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect)));
+  for (std::size_t i = 0; i < http.expect_json.size(); ++i) {
+    const JsonTest& test = http.expect_json[i];
+    const std::optional<std::string> value = i < answer.values.size() ? answer.values[i] : std::nullopt;
+    if (is_met(test, value)) continue;
+    const std::string said = describe_value(step, test, value);
+    return fails(fmt::format("answered {}, but {}", answer.status,
+                             said.empty() ? fmt::format("{} is not as expected", test.filter) : said));
+  }
+  std::string missing;
+  if (!save_values(healing, http.saves, answer.saved, missing))
+    return fails(fmt::format("answered {}, but has nothing to save as {}", answer.status, missing));
+  const std::string told = fmt::format("{} answered {} in {}", what, answer.status, format_duration(answer.elapsed));
+  if (!http.until) return run_over(world, healing, step, run, true, told);
+  run.state = State::Polling;
+  run.action = {};
+  run.request = told;
+  run.due = Deadline::in(http.until->within, world.now());
+  polls_[{healing.id, index_of(healing, run)}] = {.next = world.now().mono};
+  world
+      .record(RecordKind::HealingStep, Severity::Info, healing.service,
+              fmt::format("{}, step \"{}\": {}; it is asked every {} whether that is done", describe(healing), step.name,
+                          told, format_duration(http.until->every)))
+      .subject = healing.id.number();
+  world.save(healing);
+}
+
+/// Nobody knows what came of it: the daemon that had sent it has ended.
+void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
+  const std::string what = std::exchange(run.request, {});
+  const std::string why = fmt::format("{}: healer was restarted before it was answered", what);
+  if (!step.repeatable && !only_asks(std::get<step::Http>(step.what).request))
+    return run_over(world, healing, step, run, false,
+                    why + "; nobody knows whether it was done, and it is not 'repeatable'", Again::Never);
+  run.state = State::Fresh;
+  run.action = {};
+  world
+      .record(RecordKind::HealingStep, Severity::Warning, healing.service,
+              fmt::format("{}, step \"{}\": {}; it is made again, as it may be repeated", describe(healing), step.name,
+                          why))
+      .subject = healing.id.number();
+  world.save(healing);
+}
+
+bool Healings::save_values(Healing& healing, const std::vector<Saving>& saves,
+                           const std::vector<std::optional<std::string>>& values, std::string& missing) {
+  for (std::size_t i = 0; i < saves.size(); ++i) {
+    if (i >= values.size() || !values[i]) {
+      missing = saves[i].name;
+      return false;
+    }
+    Variables& kept = saves[i].secret ? secrets_[healing.id] : healing.saved;
+    kept.insert_or_assign(saves[i].name, *values[i]);
+  }
+  return true;
+}
+
+// ---- until --------------------------------------------------------------------------------------------------------
+
+void Healings::stop_polling(HealingWorld& world, const Healing& healing, std::size_t run) {
+  const auto found = polls_.find({healing.id, run});
+  if (found == polls_.end()) return;
+  if (found->second.flight != ActionId{}) world.end_request(found->second.flight);
+  polls_.erase(found);
+}
+
+/// Asks whether what a step began is done, when it is time to.
+void Healings::poll(HealingWorld& world, Healing& healing, const Step& step, std::size_t run) {
+  StepRun& its = healing.under_way[run];
+  const step::Until& until = *std::get<step::Http>(step.what).until;
+  Poll& questions = polls_[{healing.id, run}];
+  if (its.due->over(world.now())) {
+    const std::string last = questions.last;
+    stop_polling(world, healing, run);
+    const std::string what = std::exchange(its.request, {});
+    return run_over(world, healing, step, its, false,
+                    fmt::format("{}, and was not done within {}{}", what, format_duration(its.due->length),
+                                last.empty() ? "" : ": " + last));
+  }
+  if (questions.flight != ActionId{} || questions.next > world.now().mono) return;
+  const Variables values = variables(world, healing, step.name);
+  const Variables& hidden = secrets(healing);
+  FilledRequest filled = fill(until.request, values, hidden);
+  if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
+  if (!filled.missing.empty() || !filled.refused.empty()) {
+    stop_polling(world, healing, run);
+    return run_over(world, healing, step, its, false, why_not_made(filled), Again::Never);
+  }
+  effect::Request& request = filled.request;
+  request.request = ActionId{world.next_id()};
+  request.healing = healing.id;
+  request.safe = true;
+  request.timeout = std::min(timeout_of(step), its.due->left(world.now()));
+  for (const JsonTest& test : until.met) request.wanted.push_back(bind(test, values, hidden));
+  for (const JsonTest& test : until.failed) request.failing.push_back(bind(test, values, hidden));
+  questions.flight = request.request;
+  world.ask(std::move(request));
+}
+
+void Healings::polled(HealingWorld& world, Healing& healing, const Step& step, std::size_t run,
+                      const event::Answered& answer) {
+  StepRun& its = healing.under_way[run];
+  const step::Until& until = *std::get<step::Http>(step.what).until;
+  Poll& questions = polls_.at({healing.id, run});
+  questions.flight = {};
+  questions.next = world.now().mono + until.every;
+  const auto over = [&](bool good, const std::string& how) {
+    const std::string what = std::exchange(its.request, {});
+    stop_polling(world, healing, run);
+    run_over(world, healing, step, its, good, fmt::format("{}{}", what, how));
+  };
+  if (answer.kind != event::Answered::Kind::Whole) {
+    questions.last = answer.why;
+    return;
+  }
+  if (!is_expected({}, answer.status)) {
+    questions.last = fmt::format("{} answered {}", until.request.method, answer.status);
+    return;
+  }
+  const auto value_of = [&](std::size_t i) { return i < answer.values.size() ? answer.values[i] : std::nullopt; };
+  for (std::size_t i = 0; i < until.failed.size(); ++i) {
+    const std::optional<std::string> value = value_of(until.met.size() + i);
+    if (!is_met(until.failed[i], value)) continue;
+    const std::string said = describe_value(step, until.failed[i], value);
+    return over(false, fmt::format(", and then failed{}", said.empty() ? "" : ": " + said));
+  }
+  for (std::size_t i = 0; i < until.met.size(); ++i) {
+    if (is_met(until.met[i], value_of(i))) continue;
+    questions.last = describe_value(step, until.met[i], value_of(i));
+    return;
+  }
+  over(true, fmt::format(", and was done {} later", format_duration(until.within - its.due->left(world.now()))));
+}
+
+// ---- secrets that were lost ---------------------------------------------------------------------------------------
+
+bool Healings::save_again(HealingWorld& world, Healing& healing, const std::string& name) {
+  const auto has_saved = [&](const Step& step) {
+    return saves_secret(step, name) && std::ranges::any_of(healing.outcomes, [&](const StepOutcome& outcome) {
+             return outcome.good && outcome.name == step.name;
+           });
+  };
+  const auto saver = [&](const std::vector<Step>& steps) {
+    return std::ranges::find_if(steps, [&](const Step& step) {
+      for (std::size_t i = 0; i < runs_of(step); ++i)
+        if (has_saved(step_of(step, i))) return true;
+      return false;
+    });
+  };
+  const bool own = saver(healing.steps()) != healing.steps().end();
+  const std::vector<Step>& steps = own ? healing.steps() : healing.plan->steps;
+  const auto found = saver(steps);
+  if (found == steps.end()) return false;
+  const auto position = static_cast<std::uint32_t>(found - steps.begin());
+  if (own && position >= healing.position) return false;  // it is yet to be run
+  for (std::size_t i = 0; i < runs_of(*found); ++i)
+    if (const Step& one = step_of(*found, i); saves_secret(one) && !one.repeatable) return false;
+  // What is under way beside this step ends first; then all of it is put aside.
+  const bool busy = std::ranges::any_of(healing.under_way, [](const StepRun& run) {
+    return run.state == State::Running || run.state == State::Requesting || run.state == State::Bringing ||
+           run.state == State::Ending;
+  });
+  if (busy) return true;
+  for (std::size_t i = 0; i < healing.under_way.size(); ++i) stop_polling(world, healing, i);
+  if (!healing.detour)
+    healing.detour = Detour{.position = healing.position, .under_way = std::move(healing.under_way)};
+  healing.detour->of_plan = healing.detour->of_plan || !own;
+  healing.under_way.assign(runs_of(*found), {});
+  for (std::size_t i = 0; i < healing.under_way.size(); ++i)
+    if (!saves_secret(step_of(*found, i))) healing.under_way[i].state = State::Done;
+  healing.position = position;
+  world
+      .record(RecordKind::HealingStep, Severity::Warning, healing.service,
+              fmt::format("{}: {} was lost when healer was restarted; what had saved it, step \"{}\", is run again",
+                          describe(healing), name, steps[position].name))
+      .subject = healing.id.number();
+  world.save(healing);
+  return true;
+}
+
+/// The lost secret is there again.
+void Healings::come_back(Healing& healing) {
+  healing.position = healing.detour->position;
+  healing.under_way = std::move(healing.detour->under_way);
+  healing.detour.reset();
+}
+
+}  // namespace healer::engine

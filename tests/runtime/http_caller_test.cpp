@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// Requests over HTTP, against servers of the test's own: what is certain to have failed, and what is in doubt.
+#include <atomic>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "runtime/clock.hpp"
+#include "runtime/http_caller.hpp"
+#include "support/paths.hpp"
+#include "support/processes.hpp"
+#include "support/servers.hpp"
+
+using namespace healer;
+using namespace healer::runtime;
+using namespace healer::test;
+using engine::Saving;
+using engine::event::Answered;
+using Ending = Answered::Kind;
+
+namespace {
+
+/// Makes requests, one after the other or side by side.
+class Requester {
+ public:
+  explicit Requester(HttpCaller::Options options = {}) : caller_(loop_, with_helper(std::move(options))) {}
+
+  Answered run(const HttpCall& call) { return run(std::vector{call}).front(); }
+  std::vector<Answered> run(const std::vector<HttpCall>& calls) {
+    std::vector<Answered> answers;
+    for (const HttpCall& call : calls)
+      caller_.call(engine::ActionId{++last_}, call, [&](Answered answer) {
+        answers.push_back(std::move(answer));
+        if (answers.size() == calls.size()) loop_.stop();
+      });
+    CHECK(answers.empty());  // never from within call()
+    loop_.run();
+    CHECK(caller_.in_flight() == 0);
+    return answers;
+  }
+  Loop& loop() { return loop_; }
+  HttpCaller& caller() { return caller_; }
+
+ private:
+  static HttpCaller::Options with_helper(HttpCaller::Options options) {
+    options.jq_helper = build_folder() + "/healerd";
+    return options;
+  }
+
+  Loop loop_;
+  HttpCaller caller_;
+  std::uint64_t last_ = 0;
+};
+
+/// One request of a client, with its body; empty at the end.
+std::string hear_request(Peer& peer) {
+  std::string text;
+  for (;;) {
+    const std::size_t end = text.find("\r\n\r\n");
+    if (end != std::string::npos) {
+      const std::size_t length = text.find("Content-Length: ");
+      const std::size_t size = length < end ? std::stoul(text.substr(length + 16)) : 0;
+      if (text.size() >= end + 4 + size) return text;
+    }
+    const std::string more = peer.hear();
+    if (more.empty()) return {};
+    text += more;
+  }
+}
+
+std::string answer(const std::string& status, const std::string& body, const std::string& headers = {}) {
+  return "HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body;
+}
+
+/// Answers each request by a function, and keeps what it has heard.
+class Server {
+ public:
+  using Answer = std::function<std::string(const std::string& request)>;
+  explicit Server(Answer to, const std::string& address = "127.0.0.1")
+      : listener_(
+            [this, to = std::move(to)](Peer& peer) {
+              for (std::string request; !(request = hear_request(peer)).empty();) {
+                {
+                  const std::lock_guard lock(mutex_);
+                  heard_.push_back(request);
+                }
+                const std::string text = to(request);
+                if (text.empty() || !peer.say(text)) return;  // hangs up
+              }
+            },
+            address) {}
+
+  [[nodiscard]] std::string url(const std::string& path = "/", const std::string& host = "127.0.0.1") const {
+    return "http://" + host + ":" + std::to_string(listener_.port()) + path;
+  }
+  [[nodiscard]] std::vector<std::string> heard() {
+    const std::lock_guard lock(mutex_);
+    return heard_;
+  }
+  [[nodiscard]] int connections() const { return listener_.count(); }
+  [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> heard_;
+  Listener listener_;
+};
+
+std::uint16_t closed_port() { return Listener([](Peer&) {}).port(); }
+
+}  // namespace
+
+TEST_CASE("a request says what it is told to, and the answer is asked", "[http]") {
+  Server server([](const std::string&) {
+    return answer("201 Created", R"({"status": "UP", "n": 3, "none": null})", "X-Subject-Token: t0k3n\r\n");
+  });
+  Requester requester;
+  const Answered told = requester.run({.method = "PATCH",
+                                       .url = server.url("/v1/x?a=b"),
+                                       .headers = {"X-Auth-Token: abc"},
+                                       .body = R"({"mark": true})",
+                                       .filters = {".status", ".n", ".nothing.x | error", ".none"},
+                                       .saves = {{.from = Saving::From::Header, .what = "x-subject-token", .name = "A"},
+                                                 {.from = Saving::From::Json, .what = ".status", .name = "B"},
+                                                 {.from = Saving::From::Regex, .what = "\"n\": ([0-9]+)", .name = "C"},
+                                                 {.from = Saving::From::Json, .what = ".none", .name = "D"},
+                                                 {.from = Saving::From::Json, .what = ".n", .name = "E"}}});
+  CHECK(told.kind == Ending::Whole);
+  CHECK(told.status == 201);
+  CHECK(told.values == std::vector<std::optional<std::string>>{"\"UP\"", "3", std::nullopt, "null"});
+  CHECK(told.saved == std::vector<std::optional<std::string>>{"t0k3n", "UP", "3", std::nullopt, "3"});
+  const std::string heard = server.heard().at(0);
+  CHECK(heard.starts_with("PATCH /v1/x?a=b HTTP/1.1\r\n"));
+  CHECK(heard.find("\r\nX-Auth-Token: abc\r\n") != std::string::npos);
+  CHECK(heard.find("\r\nContent-Type: application/json\r\n") != std::string::npos);
+  CHECK(heard.ends_with("\r\n\r\n{\"mark\": true}"));
+}
+
+TEST_CASE("what is no JSON has no values", "[http]") {
+  Server server([](const std::string&) { return answer("200 OK", "<html>"); });
+  Requester requester;
+  const Answered told = requester.run({.url = server.url(), .filters = {"."}});
+  CHECK(told.values == std::vector<std::optional<std::string>>{std::nullopt});
+}
+
+TEST_CASE("a body may come from a file, up to a size", "[http]") {
+  TemporaryDirectory folder;
+  const std::string path = (folder.path() / "body").string();
+  std::ofstream(path) << R"({"auth": 1})";
+  Server server([](const std::string&) { return answer("200 OK", ""); });
+  Requester requester;
+  CHECK(requester.run({.method = "POST", .url = server.url(), .body_file = path}).status == 200);
+  CHECK(server.heard().at(0).ends_with("\r\n\r\n{\"auth\": 1}"));
+  const Answered none = requester.run({.method = "POST", .url = server.url(), .body_file = path + "x"});
+  CHECK(none.kind == Ending::Failed);
+  CHECK(none.why == "its body cannot be read: " + path + "x: No such file or directory");
+  std::ofstream(path) << std::string(HttpCaller::kMostOfBody + 1, 'x');
+  CHECK(requester.run({.method = "POST", .url = server.url(), .body_file = path}).kind == Ending::Failed);
+  CHECK(server.connections() == 1);
+}
+
+TEST_CASE("where nothing was sent it has failed", "[http]") {
+  Requester requester;
+  const std::string place = "127.0.0.1:" + std::to_string(closed_port());
+  const Answered refused = requester.run({.method = "POST", .url = "http://" + place + "/"});
+  CHECK(refused.kind == Ending::Failed);
+  CHECK(refused.why == "could not connect to " + place + ": connection refused");
+  CHECK(requester.run({.url = "ftp://127.0.0.1/"}).why == "this is no URL of HTTP");
+  CHECK(requester.run({.url = "file:///etc/passwd"}).kind == Ending::Failed);
+  CHECK(requester.run({.url = "http://127.0.0.1/", .headers = {"X: a\r\nY: b"}}).kind == Ending::Failed);
+}
+
+TEST_CASE("where it was sent and no whole answer came it is in doubt", "[http]") {
+  const std::string half = GENERATE(std::string(), std::string("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"));
+  Listener server([&](Peer& peer) {
+    hear_request(peer);
+    if (!half.empty()) peer.say(half);
+  });
+  Requester requester;
+  const std::string place = "127.0.0.1:" + std::to_string(server.port());
+  const Answered told = requester.run({.method = "POST", .url = "http://" + place + "/", .body = "{}"});
+  CHECK(told.kind == Ending::InDoubt);
+  CHECK(told.why == (half.empty() ? place + " closed the connection without an answer"
+                                  : "the answer of " + place + " broke off"));
+  CHECK(server.count() == 1);  // libcurl has not sent it again
+}
+
+TEST_CASE("a slow answer is in doubt when its time is over, and nothing hangs", "[http]") {
+  Listener server([](Peer& peer) { peer.be_silent(); });
+  Requester requester;
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/";
+  const Duration began = mono_now();
+  const Answered told = requester.run({.method = "POST", .url = url, .timeout = milliseconds{300}});
+  CHECK(told.kind == Ending::InDoubt);
+  CHECK(told.why == "127.0.0.1:" + std::to_string(server.port()) + " did not answer within 300 ms");
+  CHECK(mono_now() - began < seconds{5});
+}
+
+TEST_CASE("a server that never shakes hands was sent nothing", "[http]") {
+  Listener server([](Peer& peer) { peer.be_silent(); });
+  Requester requester;
+  const Answered told = requester.run({.method = "POST",
+                                       .url = "https://127.0.0.1:" + std::to_string(server.port()) + "/",
+                                       .timeout = milliseconds{300}});
+  CHECK(told.kind == Ending::Failed);
+}
+
+TEST_CASE("an answer that is too large has failed", "[http]") {
+  Server server([](const std::string&) { return answer("200 OK", std::string(5000, 'x')); });
+  Requester requester;
+  const Answered told = requester.run({.url = server.url(), .limit = 4096});
+  CHECK(told.kind == Ending::Failed);
+  CHECK(told.why == "answered 200, with over 4 kB");
+  Server endless([](const std::string&) {
+    std::string head = "HTTP/1.1 200 OK\r\n";
+    for (int i = 0; i < 10'000; ++i) head += "X-Header: " + std::string(40, 'x') + "\r\n";
+    return head + "Content-Length: 0\r\n\r\n";
+  });
+  CHECK(requester.run({.url = endless.url()}).why == "answered 200, with too long a head");
+}
+
+TEST_CASE("redirects are followed only where that is said", "[http]") {
+  Server there([](const std::string&) { return answer("200 OK", "there"); });
+  Server here([&](const std::string& request) {
+    if (request.find(" /own ") != std::string::npos) return answer("200 OK", "own");
+    const bool own = request.find(" /to-own ") != std::string::npos;
+    return answer("307 Temporary Redirect", "", "Location: " + (own ? "/own" : there.url("/elsewhere")) + "\r\n");
+  });
+  Requester requester;
+  SECTION("not followed") {
+    CHECK(requester.run({.url = here.url()}).status == 307);
+    CHECK(there.heard().empty());
+  }
+  SECTION("to another server: without what is for this one alone") {
+    const Answered told = requester.run({.url = here.url(),
+                                         .headers = {"Authorization: Bearer x", "X-Auth-Token: y", "Accept: text/html"},
+                                         .follow = true});
+    CHECK(told.status == 200);
+    const std::string heard = there.heard().at(0);
+    CHECK(heard.starts_with("GET /elsewhere "));
+    CHECK(heard.find("Bearer") == std::string::npos);
+    CHECK(heard.find("X-Auth-Token") == std::string::npos);
+    CHECK(heard.find("Accept: text/html") != std::string::npos);
+  }
+  SECTION("a body is not for another server") {
+    const Answered told = requester.run({.method = "POST", .url = here.url(), .body = "{}", .follow = true});
+    CHECK(told.kind == Ending::Failed);
+    CHECK(told.why == "answered 307: its body is not for http://127.0.0.1:" + std::to_string(there.port()));
+    CHECK(there.heard().empty());
+  }
+  SECTION("to the same server: all of it") {
+    const Answered told = requester.run(
+        {.method = "POST", .url = here.url("/to-own"), .headers = {"X-Auth-Token: y"}, .body = "{}", .follow = true});
+    CHECK(told.status == 200);
+    CHECK(here.heard().at(1).starts_with("POST /own "));
+    CHECK(here.heard().at(1).find("X-Auth-Token: y") != std::string::npos);
+  }
+  SECTION("in a circle") {
+    Server circle([](const std::string&) { return answer("302 Found", "", "Location: /\r\n"); });
+    CHECK(requester.run({.url = circle.url(), .follow = true}).why == "answered 302: more than 5 redirects");
+  }
+  SECTION("nowhere but over HTTP") {
+    Server bad([](const std::string&) { return answer("302 Found", "", "Location: file:///etc/passwd\r\n"); });
+    CHECK(requester.run({.url = bad.url(), .follow = true}).kind == Ending::Failed);
+  }
+}
+
+TEST_CASE("names are resolved by healer's own resolver", "[http]") {
+  DatagramServer names([](const std::string& question) {
+    const std::string name = dns_name(question);
+    if (name == "slow.example") return std::string();
+    return dns_answer(question, {"127.0.0.1"}, 60, name == "heat.example");
+  });
+  Server server([](const std::string&) { return answer("200 OK", ""); });
+  Requester requester({.resolver = {.servers = "127.0.0.1:" + std::to_string(names.port())}});
+  CHECK(requester.run({.url = server.url("/", "heat.example")}).status == 200);
+  CHECK(server.heard().at(0).find("Host: heat.example:") != std::string::npos);
+  CHECK(requester.run({.url = server.url("/", "HEAT.example.")}).status == 200);
+  const Answered unknown = requester.run({.method = "POST", .url = "http://none.example/"});
+  CHECK(unknown.kind == Ending::Failed);
+  CHECK(unknown.why.starts_with("cannot resolve none.example"));
+  const Answered slow =
+      requester.run({.method = "POST", .url = "http://slow.example/", .timeout = milliseconds{200}});
+  CHECK(slow.kind == Ending::Failed);
+  CHECK(slow.why == "cannot resolve slow.example: no answer within 200 ms");
+}
+
+TEST_CASE("what may not be repeated goes over a connection of its own", "[http]") {
+  Server server([](const std::string&) { return answer("200 OK", ""); });
+  Requester requester;
+  for (int i = 0; i < 3; ++i) requester.run({.url = server.url(), .safe = true});
+  CHECK(server.connections() == 1);
+  for (int i = 0; i < 2; ++i) requester.run({.method = "POST", .url = server.url()});
+  CHECK(server.connections() == 3);
+}
+
+TEST_CASE("a certificate that is not trusted is no server to send to", "[http][tls]") {
+  const TestCertificates certificates;
+  SSL_CTX* const context = certificates.server("self.pem");
+  {
+    std::atomic<bool> heard{false};
+    Listener server([&](Peer& peer) {
+      if (!peer.secure(context)) return;
+      heard = !hear_request(peer).empty();
+      peer.say(answer("200 OK", ""));
+    });
+    Requester requester;
+    const HttpCall call{.method = "POST",
+                        .url = "https://localhost:" + std::to_string(server.port()) + "/",
+                        .body = "secret"};
+    const Answered told = requester.run(call);
+    CHECK(told.kind == Ending::Failed);
+    CHECK(told.why.find("certificate") != std::string::npos);
+    CHECK_FALSE(heard);
+    HttpCall insecure = call;
+    insecure.insecure = true;
+    CHECK(requester.run(insecure).status == 200);
+    HttpCall unverified = call;
+    unverified.tls = {{"verify", "disable"}};
+    CHECK(requester.run(unverified).status == 200);
+    HttpCall self_signed = call;
+    self_signed.tls = {{"selfsigned", "allow"}};
+    CHECK(requester.run(self_signed).status == 200);
+    HttpCall trusted = call;
+    trusted.tls = {{"cacertificatefile", certificates.path("self.crt")}};
+    CHECK(requester.run(trusted).status == 200);
+  }
+  SSL_CTX_free(context);
+}
+
+TEST_CASE("many requests go side by side, a bounded number at a time", "[http]") {
+  std::atomic<int> now{0}, most{0};
+  Server server([&](const std::string&) {
+    const int count = ++now;
+    for (int seen = most; seen < count && !most.compare_exchange_weak(seen, count);) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    --now;
+    return answer("200 OK", "{}");
+  });
+  Requester requester({.most = 4});
+  const std::vector<Answered> told = requester.run(std::vector<HttpCall>(20, {.url = server.url(), .filters = {"."}}));
+  CHECK(std::ranges::all_of(told, [](const Answered& one) { return one.status == 200 && one.values[0] == "{}"; }));
+  CHECK(most <= 4);
+  CHECK(most > 1);
+}
+
+TEST_CASE("a request that nobody waits for ends, and nothing is told", "[http]") {
+  Listener server([](Peer& peer) { peer.be_silent(); });
+  Requester requester;
+  bool told = false;
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/";
+  requester.caller().call(engine::ActionId{7}, {.url = url}, [&](Answered) { told = true; });
+  Loop::Timer timer = requester.loop().timer([&] {
+    if (server.count() == 0) return timer.set_deadline(mono_now() + milliseconds{10});
+    requester.caller().end(engine::ActionId{7});
+    requester.loop().stop();
+  });
+  timer.set_deadline(mono_now() + milliseconds{10});
+  requester.loop().run();
+  CHECK(requester.caller().in_flight() == 0);
+  CHECK_FALSE(told);
+}
