@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -123,6 +124,7 @@ bool is_waiter(int argc, char** argv) {
 
 int run_waiter() {
   ::prctl(PR_SET_NAME, kWaiterName);
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // whatever whoever started it had left open
   sigset_t blocked;
   ::sigfillset(&blocked);
   ::sigdelset(&blocked, SIGTERM);

@@ -266,6 +266,17 @@ sleep 600""")
         self.wait_told(daemon, "healing of node with rebuild failed: step \"rebuild\" nobody saw how its program ended")
         self.assertEqual(self.trace(), ["node guard", "node rebuild"])
 
+    def test_a_target_that_recovers_after_a_restart_of_healer_is_seen_to(self):
+        self.put("broken.node")
+        daemon = self.start(self.service("node") + self.workflow())
+        self.wait_told(daemon, 'step "rebuild": exited with status 0')
+        daemon.kill()
+        daemon.launch()
+        self.more_cycles(daemon, 2)
+        self.take("broken.node")
+        self.wait_told(daemon, "healing of node with rebuild recovered")
+        self.assertEqual(self.trace(), ["node guard", "node rebuild"])
+
     def test_records_of_ends_stay_no_longer_than_they_are_needed(self):
         for name in ("broken.node", "heals.rebuild"):
             self.put(name)

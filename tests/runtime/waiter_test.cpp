@@ -265,7 +265,7 @@ TEST_CASE("a program gets from its waiter what it gets from the daemon, and noth
   bench.environment.emplace_back("TOKEN=hunter2");
   const std::string look =
       "ls /proc/$$/fd; env | grep -c TOKEN=hunter2; readlink /proc/$$/fd/0; ulimit -n; umask; pwd; "
-      "grep -E 'Sig(Blk|Ign)' /proc/$$/status; [ $(cut -d' ' -f6 /proc/$$/stat) = $$ ] && echo leads; id -u; id -G";
+      "grep -E 'Sig(Blk|Ign)' /proc/self/status; [ $(cut -d' ' -f6 /proc/$$/stat) = $$ ] && echo leads; id -u; id -G";
   bench.shell(1, look);
   const std::string with = bench.end(1).output;
   bench.waited = false;

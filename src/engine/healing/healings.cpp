@@ -180,7 +180,9 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
     }
     for (const ActionId action : lost)
       program_ended(world, action, {.in_doubt = true, .text = "nobody saw how its program ended", .output = {}});
-    if (healings_.contains(id)) go_on(world, healing);
+    // What it wants to see recovered this daemon begins to look at.
+    if (Healing* const still = find(id)) verify(world, *still);
+    if (Healing* const still = find(id)) go_on(world, *still);
   }
   stir(world);
 }

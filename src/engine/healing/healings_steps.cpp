@@ -397,13 +397,15 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
     }
     return;
   }
+  bool all_watched = true;
   for (const ServiceId service : seen) {
-    const auto progress = verifying_.find(service);
-    if (progress == verifying_.end()) {  // it came while this went on, or this daemon did
-      verifying_[service] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
-      world.look(service);
-      return;
-    }
+    if (verifying_.contains(service)) continue;  // else it came while this went on, or this daemon did
+    verifying_[service] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
+    world.look(service);
+    all_watched = false;
+  }
+  if (!all_watched) return;
+  for (const ServiceId service : seen) {
     std::uint32_t runs = 1;
     Duration held{0};
     for (const Rule& rule : world.graph().at(service).rules)
@@ -411,7 +413,7 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
         runs = std::max<std::uint32_t>(runs, rule.recovery.tolerance.count);
         held = std::max(held, rule.recovery.tolerance.held);
       }
-    const Progress& now = progress->second;
+    const Progress& now = verifying_.at(service);
     if (now.clear < runs || !now.clear_since || world.now().mono - *now.clear_since < held) return;
   }
   run_over(world, healing, step, healing.under_way.front(), true, "recovered");
