@@ -312,7 +312,11 @@ Result<void> ActionFiles::write_record(int folder, engine::ActionId action, cons
   return {};
 }
 
-void ActionFiles::remove_record(engine::ActionId action) const { ::unlink(path(action, kRecordSuffix).c_str()); }
+void ActionFiles::remove_record(engine::ActionId action) const {
+  const std::string record = path(action, kRecordSuffix);
+  ::unlink(record.c_str());
+  ::unlink((record + std::string(kUnfinishedSuffix)).c_str());
+}
 
 void ActionFiles::remove_records(const std::unordered_set<std::uint64_t>& keep) const {
   std::error_code ignored;
@@ -322,8 +326,8 @@ void ActionFiles::remove_records(const std::unordered_set<std::uint64_t>& keep) 
       const std::string name = entry.path().filename();
       std::uint64_t id = 0;
       const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-      const std::string_view suffix(rest);
-      if (error == std::errc{} && suffix.starts_with(kRecordSuffix) && (suffix != kRecordSuffix || !keep.contains(id)))
+      // What a waiter of one in `keep` has begun it may be about to end.
+      if (error == std::errc{} && std::string_view(rest).starts_with(kRecordSuffix) && !keep.contains(id))
         ::unlink(entry.path().c_str());
     }
   }

@@ -129,7 +129,7 @@ class ActionFiles {
   [[nodiscard]] static Result<void> write_record(int folder, engine::ActionId action, const End& end);
   /// Removes ID.end.
   void remove_record(engine::ActionId action) const;
-  /// Removes every ID.end but those of the actions in `keep`, and what was begun of any.
+  /// Removes every ID.end, and what was begun of one, but those of the actions in `keep`.
   void remove_records(const std::unordered_set<std::uint64_t>& keep) const;
   /// For an action that could not be started: its output is the reason.
   void write_reason(engine::ActionId action, const std::string& reason) const;

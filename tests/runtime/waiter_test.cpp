@@ -238,7 +238,7 @@ TEST_CASE("of records those stay that somebody will ask for", "[waiter]") {
   bench.runner->files().remove_records({2});
   CHECK_FALSE(std::filesystem::exists(bench.file("1.end")));
   CHECK(std::filesystem::exists(bench.file("2.end")));
-  CHECK_FALSE(std::filesystem::exists(bench.file("2.end.new")));
+  CHECK(std::filesystem::exists(bench.file("2.end.new")));  // a waiter may be at it
   CHECK_FALSE(std::filesystem::exists(bench.file("3.end.new")));
   CHECK(std::filesystem::exists(bench.file("2.out")));
   CHECK(std::filesystem::exists(bench.file("end")));
