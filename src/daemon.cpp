@@ -89,7 +89,8 @@ void Daemon::perform(effect::Exec& effect) {
        .line = of_job || of_healing || effect.foreground ? std::string() : to_lower(effect.cause->service),
        .repeatable = of_job,
        .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
-       .grouped = of_job || of_healing || effect.foreground});
+       .grouped = of_job || of_healing || effect.foreground,
+       .waited = of_healing});
 }
 
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }
@@ -173,6 +174,8 @@ void Daemon::perform(effect::EndRequest& effect) { caller_->end(effect.request);
 void Daemon::perform(effect::Commit& effect) {
   for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);
   submitted_ = effect.sequence;
+  for (const ActionId action : effect.ended)
+    if (actions_->has_record(action)) unsettled_.emplace_back(effect.sequence, action);
   store_->submit(std::move(effect));
   tell_status_soon();
   if (sick_) {
@@ -191,6 +194,10 @@ void Daemon::perform(effect::Reply& effect) { commands_->reply(effect); }
 void Daemon::committed(Sequence up_to) {
   if (!sick_) handle(event::Committed{.up_to = up_to});
   acknowledged_ = up_to;
+  std::vector<ActionId> settled;
+  for (; !unsettled_.empty() && unsettled_.front().first <= up_to; unsettled_.pop_front())
+    settled.push_back(unsettled_.front().second);
+  actions_->settle(settled);
   commands_->recorded();
   end_if_done();
 }

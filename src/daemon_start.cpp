@@ -13,6 +13,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <unordered_set>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -267,6 +268,9 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (!whose) return whose.error();
   groups_ = std::make_shared<const runtime::ControlGroups>(runtime::ControlGroups::find(*whose));
   add_orphans(*saved, files);
+  std::unordered_set<std::uint64_t> known;
+  for (const PendingExec& pending : saved->execs) known.insert(pending.exec.action.number());
+  files.remove_records(known);
 
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), runtime::now());
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });

@@ -10,6 +10,7 @@
 #include "paths.hpp"
 #include "rules_loader.hpp"
 #include "runtime/jq_helper.hpp"
+#include "runtime/waiter.hpp"
 
 namespace {
 
@@ -48,6 +49,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   if (runtime::is_jq_helper(argc, argv)) return runtime::run_jq_helper();
+  if (runtime::is_waiter(argc, argv)) return runtime::run_waiter();
   try {
     const auto parsed = parse_options(argc, argv);
     if (const int* status = std::get_if<int>(&parsed)) return *status;

@@ -25,21 +25,14 @@ namespace healer::runtime {
 namespace {
 
 constexpr std::size_t kMostOfTrace = 64 * 1024;
-constexpr std::size_t kRoom = 1280;               // for the lines of the child and of the end
+constexpr std::size_t kMostOfRecord = 4096;
+constexpr std::size_t kMostOfReason = 1000;
+constexpr std::string_view kRecordSuffix = ".end";
+constexpr std::string_view kUnfinishedSuffix = ".new";  // what a record is called until it is whole
+constexpr std::size_t kRoom = 1280;                     // for the lines of the child and of the end
 constexpr std::size_t kLargestBlock = 64 * 1024;  // of file systems: what is taken out of a file is so many of these
 constexpr std::size_t kIdentityDigits = 16;       // hexadecimal digits
 constexpr std::string_view kCut = "\n[... output left out ...]\n";
-
-/// False, with errno, where not all of it could be written.
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = ::write(file, text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return true;
-}
 
 constexpr std::string_view kHex = "0123456789abcdef";
 
@@ -72,6 +65,42 @@ std::string decode(std::string_view word) {
   return text;
 }
 
+std::string read_at(int file, std::size_t offset, std::size_t size) {
+  std::string text(size, '\0');
+  const ssize_t got = ::pread(file, text.data(), size, static_cast<off_t>(offset));
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+/// What a record says; nothing where it is not one, whole and as it was written.
+std::optional<ActionFiles::End> parse_record(const std::string& text) {
+  if (text.empty() || text.back() != '\n' || text.find('\n') != text.size() - 1) return std::nullopt;
+  std::istringstream fields(text);
+  std::string word, reason, more;
+  int outcome = 0;
+  std::int64_t elapsed = 0, when = 0;
+  ActionFiles::End end;
+  if (!(fields >> word >> outcome >> end.status >> elapsed >> when) || word != "ended" || outcome < 0 ||
+      outcome > static_cast<int>(engine::Outcome::NotStarted) || elapsed < 0)
+    return std::nullopt;
+  fields >> reason;
+  if (fields >> more) return std::nullopt;
+  end.outcome = static_cast<engine::Outcome>(outcome);
+  end.elapsed = Duration{elapsed};
+  end.when = WallTime{Duration{when}};
+  end.reason = decode(reason);
+  return end;
+}
+
+std::optional<ActionFiles::End> read_record(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid() ||
+      static_cast<std::size_t>(facts.st_size) > kMostOfRecord)
+    return std::nullopt;
+  return parse_record(read_at(file.get(), 0, kMostOfRecord));
+}
+
 /// Begins ID.pid and takes the room of the lines that follow, which go where the blanks begin.
 bool begin_trace(int file, const ActionFiles::Start& start) {
   std::string text = fmt::format("boot {}\ndeadline {}\n", start.boot, start.deadline.count());
@@ -79,13 +108,6 @@ bool begin_trace(int file, const ActionFiles::Start& start) {
   if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
   return ::ftruncate(file, 0) == 0 && write_all(file, text + std::string(kRoom, ' ') + '\n') &&
          ::lseek(file, static_cast<off_t>(text.size()), SEEK_SET) >= 0;
-}
-
-std::string read_at(int file, std::size_t offset, std::size_t size) {
-  std::string text(size, '\0');
-  const ssize_t got = ::pread(file, text.data(), size, static_cast<off_t>(offset));
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return text;
 }
 
 std::size_t size_of(int file) {
@@ -177,7 +199,7 @@ Result<ActionFiles::Opened> ActionFiles::create_in(const std::string& directory_
   const std::string pid = fmt::format("{}/{}.pid", directory_path, action.number());
   if (struct stat facts{}; ::lstat(path.c_str(), &facts) == 0) return system_error(EEXIST, "cannot make " + path);
   opened.proof = Descriptor(::open(pid.c_str(), kFlags, 0600));
-  const Descriptor directory(::open(directory_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor directory(::open(directory_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const auto failed = [&](const std::string& what, const std::string& which) -> Error {
     const int code = errno;
     ::unlink(path.c_str());
@@ -201,10 +223,12 @@ Result<ActionFiles::Opened> ActionFiles::create_in(const std::string& directory_
   if (uid && ::fchown(opened.output.get(), *uid, static_cast<gid_t>(-1)) != 0) return failed("cannot give away ", path);
   if (durable && (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0))
     return failed("cannot write ", path);
+  opened.folder = std::move(directory);
   return opened;
 }
 
 void ActionFiles::forget(engine::ActionId action) const {
+  remove_record(action);
   const std::string pid = pid_path(action);  // before the other has gone
   ::unlink(output_path(action).c_str());
   ::unlink(pid.c_str());
@@ -234,6 +258,9 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
       std::int64_t milliseconds_since_boot = 0;
       fields >> milliseconds_since_boot;
       trace.start.deadline = Duration{milliseconds_since_boot};
+    } else if (word == "waiter") {
+      ProcessIdentity waiter;
+      if (fields >> waiter.pid >> waiter.start_ticks && waiter.pid > 0) trace.waiter = waiter;
     } else if (word == "locked") {
       trace.start.locked = true;
     } else if (word == "service") {
@@ -247,13 +274,14 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
           outcome <= static_cast<int>(engine::Outcome::NotStarted)) {
         end.outcome = static_cast<engine::Outcome>(outcome);
         end.elapsed = Duration{elapsed};
-        trace.end = end;
+        trace.end = std::move(end);
       }
     } else if (const auto stat = parse_proc_stat(line)) {
       trace.pid = stat->pid;
       trace.start_ticks = stat->start_ticks;
     }
   }
+  if (auto record = read_record(this->path(action, kRecordSuffix))) trace.end = std::move(record);
   trace.starting = locked && trace.pid < 0 && !trace.end;
   return trace;
 }
@@ -267,6 +295,42 @@ void ActionFiles::write_end(engine::ActionId action, const End& end, bool durabl
   write_all(file.get(),
             fmt::format("\nended {} {} {}\n", static_cast<int>(end.outcome), end.status, end.elapsed.count()));
   if (durable) ::fdatasync(file.get());
+}
+
+Result<void> ActionFiles::write_record(int folder, engine::ActionId action, const End& end) {
+  const std::string name = fmt::format("{}{}", action.number(), kRecordSuffix);
+  const std::string unfinished = name + std::string(kUnfinishedSuffix);
+  const std::string text =
+      fmt::format("ended {} {} {} {} {}\n", static_cast<int>(end.outcome), end.status, end.elapsed.count(),
+                  end.when.time_since_epoch().count(), encode(std::string_view(end.reason).substr(0, kMostOfReason)));
+  ::unlinkat(folder, unfinished.c_str(), 0);
+  const Descriptor file(
+      ::openat(folder, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file || !write_all(file.get(), text) || ::fsync(file.get()) != 0 ||
+      ::renameat(folder, unfinished.c_str(), folder, name.c_str()) != 0 || ::fsync(folder) != 0)
+    return system_error(errno, "cannot write " + name);
+  return {};
+}
+
+void ActionFiles::remove_record(engine::ActionId action) const {
+  const std::string record = path(action, kRecordSuffix);
+  ::unlink(record.c_str());
+  ::unlink((record + std::string(kUnfinishedSuffix)).c_str());
+}
+
+void ActionFiles::remove_records(const std::unordered_set<std::uint64_t>& keep) const {
+  std::error_code ignored;
+  for (const std::string* directory : {&directory_, &spare_}) {
+    if (directory->empty()) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(*directory, ignored)) {
+      const std::string name = entry.path().filename();
+      std::uint64_t id = 0;
+      const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+      // What a waiter of one in `keep` has begun it may be about to end.
+      if (error == std::errc{} && std::string_view(rest).starts_with(kRecordSuffix) && !keep.contains(id))
+        ::unlink(entry.path().c_str());
+    }
+  }
 }
 
 void ActionFiles::write_reason(engine::ActionId action, const std::string& reason) const {

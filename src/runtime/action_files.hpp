@@ -7,6 +7,11 @@
 //            once a daemon has seen its end. The room of the later lines is taken when the file is made, as blanks, so
 //            that they need no more of the disk (save where a file system writes in new places only). The file is
 //            locked until the child has become the program: what is missing while it is not locked was never written.
+//            Where a waiter runs the program (runtime/waiter), "waiter PID TICKS" from that one comes before the line
+//            of the child.
+//   ID.end   how the program ended, as its waiter has written it down, whether or not a daemon was there to see it: one
+//            line, "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is whole or not there. It stays
+//            until the journal no longer needs it.
 //   ID.out   what the program wrote, mode 0600, owned by the user it runs as. It is made once (O_EXCL), after the lines
 //            of the daemon in ID.pid, and before the program is started it is there for good, also where the power
 //            fails. (Unless the program may be started twice, as what starts a service may after a reboot: then nobody
@@ -43,6 +48,7 @@
 #include "engine/ids.hpp"
 #include "engine/outcome.hpp"
 #include "runtime/descriptor.hpp"
+#include "runtime/process_watch.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"
 
@@ -56,11 +62,13 @@ class ActionFiles {
                                           << 40;  ///< of a file with its hole; then the hole is shortened
   static constexpr std::size_t kExcerpt = 4096;   ///< of the output that goes into an event, at most
 
-  /// How an action ended, as written down by the daemon that saw it.
+  /// How an action ended, as written down by the daemon that saw it, or by its waiter.
   struct End {
     engine::Outcome outcome = engine::Outcome::Exited;
     std::int64_t status = 0;
     Duration elapsed{0};
+    WallTime when{};       ///< in a record alone
+    std::string reason{};  ///< why it could not be started; in a record alone
   };
   /// What is written down of an action before it is started.
   struct Start {
@@ -75,6 +83,7 @@ class ActionFiles {
     bool starting = false;  ///< it is being started just now, and whether it runs is not known yet
     pid_t pid = -1;         ///< -1: it was never started, or nobody could write it down
     std::uint64_t start_ticks = 0;
+    ProcessIdentity waiter;  ///< whose child it is; pid 0: none
     std::optional<End> end;
 
     /// Whether it is certain that no program was started, nor is about to be, in this boot.
@@ -88,7 +97,8 @@ class ActionFiles {
   };
   struct Opened {
     Descriptor output;
-    Descriptor proof;  ///< where the child writes its /proc/self/stat; holds the lock
+    Descriptor proof;   ///< where the child writes its /proc/self/stat; holds the lock
+    Descriptor folder;  ///< that they are in
   };
 
   /// `spare`: empty for none.
@@ -114,6 +124,13 @@ class ActionFiles {
   /// An Error where there may be more to know than can be read now.
   [[nodiscard]] Result<Trace> read(engine::ActionId action) const;
   void write_end(engine::ActionId action, const End& end, bool durable = true) const;
+  /// Writes ID.end, which is there, whole and for good, when this returns: what a waiter does with the `folder` of the
+  /// files.
+  [[nodiscard]] static Result<void> write_record(int folder, engine::ActionId action, const End& end);
+  /// Removes ID.end.
+  void remove_record(engine::ActionId action) const;
+  /// Removes every ID.end, and what was begun of one, but those of the actions in `keep`.
+  void remove_records(const std::unordered_set<std::uint64_t>& keep) const;
   /// For an action that could not be started: its output is the reason.
   void write_reason(engine::ActionId action, const std::string& reason) const;
 

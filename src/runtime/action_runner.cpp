@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "runtime/action_runner_impl.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
 
@@ -18,7 +19,6 @@ namespace {
 using engine::ActionId;
 using engine::Outcome;
 
-constexpr Duration kThinInterval{250};
 constexpr Duration kFastThinInterval{50};     // while a program writes much
 constexpr Duration kQuietThinInterval{1000};  // at most, while it writes nothing
 // Files are removed when nothing has ended for a while: a disk takes longer to make files where many were just removed.
@@ -26,56 +26,9 @@ constexpr Duration kQuiet{2000};
 constexpr Duration kLongestUntidy{10'000};
 constexpr Duration kEarlyPatience{10'000};
 constexpr std::size_t kMostEarly = 1000;
-constexpr Duration kLookInterval{1000};
 constexpr Spawner::Ticket kInLine = ~Spawner::Ticket{0};  // no spawn of it has begun, but one will
-constexpr auto kToEnd = "not started: it was to end before";
 
 }  // namespace
-
-struct ActionRunner::Action {
-  ActionId id;
-  bool foreground = false;
-  bool only_watch = false;                                     // nothing of it is ended
-  std::optional<std::uint32_t> owner;                          // as whom it runs; none: as healer
-  ActionRequest request;                                       // of what this daemon starts
-  std::shared_ptr<bool> made = std::make_shared<bool>(false);  // its files, by an attempt that failed
-  Duration started{0};
-  std::optional<Duration> refused_since;
-  bool timed_out = false;
-  bool ending = false;  // asked for by end()
-  bool over = false;    // its end is being written down
-  bool waits = false;   // for resources, or its turn, to be tried again
-  std::string line;     // in which it stands; empty: in none (any more)
-  std::string told;     // of what it waits for
-  bool ready = false;   // as it said
-  std::vector<engine::StopSignal> signals;
-  std::size_t signalled = 0;  // of these
-  Spawner::Ticket ticket = 0;
-  Loop::Timer timer;  // timeout, the next attempt, the next signal, or SIGKILL
-  pid_t pid = -1;     // while it runs
-  std::unique_ptr<Child> child;
-
-  // Its output.
-  std::size_t written = 0;
-  Duration thin_when{0};
-  Duration thin_pause = kThinInterval;
-
-  // Of an adopted one.
-  std::shared_ptr<Descriptor> pidfd;
-  std::shared_ptr<SessionProof> proof;
-  ExitNews::Wish wish;
-  Loop::Watch watch;
-  Loop::Timer look;
-};
-
-/// What became of an action that an earlier daemon started.
-struct ActionRunner::Found {
-  ActionFiles::Trace trace;
-  Descriptor pidfd;
-  std::shared_ptr<SessionProof> proof;
-  std::string unknown;  // why it could not be looked at
-  bool lives = false;
-};
 
 ActionRunner::ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink sink)
     : loop_(loop),
@@ -149,16 +102,18 @@ void ActionRunner::spawn(Action& action) {
   launch.must_prove = action.foreground;
   auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
                   timeout = command.timeout, uid = command.identity.uid, durable = !action.request.repeatable,
-                  groups = action.request.grouped ? options_.groups : nullptr](Launch& into) -> Result<void> {
+                  groups = action.request.grouped ? options_.groups : nullptr,
+                  waiter = action.request.waited ? options_.waiter : std::string()](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
-    auto opened = files->create(id, {moment.boot, timeout > Duration{0} ? moment.mono + timeout : Duration{0}, service},
-                                uid, durable);
+    const Duration deadline = timeout > Duration{0} ? moment.mono + timeout : Duration{0};
+    auto opened = files->create(id, {moment.boot, deadline, service}, uid, durable);
     if (!opened) return opened.error();
     *made = true;
     into.output = std::move(opened->output);
     into.proof = std::move(opened->proof);
     if (groups != nullptr) into.group = groups->make(id);
+    if (!waiter.empty()) into.waiter = WaiterOrder{waiter, id, deadline, std::move(opened->folder)};
     return {};
   };
   action.started = mono_now();
@@ -176,8 +131,9 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
   Action& action = *actions_.at(id.number());
   if (!result) {
     const Error& error = result.error();
-    if (error.code == EEXIST) {
+    if (error.code == EEXIST || error.code == kWaiterLost) {
       action.ticket = 0;  // nothing is being started: end() leaves it to who looks for it
+      action.waiter_lost = error.code == kWaiterLost;
       return inspect(id, true);
     }
     const Duration moment = mono_now();
@@ -192,11 +148,17 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
       action.timer.set_deadline(moment + kRetryInterval);
       return;
     }
+    if (action.request.waited) records_.insert(id.number());
     return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, error.what}, false);
   }
   const pid_t pid = result->pid;
   const std::uint64_t start_ticks = result->start_ticks;
   action.timer = {};
+  if (result->waiter.pid > 0) {
+    action.pidfd = std::make_shared<Descriptor>(std::move(result->pidfd));
+    await_waiter(action, std::move(result->waiter));
+    return runs(action, pid, start_ticks, true);
+  }
   action.child = std::make_unique<Child>(loop_, spawner_.sweeper(), std::move(*result), [this, id](Child::Exit exit) {
     const Action& ended = *actions_.at(id.number());
     const Duration elapsed = mono_now() - ended.started;
@@ -228,108 +190,7 @@ void ActionRunner::runs(Action& action, pid_t pid, std::uint64_t start_ticks, bo
   if (!early_.empty()) std::erase_if(early_, [this](const auto& early) { return ready(early.second); });
 }
 
-// ---- adopting
-
-void ActionRunner::adopt(ActionId id, bool foreground, bool only_watch, std::optional<std::uint32_t> owner) {
-  if (actions_.count(id.number()) != 0) return;
-  newest_ = std::max(newest_, id);
-  auto action = std::make_unique<Action>();
-  action->id = id;
-  action->foreground = foreground;
-  action->only_watch = only_watch;
-  action->owner = owner;
-  actions_.emplace(id.number(), std::move(action));
-  inspect(id, true);
-}
-
-void ActionRunner::inspect(ActionId id, bool tell_start) {
-  keeper_.submit(
-      [this, files = files_, id, tell_start]() -> Loop::Callback {
-        auto seen = std::make_shared<Found>();
-        if (auto trace = files->read(id)) {
-          seen->trace = std::move(*trace);
-          if (seen->trace.starting) seen->unknown = "an earlier healer has not done with starting it";
-        } else {
-          seen->unknown = trace.error().what;
-        }
-        const Instant before = now();
-        if (!seen->trace.end && seen->trace.pid > 0 && seen->trace.start.boot == before.boot) {
-          auto pidfd = find_process(seen->trace.pid, seen->trace.start_ticks);
-          seen->lives = static_cast<bool>(pidfd);
-          if (pidfd) {
-            seen->pidfd = std::move(*pidfd);
-          } else if (pidfd.error().code != ESRCH) {
-            seen->unknown = pidfd.error().what;
-          }
-          seen->proof = std::make_shared<SessionProof>(
-              SessionProof{seen->lives ? ticks_at(before.mono) : 0, files->true_path(id)});
-        }
-        return [this, id, tell_start, seen] { found(id, tell_start, seen); };
-      },
-      [this, id, tell_start](const Error& why) { look_again(id, tell_start, why.what); });
-}
-
-/// What cannot be looked at has not ended: the files may lie on a mount that does not answer now, or there are no
-/// descriptors left, or a starter of the former daemon is at it still.
-void ActionRunner::look_again(ActionId id, bool tell_start, const std::string& why) {
-  Action& action = *actions_.at(id.number());
-  wait_for(action, why);
-  action.timer = loop_.timer([this, id, tell_start] { inspect(id, tell_start); });
-  action.timer.set_deadline(mono_now() + options_.look_again);
-}
-
-void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> found) {
-  if (!found->unknown.empty()) return look_again(id, tell_start, found->unknown);
-  const ActionFiles::Trace& trace = found->trace;
-  Action& action = *actions_.at(id.number());
-  if (trace.never_started(now().boot) && !action.request.command.arguments.empty()) {
-    if (action.ending)
-      return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kToEnd}, false);
-    *action.made = true;  // a former daemon has made its files, and no more
-    return spawn(action);
-  }
-  if (trace.end) return finish(id, {id, trace.end->outcome, trace.end->status, false, trace.end->elapsed, {}}, true);
-  action.proof = std::move(found->proof);
-  if (!found->lives) {
-    action.pid = trace.pid;
-    return gone(action, {id, Outcome::Exited, 0, true, Duration{0}, {}});
-  }
-  action.started = start_time(trace.start_ticks);
-  action.pidfd = std::make_shared<Descriptor>(std::move(found->pidfd));
-  if (options_.news != nullptr) action.wish = options_.news->follow(trace.pid);
-  auto watch = loop_.watch(action.pidfd->get(), Loop::kReadable, [this, id](unsigned) { adopted_ended(id); });
-  if (watch) {
-    action.watch = std::move(*watch);
-  } else {
-    action.look = loop_.timer([this, id] {
-      Action& looked = *actions_.at(id.number());
-      if (!lives(*looked.pidfd)) return adopted_ended(id);
-      looked.look.set_deadline(mono_now() + kLookInterval);
-    });
-    action.look.set_deadline(mono_now() + kLookInterval);
-  }
-  if (trace.start.deadline > Duration{0}) {
-    action.timer = loop_.timer([this, id] { time_out(id); });
-    action.timer.set_deadline(trace.start.deadline);
-  }
-  runs(action, trace.pid, trace.start_ticks, tell_start);
-}
-
-void ActionRunner::adopted_ended(ActionId id) {
-  Action& action = *actions_.at(id.number());
-  action.watch = {};
-  action.look = {};
-  const Duration elapsed = mono_now() - action.started;
-  engine::event::ActionEnded ended{id, Outcome::Exited, 0, true, elapsed, {}};
-  if (const auto end = action.wish.ask(*action.pidfd)) ended = {id, end->outcome, end->status, false, elapsed, {}};
-  if (action.foreground) {
-    if (!action.only_watch) signal_group(*action.pidfd, SIGKILL);
-    return gone(action, std::move(ended));
-  }
-  if (action.timed_out || action.ending) signal_adopted(action, SIGKILL);  // what is left of its group
-  if (action.timed_out) ended = {id, Outcome::TimedOut, kTimeoutStatus, false, elapsed, {}};
-  finish(id, std::move(ended), false);
-}
+// ---- what has gone
 
 /// What a former daemon started has ended; of a foreground process the rest ends first, that of its session before
 /// what has left it.
@@ -409,7 +270,7 @@ void ActionRunner::end(ActionId id, std::vector<engine::StopSignal> signals) {
   Action& action = *found->second;
   if (action.over || action.timed_out || std::exchange(action.ending, true)) return;
   action.signals = std::move(signals);
-  if (action.child || action.pidfd) return end_program(action);
+  if (action.child || action.pidfd || action.waiter) return end_program(action);
   // An adopted one that is being looked for ends when it is found.
   if (action.ticket == 0) return;
   if (!action.waits) return give_up(action);
@@ -429,6 +290,7 @@ void ActionRunner::give_up(Action& action) {
 void ActionRunner::end_program(Action& action) {
   action.timer = {};
   if (!action.signals.empty()) return next_signal(action);
+  if (action.waiter) return action.waiter->end();
   if (action.child) return action.child->end();
   signal_adopted(action, SIGTERM);
   action.timer = loop_.timer([this, &action] { signal_adopted(action, SIGKILL); });
@@ -465,6 +327,7 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
   action.over = true;
   action.timer = {};
   action.child.reset();
+  action.waiter.reset();
   action.request = {};
   forget_main(action);
   leave_line(action);
@@ -492,11 +355,24 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
       [report](Error) { report(); });
 }
 
+void ActionRunner::settle(const std::vector<ActionId>& ended) {
+  std::vector<ActionId> settled;
+  for (const ActionId id : ended)
+    if (records_.erase(id.number()) != 0) settled.push_back(id);
+  if (settled.empty()) return;
+  keeper_.submit(
+      [files = files_, settled = std::move(settled)]() -> Loop::Callback {
+        for (const ActionId id : settled) files->remove_record(id);
+        return {};
+      },
+      [](Error) {});
+}
+
 // ---- keeping the files small
 
 void ActionRunner::tidy_up() {
   tidy_by_.reset();
-  std::unordered_set<std::uint64_t> alive;
+  std::unordered_set<std::uint64_t> alive = records_;
   for (const auto& [number, other] : actions_) alive.insert(number);
   keeper_.submit(
       [files = files_, groups = options_.groups, alive = std::move(alive), kept = options_.kept,

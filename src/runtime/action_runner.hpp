@@ -8,6 +8,10 @@
 // its timeout, which also binds an adopted action, the program's processes get SIGTERM and 2 s later SIGKILL; the end
 // is reported when the program has gone, because until then another instance must not begin.
 //
+// The program of a healing's step runs under a waiter (runtime/waiter), which ends it at its timeout and writes down
+// how it ended, whether or not a daemon is there. While the waiter lives it is awaited, by this daemon and by the next;
+// how the program ended is not seen only where the waiter is lost, too.
+//
 // Actions of one line are started one after the other: the next when the one before it runs, or never will. One that
 // takes too long for that, as from a mount that does not answer, holds up the others for a while only.
 //
@@ -25,6 +29,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -54,13 +59,15 @@ struct ActionRequest {
   bool repeatable = false;               ///< after a reboot it may be started once more
   std::string directory = "/";           ///< where it begins
   bool grouped = false;                  ///< it gets a control group of its own, if there can be one
+  bool waited = false;                   ///< it runs under a waiter of its own; not a foreground process
 };
 
 class ActionRunner {
  public:
   struct Options {
-    std::string directory;  ///< of the files; its parent must exist
-    std::string spare{};    ///< where they go while the disk of that cannot be written; empty: nowhere
+    std::string directory;                  ///< of the files; its parent must exist
+    std::string waiter = "/proc/self/exe";  ///< see WaiterOrder::program
+    std::string spare{};                    ///< where they go while the disk of that cannot be written; empty: nowhere
     /// Of the programs that ask for one.
     std::shared_ptr<const ControlGroups> groups = std::make_shared<const ControlGroups>();
     std::size_t kept = 200;              ///< actions whose files are kept
@@ -98,6 +105,12 @@ class ActionRunner {
   /// to run.
   void told_ready(pid_t sender);
 
+  /// Whether how the action has ended, which was told, is kept in a record of its waiter's still. It is kept until
+  /// settle().
+  [[nodiscard]] bool has_record(engine::ActionId action) const { return records_.contains(action.number()); }
+  /// These have ended for good: the journal has it on the disk.
+  void settle(const std::vector<engine::ActionId>& ended);
+
   [[nodiscard]] std::size_t running() const { return actions_.size(); }
   [[nodiscard]] const ActionFiles& files() const { return *files_; }
 
@@ -109,6 +122,8 @@ class ActionRunner {
   void spawn(Action& action);
   void leave_line(Action& action);
   void spawned(engine::ActionId id, Result<Started> result);
+  void await_waiter(Action& action, WaiterHandle handle);
+  static void read_trace(const ActionFiles& files, engine::ActionId id, Found& seen);
   void inspect(engine::ActionId id, bool tell_start);
   void look_again(engine::ActionId id, bool tell_start, const std::string& why);
   void wait_for(Action& action, const std::string& why);
@@ -136,6 +151,7 @@ class ActionRunner {
   Sink sink_;
   std::shared_ptr<const ActionFiles> files_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Action>> actions_;
+  std::unordered_set<std::uint64_t> records_;  // of actions that have ended, which are not settled yet
   std::unordered_map<std::string, std::deque<engine::ActionId>> lines_;  // not started yet; the first is at it
   std::unordered_map<pid_t, engine::ActionId> mains_;                    // of foreground processes that run
   /// Who said to be ready, by lineage, and when, while it was not known whose it is.

@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "util/result.hpp"
@@ -55,5 +56,8 @@ struct Pipe {
 
 /// A pipe. Errors: no descriptors left (EMFILE, ENFILE).
 [[nodiscard]] Result<Pipe> make_pipe();
+
+/// False, with errno, where not all of it could be written.
+bool write_all(int file, std::string_view text);
 
 }  // namespace healer::runtime

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -24,6 +23,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "runtime/clock.hpp"
+#include "runtime/helper_process.hpp"
 #include "util/jq.hpp"
 
 #if !defined(__has_feature)
@@ -182,30 +182,9 @@ Result<void> JqHelper::start() {
     return system_error(errno, "no filter can be run");
   Descriptor ours(pair[0]);
   const Descriptor theirs(pair[1]);
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDIN_FILENO);
-  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | static_cast<short>(POSIX_SPAWN_SETSID));
-  std::string name(kName), option(kOption);
-  std::array<char*, 3> arguments{name.data(), option.data(), nullptr};
-  std::array<char*, 1> environment{nullptr};
-  const int error = ::posix_spawn(&pid_, program_.c_str(), &files, &attributes, arguments.data(), environment.data());
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&files);
-  if (error != 0) {
-    pid_ = 0;
-    return system_error(error, "no filter can be run");
-  }
+  auto started = start_helper(program_, std::string(kName), std::string(kOption), theirs.get());
+  if (!started) return Error{started.error().code, "no filter can be run: " + started.error().what};
+  pid_ = *started;
   socket_ = std::move(ours);
   return {};
 }

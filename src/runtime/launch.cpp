@@ -306,7 +306,7 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
 
   if (pid < 0) return system_error(code, "cannot make a process");
-  Started started{pid, Descriptor(progress.pidfd.load())};
+  Started started{.pid = pid, .pidfd = Descriptor(progress.pidfd.load())};
   if (const auto stat = parse_proc_stat(proof.data())) started.start_ticks = stat->start_ticks;
   if (plan.failed_step != static_cast<int>(Step::None)) {
     siginfo_t info{};

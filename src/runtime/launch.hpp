@@ -13,10 +13,20 @@
 #include <utility>
 #include <vector>
 
+#include "engine/ids.hpp"
 #include "runtime/descriptor.hpp"
 #include "util/result.hpp"
+#include "util/time.hpp"
 
 namespace healer::runtime {
+
+/// Who waits for a program in the daemon's stead (runtime/waiter).
+struct WaiterOrder {
+  std::string program;  ///< the waiter's: an executable whose main() begins with is_waiter()
+  engine::ActionId action;
+  Duration deadline{0};  ///< mono: when the program is ended; 0: never
+  Descriptor folder;     ///< of the action's files, where the record goes
+};
 
 /// What to start. The program gets a session and process group of its own, /dev/null as input, no descriptor but the
 /// three, default signals, umask 022, an OOM score of 0 and the resource limits of LaunchDefaults.
@@ -34,6 +44,7 @@ struct Launch {
                             ///< cannot write to it empties
   Descriptor group;         ///< directory of the control group that it is born in, if it can be; none: the daemon's own
   bool must_prove = false;  ///< where it cannot, it does not become the program
+  std::optional<WaiterOrder> waiter;  ///< not for Launcher: for start_waited()
 };
 
 /// What all programs get, taken when the daemon starts, before it changes its own limits.
@@ -50,10 +61,18 @@ struct LaunchProgress {
   std::atomic<bool> child_runs{false};  ///< pidfd is valid
 };
 
+/// A waiter that runs.
+struct WaiterHandle {
+  pid_t pid = -1;
+  Descriptor pidfd;
+  Descriptor socket;  ///< on which it says how the program has ended; none: it is not this daemon's child
+};
+
 struct Started {
   pid_t pid = -1;
   Descriptor pidfd;               ///< none where the kernel has none to give
   std::uint64_t start_ticks = 0;  ///< known where a proof was asked for
+  WaiterHandle waiter{};          ///< whose child the program is, where one was asked for
 };
 
 class Launcher {

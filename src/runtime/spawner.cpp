@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/clock.hpp"
+#include "runtime/waiter.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -94,6 +95,7 @@ Result<Started> Spawner::launch(Spawn& spawn, const LaunchDefaults& defaults) {
     if (spawn.prepare) {
       if (auto prepared = spawn.prepare(spawn.launch); !prepared) return prepared.error();
     }
+    if (spawn.launch.waiter) return start_waited(std::move(spawn.launch), defaults, spawn.progress);
     try {
       thread_local Launcher launcher(defaults);
       return launcher.start(std::move(spawn.launch), spawn.progress);

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import unittest
 from pathlib import Path
 
 import mails
@@ -179,7 +178,6 @@ if [ -e "status.$1" ]; then exit "$(cat "status.$1")"; fi""")
         self.assertEqual({self.variable(word, "node", "HEALER_HEALING") for word in ("guard", "note", "rebuild")},
                          {self.variable("say", "node", "HEALER_HEALING")})
 
-    @unittest.expectedFailure  # its status is lost as long as nothing beside healer waits for its end
     def test_a_step_that_ends_while_healer_is_away_is_done(self):
         self.put("broken.node")
         self.put("heals.rebuild")
@@ -199,12 +197,104 @@ if [ -e "status.$1" ]; then exit "$(cat "status.$1")"; fi""")
         self.wait_for(ended, "the end of the healing")
         self.assertEqual(self.trace(), ["node guard", "node rebuild", "node say-9"])
 
-    def lose(self, daemon: support.Daemon, word: str) -> None:
-        """As where the machine goes down: healer, the program and what waits for its end, all at once."""
-        pid = self.pid(word)
-        both = {pid, processes.parent(pid)} - {1, os.getpid(), daemon.pid}
+    def test_a_step_that_fails_while_healer_is_away_has_failed_with_its_status(self):
+        self.put("broken.node")
+        self.put("hold.rebuild")
+        self.put("output.rebuild", "no such vm\n")
+        self.put("status.rebuild", "3")
+        daemon = self.start(self.service("node") + self.workflow(
+            steps=("rebuild", "say"), more=f'  on failure {self.program("give-up")}\n'))
+        self.wait_trace("node rebuild", daemon)
+        pid = self.pid("rebuild")
         daemon.kill()
-        for one in both:
+        self.take("hold.rebuild")
+        self.wait_gone(pid)
+        daemon.launch()
+        self.wait_told(daemon, 'failed: step "rebuild" exited with status 3: no such vm')
+        self.wait_trace("node give-up", daemon)
+        self.assertEqual(self.trace(), ["node guard", "node rebuild", "node give-up"])
+
+    def test_the_timeout_of_a_step_passes_while_healer_is_away(self):
+        self.put("broken.node")
+        script = self.script("stubborn", f"""trap '' TERM
+set -m
+sleep 600 &
+echo $! > {self.folder}/part.pid
+echo $$ > {self.folder}/stubborn.pid
+echo "$HEALER_TARGET stubborn" >> {self.folder}/trace
+wait
+sleep 600""")
+        daemon = self.start(
+            self.service("node") + f'workflow rebuild {{\n  guard {self.program("guard")}\n'
+            f'  step "rebuild" program "{script}" timeout 3 seconds\n  step "verify" recovered within 1 hour\n}}\n')
+        self.wait_trace("node stubborn", daemon)
+        daemon.kill()
+        waiter = processes.parent(self.pid("stubborn"))
+        self.assertEqual(processes.command_line(waiter), "healer-waiter --wait-for-program")
+        for one in (self.pid("part"), self.pid("stubborn"), waiter):
+            self.wait_gone(one)
+        daemon.launch()
+        self.wait_told(daemon, 'failed: step "rebuild" timed out after')
+        self.assertEqual(self.trace(), ["node guard", "node stubborn"])
+
+    def test_a_guard_that_lets_go_while_healer_is_away_is_not_asked_again(self):
+        for name in ("broken.node", "heals.rebuild", "hold.guard"):
+            self.put(name)
+        daemon = self.start(self.service("node") + self.workflow())
+        self.wait_trace("node guard", daemon)
+        pid = self.pid("guard")
+        daemon.kill()
+        self.take("hold.guard")
+        self.wait_gone(pid)
+        daemon.launch()
+        self.wait_told(daemon, "healing of node with rebuild recovered")
+        self.assertEqual(self.trace(), ["node guard", "node rebuild"])
+
+    def test_a_step_whose_waiter_is_lost_with_healer_is_in_doubt(self):
+        self.put("broken.node")
+        self.put("hold.rebuild")
+        daemon = self.start(self.service("node") + self.workflow())
+        self.wait_trace("node rebuild", daemon)
+        pid = self.pid("rebuild")
+        waiter = processes.parent(pid)
+        daemon.kill()
+        os.kill(waiter, signal.SIGKILL)
+        self.wait_gone(waiter)
+        self.take("hold.rebuild")
+        self.wait_gone(pid)
+        daemon.launch()
+        self.wait_told(daemon, "healing of node with rebuild failed: step \"rebuild\" nobody saw how its program ended")
+        self.assertEqual(self.trace(), ["node guard", "node rebuild"])
+
+    def test_a_target_that_recovers_after_a_restart_of_healer_is_seen_to(self):
+        self.put("broken.node")
+        daemon = self.start(self.service("node") + self.workflow())
+        self.wait_told(daemon, 'step "rebuild": exited with status 0')
+        daemon.kill()
+        daemon.launch()
+        self.more_cycles(daemon, 2)
+        self.take("broken.node")
+        self.wait_told(daemon, "healing of node with rebuild recovered")
+        self.assertEqual(self.trace(), ["node guard", "node rebuild"])
+
+    def test_records_of_ends_stay_no_longer_than_they_are_needed(self):
+        for name in ("broken.node", "heals.rebuild"):
+            self.put(name)
+        daemon = self.start(self.service("node") + self.workflow())
+        self.wait_told(daemon, "healing of node with rebuild recovered")
+        actions = daemon.folder / "healer.state.actions"
+        self.wait_for(lambda: not list(actions.glob("*.end")), "the end of all records", detail=lambda: str(os.listdir(actions)))
+        daemon.stop()
+        (actions / "4711.end").write_text("ended 0 0 0 0 \n")
+        daemon.launch()
+        self.assertEqual(list(actions.glob("*.end")), [])
+
+    def lose(self, daemon: support.Daemon, word: str) -> None:
+        """As where the machine goes down: healer, what waits for the end of the program, and the program itself."""
+        pid = self.pid(word)
+        waiter = processes.parent(pid)
+        daemon.kill()
+        for one in (waiter, pid):
             os.kill(one, signal.SIGKILL)
             self.wait_gone(one)
 
@@ -329,6 +419,9 @@ if [ -e "status.$1" ]; then exit "$(cat "status.$1")"; fi""")
         self.wait_trace("node rebuild", daemon)
         self.assertEqual(self.variable("rebuild", "node", "TOKEN"), self.SECRET)
         self.shows_no_secret(daemon)
+        waiter = processes.parent(self.pid("rebuild"))
+        self.assertEqual(Path(f"/proc/{waiter}/environ").read_bytes(), b"")
+        self.assertNotIn(self.SECRET, processes.command_line(waiter))
         self.take("hold.rebuild")
         self.wait_told(daemon, "healing of node with rebuild recovered")
         self.shows_no_secret(daemon)

@@ -31,6 +31,7 @@ void ActionBench::start(std::uint64_t id, std::vector<std::string> arguments, Du
   request.environment = environment;
   request.foreground = foreground;
   request.grouped = grouped;
+  request.waited = waited;
   if (foreground) request.service = service;
   request.line = line;
   if (!runner) new_daemon();

@@ -12,13 +12,17 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/action_runner.hpp"
+#include "support/paths.hpp"
 #include "support/processes.hpp"
 
 namespace healer::test {
 
 /// A loop with a runner that can be replaced by a new one, as after a restart of the daemon.
 struct ActionBench {
-  ActionBench() { open_to_all(directory); }
+  ActionBench() {
+    open_to_all(directory);
+    options.waiter = build_folder() + "/healerd";
+  }
 
   void new_daemon();
   void start(std::uint64_t id, std::vector<std::string> arguments, Duration timeout = Duration{0});
@@ -36,6 +40,7 @@ struct ActionBench {
   engine::Identity identity;
   bool foreground = false;
   bool grouped = false;
+  bool waited = false;
   std::string service = "shop";
   std::string line;
   std::map<std::uint64_t, std::int64_t> started;

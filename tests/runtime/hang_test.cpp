@@ -203,6 +203,28 @@ TEST_CASE("an action on a mount that hangs holds up its line for a while only", 
   CHECK(bench.end(1).outcome == Outcome::NotStarted);
 }
 
+TEST_CASE("a program under a waiter whose mount hangs is ended, or fails, when the mount does", "[hang]") {
+  test::HungMount mount;
+  if (skipped(mount)) return;
+  test::ActionBench bench;
+  bench.waited = true;
+  bench.start(1, {mount.path() + "/program"});
+  REQUIRE(run_until(bench.loop, [&] { return mount.waiting() > 0; }));
+  SECTION("it is ended: its waiter goes at once, itself when the kernel lets it") {
+    bench.runner->end(ActionId(1));
+    REQUIRE(run_until(bench.loop, [&] { return bench.started.contains(1); }));
+    CHECK(bench.ended.empty());
+    mount.end();
+    CHECK(bench.end(1).outcome != Outcome::NotStarted);
+  }
+  SECTION("it fails") {
+    mount.end();
+    CHECK(bench.end(1).outcome == Outcome::NotStarted);
+    CHECK(bench.end(1).output.starts_with("cannot execute"));
+  }
+  CHECK(test::reap_all());
+}
+
 TEST_CASE("when every thread that may be lost is lost, runs are reported as not started", "[hang]") {
   test::HungMount one;
   test::HungMount other;

@@ -214,7 +214,7 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
     }
     for (const ActionId action : lost)
       program_ended(world, action, {.in_doubt = true, .text = "nobody saw how its program ended", .output = {}});
-    if (healings_.contains(id)) go_on(world, healing);
+    if (Healing* const still = find(id)) go_on(world, *still);
   }
   verify_all(world);
   stir(world);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// What an action runner keeps of actions: for its own files only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/action_runner.hpp"
+#include "runtime/waiter.hpp"
+
+namespace healer::runtime {
+
+inline constexpr Duration kThinInterval{250};
+inline constexpr auto kToEnd = "not started: it was to end before";
+
+struct ActionRunner::Action {
+  engine::ActionId id;
+  bool foreground = false;
+  bool only_watch = false;                                     // nothing of it is ended
+  std::optional<std::uint32_t> owner;                          // as whom it runs; none: as healer
+  ActionRequest request;                                       // of what this daemon starts
+  std::shared_ptr<bool> made = std::make_shared<bool>(false);  // its files, by an attempt that failed
+  Duration started{0};
+  std::optional<Duration> refused_since;
+  bool timed_out = false;
+  bool ending = false;  // asked for by end()
+  bool over = false;    // its end is being written down
+  bool waits = false;   // for resources, or its turn, to be tried again
+  std::string line;     // in which it stands; empty: in none (any more)
+  std::string told;     // of what it waits for
+  bool ready = false;   // as it said
+  std::vector<engine::StopSignal> signals;
+  std::size_t signalled = 0;  // of these
+  Spawner::Ticket ticket = 0;
+  Loop::Timer timer;  // timeout, the next attempt, the next signal, or SIGKILL
+  pid_t pid = -1;     // while it runs
+  std::unique_ptr<Child> child;
+  bool waiter_lost = false;        // before it said whether the program runs
+  std::unique_ptr<Waiter> waiter;  // whose child the program is
+
+  // Its output.
+  std::size_t written = 0;
+  Duration thin_when{0};
+  Duration thin_pause = kThinInterval;
+
+  std::shared_ptr<Descriptor> pidfd;  // of an adopted one, or a waiter's child
+
+  // Of an adopted one.
+  std::shared_ptr<SessionProof> proof;
+  ExitNews::Wish wish;
+  Loop::Watch watch;
+  Loop::Timer look;
+};
+
+/// What became of an action that an earlier daemon started.
+struct ActionRunner::Found {
+  ActionFiles::Trace trace;
+  Descriptor waiter;  // while that lives
+  Descriptor pidfd;
+  std::shared_ptr<SessionProof> proof;
+  std::string unknown;  // why it could not be looked at
+  bool lives = false;
+};
+
+}  // namespace healer::runtime

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// The waiter's own side of runtime/waiter.
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "runtime/child.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/proc_stat.hpp"
+#include "runtime/spawner.hpp"
+#include "runtime/waiter.hpp"
+#include "runtime/waiter_talk.hpp"
+
+namespace healer::runtime {
+namespace {
+
+using engine::Outcome;
+
+constexpr Duration kSweepPause{20};
+
+void pause_for(Duration duration) { ::poll(nullptr, 0, static_cast<int>(duration.count())); }
+
+/// What happens to a program between its start and its end. It is our child and leads a session of its own; until it is
+/// reaped, its numbers are nobody else's.
+class Wait {
+ public:
+  Wait(pid_t pid, Duration deadline, int signals, int timer)
+      : pid_(pid), deadline_(deadline), signals_(signals), timer_(timer) {}
+
+  ActionFiles::End until_end() {
+    const Duration began = mono_now();
+    while (!exited()) turn();
+    if (ending_) sweep_away();
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
+    }
+    const Instant ended = now();
+    ActionFiles::End end{.elapsed = ended.mono - began, .when = ended.wall};
+    if (timed_out_) {
+      end.outcome = Outcome::TimedOut;
+      end.status = kTimeoutStatus;
+    } else {
+      end.outcome = info.si_code == CLD_EXITED ? Outcome::Exited : Outcome::Signalled;
+      end.status = info.si_status;
+    }
+    return end;
+  }
+
+ private:
+  [[nodiscard]] bool exited() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+  }
+
+  /// Waits for a signal or the deadline, and does what is due.
+  void turn() {
+    itimerspec due{};
+    due.it_value.tv_sec = deadline_.count() / 1000;
+    due.it_value.tv_nsec = deadline_.count() % 1000 * 1'000'000;
+    ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &due, nullptr);  // all zero: never
+    std::array<pollfd, 2> sources{{{signals_, POLLIN, 0}, {timer_, POLLIN, 0}}};
+    if (::poll(sources.data(), sources.size(), -1) < 0) return;
+    signalfd_siginfo signal{};
+    while (::read(signals_, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
+      if (signal.ssi_signo == static_cast<unsigned>(kEndProgram)) end();
+    }
+    if (deadline_ == Duration{0} || mono_now() < deadline_ || exited()) return;
+    if (ending_) {
+      ::kill(-pid_, SIGKILL);
+      deadline_ = Duration{0};
+    } else {
+      timed_out_ = true;
+      end();
+    }
+  }
+
+  void end() {
+    if (std::exchange(ending_, true)) return;
+    deadline_ = mono_now() + Child::kGrace;
+    ::kill(-pid_, SIGTERM);
+    signal_members(pid_, pid_, SIGTERM, [] { return true; });
+  }
+
+  /// What is left of the session of a program that was to end.
+  void sweep_away() const {
+    const Duration until = mono_now() + SessionSweeper::kPatience;
+    ::kill(-pid_, SIGKILL);
+    while (signal_members(pid_, 0, SIGKILL, [] { return true; }) > 0 && mono_now() < until) pause_for(kSweepPause);
+  }
+
+  pid_t pid_;
+  Duration deadline_;
+  int signals_;
+  int timer_;
+  bool ending_ = false;
+  bool timed_out_ = false;
+};
+
+/// Where a later daemon finds this process again: before the program's own line.
+void write_self(const Descriptor& proof) {
+  if (const auto self = read_proc_stat(::getpid()))
+    write_all(proof.get(), fmt::format("waiter {} {}\n", self->pid, self->start_ticks));
+}
+
+}  // namespace
+
+bool is_waiter(int argc, char** argv) {
+  return argc == 2 && std::strcmp(argv[0], kWaiterName) == 0 && std::strcmp(argv[1], kWaiterOption) == 0;
+}
+
+int run_waiter() {
+  ::prctl(PR_SET_NAME, kWaiterName);
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // whatever whoever started it had left open
+  sigset_t blocked;
+  ::sigfillset(&blocked);
+  ::sigdelset(&blocked, SIGTERM);
+  ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
+  sigset_t heard;
+  ::sigemptyset(&heard);
+  ::sigaddset(&heard, SIGCHLD);
+  ::sigaddset(&heard, kEndProgram);
+  const Descriptor signals(::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK));
+  const Descriptor timer(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  auto task = receive_task(STDIN_FILENO);
+  if (!task || !signals || !timer || ::chdir("/") != 0) return 1;
+
+  const WaiterOrder order = std::move(*std::exchange(task->launch.waiter, {}));
+  write_self(task->launch.proof);
+  Result<Started> started = [&] {
+    LaunchProgress progress;
+    return Launcher(std::move(task->defaults)).start(std::move(task->launch), progress);
+  }();
+  task.reset();
+  ::prctl(PR_SET_DUMPABLE, 0);  // whatever is left of secrets in this memory
+  if (!started) {
+    const ActionFiles::End end{.outcome = Outcome::NotStarted,
+                               .status = kNotStartedStatus,
+                               .when = now().wall,
+                               .reason = started.error().what};
+    (void)ActionFiles::write_record(order.folder.get(), order.action, end);
+    say_start(STDIN_FILENO, started);
+    return 1;
+  }
+  say_start(STDIN_FILENO, started);
+  const ActionFiles::End end = Wait(started->pid, order.deadline, signals.get(), timer.get()).until_end();
+  const bool recorded = static_cast<bool>(ActionFiles::write_record(order.folder.get(), order.action, end));
+  say_end(STDIN_FILENO, {end, recorded});
+  return 0;
+}
+
+}  // namespace healer::runtime
