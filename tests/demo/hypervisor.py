@@ -2,7 +2,7 @@
 """A hypervisor of processes: a node is a folder copied from the template and a process that serves from it.
 
 usage: hypervisor.py list
-       hypervisor.py info|deploy|poweron|poweroff|destroy|certify|damage NAME
+       hypervisor.py info|deploy|poweron|poweroff|destroy|certify|certified|damage NAME
 
 It stands in for vCenter in the published self-healing VM system and keeps that system's rules: a name can be deployed
 once, power goes off without asking the guest, and a note on the instance certifies it as ready. What it does goes to
@@ -92,6 +92,12 @@ def certify(node: str) -> None:
     log(node, "certified")
 
 
+def certified(node: str) -> None:
+    """Ends with status 0 if the node may be destroyed: one that is being built has no certificate yet."""
+    if not info(node)["instance"]["certified"]:
+        sys.exit(f"{node}: is not certified: it may be a node that is still being built")
+
+
 def damage(node: str) -> None:
     """The fault that the demo is about: it kills the node, and switching it on again does not help."""
     log(node, "the disk is damaged, and the node dies")
@@ -107,7 +113,7 @@ def main() -> None:
         print(json.dumps([info(path.name)["instance"] for path in sorted(NODES.iterdir())], indent=1))
     elif command == "info" and len(names) == 1:
         print(json.dumps(info(names[0])))
-    elif command in ("deploy", "poweron", "poweroff", "destroy", "certify", "damage") and len(names) == 1:
+    elif command in ("deploy", "poweron", "poweroff", "destroy", "certify", "certified", "damage") and len(names) == 1:
         if command != "deploy" and not (NODES / names[0]).is_dir():
             sys.exit(f"{names[0]}: no such instance")
         globals()[command](names[0])
