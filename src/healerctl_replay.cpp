@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/check.hpp"
+#include "config/environments.hpp"
 #include "config/load.hpp"
 #include "control/wire.hpp"
 #include "engine/replay.hpp"
@@ -99,7 +100,8 @@ int replay_day(const ReplayOptions& options, Output& output) {
   if (!since || !until) return output.fail({"usage", "the times are none", ""});
   const runtime::Host machine;
   const std::string path = options.rules.empty() ? usual_rules() : options.rules;
-  config::LoadResult loaded = config::load(path, {}, machine);
+  const config::OfflineEnvironment environment(machine);
+  config::LoadResult loaded = config::load(path, {}, environment);
   std::erase_if(loaded.diagnostics, [](const config::Diagnostic& one) { return one.on_request; });
   std::fputs(config::format_all(loaded.diagnostics, loaded.sources, false).c_str(), stderr);
   if (!loaded.ok())

@@ -35,7 +35,7 @@ void RecordedDay::index(Index at, const recorded::Item& item) {
   } else if (const auto* woke = std::get_if<recorded::Woke>(&item.what)) {
     wokes_.emplace_back(at, woke->deadline);
   } else if (const auto* launched = std::get_if<recorded::Launched>(&item.what)) {
-    launches_.push_back({item.mono, *launched});
+    launches_.push_back({at, item.mono, *launched});
   }
 }
 
@@ -58,7 +58,7 @@ const RecordedDay::Entry* RecordedDay::front() {
   return ahead_.empty() ? nullptr : &ahead_.front();
 }
 
-void RecordedDay::pop() {
+RecordedDay::Entry RecordedDay::pop() {
   if (const auto* ran = std::get_if<recorded::Ran>(&ahead_.front().item.what)) {
     if (const auto id = service(ran->service)) runs_[id->index()].pop_front();
   } else if (std::holds_alternative<recorded::Woke>(ahead_.front().item.what)) {
@@ -67,13 +67,15 @@ void RecordedDay::pop() {
     const Duration now = ahead_.front().item.mono;
     while (!launches_.empty() && launches_.front().when < now - kRemembered) launches_.pop_front();
   }
+  Entry entry = std::move(ahead_.front());
   ahead_.pop_front();
   ++first_;
+  return entry;
 }
 
 void RecordedDay::begin_life() {
   barrier_ = false;
-  launches_.clear();
+  std::erase_if(launches_, [this](const Launch& launch) { return launch.index < first_; });
 }
 
 std::optional<Duration> RecordedDay::next_woke() {

@@ -29,7 +29,8 @@ class RecordedDay {
 
   /// The item that comes next; null: there are no more. Valid until pop().
   [[nodiscard]] const Entry* front();
-  void pop();
+  /// Requires: there is one.
+  Entry pop();
   /// The service of a number; none: the rules have none of that name.
   [[nodiscard]] std::optional<ServiceId> service(recorded::Number number);
   /// By slot: which services the recording has named.
@@ -52,6 +53,7 @@ class RecordedDay {
 
  private:
   struct Launch {
+    Index index = 0;
     Duration when{0};
     recorded::Launched what;
     bool claimed = false;

@@ -97,8 +97,7 @@ class Player final : public EffectSink {
   }
 
   void take_next() {
-    const RecordedDay::Entry entry = *day_.front();
-    day_.pop();
+    const RecordedDay::Entry entry = day_.pop();
     if (!std::holds_alternative<recorded::Begun>(entry.item.what)) {
       now_.mono = std::max(now_.mono, entry.item.mono);
       now_.wall = entry.item.wall;
@@ -200,13 +199,14 @@ class Player final : public EffectSink {
     if (seen) latest_[id->index()] = {.seen = seen, .took = now_.mono - ran.begun};
     if (!engine_) return;
     const std::optional<RunId> flight = engine_->service(*id).flight;
-    if (!flight || graph_->at(*id).has_members()) return;
-    const bool answers = claimed_ == flight || !promised_.contains(*flight);
-    if (!answers) return;
-    if (seen) return answer(*id, *flight, *seen);
-    // It was cancelled then; here it goes on, as the run that may have been begun in its stead.
-    promised_.erase(*flight);
-    if (engine_->service(*id).flight == flight) promise(*id, *flight);
+    // One that nobody has claimed answers a run that nothing else answers.
+    const bool waits = flight && !promised_.contains(*flight) && !graph_->at(*id).has_members();
+    const std::optional<RunId> run = claimed_ ? claimed_ : waits ? flight : std::nullopt;
+    if (!run) return;
+    if (seen) return answer(*id, *run, *seen);
+    // It was cancelled then; here it may go on, as the run that was begun in its stead.
+    promised_.erase(*run);
+    if (flight == run) promise(*id, *run);
   }
 
   /// What was seen, as the rules ask for it.

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "engine/witness.hpp"
 
+#include <algorithm>
 #include <variant>
 
 #include "engine/diff.hpp"
 
 namespace healer::engine {
+namespace {
+
+constexpr std::size_t kMostFlights = 4;
+
+}  // namespace
 
 /// When the run was begun that ends, if it is awaited.
 std::optional<Duration> Witness::landed(ServiceId service, RunId run) {
-  if (service.index() >= flights_.size() || flights_[service.index()].run != run || run == RunId{}) return std::nullopt;
-  flights_[service.index()].run = RunId{};
-  return flights_[service.index()].begun;
+  if (service.index() >= flights_.size()) return std::nullopt;
+  std::vector<Flight>& flights = flights_[service.index()];
+  const auto flight = std::ranges::find(flights, run, &Flight::run);
+  if (flight == flights.end()) return std::nullopt;
+  const Duration begun = flight->begun;
+  flights.erase(flight);
+  return begun;
 }
 
 std::optional<recorded::What> Witness::what_of(const Event& event, std::optional<Duration> deadline, Duration now) {
@@ -65,7 +75,9 @@ void Witness::goes_in(const Event& event, std::optional<Duration> deadline, Inst
 void Witness::comes_out(const Effect& effect, Instant now) {
   if (const auto* measure = std::get_if<effect::Measure>(&effect)) {
     if (flights_.size() <= measure->service.index()) flights_.resize(measure->service.index() + 1);
-    flights_[measure->service.index()] = {measure->run, now.mono};
+    std::vector<Flight>& flights = flights_[measure->service.index()];
+    if (flights.size() == kMostFlights) flights.erase(flights.begin());  // it is not awaited any more
+    flights.push_back({measure->run, now.mono});
     return;
   }
   const auto take = [&](recorded::What what) { take_({.mono = now.mono, .wall = now.wall, .what = std::move(what)}); };

@@ -36,8 +36,8 @@ class Witness {
   std::optional<Duration> landed(ServiceId service, RunId run);
 
   Take take_;
-  std::optional<recorded::Begun> made_;  // none: the life has begun
-  std::vector<Flight> flights_;          // by slot; RunId{}: none
+  std::optional<recorded::Begun> made_;       // none: the life has begun
+  std::vector<std::vector<Flight>> flights_;  // by slot: a run, and looks of a job
   bool sick_ = false;
 };
 

@@ -86,12 +86,15 @@ void Recording::read_on() {
     }
     for (const ReadingsReader::Part& part : *parts) {
       part_ = part.id;
-      if (!part.sound || !in_->read(part.bytes, items_))
+      const std::size_t before = items_.size();
+      const bool good = part.sound && in_->read(part.bytes, items_);
+      if (!good) items_.resize(before);
+      for (std::size_t i = before; i < items_.size(); ++i)
+        if (auto* begun = std::get_if<recorded::Begun>(&items_[i].what)) begun->state = state_;
+      if (!good)
         return give_up(fmt::format("the readings are damaged after {}",
                                    format_iso(items_.empty() ? chunks_[chunk_].begun : items_.back().wall)));
     }
-    for (recorded::Item& item : items_)
-      if (auto* begun = std::get_if<recorded::Begun>(&item.what)) begun->state = state_;
   }
 }
 

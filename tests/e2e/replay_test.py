@@ -80,8 +80,8 @@ class Replay(supervised.Case):
         self.assert_exact(daemon)
 
     def test_other_rules_tell_the_difference(self):
-        daemon = self.start(self.failing())
-        self.wait_for(lambda: self.runs("flaky") > 9, "ten runs")
+        daemon = self.start(self.failing(wanted=(0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0)))
+        self.wait_for(lambda: self.runs("flaky") > 11, "twelve runs")
         daemon.stop()
         rules = self.changed(daemon, "for 2 cycles", "for 3 cycles")
         done = self.replay(daemon, rules=rules)
