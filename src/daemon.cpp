@@ -41,11 +41,14 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
 
 void Daemon::handle(const Event& event) {
   counter_.note(event);
-  engine_->handle(event, runtime::now(), *this);
+  const Instant now = runtime::now();
+  witness_->goes_in(event, engine_->next_deadline(), now);
+  engine_->handle(event, now, *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, {});
   for (Effect& effect : effects) {
     counter_.note(effect);
+    witness_->comes_out(effect, now);
     std::visit([this](auto& known) { perform(known); }, effect);
   }
   deadline_.set_deadline(engine_->next_deadline());
@@ -476,6 +479,7 @@ void Daemon::end_if_done() {
 void Daemon::finish() {
   mailer_->stop();
   store_->flush();
+  recorder_.reset();
   log_.stop();
   server_.reset();  // the clients of `quit` see the end now
   // What waits for a dead disk or mount must not keep the process, nor its locks: everything is safe by now.

@@ -20,7 +20,9 @@
 #include "control/server.hpp"
 #include "daemon_lists.hpp"
 #include "engine/engine.hpp"
+#include "engine/witness.hpp"
 #include "paths.hpp"
+#include "readings/recorder.hpp"
 #include "rules_loader.hpp"
 #include "runtime/action_runner.hpp"
 #include "runtime/clock.hpp"
@@ -93,6 +95,7 @@ class Daemon : public engine::EffectSink {
   void watch_beside_monit(pid_t monit);
   void reload_acting();
   Result<void> open_store();
+  void open_recorder(const std::shared_ptr<const engine::Graph>& graph, const engine::SavedState& state, Instant now);
   Result<LoadedRules> last_good_rules();
   void open_shells(const engine::Graph& graph);
   Result<void> open_control();
@@ -135,6 +138,8 @@ class Daemon : public engine::EffectSink {
   runtime::Loop loop_;
   runtime::Notifier notify_;
   std::unique_ptr<store::SqliteStore> store_;
+  std::unique_ptr<readings::Recorder> recorder_;
+  std::optional<engine::Witness> witness_;  ///< of what the engine is told, for the recorder
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<runtime::Spawner> spawner_;
   std::shared_ptr<const runtime::ControlGroups> groups_;

@@ -22,6 +22,7 @@
 #include "engine/service.hpp"
 #include "identity.hpp"
 #include "runtime/action_files.hpp"
+#include "readings/readings_file.hpp"
 #include "runtime/host.hpp"
 #include "runtime/orphans.hpp"
 #include "runtime/safe_path.hpp"
@@ -207,6 +208,27 @@ Result<void> Daemon::open_store() {
   return {};
 }
 
+/// What the engine is told is recorded, for replays.
+void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph, const SavedState& state, Instant now) {
+  const auto read_state = [path = paths_.state_file]() -> Result<SavedState> {
+    auto reader = store::open_read_only(path);
+    if (!reader) return reader.error();
+    return (*reader)->load();
+  };
+  const auto noted = [this](std::string text) {
+    loop_.post([this, text = std::move(text)] { say(Severity::Warning, text); });
+  };
+  recorder_ = std::make_unique<readings::Recorder>(readings::readings_path(paths_.state_file), read_state, noted);
+  witness_.emplace([this](recorded::Item item) {
+    if (recorder_) recorder_->take(std::move(item));
+  });
+  witness_->made({.made = now,
+                  .cycle = options_.cycle,
+                  .shadow = options().shadow,
+                  .state = std::make_shared<const SavedState>(state),
+                  .rules = graph});
+}
+
 /// The rules that were last good, which the state keeps, for files that have errors. They bring all of their settings:
 /// only the state file stays, where the files as they are now say that it is.
 Result<LoadedRules> Daemon::last_good_rules() {
@@ -272,7 +294,9 @@ Result<void> Daemon::start(LoadedRules loaded) {
   for (const PendingExec& pending : saved->execs) known.insert(pending.exec.action.number());
   files.remove_records(known);
 
-  engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), runtime::now());
+  const Instant now = runtime::now();
+  open_recorder(graph, *saved, now);
+  engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), now);
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });
   open_shells(*graph);

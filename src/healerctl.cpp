@@ -28,13 +28,16 @@
 #include "healerctl_output.hpp"
 #include "healerctl_probe.hpp"
 #include "healerctl_procmatch.hpp"
+#include "healerctl_replay.hpp"
 #include "healerctl_rules.hpp"
 #include "healerctl_simulate.hpp"
 #include "healerctl_top.hpp"
 #include "home.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/jq_helper.hpp"
 #include "usage.hpp"
 #include "util/text.hpp"
+#include "util/when.hpp"
 
 namespace healer {
 namespace {
@@ -73,6 +76,7 @@ struct Arguments {
   std::vector<std::string> help_of;
   TopOptions top;
   DoctorOptions doctor;
+  ReplayOptions replay;
 };
 
 /// A check of a whole number; `what` it is called in the complaint.
@@ -185,6 +189,20 @@ void add_rules_tools(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
 }
 
+void add_replay(CLI::App& app, ReplayOptions& replay) {
+  CLI::App* command = app.add_subcommand("replay", "What these rules would have done on a recorded day (no daemon)");
+  command->fallthrough();
+  command->callback([&replay] { replay.wanted = true; });
+  command->add_option("--since", replay.since, "From then on, such as yesterday, \"last tuesday\" or 08:00")
+      ->type_name("WHEN")
+      ->required();
+  command->add_option("--until", replay.until, "Up to then; now, if it is not said")->type_name("WHEN");
+  command->add_option("--rules", replay.rules, "These rules; else those of this machine as they are now")
+      ->type_name("PATH");
+  command->add_option("--state", replay.state_file, "The readings beside this state file")->type_name("PATH");
+  command->add_flag("--all", replay.all, "Print also what is the same");
+}
+
 void describe(CLI::App& app, Arguments& arguments) {
   Request& request = arguments.request;
   app.require_subcommand(1);
@@ -216,8 +234,8 @@ void describe(CLI::App& app, Arguments& arguments) {
 
   CLI::App* history = add(app, arguments, Verb::History, "What happened, newest last");
   history->add_option("name", request.names, "A service; all where none is named")->type_name("NAME")->expected(0, 1);
-  history->add_option("--since", arguments.since, "Only what happened within this time, such as \"2 hours\" or 90m")
-      ->type_name("DURATION");
+  history->add_option("--since", arguments.since, "Only what happened since then, such as \"2 hours\" or yesterday")
+      ->type_name("WHEN");
   history->add_option("-n,--lines", request.limit, "The newest N records (100; with --since all, at most 10000)")
       ->type_name("N")
       ->check(number_between("--lines", 1, control::kMaxRecords));
@@ -325,6 +343,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args();
 
   add_rules_tools(app, arguments);
+  add_replay(app, arguments.replay);
 
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
   simulate->footer(
@@ -358,6 +377,22 @@ std::string take_span(Request& request) {
   return {};
 }
 
+std::string not_a_time(std::string_view option, const std::string& text) {
+  return fmt::format("{} {}: not a time (such as \"2 hours\", \"last tuesday\", 08:00 or 2026-11-20)", option, text);
+}
+
+/// Whether the times of a replay are none, and why. Empty where all is well.
+std::string wrong_span(const ReplayOptions& replay) {
+  const WallTime now = runtime::now().wall;
+  const auto since = parse_when(replay.since, now, runtime::local_civil);
+  if (!since) return not_a_time("--since", replay.since);
+  if (replay.until.empty()) return {};
+  const auto until = parse_when(replay.until, now, runtime::local_civil);
+  if (!until) return not_a_time("--until", replay.until);
+  if (*until > *since) return {};
+  return fmt::format("--until {} is not after --since {}", replay.until, replay.since);
+}
+
 /// What CLI11 cannot say by itself. Empty where all is well.
 std::string complaint(Arguments& arguments) {
   Request& request = arguments.request;
@@ -366,8 +401,10 @@ std::string complaint(Arguments& arguments) {
   if (std::string wrong = take_overrides(arguments.overrides, request); !wrong.empty()) return wrong;
   const bool explicit_selection = !request.names.empty() || !request.groups.empty();
   if (!arguments.since.empty()) {
-    request.since = parse_duration(arguments.since);
-    if (!request.since) return fmt::format("--since {}: not a duration (such as \"2 hours\" or 90m)", arguments.since);
+    const WallTime now = runtime::now().wall;
+    const auto since = parse_when(arguments.since, now, runtime::local_civil);
+    if (!since) return not_a_time("--since", arguments.since);
+    request.since = std::max(now - *since, Duration{0});
   }
   if (!arguments.timeout.empty()) {
     const std::optional<Duration> timeout = parse_duration(arguments.timeout);
@@ -375,6 +412,8 @@ std::string complaint(Arguments& arguments) {
       return fmt::format("--timeout {}: not a duration (such as 10s or \"2 minutes\")", arguments.timeout);
     arguments.ask.timeout = arguments.top.timeout = arguments.doctor.timeout = arguments.compare.timeout = timeout;
   }
+  if (arguments.replay.wanted)
+    if (std::string wrong = wrong_span(arguments.replay); !wrong.empty()) return wrong;
   if (!arguments.compare.monit.empty()) {
     const std::optional<Duration> apart = parse_duration(arguments.compare.within);
     if (!apart)
@@ -499,6 +538,7 @@ int run(int count, char** words) {
   if (!arguments.compare.monit.empty()) return compare_logs(arguments.socket, arguments.compare, output);
   if (!arguments.lint.paths.empty()) return lint_files(arguments.lint, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);
+  if (arguments.replay.wanted) return replay_day(arguments.replay, output);
   return ask(arguments.socket, arguments.request, arguments.ask, output);
 }
 

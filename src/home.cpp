@@ -20,6 +20,8 @@ std::string home_of_user() {
 
 }  // namespace
 
+std::string usual_state(bool of_root) { return of_root ? "/var/lib/healer/state" : own_files() + "state"; }
+
 std::string usual_rules() {
 #ifdef HEALER_SYSCONFDIR
   return HEALER_SYSCONFDIR "/healer/rules.d";

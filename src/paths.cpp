@@ -23,7 +23,7 @@ Paths paths_of(const engine::Settings& settings) {
   paths.notify = runtime::ReadySocket::place_for(
       settings.pid_file.empty() ? root ? "/run/healer/notify" : own + "notify" : paths.pid_file + ".notify");
   paths.id_file = pick(settings.id_file, root ? "/var/lib/healer/id" : own + "id");
-  paths.state_file = pick(settings.state_file, root ? "/var/lib/healer/state" : own + "state");
+  paths.state_file = pick(settings.state_file, usual_state(root));
   paths.socket = pick(settings.control_socket, root ? std::string(control::kDefaultSocket) : own + "sock");
   paths.socket_chosen = !settings.control_socket.empty();
   paths.action_dir = paths.state_file + ".actions";

@@ -37,6 +37,7 @@ LAW = {
     "config/list_rows": ({"util"}, {"json"}),
     "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares"}),
     "store": ({"engine", "util"}, {"sqlite"}),
+    "readings": ({"engine", "store", "util"}, set()),
     "store/healing_json": ({"engine", "util"}, {"json"}),
     "control/wire": ({"util"}, {"json"}),
     "control/client": ({"control/wire", "util"}, {"json"}),
@@ -49,12 +50,12 @@ LAW = {
     "doctor/facts": ({"util"}, set()),
     "doctor/judge": ({"doctor/facts", "util"}, set()),
     "healerctl": ({"doctor", "control/client", "control/decisions", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
-                   "grammar", "protocols", "util", "store", "runtime/clock", "runtime/connector",
+                   "grammar", "protocols", "readings", "util", "store", "runtime/clock", "runtime/connector",
                    "runtime/descriptor", "runtime/host", "runtime/jq_helper", "runtime/loop", "runtime/pattern", "runtime/proc_stat",
                    "runtime/proc_table", "diagnostic_json", "home", "read_input", "usage", "write_file"}, {"cli11", "json"}),
     "healerctl_screen": ({"control/top", "util"}, {"ncurses"}),
     "diagnostic_json": ({"config", "control/wire"}, {"json"}),
-    "": ({"util", "grammar", "engine", "actions", "config", "protocols", "runtime", "store", "control", "daemon", "registries"},
+    "": ({"util", "grammar", "engine", "actions", "config", "protocols", "readings", "runtime", "store", "control", "daemon", "registries"},
          set(LIBRARIES)),  # daemon, healerd: the composition root
 }
 FORMATTING = r"spdlog/fmt/"  # fmt, which stands in for std::format: everywhere

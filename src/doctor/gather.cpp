@@ -231,7 +231,7 @@ void look_at_state(Facts& facts, const engine::Settings& named) {
   StateFile& state = facts.state;
   // Whose the daemon is its socket says.
   const bool of_root = facts.root || facts.socket.starts_with("/run/healer/");
-  state.path = !named.state_file.empty() ? named.state_file : of_root ? "/var/lib/healer/state" : own_files() + "state";
+  state.path = !named.state_file.empty() ? named.state_file : usual_state(of_root);
   if (access(state.path.c_str(), R_OK) != 0 && errno == EACCES) state.unreadable = true;
   std::filesystem::path folder = std::filesystem::path(state.path).parent_path();
   std::error_code failed;

@@ -57,6 +57,13 @@ void Statement::put(std::string_view text) {
   if (code != SQLITE_OK) database_->fail(code);
 }
 
+void Statement::put(const Blob& blob) {
+  if (!statement_) return;
+  const int code =
+      sqlite3_bind_blob64(statement_.get(), ++parameter_, blob.bytes.data(), blob.bytes.size(), SQLITE_STATIC);
+  if (code != SQLITE_OK) database_->fail(code);
+}
+
 bool Statement::null() const { return sqlite3_column_type(statement_.get(), column_) == SQLITE_NULL; }
 
 std::int64_t Statement::integer() { return sqlite3_column_int64(statement_.get(), column_++); }
@@ -72,6 +79,12 @@ void Statement::get(std::string& text) {
   } else {
     text.assign(data, size);
   }
+}
+
+void Statement::get(Blob& blob) {
+  const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column_));
+  const int size = sqlite3_column_bytes(statement_.get(), column_++);
+  blob.bytes.assign(bytes == nullptr ? "" : bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(size));
 }
 
 void Statement::get(Hash128& value) {
@@ -118,8 +131,9 @@ std::string unchanging_uri(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path, Mode mode, Duration busy) {
-  std::unique_ptr<Database> database(new Database(path));
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, Mode mode, Duration busy,
+                                                 std::string_view called) {
+  std::unique_ptr<Database> database(new Database(path, called));
   const int flags = (mode == Mode::Write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW : SQLITE_OPEN_READONLY) |
                     SQLITE_OPEN_NOMUTEX | (mode == Mode::ReadUnchanging ? SQLITE_OPEN_URI : 0);
   const std::string name = mode == Mode::ReadUnchanging ? unchanging_uri(path)
@@ -138,6 +152,29 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Mode m
   };
   sqlite3_wal_hook(database->handle_, note_log, database.get());  // instead of a checkpoint within a commit
   return database;
+}
+
+Result<std::unique_ptr<Database>> Database::from_image(std::string_view image) {
+  auto database = open(":memory:", Mode::Write, Duration{0}, "image");
+  if (!database) return database.error();
+  auto* const bytes = static_cast<unsigned char*>(sqlite3_malloc64(image.size()));
+  if (bytes == nullptr) return Error{0, "no memory for the image of a database"};
+  std::ranges::copy(image, bytes);
+  const auto size = static_cast<sqlite3_int64>(image.size());
+  const int code = sqlite3_deserialize((*database)->handle_, "main", bytes, size, size,
+                                       SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+  if (code != SQLITE_OK) (*database)->fail(code);
+  if (!(*database)->ok()) return (*database)->error();
+  return database;
+}
+
+std::string Database::image() const {
+  sqlite3_int64 size = 0;
+  unsigned char* const bytes = sqlite3_serialize(handle_, "main", &size, 0);
+  if (bytes == nullptr) return {};
+  std::string image(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  sqlite3_free(bytes);
+  return image;
 }
 
 Database::~Database() { sqlite3_close_v2(handle_); }
@@ -215,7 +252,7 @@ void Database::fail(int code) {
   const int extended = handle_ == nullptr ? code : sqlite3_extended_errcode(handle_);
   const int system = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
   std::string what =
-      "state file " + path_ + ": " + (handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_));
+      called_ + " " + path_ + ": " + (handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_));
   const int primary = code & 0xff;
   if (system != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN))
     what += " (" + std::generic_category().message(system) + ")";

@@ -28,6 +28,11 @@ namespace healer::store {
 
 class Database;
 
+/// Bytes as they are.
+struct Blob {
+  std::string bytes;
+};
+
 /// A prepared statement. Requires: the Database outlives it.
 class Statement {
  public:
@@ -92,6 +97,7 @@ class Statement {
   void put(double value);
   void put(const std::string& text) { put(std::string_view(text)); }
   void put(const char* text) { put(std::string_view(text)); }
+  void put(const Blob& blob);
   void put(Duration value) { put_integer(value.count()); }
   void put(WallTime value) { put_integer(value.time_since_epoch().count()); }
   void put(const Hash128& value) { put(to_string(value)); }
@@ -111,6 +117,7 @@ class Statement {
   [[nodiscard]] bool null() const;
   [[nodiscard]] std::int64_t integer();
   void get(std::string& text);
+  void get(Blob& blob);
   void get(double& value);
   void get(Duration& value) { value = Duration{integer()}; }
   void get(WallTime& value) { value = WallTime{Duration{integer()}}; }
@@ -148,8 +155,13 @@ class Database {
     ReadUnchanging  ///< a file that nobody can change (a file system mounted read-only): no locks, no journal
   };
 
-  /// Opens a file that exists. `busy`: how long to wait for somebody else's lock.
-  static Result<std::unique_ptr<Database>> open(const std::string& path, Mode mode, Duration busy);
+  /// Opens a file that exists. `busy`: how long to wait for somebody else's lock; `called`: what errors call it.
+  static Result<std::unique_ptr<Database>> open(const std::string& path, Mode mode, Duration busy,
+                                                std::string_view called = "state file");
+  /// A database in memory, of what image() has given.
+  static Result<std::unique_ptr<Database>> from_image(std::string_view image);
+  /// All that it holds, as the bytes of a file; empty: there is no memory for it.
+  [[nodiscard]] std::string image() const;
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -186,11 +198,12 @@ class Database {
 
  private:
   friend class Statement;
-  explicit Database(std::string path) : path_(std::move(path)) {}
+  Database(std::string path, std::string_view called) : path_(std::move(path)), called_(called) {}
   /// Remembers what SQLite says of the failure, unless there is an error already.
   void fail(int code);
 
   std::string path_;
+  std::string called_;
   sqlite3* handle_ = nullptr;
   int log_pages_ = 0;
   std::optional<Error> error_;

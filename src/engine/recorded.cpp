@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "engine/recorded.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/service.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+
+namespace recorded {
+
+Service service_of(const ServiceBlock& block) {
+  Service service{.name = block.name, .patterns = block.program.patterns, .probes = {}};
+  for (const LinePattern& pattern : block.lines.patterns)
+    service.patterns.push_back((pattern.negated ? "!" : "") + pattern.text);
+  for (const Rule& rule : block.rules) {
+    for (const Term& term : rule.condition) {
+      const auto* reached = std::get_if<Reached>(&term.test);
+      if (reached == nullptr) continue;
+      if (service.probes.size() <= reached->probe) service.probes.resize(reached->probe + 1);
+      service.probes[reached->probe] = rule.identity.condition;
+    }
+  }
+  return service;
+}
+
+Hash128 what_of(const effect::Exec& exec) {
+  return hash128(fmt::format("{}\n{}\n{}", to_lower(exec.cause->service), exec.foreground ? "runs" : "acts",
+                             fmt::join(exec.command.arguments, "\n")));
+}
+
+namespace {
+
+/// By index into what is asked now, the index into what was asked then; -1: that was not asked.
+template <typename Asked>
+std::vector<int> places(const std::vector<Asked>& then, const std::vector<Asked>& now) {
+  std::vector<int> from;
+  for (const Asked& one : now) {
+    const auto found = std::ranges::find(then, one);
+    from.push_back(found == then.end() ? -1 : static_cast<int>(found - then.begin()));
+  }
+  return from;
+}
+
+}  // namespace
+
+bool asks_more(const Service& then, const Service& now) {
+  const auto lacks = [](const auto& has, const auto& wants) { return std::ranges::count(places(has, wants), -1) > 0; };
+  return lacks(then.patterns, now.patterns) || lacks(then.probes, now.probes);
+}
+
+std::shared_ptr<const Evidence> as_asked(std::shared_ptr<const Evidence> seen, const Service& then,
+                                         const Service& now) {
+  if (then.patterns == now.patterns && then.probes == now.probes) return seen;
+  auto asked = std::make_shared<Evidence>(*seen);
+  const std::vector<int> patterns = places(then.patterns, now.patterns);
+  asked->matches = 0;
+  for (std::size_t i = 0; i < patterns.size(); ++i)
+    if (patterns[i] >= 0 && (seen->matches >> patterns[i] & 1) != 0) asked->matches |= std::uint64_t{1} << i;
+  if (seen->facts == nullptr) return asked;
+  auto facts = std::make_shared<Facts>(*seen->facts);
+  facts->lines.clear();
+  for (const int from : patterns) {
+    const auto& lines = seen->facts->lines;
+    if (!lines.empty())
+      facts->lines.push_back(from < 0 ? std::string() : lines[static_cast<std::size_t>(from) % lines.size()]);
+  }
+  facts->connections.clear();
+  for (const int from : places(then.probes, now.probes)) {
+    const auto index = static_cast<std::size_t>(from);
+    const auto& connections = seen->facts->connections;
+    if (connections.empty()) break;
+    facts->connections.push_back(from >= 0 && index < connections.size()
+                                     ? connections[index]
+                                     : ConnectionSeen{.reach = Reach::Unknown, .text = "it was not recorded"});
+  }
+  asked->facts = std::move(facts);
+  return asked;
+}
+
+}  // namespace recorded
+}  // namespace healer::engine

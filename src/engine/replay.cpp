@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT
+#include "engine/replay.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/diff.hpp"
+#include "engine/engine.hpp"
+#include "engine/recorded_day.hpp"
+#include "engine/service.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+constexpr std::array<std::string_view, 3> kWho{"both", "then", "now"};
+constexpr Duration kSameTime = seconds{1};
+constexpr Duration kStartsApart = minutes{5};  // between a start then and now that are the same
+constexpr Duration kTakes = seconds{1};        // a program that did not run then
+constexpr Duration kLastEnd = minutes{1};      // after it was told to end, a program has
+constexpr std::int64_t kMadeUpPid = 1;
+
+class Player final : public EffectSink {
+ public:
+  Player(const RuleSet& rules, recorded::Source& recording, const Span& span, const CivilClock& civil)
+      : rules_(make_graph(rules)),
+        graph_(rules_),
+        recording_(recording),
+        day_(recording, *rules_),
+        span_(span),
+        civil_(civil) {
+    latest_.resize(graph_->slots.size());
+  }
+
+  Replay play() {
+    while (const RecordedDay::Entry* next = day_.front()) {
+      const recorded::Item& item = next->item;
+      if (!lives_ || std::holds_alternative<recorded::Begun>(item.what)) {
+        take_next();
+        continue;
+      }
+      const std::optional<Duration> woken = own_waking();
+      const std::optional<Duration> own = own_.empty() ? std::nullopt : std::optional(own_.begin()->first);
+      const Duration first = std::min(woken.value_or(item.mono), own.value_or(item.mono));
+      if (first >= item.mono) {
+        if (wall_of(item.mono) >= span_.until && item.wall >= span_.until) break;
+        take_next();
+      } else if (own && *own == first) {
+        move_to(first);
+        const auto happening = own_.extract(own_.begin());
+        happening.mapped()();
+      } else {
+        move_to(first);
+        tell(event::Wake{});
+      }
+    }
+    return told();
+  }
+
+  void emit(Effect effect) override { effects_.push_back(std::move(effect)); }
+
+ private:
+  // ---- time --------------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] WallTime wall_of(Duration mono) const { return now_.wall + (mono - now_.mono); }
+
+  void move_to(Duration mono) {
+    const Duration to = std::max(mono, now_.mono);
+    now_.wall = wall_of(to);
+    now_.mono = to;
+  }
+
+  /// When the engine wants to be woken, where that is no waking that is recorded: then that tells the very instant.
+  [[nodiscard]] std::optional<Duration> own_waking() {
+    if (!engine_) return std::nullopt;
+    const std::optional<Duration> deadline = engine_->next_deadline();
+    if (!deadline || deadline == day_.next_woke()) return std::nullopt;
+    return std::max(*deadline, now_.mono);
+  }
+
+  /// Does something later in this life.
+  void plan(Duration when, std::function<void()> what) {
+    own_.emplace(std::max(when, now_.mono), [this, life = lives_, what = std::move(what)] {
+      if (life == lives_ && engine_) what();
+    });
+  }
+
+  void take_next() {
+    const RecordedDay::Entry entry = day_.pop();
+    if (!std::holds_alternative<recorded::Begun>(entry.item.what)) {
+      now_.mono = std::max(now_.mono, entry.item.mono);
+      now_.wall = entry.item.wall;
+    }
+    claimed_ = entry.claimed;
+    std::visit([&](const auto& what) { take(what, entry.item); }, entry.item.what);
+    if (engine_ || lives_ > 0) last_ = entry.item.wall;
+  }
+
+  void tell(const Event& event) {
+    if (!engine_) return;
+    engine_->handle(event, now_, *this);
+    while (engine_ && !effects_.empty())
+      for (const Effect& effect : std::exchange(effects_, {})) {
+        for (Deed& deed : deeds_of(effect))
+          if (span_.holds(deed.when)) now_done_.push_back(std::move(deed));
+        std::visit([this](const auto& known) { perform(known); }, effect);
+      }
+  }
+
+  // ---- what is recorded --------------------------------------------------------------------------------------------
+
+  void take(const recorded::Begun& begun, const recorded::Item& item) {
+    if (begun.goes_on && lives_ > 0) return;
+    engine_.reset();
+    own_.clear();
+    effects_.clear();
+    day_.begin_life();
+    if (lives_++ == 0) {
+      first_ = item.wall;
+      saved_ = *begun.state;
+      settle(begun);
+    } else {
+      if (!stopped_) note(last_, "healerd ended without a word: what was seen in its last second may be missing");
+      go_on_from(*begun.state);
+    }
+    stopped_ = false;
+    sick_.clear();
+    promised_.clear();
+    const Instant here{.boot = begun.made.boot, .mono = item.mono, .wall = item.wall};
+    Instant made = begun.made;
+    Instant start = here;
+    if (begun.goes_on) {
+      // Where its cycles were is where they are now.
+      const Duration cycle = graph_->settings.cycle_length();
+      const Duration ahead = ((begun.first - graph_->settings.start_delay - start.mono) % cycle + cycle) % cycle;
+      start.mono += ahead;
+      start.wall += ahead;
+      made = start;
+    }
+    now_ = here;
+    const auto begin = [this, made, start, version = begun.version, host = begun.host] {
+      engine_ = std::make_unique<Engine>(graph_, civil_, saved_, made);
+      now_ = start;
+      tell(event::Started{version, host});
+    };
+    if (start.mono == item.mono) return begin();
+    own_.emplace(start.mono, begin);
+  }
+
+  /// The command line of the daemon had the last word over its rules.
+  void settle(const recorded::Begun& begun) {
+    auto graph = std::make_shared<Graph>(*graph_);
+    if (begun.cycle) graph->settings.cycle = *begun.cycle;
+    graph->settings.shadow = graph->settings.shadow || begun.shadow;
+    graph_ = std::move(graph);
+  }
+
+  /// A new life goes on from what the old one has left; where that was as it was then, from what was found then, which
+  /// is the same but for the moments that are not recorded.
+  void go_on_from(const SavedState& found) {
+    saved_.last_id = found.last_id;
+    saved_.last_sequence = found.last_sequence;
+    saved_.died = found.died;
+    saved_.boot = found.boot;
+    const std::set<std::string> differ = differing();
+    for (const auto& [name, service] : found.services) {
+      const auto own = saved_.services.find(name);
+      const auto id = graph_->find(name);
+      if (own == saved_.services.end() || !id) continue;
+      const bool same_rules =
+          std::ranges::equal(own->second.rules, service.rules, {}, &SavedRule::key, &SavedRule::key);
+      if (same_rules && !differ.contains(to_lower(name))) own->second = service;
+    }
+  }
+
+  /// The services, in lower case, of which what they do now is not what they did then.
+  [[nodiscard]] std::set<std::string> differing() const {
+    std::set<std::string> names;
+    for (const ReplayLine& line : compare_deeds(then_done_, now_done_))
+      if (line.who != ReplayLine::Who::Both) names.insert(to_lower(line.deed.service));
+    return names;
+  }
+
+  void take(const recorded::Ran& ran, const recorded::Item&) {
+    const std::optional<ServiceId> id = day_.service(ran.service);
+    if (!id) return;
+    const std::shared_ptr<const Evidence> seen = ran.seen ? asked(ran, *id) : nullptr;
+    if (seen) latest_[id->index()] = {.seen = seen, .took = now_.mono - ran.begun};
+    if (!engine_) return;
+    const std::optional<RunId> flight = engine_->service(*id).flight;
+    // One that nobody has claimed answers a run that nothing else answers.
+    const bool waits = flight && !promised_.contains(*flight) && !graph_->at(*id).has_members();
+    const std::optional<RunId> run = claimed_ ? claimed_ : waits ? flight : std::nullopt;
+    if (!run) return;
+    if (seen) return answer(*id, *run, *seen);
+    // It was cancelled then; here it may go on, as the run that was begun in its stead.
+    promised_.erase(*run);
+    if (flight == run) promise(*id, *run);
+  }
+
+  /// What was seen, as the rules ask for it.
+  std::shared_ptr<const Evidence> asked(const recorded::Ran& ran, ServiceId id) {
+    const recorded::Service& then = recording_.service(ran.service);
+    if (asked_.size() <= ran.service) asked_.resize(ran.service + 1);
+    std::optional<recorded::Service>& now = asked_[ran.service];
+    if (!now) {
+      now = recorded::service_of(graph_->at(id));
+      if (recorded::asks_more(then, *now)) unasked_.insert(graph_->at(id).name);
+    }
+    return recorded::as_asked(ran.seen, then, *now);
+  }
+
+  void answer(ServiceId id, RunId run, const Evidence& seen) {
+    promised_.erase(run);
+    if (span_.holds(now_.wall)) ++result_.runs;
+    tell(event::Measured{id, run, seen});
+  }
+
+  void take(const recorded::Woke&, const recorded::Item&) { tell(event::Wake{}); }
+
+  void take(const recorded::Died& died, const recorded::Item&) {
+    if (const auto id = day_.service(died.service)) tell(event::ProcessDied{*id, died.pid, died.start_ticks, died.end});
+  }
+
+  void take(const recorded::Launched&, const recorded::Item&) {}  // claimed when the same is started
+
+  template <typename Told>
+  void tell_action(Told told) {
+    const auto found = started_.find(told.action);
+    if (found != started_.end())
+      told.action = found->second;
+    else if (!engine_ || !engine_->actions().contains(told.action.number()))
+      return;
+    tell(told);
+  }
+  void take(const event::ActionStarted& told, const recorded::Item&) { tell_action(told); }
+  void take(const event::ActionReady& told, const recorded::Item&) { tell_action(told); }
+  void take(const event::ActionEnded& told, const recorded::Item&) { tell_action(told); }
+  void take(const event::NotSignalled& told, const recorded::Item&) { tell(told); }
+  void take(const event::ListsDoubted& told, const recorded::Item&) { tell(told); }
+
+  void take(const recorded::Ordered& ordered, const recorded::Item&) {
+    event::Command command = ordered.command;
+    command.id = CommandId{++commands_};
+    for (const recorded::Number number : ordered.services)
+      if (const auto id = day_.service(number)) command.services.push_back(*id);
+    if (command.services.empty() && !ordered.services.empty()) return;
+    tell(command);
+  }
+
+  void take(const recorded::Sick& sick, const recorded::Item&) {
+    sick_ = sick.why;
+    acknowledge();
+  }
+
+  void take(const recorded::Reloaded&, const recorded::Item& item) { note(item.wall, "the rules were reloaded"); }
+
+  void take(const event::Stopping& told, const recorded::Item&) {
+    stopped_ = true;
+    tell(told);
+  }
+
+  void take(const recorded::Gap& gap, const recorded::Item& item) {
+    note(item.wall, fmt::format("a gap in the recording: {}", gap.why));
+  }
+
+  void take(const Deed& deed, const recorded::Item&) {
+    if (span_.holds(deed.when) && lives_ > 0) then_done_.push_back(deed);
+  }
+
+  void note(WallTime when, std::string text) {
+    if (span_.holds(when)) result_.notes.push_back({when, std::move(text)});
+  }
+
+  // ---- what the engine asks ----------------------------------------------------------------------------------------
+
+  /// Sees to it that a run is answered: with what was seen then, or else last.
+  void promise(ServiceId id, RunId run) {
+    const Duration begun = now_.mono;
+    const Duration period = engine_->period(id).value_or(graph_->settings.cycle_length());
+    if (day_.claim_run(id, begun, period / 2, run)) {
+      promised_.insert(run);
+      return;
+    }
+    // Near the end of the recording nobody knows how it would have ended; and before its first run, what is to be seen.
+    const auto& latest = latest_[id.index()];
+    if (!latest.seen || !day_.more_runs(id, begun)) return;
+    promised_.insert(run);
+    plan(now_.mono + std::max(latest.took, Duration{1}), [this, id, run] {
+      if (engine_->service(id).flight == run) answer(id, run, *latest_[id.index()].seen);
+    });
+  }
+
+  void perform(const effect::Measure& measure) { promise(measure.service, measure.run); }
+  void perform(const effect::CancelRun& cancel) { promised_.erase(cancel.run); }
+
+  void perform(const effect::Exec& exec) {
+    const auto then = day_.claim_launch(recorded::what_of(exec), exec.action, now_.mono, kStartsApart);
+    if (then) {
+      started_[*then] = exec.action;
+      return;
+    }
+    plan(now_.mono, [this, action = exec.action, foreground = exec.foreground] {
+      tell(event::ActionStarted{action, kMadeUpPid, 0});
+      if (foreground) tell(event::ActionReady{action});
+    });
+    if (!exec.foreground)
+      plan(now_.mono + kTakes, [this, action = exec.action] {
+        tell(event::ActionEnded{.action = action, .elapsed = kTakes, .output = {}});
+      });
+  }
+
+  void perform(const effect::EndAction& end) {
+    plan(now_.mono + kLastEnd, [this, action = end.action] {
+      if (engine_->actions().contains(action.number()))
+        tell(event::ActionEnded{
+            .action = action, .outcome = Outcome::Signalled, .status = SIGTERM, .elapsed = kLastEnd, .output = {}});
+    });
+  }
+
+  void perform(const effect::Signal&) {}
+  void perform(const effect::Adopt&) {}
+  void perform(const effect::Note&) {}
+  void perform(const effect::Reply&) {}
+  void perform(const effect::Alert& alert) { tell(event::AlertTaken{alert.alert}); }
+
+  void perform(const effect::Commit& commit) {
+    keep(saved_, commit);
+    submitted_ = commit.sequence;
+    acknowledge();
+  }
+
+  /// All is on disk at once: when it was then is not recorded, and decides nothing.
+  void acknowledge() { tell(event::Committed{.up_to = submitted_, .unjournalled = !sick_.empty(), .reason = sick_}); }
+
+  Replay told() {
+    const std::vector<bool>& named = day_.named();
+    for (const ServiceId id : graph_->order)
+      if (!graph_->at(id).has_members() && (id.index() >= named.size() || !named[id.index()]))
+        result_.unseen.push_back(graph_->at(id).name);
+    result_.unknown = day_.unknown();
+    result_.unasked.assign(unasked_.begin(), unasked_.end());
+    result_.from = std::max(span_.since, first_);
+    result_.to = std::max(result_.from, std::min(span_.until, last_));
+    result_.lines = compare_deeds(std::move(then_done_), std::move(now_done_), result_.unasked);
+    return std::move(result_);
+  }
+
+  struct Latest {
+    std::shared_ptr<const Evidence> seen;  // null: nothing yet
+    Duration took{0};
+  };
+
+  const std::shared_ptr<const Graph> rules_;
+  std::shared_ptr<const Graph> graph_;  // with the settings of the daemon's command line
+  recorded::Source& recording_;
+  RecordedDay day_;
+  const Span span_;
+  const CivilClock& civil_;
+  SavedState saved_;
+  std::unique_ptr<Engine> engine_;  // null: healer is away
+  Instant now_;
+  WallTime first_{};
+  WallTime last_{};
+  std::uint64_t lives_ = 0;
+  std::uint64_t commands_ = 0;
+  Sequence submitted_ = 0;
+  std::string sick_;
+  bool stopped_ = false;
+  std::optional<RunId> claimed_;                         // of the item that is taken
+  std::multimap<Duration, std::function<void()>> own_;   // what is no item
+  std::vector<Latest> latest_;                           // by slot
+  std::set<RunId> promised_;                             // runs whose answer is known
+  std::map<ActionId, ActionId> started_;                 // what was started then, and what that is now
+  std::vector<std::optional<recorded::Service>> asked_;  // by number: what the rules ask for now
+  std::set<std::string> unasked_;
+  std::vector<Effect> effects_;
+  std::vector<Deed> then_done_;
+  std::vector<Deed> now_done_;
+  Replay result_;
+};
+
+}  // namespace
+
+std::string_view to_string(ReplayLine::Who who) { return kWho[static_cast<std::size_t>(who)]; }
+
+std::size_t Replay::count(ReplayLine::Who who) const {
+  return static_cast<std::size_t>(std::ranges::count(lines, who, &ReplayLine::who));
+}
+
+Replay replay(const RuleSet& rules, recorded::Source& recording, const Span& span, const CivilClock& civil) {
+  return Player(rules, recording, span, civil).play();
+}
+
+std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> now,
+                                      const std::vector<std::string>& doubtful) {
+  const auto order = [](const Deed& a) { return std::tie(a.when, a.service, a.kind, a.text); };
+  const auto settle = [&](std::vector<Deed>& deeds) {
+    std::ranges::sort(deeds, {}, order);
+    deeds.erase(std::unique(deeds.begin(), deeds.end()), deeds.end());
+  };
+  settle(then);
+  settle(now);
+  // Each of `then` with the first of `now` that is like it and in time.
+  std::vector<ReplayLine> lines;
+  std::map<std::tuple<std::string, Deed::Kind, std::string>, std::deque<const Deed*>> open;
+  for (const Deed& deed : now) open[{to_lower(deed.service), deed.kind, deed.text}].push_back(&deed);
+  std::set<const Deed*> paired;
+  for (const Deed& deed : then) {
+    auto& alike = open[{to_lower(deed.service), deed.kind, deed.text}];
+    while (!alike.empty() && alike.front()->when < deed.when - kSameTime) alike.pop_front();
+    const bool both = !alike.empty() && alike.front()->when <= deed.when + kSameTime;
+    if (both) {
+      paired.insert(alike.front());
+      alike.pop_front();
+    }
+    lines.push_back({both ? ReplayLine::Who::Both : ReplayLine::Who::Then, deed});
+  }
+  for (const Deed& deed : now)
+    if (!paired.contains(&deed)) lines.push_back({ReplayLine::Who::Now, deed});
+  std::ranges::stable_sort(lines, {}, [&](const ReplayLine& line) { return order(line.deed); });
+  std::set<std::string> guessed;
+  for (const std::string& name : doubtful) guessed.insert(to_lower(name));
+  for (ReplayLine& line : lines) {
+    const std::string name = to_lower(line.deed.service);
+    line.may_differ = guessed.contains(name);
+    if (line.who != ReplayLine::Who::Both) guessed.insert(name);
+  }
+  return lines;
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The replay: a recorded day is played to an engine with today's rules, or others, and what it does then is compared
+// with what was done. The engine is the one that supervises machines; with the rules of that day it does what was done
+// then, to the millisecond, since it is told the same at the same instants.
+//
+// Where the rules differ, it asks for runs at other times, and for programs that were not started then. A run that was
+// not made is answered by what was seen last; a program that did not run then runs a second and ends well. So what a
+// service does after its first difference is a guess, and is said to be one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/deed.hpp"
+#include "engine/graph.hpp"
+#include "engine/recorded.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+/// What is compared.
+struct Span {
+  WallTime since{};
+  WallTime until{};
+  [[nodiscard]] bool holds(WallTime when) const { return since <= when && when < until; }
+};
+
+/// A deed of one of the two, or of both.
+struct ReplayLine {
+  enum class Who : std::uint8_t { Both, Then, Now } who = Who::Both;
+  Deed deed;
+  bool may_differ = false;  ///< it comes after a difference of its service, or what the rules ask was not recorded
+};
+[[nodiscard]] std::string_view to_string(ReplayLine::Who who);  ///< "both", "then", "now"
+
+/// Something about the recording that the reader of the comparison has to know.
+struct ReplayNote {
+  WallTime when{};
+  std::string text;
+};
+
+struct Replay {
+  std::vector<ReplayLine> lines;  ///< by time
+  std::vector<ReplayNote> notes;  ///< by time
+  WallTime from{};                ///< of what is compared, as far as it is recorded
+  WallTime to{};
+  std::uint64_t runs = 0;              ///< judged in that time
+  std::vector<std::string> unknown{};  ///< services of that day that the rules do not have
+  std::vector<std::string> unseen{};   ///< services of the rules of which nothing was recorded
+  std::vector<std::string> unasked{};  ///< services whose rules ask for what was not recorded: a content, a connection
+  [[nodiscard]] std::size_t count(ReplayLine::Who who) const;
+};
+
+/// Plays the whole recording, and compares what lies within `span`.
+[[nodiscard]] Replay replay(const RuleSet& rules, recorded::Source& recording, const Span& span,
+                            const CivilClock& civil = utc_civil);
+
+/// Both sides beside each other. Deeds are the same where service, kind and text are, and the times are no more than a
+/// second apart; several that are alike at the same time count as one.
+[[nodiscard]] std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> now,
+                                                    const std::vector<std::string>& doubtful = {});
+
+}  // namespace healer::engine

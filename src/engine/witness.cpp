@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "engine/witness.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "engine/diff.hpp"
+
+namespace healer::engine {
+namespace {
+
+constexpr std::size_t kMostFlights = 4;
+
+}  // namespace
+
+/// When the run was begun that ends, if it is awaited.
+std::optional<Duration> Witness::landed(ServiceId service, RunId run) {
+  if (service.index() >= flights_.size()) return std::nullopt;
+  std::vector<Flight>& flights = flights_[service.index()];
+  const auto flight = std::ranges::find(flights, run, &Flight::run);
+  if (flight == flights.end()) return std::nullopt;
+  const Duration begun = flight->begun;
+  flights.erase(flight);
+  return begun;
+}
+
+std::optional<recorded::What> Witness::what_of(const Event& event, std::optional<Duration> deadline, Duration now) {
+  using recorded::What;
+  if (const auto* known = std::get_if<event::Started>(&event)) {
+    if (!made_) return std::nullopt;
+    recorded::Begun begun = *std::exchange(made_, std::nullopt);
+    begun.version = known->version;
+    begun.host = known->host;
+    begun.first = now + begun.rules->settings.start_delay;
+    return begun;
+  }
+  if (std::holds_alternative<event::Wake>(event)) return recorded::Woke{deadline};
+  if (const auto* known = std::get_if<event::Measured>(&event)) {
+    const std::optional<Duration> begun = landed(known->service, known->run);
+    if (!begun) return std::nullopt;
+    return recorded::Ran{known->service.number(), *begun, std::make_shared<const Evidence>(known->evidence)};
+  }
+  if (const auto* known = std::get_if<event::ProcessDied>(&event))
+    return recorded::Died{known->service.number(), known->pid, known->start_ticks, known->end};
+  if (const auto* known = std::get_if<event::Command>(&event)) {
+    recorded::Ordered ordered{*known, {}};
+    for (const ServiceId id : ordered.command.services) ordered.services.push_back(id.number());
+    ordered.command.services.clear();
+    return ordered;
+  }
+  if (const auto* known = std::get_if<event::Committed>(&event)) {
+    // Whether it is sick is all that matters of it: else what is decided is done.
+    return recorded::Sick{known->unjournalled ? known->reason.empty() ? "sick" : known->reason : std::string()};
+  }
+  if (const auto* known = std::get_if<event::Swap>(&event)) return recorded::Reloaded{known->plan->graph};
+  if (const auto* known = std::get_if<event::ActionStarted>(&event)) return *known;
+  if (const auto* known = std::get_if<event::ActionReady>(&event)) return *known;
+  if (const auto* known = std::get_if<event::ActionEnded>(&event)) return *known;
+  if (const auto* known = std::get_if<event::NotSignalled>(&event)) return *known;
+  if (const auto* known = std::get_if<event::ListsDoubted>(&event)) return *known;
+  if (const auto* known = std::get_if<event::Stopping>(&event)) return *known;
+  return std::nullopt;  // what changes nothing that is decided
+}
+
+void Witness::goes_in(const Event& event, std::optional<Duration> deadline, Instant now) {
+  std::optional<recorded::What> what = what_of(event, deadline, now.mono);
+  if (!what) return;
+  if (auto* sick = std::get_if<recorded::Sick>(&*what)) {
+    if (sick->why.empty() == !sick_) return;
+    sick_ = !sick->why.empty();
+  }
+  take_({.mono = now.mono, .wall = now.wall, .what = std::move(*what)});
+}
+
+void Witness::comes_out(const Effect& effect, Instant now) {
+  if (const auto* measure = std::get_if<effect::Measure>(&effect)) {
+    if (flights_.size() <= measure->service.index()) flights_.resize(measure->service.index() + 1);
+    std::vector<Flight>& flights = flights_[measure->service.index()];
+    if (flights.size() == kMostFlights) flights.erase(flights.begin());  // it is not awaited any more
+    flights.push_back({measure->run, now.mono});
+    return;
+  }
+  const auto take = [&](recorded::What what) { take_({.mono = now.mono, .wall = now.wall, .what = std::move(what)}); };
+  if (const auto* cancel = std::get_if<effect::CancelRun>(&effect)) {
+    if (const auto begun = landed(cancel->service, cancel->run))
+      take(recorded::Ran{cancel->service.number(), *begun, nullptr});
+  } else if (const auto* exec = std::get_if<effect::Exec>(&effect)) {
+    take(recorded::Launched{exec->action, recorded::what_of(*exec)});
+  }
+  for (Deed& deed : deeds_of(effect)) take(std::move(deed));
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// What goes into an engine, and what comes out of it, as it is recorded. It knows which runs the engine awaits: the
+// ends of others are no part of what decides.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/effect.hpp"
+#include "engine/event.hpp"
+#include "engine/recorded.hpp"
+
+namespace healer::engine {
+
+class Witness {
+ public:
+  using Take = std::function<void(recorded::Item)>;
+  explicit Witness(Take take) : take_(std::move(take)) {}
+
+  /// With what the engine was made; the life begins with event::Started, and what that says is filled in then.
+  void made(recorded::Begun begun) { made_ = std::move(begun); }
+  /// Before the engine is told; `deadline` is Engine::next_deadline() then.
+  void goes_in(const Event& event, std::optional<Duration> deadline, Instant now);
+  /// Of each effect; `now` is the instant at which the event was handled that it came of.
+  void comes_out(const Effect& effect, Instant now);
+
+ private:
+  struct Flight {
+    RunId run;
+    Duration begun{0};
+  };
+  [[nodiscard]] std::optional<recorded::What> what_of(const Event& event, std::optional<Duration> deadline,
+                                                      Duration now);
+  std::optional<Duration> landed(ServiceId service, RunId run);
+
+  Take take_;
+  std::optional<recorded::Begun> made_;       // none: the life has begun
+  std::vector<std::vector<Flight>> flights_;  // by slot: a run, and looks of a job
+  bool sick_ = false;
+};
+
+}  // namespace healer::engine

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+#include "readings/evidence_code.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace healer::readings {
+
+using namespace engine;
+
+namespace {
+
+constexpr std::size_t kMostText = 256;           // bytes of what only people read
+constexpr double kMostWhole = 9007199254740992;  // up to here every whole number is a double
+
+// What has changed. In this order it is written.
+enum Part : std::uint8_t {
+  Head = 1,
+  NoFacts = 2,
+  Process = 4,
+  Figures = 8,
+  Attributes = 16,
+  Connections = 32,
+  Rest = 64
+};
+
+std::string_view clip(std::string_view text) { return text.substr(0, kMostText); }
+
+const Facts& no_facts() {
+  static const Facts facts;
+  return facts;
+}
+
+template <typename Enum>
+Enum read_enum(ByteReader& in, Enum last) {
+  const std::uint8_t value = in.byte();
+  if (value > static_cast<std::uint8_t>(last)) in.fail();
+  return in.ok() ? static_cast<Enum>(value) : Enum{};
+}
+
+// ---- the answer ---------------------------------------------------------------------------------------------------
+
+bool same_head(const Evidence& a, const Evidence& b) {
+  return a.answer == b.answer && a.outcome == b.outcome && a.status == b.status && a.matches == b.matches;
+}
+
+void write_head(const Evidence& seen, ByteWriter& out) {
+  out.byte(static_cast<std::uint8_t>(seen.answer));
+  out.byte(static_cast<std::uint8_t>(seen.outcome));
+  out.difference(seen.status);
+  out.number(seen.matches);
+  out.text(clip(*seen.output));
+}
+
+void read_head(Evidence& seen, ByteReader& in) {
+  seen.answer = read_enum(in, Answer::Unknown);
+  seen.outcome = read_enum(in, Outcome::Unmatched);
+  seen.status = in.difference();
+  seen.matches = in.number();
+  seen.output = std::make_shared<const std::string>(in.text());
+}
+
+// ---- a process ----------------------------------------------------------------------------------------------------
+
+void write_process(const std::optional<ProcessFacts>& process, ByteWriter& out) {
+  out.byte(process ? 1 : 0);
+  if (!process) return;
+  out.difference(process->pid);
+  out.difference(process->parent);
+  for (const std::uint32_t id : {process->uid, process->euid, process->gid}) out.number(id);
+  out.number(process->start_ticks);
+  out.byte(
+      static_cast<std::uint8_t>((process->zombie ? 1 : 0) | (process->younger ? 2 : 0) | (process->spared ? 4 : 0)));
+  out.text(process->attribute);
+  out.difference(process->file);
+  out.difference(process->named_by);
+}
+
+std::optional<ProcessFacts> read_process(ByteReader& in) {
+  if (in.byte() == 0) return std::nullopt;
+  ProcessFacts process;
+  process.pid = in.difference();
+  process.parent = in.difference();
+  for (std::uint32_t* id : {&process.uid, &process.euid, &process.gid}) *id = static_cast<std::uint32_t>(in.number());
+  process.start_ticks = in.number();
+  const std::uint8_t flags = in.byte();
+  process.zombie = (flags & 1) != 0;
+  process.younger = (flags & 2) != 0;
+  process.spared = (flags & 4) != 0;
+  process.attribute = in.text();
+  process.file = in.difference();
+  process.named_by = in.difference();
+  return process;
+}
+
+// ---- figures ------------------------------------------------------------------------------------------------------
+
+// Of a figure that has changed: its number, three ways to say it in the two lowest bits, and then that.
+enum How : std::uint8_t { Gone = 0, Whole = 1, Real = 2 };
+
+bool is_whole(double value) {
+  return std::trunc(value) == value && std::abs(value) < kMostWhole && !std::signbit(value);
+}
+
+/// The bits: what is not a number is equal to itself.
+bool same_figure(const std::optional<double>& a, const std::optional<double>& b) {
+  return a.has_value() == b.has_value() && (!a || std::bit_cast<std::uint64_t>(*a) == std::bit_cast<std::uint64_t>(*b));
+}
+
+void write_figures(const Metrics& before, const Metrics& now, ByteWriter& out) {
+  for (std::size_t i = 0; i < kMetrics; ++i) {
+    const auto metric = static_cast<Metric>(i);
+    const std::optional<double> was = before.get(metric);
+    const std::optional<double> is = now.get(metric);
+    if (same_figure(was, is)) continue;
+    const auto tag = [&](How how) { out.number((i + 1) << 2 | how); };
+    if (!is) {
+      tag(Gone);
+    } else if (is_whole(*is) && (!was || is_whole(*was))) {
+      tag(Whole);
+      out.difference(static_cast<std::int64_t>(*is) - static_cast<std::int64_t>(was.value_or(0)));
+    } else {
+      tag(Real);
+      out.real(*is);
+    }
+  }
+  out.byte(0);
+}
+
+Metrics read_figures(const Metrics& before, ByteReader& in) {
+  // What is gone cannot be unset: all but those are taken over.
+  std::vector<std::optional<double>> values(kMetrics);
+  for (std::size_t i = 0; i < kMetrics; ++i) values[i] = before.get(static_cast<Metric>(i));
+  while (const std::uint64_t tag = in.number()) {
+    const std::uint64_t index = (tag >> 2) - 1;
+    if ((tag >> 2) == 0 || index >= kMetrics) {
+      in.fail();
+      break;
+    }
+    std::optional<double>& value = values[static_cast<std::size_t>(index)];
+    switch (tag & 3) {
+      case Gone: value.reset(); break;
+      case Whole: {
+        const double was = value.value_or(0);
+        if (!is_whole(was)) in.fail();
+        const std::int64_t difference = in.difference();
+        value =
+            in.ok() ? static_cast<double>(static_cast<std::int64_t>(was) + difference % (std::int64_t{1} << 54)) : 0;
+        break;
+      }
+      case Real: value = in.real(); break;
+      default: in.fail();
+    }
+  }
+  Metrics now;
+  for (std::size_t i = 0; i < kMetrics; ++i)
+    if (values[i]) now.set(static_cast<Metric>(i), *values[i]);
+  return now;
+}
+
+// ---- connections --------------------------------------------------------------------------------------------------
+
+// Their sentences tell the time of the answer: they are kept when something else changes.
+bool same_course(const ConnectionSeen& a, const ConnectionSeen& b) {
+  return a.reach == b.reach && a.name == b.name && a.event == b.event && a.in_time.empty() == b.in_time.empty();
+}
+
+bool same_connection(const ConnectionSeen& a, const ConnectionSeen& b) {
+  return same_course(a, b) && a.response == b.response && a.expires == b.expires;
+}
+
+void write_connection(const ConnectionSeen* before, const ConnectionSeen& now, ByteWriter& out) {
+  const bool course = before != nullptr && same_course(*before, now);
+  out.byte(static_cast<std::uint8_t>((course ? 1 : 0) | (now.response ? 2 : 0) | (now.expires ? 4 : 0) |
+                                     (now.event ? 8 : 0)));
+  if (!course) {
+    out.byte(static_cast<std::uint8_t>(now.reach));
+    for (const std::string* text : {&now.name, &now.text, &now.sentence, &now.in_time, &now.address})
+      out.text(clip(*text));
+    if (now.event) out.byte(static_cast<std::uint8_t>(*now.event));
+  }
+  const auto was = [&](auto part) { return before == nullptr ? decltype(part(now)){} : part(*before); };
+  const auto response = [](const ConnectionSeen& one) { return one.response ? one.response->count() : 0; };
+  const auto expires = [](const ConnectionSeen& one) {
+    return one.expires ? one.expires->time_since_epoch().count() : Duration::rep{0};
+  };
+  if (now.response) out.difference(response(now) - was(response));
+  if (now.expires) out.difference(expires(now) - was(expires));
+}
+
+ConnectionSeen read_connection(const ConnectionSeen* before, ByteReader& in) {
+  const std::uint8_t flags = in.byte();
+  if ((flags & 1) != 0 && before == nullptr) in.fail();
+  ConnectionSeen now = (flags & 1) != 0 && before != nullptr ? *before : ConnectionSeen{};
+  if ((flags & 1) == 0) {
+    now.reach = read_enum(in, Reach::Passed);
+    for (std::string* text : {&now.name, &now.text, &now.sentence, &now.in_time, &now.address}) *text = in.text();
+    if ((flags & 8) != 0) now.event = static_cast<EventKind>(in.byte());
+    if (now.event && static_cast<std::size_t>(*now.event) >= kEventKinds) in.fail();
+  }
+  const std::int64_t response = before != nullptr && before->response ? before->response->count() : 0;
+  const std::int64_t expires = before != nullptr && before->expires ? before->expires->time_since_epoch().count() : 0;
+  now.response.reset();
+  now.expires.reset();
+  const auto sum = [](std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  };
+  if ((flags & 2) != 0) now.response = std::chrono::microseconds{sum(response, in.difference())};
+  if ((flags & 4) != 0) now.expires = WallTime{Duration{sum(expires, in.difference())}};
+  return now;
+}
+
+void write_connections(const Facts& before, const Facts& now, ByteWriter& out) {
+  out.number(now.connections.size());
+  for (std::size_t i = 0; i < now.connections.size(); ++i)
+    write_connection(i < before.connections.size() ? &before.connections[i] : nullptr, now.connections[i], out);
+}
+
+void read_connections(const Facts& before, Facts& now, ByteReader& in) {
+  const std::size_t count = in.count();
+  now.connections.clear();
+  for (std::size_t i = 0; i < count && in.ok(); ++i)
+    now.connections.push_back(read_connection(i < before.connections.size() ? &before.connections[i] : nullptr, in));
+}
+
+// ---- what seldom changes ------------------------------------------------------------------------------------------
+
+void write_attributes(const Facts& facts, ByteWriter& out) {
+  out.number(facts.attributes.size());
+  for (const auto& [what, value] : facts.attributes) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    out.number(static_cast<std::uint64_t>(what) << 1 | (number != nullptr ? 1U : 0U));
+    if (number != nullptr)
+      out.difference(*number);
+    else
+      out.text(std::get<std::string>(value));
+  }
+}
+
+void read_attributes(Facts& facts, ByteReader& in) {
+  facts.attributes.clear();
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
+    const std::uint64_t tag = in.number();
+    if ((tag >> 1) >= static_cast<std::uint64_t>(Attribute::Count_)) return in.fail();
+    const auto what = static_cast<Attribute>(tag >> 1);
+    if ((tag & 1) != 0)
+      facts.attributes.emplace_back(what, in.difference());
+    else
+      facts.attributes.emplace_back(what, in.text());
+  }
+}
+
+bool same_rest(const Facts& a, const Facts& b) {
+  return a.totals == b.totals && a.lines == b.lines && a.left == b.left && a.left_by == b.left_by;
+}
+
+void write_rest(const Facts& facts, ByteWriter& out) {
+  out.number(facts.totals.size());
+  for (const TotalSeen& total : facts.totals) {
+    out.byte(static_cast<std::uint8_t>(total.what));
+    out.difference(total.span.count());
+    out.real(total.value);
+  }
+  out.number(facts.lines.size());
+  for (const std::string& line : facts.lines) out.text(clip(line));
+  out.number(facts.left.size());
+  for (const LeftProcess& left : facts.left) {
+    out.difference(left.pid);
+    out.number(left.start_ticks);
+    out.text(clip(left.command));
+  }
+  out.number(facts.left_by.number());
+}
+
+void read_rest(Facts& facts, ByteReader& in) {
+  facts.totals.clear();
+  facts.lines.clear();
+  facts.left.clear();
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
+    TotalSeen total;
+    total.what = read_enum(in, static_cast<Metric>(kMetrics - 1));
+    total.span = Duration{in.difference()};
+    total.value = in.real();
+    facts.totals.push_back(total);
+  }
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) facts.lines.push_back(in.text());
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
+    LeftProcess one;
+    one.pid = in.difference();
+    one.start_ticks = in.number();
+    one.command = in.text();
+    facts.left.push_back(std::move(one));
+  }
+  facts.left_by = ActionId{in.number()};
+}
+
+bool same_figures(const Metrics& a, const Metrics& b) {
+  for (std::size_t i = 0; i < kMetrics; ++i)
+    if (!same_figure(a.get(static_cast<Metric>(i)), b.get(static_cast<Metric>(i)))) return false;
+  return true;
+}
+
+}  // namespace
+
+const Evidence& nothing_seen() {
+  static const Evidence nothing{.output = std::make_shared<const std::string>()};
+  return nothing;
+}
+
+bool write_difference(const Evidence& before, const Evidence& now, std::string& bytes) {
+  const Facts& was = before.facts ? *before.facts : no_facts();
+  const Facts& is = now.facts ? *now.facts : no_facts();
+  unsigned parts = 0;
+  if (!same_head(before, now)) parts |= Head;
+  if ((now.facts == nullptr) != (before.facts == nullptr) || now.facts == nullptr)
+    parts |= now.facts == nullptr ? NoFacts : Process;
+  if (now.facts != nullptr) {
+    if (was.process != is.process) parts |= Process;
+    if (!same_figures(was.metrics, is.metrics)) parts |= Figures;
+    if (was.attributes != is.attributes) parts |= Attributes;
+    if (!std::ranges::equal(was.connections, is.connections, same_connection)) parts |= Connections;
+    if (!same_rest(was, is)) parts |= Rest;
+  }
+  if (parts == 0 || (parts == NoFacts && before.facts == nullptr)) return false;
+  ByteWriter out(bytes);
+  out.byte(static_cast<std::uint8_t>(parts));
+  if ((parts & Head) != 0) write_head(now, out);
+  if ((parts & Process) != 0) write_process(is.process, out);
+  if ((parts & Figures) != 0) write_figures(was.metrics, is.metrics, out);
+  if ((parts & Attributes) != 0) write_attributes(is, out);
+  if ((parts & Connections) != 0) write_connections(was, is, out);
+  if ((parts & Rest) != 0) write_rest(is, out);
+  return true;
+}
+
+Evidence read_difference(const Evidence& before, ByteReader& in) {
+  const std::uint8_t parts = in.byte();
+  Evidence now = before;
+  if ((parts & Head) != 0) read_head(now, in);
+  if ((parts & NoFacts) != 0) {
+    now.facts.reset();
+    return now;
+  }
+  const Facts& was = before.facts ? *before.facts : no_facts();
+  auto facts = std::make_shared<Facts>(was);
+  if ((parts & Process) != 0) facts->process = read_process(in);
+  if ((parts & Figures) != 0) facts->metrics = read_figures(was.metrics, in);
+  if ((parts & Attributes) != 0) read_attributes(*facts, in);
+  if ((parts & Connections) != 0) read_connections(was, *facts, in);
+  if ((parts & Rest) != 0) read_rest(*facts, in);
+  now.facts = std::move(facts);
+  return now;
+}
+
+}  // namespace healer::readings

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT
+#include "readings/item_code.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "engine/graph.hpp"
+#include "engine/service.hpp"
+#include "readings/evidence_code.hpp"
+
+namespace healer::readings {
+
+using namespace engine;
+using namespace engine::recorded;
+
+namespace {
+
+/// The first byte of an item. What is published never changes; new ones are added at the end.
+enum class Tag : std::uint8_t {
+  Named,  ///< a service, which has the next number from here on
+  Clock,  ///< another wall clock
+  RanSame,
+  RanOther,
+  Cancelled,
+  Woke,
+  WokeAtWill,  ///< without a deadline
+  Died,
+  Launched,
+  Started,
+  Ready,
+  Ended,
+  NotSignalled,
+  Ordered,
+  Doubted,
+  Sick,
+  Begun,
+  Reloaded,
+  Stopping,
+  Gap,
+  Deed,
+  Count_
+};
+
+/// The wall clock is told anew where it is off by more: it is slewed all the time.
+constexpr Duration kSlewed{20};
+constexpr std::size_t kMostOutput = 256;
+constexpr std::uint64_t kMostServices = 1U << 20;
+
+void head(Tag tag, ByteWriter& out) { out.byte(static_cast<std::uint8_t>(tag)); }
+
+void put(const Launched& what, ByteWriter& out) {
+  out.number(what.action.number());
+  out.number(what.what.high);
+  out.number(what.what.low);
+}
+void put(const event::ActionStarted& what, ByteWriter& out) {
+  out.number(what.action.number());
+  out.difference(what.pid);
+  out.number(what.start_ticks);
+}
+void put(const event::ActionReady& what, ByteWriter& out) { out.number(what.action.number()); }
+void put(const event::ActionEnded& what, ByteWriter& out) {
+  out.number(what.action.number());
+  out.byte(static_cast<std::uint8_t>(what.outcome));
+  out.difference(what.status);
+  out.byte(what.unseen ? 1 : 0);
+  out.difference(what.elapsed.count());
+  out.text(std::string_view(what.output).substr(0, kMostOutput));
+  out.difference(what.left);
+}
+void put(const event::NotSignalled& what, ByteWriter& out) {
+  out.difference(what.pid);
+  out.number(what.start_ticks);
+  out.difference(what.number);
+  out.text(what.why);
+}
+void put(const event::ListsDoubted& what, ByteWriter& out) {
+  out.number(what.names.size());
+  for (const std::string& name : what.names) out.text(name);
+}
+void put(const recorded::Sick& what, ByteWriter& out) { out.text(what.why); }
+void put(const recorded::Begun& what, ByteWriter& out) {
+  out.text(what.version);
+  out.text(what.host);
+  out.number(what.made.boot);
+  out.difference(what.made.mono.count());
+  out.difference(what.made.wall.time_since_epoch().count());
+  out.byte(static_cast<std::uint8_t>((what.goes_on ? 1 : 0) | (what.shadow ? 2 : 0) | (what.cycle ? 4 : 0)));
+  out.difference(what.first.count());
+  if (what.cycle) out.difference(what.cycle->count());
+}
+void put(const recorded::Reloaded&, ByteWriter&) {}
+void put(const event::Stopping&, ByteWriter&) {}
+void put(const recorded::Gap& what, ByteWriter& out) { out.text(what.why); }
+void put(const engine::Deed& what, ByteWriter& out) {
+  out.difference(what.when.time_since_epoch().count());
+  out.text(what.service);
+  out.byte(static_cast<std::uint8_t>(what.kind));
+  out.text(what.text);
+}
+
+constexpr Tag tag_of(const Launched&) { return Tag::Launched; }
+constexpr Tag tag_of(const event::ActionStarted&) { return Tag::Started; }
+constexpr Tag tag_of(const event::ActionReady&) { return Tag::Ready; }
+constexpr Tag tag_of(const event::ActionEnded&) { return Tag::Ended; }
+constexpr Tag tag_of(const event::NotSignalled&) { return Tag::NotSignalled; }
+constexpr Tag tag_of(const event::ListsDoubted&) { return Tag::Doubted; }
+constexpr Tag tag_of(const recorded::Sick&) { return Tag::Sick; }
+constexpr Tag tag_of(const recorded::Begun&) { return Tag::Begun; }
+constexpr Tag tag_of(const recorded::Reloaded&) { return Tag::Reloaded; }
+constexpr Tag tag_of(const event::Stopping&) { return Tag::Stopping; }
+constexpr Tag tag_of(const recorded::Gap&) { return Tag::Gap; }
+constexpr Tag tag_of(const engine::Deed&) { return Tag::Deed; }
+Tag tag_of(const Woke& woke) { return woke.deadline ? Tag::Woke : Tag::WokeAtWill; }
+
+Duration sum(Duration a, std::int64_t b) {
+  return Duration{static_cast<std::int64_t>(static_cast<std::uint64_t>(a.count()) + static_cast<std::uint64_t>(b))};
+}
+
+event::Command read_command(ByteReader& in) {
+  event::Command command;
+  const std::uint8_t kind = in.byte();
+  if (kind > static_cast<std::uint8_t>(event::Command::Kind::ResetHealing)) in.fail();
+  if (in.ok()) command.kind = static_cast<event::Command::Kind>(kind);
+  command.by = in.text();
+  if (in.byte() != 0) command.until = WallTime{Duration{in.difference()}};
+  command.reason = in.text();
+  command.job = JobId{in.number()};
+  command.workflow = in.text();
+  const std::uint8_t overrides = in.byte();
+  command.overrides = {.limit = (overrides & 1) != 0, .cooldown = (overrides & 2) != 0, .pause = (overrides & 4) != 0};
+  return command;
+}
+
+void write_command(const event::Command& command, ByteWriter& out) {
+  out.byte(static_cast<std::uint8_t>(command.kind));
+  out.text(command.by);
+  out.byte(command.until ? 1 : 0);
+  if (command.until) out.difference(command.until->time_since_epoch().count());
+  out.text(command.reason);
+  out.number(command.job.number());
+  out.text(command.workflow);
+  const Overrides& overrides = command.overrides;
+  out.byte(
+      static_cast<std::uint8_t>((overrides.limit ? 1 : 0) | (overrides.cooldown ? 2 : 0) | (overrides.pause ? 4 : 0)));
+}
+
+}  // namespace
+
+// ---- writing ------------------------------------------------------------------------------------------------------
+
+void ChunkWriter::take_rules(const std::shared_ptr<const Graph>& rules) {
+  if (!rules) return;
+  // A service that is asked for something else is named anew.
+  for (std::size_t slot = 0; slot < known_.size(); ++slot) {
+    const auto& before = rules_->slots[slot];
+    const auto after = slot < rules->slots.size() ? rules->slots[slot] : nullptr;
+    if (before != after && (!before || !after || service_of(*before) != service_of(*after))) known_[slot] = {};
+  }
+  rules_ = rules;
+}
+
+/// The service, named where it was not.
+ChunkWriter::Known& ChunkWriter::name(Number slot, std::string& bytes) {
+  if (known_.size() <= slot) known_.resize(slot + 1);
+  Known& known = known_[slot];
+  if (known.number != 0) return known;
+  known.number = ++named_;
+  ByteWriter out(bytes);
+  head(Tag::Named, out);
+  const Service service =
+      slot < rules_->slots.size() && rules_->slots[slot] ? service_of(*rules_->slots[slot]) : Service{};
+  out.text(service.name);
+  out.number(service.patterns.size());
+  for (const std::string& pattern : service.patterns) out.text(pattern);
+  out.number(service.probes.size());
+  for (const Hash128& probe : service.probes) {
+    out.number(probe.high);
+    out.number(probe.low);
+  }
+  return known;
+}
+
+void ChunkWriter::tell_time(const Item& item, ByteWriter& out) {
+  const Duration offset = item.wall.time_since_epoch() - item.mono;
+  if (timed_ && std::chrono::abs(offset - offset_) <= kSlewed) return;
+  timed_ = true;
+  offset_ = offset;
+  head(Tag::Clock, out);
+  out.difference(offset.count());
+}
+
+void ChunkWriter::write(const Item& item, std::string& bytes) {
+  ByteWriter out(bytes);
+  if (const auto* begun = std::get_if<recorded::Begun>(&item.what)) take_rules(begun->rules);
+  if (const auto* reloaded = std::get_if<recorded::Reloaded>(&item.what)) take_rules(reloaded->rules);
+  tell_time(item, out);
+  std::visit([&](const auto& what) { write(what, item, bytes); }, item.what);
+  mono_ = item.mono;
+}
+
+void ChunkWriter::write(const Ran& ran, const Item& item, std::string& bytes) {
+  Known& known = name(ran.service, bytes);
+  std::string difference;
+  const bool other = ran.seen && write_difference(known.seen ? *known.seen : nothing_seen(), *ran.seen, difference);
+  ByteWriter out(bytes);
+  head(!ran.seen ? Tag::Cancelled : other ? Tag::RanOther : Tag::RanSame, out);
+  out.difference((item.mono - mono_).count());
+  out.difference(static_cast<std::int64_t>(known.number) - static_cast<std::int64_t>(last_) - 1);
+  out.difference((item.mono - ran.begun).count());
+  bytes += difference;
+  last_ = known.number;
+  if (other) known.seen = ran.seen;
+}
+
+void ChunkWriter::write(const recorded::Died& died, const Item& item, std::string& bytes) {
+  const std::uint32_t number = name(died.service, bytes).number;
+  ByteWriter out(bytes);
+  head(Tag::Died, out);
+  out.difference((item.mono - mono_).count());
+  out.number(number);
+  out.difference(died.pid);
+  out.number(died.start_ticks);
+  out.byte(died.end ? 1 : 0);
+  if (!died.end) return;
+  out.byte(static_cast<std::uint8_t>(died.end->outcome));
+  out.difference(died.end->status);
+}
+
+void ChunkWriter::write(const recorded::Ordered& ordered, const Item& item, std::string& bytes) {
+  std::vector<std::uint32_t> numbers;
+  for (const Number slot : ordered.services) numbers.push_back(name(slot, bytes).number);
+  ByteWriter out(bytes);
+  head(Tag::Ordered, out);
+  out.difference((item.mono - mono_).count());
+  write_command(ordered.command, out);
+  out.number(numbers.size());
+  for (const std::uint32_t number : numbers) out.number(number);
+}
+
+template <typename Other>
+void ChunkWriter::write(const Other& what, const Item& item, std::string& bytes) {
+  ByteWriter out(bytes);
+  head(tag_of(what), out);
+  out.difference((item.mono - mono_).count());
+  if constexpr (std::is_same_v<Other, Woke>) {
+    if (what.deadline) out.difference((item.mono - *what.deadline).count());
+  } else {
+    put(what, out);
+  }
+}
+
+// ---- reading ------------------------------------------------------------------------------------------------------
+
+bool ChunkReader::read(std::string_view part, std::vector<Item>& items) {
+  ByteReader in(part);
+  while (!in.at_end()) read_item(in, items);
+  return in.ok();
+}
+
+ChunkReader::Known& ChunkReader::known(std::uint64_t number, ByteReader& in) {
+  static thread_local Known none;
+  if (number == 0 || number > known_.size()) {
+    in.fail();
+    none = {};
+    return none;
+  }
+  return known_[static_cast<std::size_t>(number) - 1];
+}
+
+void ChunkReader::read_item(ByteReader& in, std::vector<Item>& items) {
+  const std::uint8_t tag = in.byte();
+  if (tag >= static_cast<std::uint8_t>(Tag::Count_)) return in.fail();
+  if (tag == static_cast<std::uint8_t>(Tag::Named)) {
+    Service service{.name = in.text(), .patterns = {}, .probes = {}};
+    for (std::size_t left = in.count(); left > 0 && in.ok(); --left) service.patterns.push_back(in.text());
+    for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
+      const std::uint64_t high = in.number();
+      service.probes.push_back({.high = high, .low = in.number()});
+    }
+    if (known_.size() >= kMostServices) in.fail();
+    if (!in.ok()) return;
+    // The same as in an earlier chunk keeps its number.
+    const auto found = std::ranges::find(services_, service);
+    known_.push_back({static_cast<Number>(found - services_.begin()), nullptr});
+    if (found == services_.end()) services_.push_back(std::move(service));
+    return;
+  }
+  if (tag == static_cast<std::uint8_t>(Tag::Clock)) {
+    offset_ = Duration{in.difference()};
+    return;
+  }
+  Item item;
+  mono_ = sum(mono_, in.difference());
+  item.mono = mono_;
+  if (tag >= static_cast<std::uint8_t>(Tag::RanSame) && tag <= static_cast<std::uint8_t>(Tag::Cancelled))
+    read_ran(tag, in, item);
+  else
+    item.what = read_other(tag, in);
+  item.wall = WallTime{sum(item.mono, offset_.count())};
+  if (in.ok()) items.push_back(std::move(item));
+}
+
+void ChunkReader::read_ran(std::uint8_t tag, ByteReader& in, Item& item) {
+  const std::uint64_t number = static_cast<std::uint64_t>(in.difference()) + last_ + 1;
+  Known& service = known(number, in);
+  Ran ran{.service = service.number, .begun = sum(item.mono, -in.difference()), .seen = nullptr};
+  if (!in.ok()) return;
+  last_ = static_cast<std::uint32_t>(number);
+  if (tag == static_cast<std::uint8_t>(Tag::RanOther)) {
+    Evidence seen = read_difference(service.seen ? *service.seen : nothing_seen(), in);
+    seen.elapsed = item.mono - ran.begun;
+    service.seen = std::make_shared<const Evidence>(std::move(seen));
+  } else if (!service.seen) {
+    service.seen = std::make_shared<const Evidence>(nothing_seen());
+  }
+  if (tag != static_cast<std::uint8_t>(Tag::Cancelled)) ran.seen = service.seen;
+  item.what = std::move(ran);
+}
+
+What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
+  const auto outcome = [&in] {
+    const std::uint8_t value = in.byte();
+    if (value > static_cast<std::uint8_t>(Outcome::Unmatched)) in.fail();
+    return in.ok() ? static_cast<Outcome>(value) : Outcome::Exited;
+  };
+  const auto hash = [&in] {
+    const std::uint64_t high = in.number();
+    return Hash128{.high = high, .low = in.number()};
+  };
+  switch (static_cast<Tag>(tag)) {
+    case Tag::Woke: return Woke{sum(mono_, -in.difference())};
+    case Tag::WokeAtWill: return Woke{};
+    case Tag::Died: {
+      recorded::Died died{.service = known(in.number(), in).number};
+      died.pid = in.difference();
+      died.start_ticks = in.number();
+      if (in.byte() == 0) return died;
+      const Outcome how = outcome();
+      died.end = ProcessEnd{how, in.difference()};
+      return died;
+    }
+    case Tag::Launched: {
+      const ActionId action{in.number()};
+      return Launched{action, hash()};
+    }
+    case Tag::Started: {
+      event::ActionStarted started{.action = ActionId{in.number()}};
+      started.pid = in.difference();
+      started.start_ticks = in.number();
+      return started;
+    }
+    case Tag::Ready: return event::ActionReady{ActionId{in.number()}};
+    case Tag::Ended: {
+      event::ActionEnded ended{.action = ActionId{in.number()}, .output = {}};
+      ended.outcome = outcome();
+      ended.status = in.difference();
+      ended.unseen = in.byte() != 0;
+      ended.elapsed = Duration{in.difference()};
+      ended.output = in.text();
+      ended.left = in.difference();
+      return ended;
+    }
+    case Tag::NotSignalled: {
+      event::NotSignalled denied{.pid = in.difference(), .why = {}};
+      denied.start_ticks = in.number();
+      denied.number = static_cast<int>(in.difference());
+      denied.why = in.text();
+      return denied;
+    }
+    case Tag::Ordered: {
+      recorded::Ordered ordered{read_command(in), {}};
+      for (std::size_t left = in.count(); left > 0 && in.ok(); --left)
+        ordered.services.push_back(known(in.number(), in).number);
+      return ordered;
+    }
+    case Tag::Doubted: {
+      event::ListsDoubted doubted;
+      for (std::size_t left = in.count(); left > 0 && in.ok(); --left) doubted.names.push_back(in.text());
+      return doubted;
+    }
+    case Tag::Sick: return recorded::Sick{in.text()};
+    case Tag::Begun: {
+      recorded::Begun begun;
+      begun.version = in.text();
+      begun.host = in.text();
+      begun.made.boot = in.number();
+      begun.made.mono = Duration{in.difference()};
+      begun.made.wall = WallTime{Duration{in.difference()}};
+      const std::uint8_t flags = in.byte();
+      begun.goes_on = (flags & 1) != 0;
+      begun.shadow = (flags & 2) != 0;
+      begun.first = Duration{in.difference()};
+      if ((flags & 4) != 0) begun.cycle = Duration{in.difference()};
+      if (begun.cycle && *begun.cycle <= Duration{0}) in.fail();
+      return begun;
+    }
+    case Tag::Reloaded: return recorded::Reloaded{};
+    case Tag::Stopping: return event::Stopping{};
+    case Tag::Gap: return recorded::Gap{in.text()};
+    case Tag::Deed: {
+      engine::Deed deed{.when = WallTime{Duration{in.difference()}}};
+      deed.service = in.text();
+      const std::uint8_t kind = in.byte();
+      if (kind > static_cast<std::uint8_t>(engine::Deed::Kind::Heal)) in.fail();
+      if (in.ok()) deed.kind = static_cast<engine::Deed::Kind>(kind);
+      deed.text = in.text();
+      return deed;
+    }
+    default: in.fail(); return recorded::Gap{};
+  }
+}
+
+}  // namespace healer::readings

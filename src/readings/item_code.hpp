@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Items as bytes. A chunk is what one writer writes and one reader reads, from its beginning on: times, services and
+// what they have seen are told as the difference to what the chunk has told before. A run that has seen what the run
+// before has seen is four bytes, so that the instants are kept to the millisecond: on them depends when a rule fires.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/recorded.hpp"
+#include "readings/bytes.hpp"
+
+namespace healer::readings {
+
+class ChunkWriter {
+ public:
+  /// `rules`: whose slots the items name.
+  explicit ChunkWriter(std::shared_ptr<const engine::Graph> rules) : rules_(std::move(rules)) {}
+
+  /// Appends the item to `out`. The state of a Begun is not written.
+  void write(const engine::recorded::Item& item, std::string& out);
+
+ private:
+  struct Known {
+    std::uint32_t number = 0;  // of the service in this chunk, from 1; 0: not named yet
+    std::shared_ptr<const engine::Evidence> seen;
+  };
+  Known& name(engine::recorded::Number slot, std::string& out);
+  void take_rules(const std::shared_ptr<const engine::Graph>& rules);
+  void tell_time(const engine::recorded::Item& item, ByteWriter& out);
+
+  void write(const engine::recorded::Ran& ran, const engine::recorded::Item& item, std::string& out);
+  void write(const engine::recorded::Died& died, const engine::recorded::Item& item, std::string& out);
+  void write(const engine::recorded::Ordered& ordered, const engine::recorded::Item& item, std::string& out);
+  template <typename What>
+  void write(const What& what, const engine::recorded::Item& item, std::string& out);
+
+  std::shared_ptr<const engine::Graph> rules_;
+  std::vector<Known> known_;  // by slot
+  std::uint32_t named_ = 0;
+  std::uint32_t last_ = 0;  // the service of the run before
+  Duration mono_{0};
+  Duration offset_{0};  // wall - mono
+  bool timed_ = false;
+};
+
+class ChunkReader {
+ public:
+  /// The services that are named are added to `services`, under numbers of their own; it outlives this.
+  explicit ChunkReader(std::vector<engine::recorded::Service>& services) : services_(services) {}
+
+  /// Adds the items of one part to `items`. False: it is no such part, and some of its items may have been added.
+  bool read(std::string_view part, std::vector<engine::recorded::Item>& items);
+
+ private:
+  struct Known {
+    engine::recorded::Number number = 0;
+    std::shared_ptr<const engine::Evidence> seen;
+  };
+  void read_item(ByteReader& in, std::vector<engine::recorded::Item>& items);
+  void read_ran(std::uint8_t tag, ByteReader& in, engine::recorded::Item& item);
+  [[nodiscard]] engine::recorded::What read_other(std::uint8_t tag, ByteReader& in);
+  [[nodiscard]] Known& known(std::uint64_t number, ByteReader& in);
+
+  std::vector<engine::recorded::Service>& services_;
+  std::vector<Known> known_;  // by number in the chunk, from 1
+  std::uint32_t last_ = 0;
+  Duration mono_{0};
+  Duration offset_{0};
+};
+
+}  // namespace healer::readings

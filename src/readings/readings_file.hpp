@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// The file of the readings: an SQLite database beside the state file, in WAL mode. It is a thing of its own: the state
+// does not depend on it, and where it is damaged it is set aside and begun anew.
+//
+// A chunk is some hours of recording that can be read without those before it: the state that its first moment found,
+// and parts, each of the items of a second or so, with a checksum. What is old goes by whole chunks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/sqlite_db.hpp"
+#include "util/result.hpp"
+#include "util/time.hpp"
+
+namespace healer::readings {
+
+/// Where the readings are of a daemon with this state file.
+[[nodiscard]] std::string readings_path(const std::string& state_file);
+
+struct Chunk {
+  std::int64_t id = 0;
+  WallTime begun{};
+  bool starts_life = false;  ///< a start of the daemon; else a place in its life
+};
+
+/// For writing. Every call may wait for the disk.
+class ReadingsFile {
+ public:
+  struct Opened {
+    std::unique_ptr<ReadingsFile> file;
+    std::string note;  ///< what has become of a damaged one; or empty
+  };
+  /// Creates it where it is absent, with mode 0600. Error: it cannot be written now, or is a symbolic link or
+  /// another's.
+  [[nodiscard]] static Result<Opened> open(const std::string& path);
+
+  /// The next parts are of a new chunk, which begins with `state`, the image of a state.
+  Result<void> begin_chunk(WallTime begun, bool starts_life, std::string state);
+  Result<void> add_part(WallTime until, std::string bytes);
+  /// Drops the oldest chunks, but never the last, until none ends before `oldest` and no more than `bytes` are used.
+  Result<void> prune(WallTime oldest, std::uint64_t bytes);
+
+ private:
+  explicit ReadingsFile(std::unique_ptr<store::Database> database) : database_(std::move(database)) {}
+  Result<void> outcome();
+
+  std::unique_ptr<store::Database> database_;
+  std::int64_t chunk_ = 0;
+};
+
+/// For reading, beside a daemon or without one; changes nothing.
+class ReadingsReader {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<ReadingsReader>> open(const std::string& path);
+
+  /// By time.
+  [[nodiscard]] Result<std::vector<Chunk>> chunks();
+  /// The end of the last part; none: there is none.
+  [[nodiscard]] std::optional<WallTime> last();
+  /// The image of the state that the chunk begins with.
+  [[nodiscard]] Result<std::string> state(std::int64_t chunk);
+  struct Part {
+    std::int64_t id = 0;
+    std::string bytes;
+    bool sound = true;  ///< its checksum is right
+  };
+  /// The next parts of a chunk after the one named, some at a time.
+  [[nodiscard]] Result<std::vector<Part>> parts(std::int64_t chunk, std::int64_t after);
+
+ private:
+  explicit ReadingsReader(std::unique_ptr<store::Database> database) : database_(std::move(database)) {}
+  std::unique_ptr<store::Database> database_;
+};
+
+}  // namespace healer::readings

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "readings/recorder.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/commit.hpp"
+#include "readings/item_code.hpp"
+#include "readings/readings_file.hpp"
+#include "store/state_image.hpp"
+#include "store/unending.hpp"
+
+namespace healer::readings {
+
+using namespace engine;
+using engine::recorded::Item;
+
+namespace {
+
+constexpr Duration kPatience{2000};      // at the end, for a disk that hangs
+constexpr Duration kPruneEvery{60'000};  // by the clock of what is recorded
+
+}  // namespace
+
+/// What the loop and the thread share. The thread holds it, too, so that one that hangs may be left behind.
+class Recorder::Worker {
+ public:
+  Worker(std::string path, ReadState read_state, Noted noted, RecorderOptions options)
+      : path_(std::move(path)), read_state_(std::move(read_state)), noted_(std::move(noted)), options_(options) {}
+
+  void take(Item item) {
+    const std::scoped_lock lock(mutex_);
+    if (waiting_.size() >= options_.most_waiting && !std::holds_alternative<recorded::Begun>(item.what) &&
+        !std::holds_alternative<recorded::Reloaded>(item.what)) {
+      ++left_out_;
+      return;
+    }
+    if (std::exchange(left_out_, 0) != 0)
+      waiting_.push_back({item.mono, item.wall, recorded::Gap{"the disk was too slow"}});
+    waiting_.push_back(std::move(item));
+    if (waiting_.size() == 1) wake_.notify_one();
+  }
+
+  void run() {
+    for (;;) {
+      std::vector<Item> items;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+        wake_.wait_for(lock, options_.gather, [this] { return stopping_; });
+        if (waiting_.empty() && stopping_) break;
+        items.swap(waiting_);
+      }
+      record(items);
+    }
+    const std::scoped_lock lock(mutex_);
+    finished_ = true;
+    done_.notify_all();
+  }
+
+  /// True: the thread has ended, or is about to.
+  bool stop() {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+    const bool finished = done_.wait_for(lock, kPatience, [this] { return finished_; });
+    noted_ = {};
+    return finished;
+  }
+
+ private:
+  void note(const std::string& text) {
+    const std::scoped_lock lock(mutex_);
+    if (noted_) noted_(text);
+  }
+
+  // ---- on the thread -----------------------------------------------------------------------------------------------
+
+  void record(std::vector<Item>& items) {
+    for (const Item& item : items) remember(item);
+    if (retry_at_ && std::chrono::steady_clock::now() < *retry_at_) {
+      lost_ = true;
+      return;
+    }
+    const auto done = write(items);
+    if (done) {
+      if (std::exchange(told_, false)) note("what is seen is recorded again");
+      retry_at_.reset();
+      return;
+    }
+    lost_ = true;
+    chunk_.reset();
+    file_.reset();
+    retry_at_ = std::chrono::steady_clock::now() + options_.retry;
+    if (!std::exchange(told_, true))
+      note(fmt::format("what is seen is not recorded for replays: {}", done.error().what));
+  }
+
+  /// What a chunk must be begun with.
+  void remember(const Item& item) {
+    if (const auto* begun = std::get_if<recorded::Begun>(&item.what)) {
+      life_ = *begun;
+      life_.state.reset();
+      rules_ = begun->rules;
+    } else if (const auto* reloaded = std::get_if<recorded::Reloaded>(&item.what)) {
+      rules_ = reloaded->rules;
+    }
+  }
+
+  Result<void> write(std::vector<Item>& items) {
+    if (!file_) {
+      auto opened = ReadingsFile::open(path_);
+      if (!opened) return opened.error();
+      file_ = std::move(opened->file);
+      if (!opened->note.empty()) note(opened->note);
+    }
+    std::string bytes;
+    for (const Item& item : items) {
+      const auto* begun = std::get_if<recorded::Begun>(&item.what);
+      const bool full = chunk_ && (bytes.size() + chunk_size_ >= options_.chunk_bytes ||
+                                   item.mono - chunk_begun_ >= options_.chunk || item.mono < chunk_begun_);
+      if (begun != nullptr || !chunk_ || full) {
+        if (auto added = add_part(bytes, item.wall); !added) return added;
+        bytes.clear();
+        if (auto started = begin_chunk(item, begun, bytes); !started) return started;
+        if (begun != nullptr) continue;
+      }
+      if (std::exchange(lost_, false))
+        chunk_->write({item.mono, item.wall, recorded::Gap{"it could not be written"}}, bytes);
+      chunk_->write(item, bytes);
+    }
+    if (auto added = add_part(bytes, items.back().wall); !added) return added;
+    return prune(items.back());
+  }
+
+  Result<void> begin_chunk(const Item& item, const recorded::Begun* begun, std::string& bytes) {
+    Result<SavedState> state = begun != nullptr ? Result<SavedState>(*begun->state) : read_state_();
+    if (!state) return state.error();
+    auto image = store::image_of(*state);
+    if (!image) return image.error();
+    if (auto made = file_->begin_chunk(item.wall, begun != nullptr, std::move(*image)); !made) return made;
+    chunk_.emplace(rules_);
+    chunk_begun_ = item.mono;
+    chunk_size_ = 0;
+    recorded::Begun head = life_;
+    head.goes_on = begun == nullptr;
+    chunk_->write({item.mono, item.wall, std::move(head)}, bytes);
+    return {};
+  }
+
+  Result<void> add_part(std::string& bytes, WallTime until) {
+    if (bytes.empty()) return {};
+    chunk_size_ += bytes.size();
+    return file_->add_part(until, std::move(bytes));
+  }
+
+  Result<void> prune(const Item& last) {
+    if (pruned_ && last.mono - *pruned_ < kPruneEvery && last.mono >= *pruned_) return {};
+    pruned_ = last.mono;
+    return file_->prune(last.wall - options_.keep, options_.bytes);
+  }
+
+  const std::string path_;
+  const ReadState read_state_;
+  Noted noted_;
+  const RecorderOptions options_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::vector<Item> waiting_;
+  std::uint64_t left_out_ = 0;
+  bool stopping_ = false;
+  bool finished_ = false;
+
+  // The thread's.
+  std::unique_ptr<ReadingsFile> file_;
+  std::optional<ChunkWriter> chunk_;
+  Duration chunk_begun_{0};
+  std::size_t chunk_size_ = 0;
+  recorded::Begun life_;
+  std::shared_ptr<const Graph> rules_;
+  bool lost_ = false;  // something since the last chunk
+  bool told_ = false;  // that it cannot be written
+  std::optional<Duration> pruned_;
+  std::optional<std::chrono::steady_clock::time_point> retry_at_;
+};
+
+Recorder::Recorder(std::string path, ReadState read_state, Noted noted, RecorderOptions options)
+    : worker_(std::make_shared<Worker>(std::move(path), std::move(read_state), std::move(noted), options)) {
+  std::thread([worker = worker_] { store::unending([&] { worker->run(); }); }).detach();
+}
+
+Recorder::~Recorder() { worker_->stop(); }
+
+void Recorder::take(Item item) { worker_->take(std::move(item)); }
+
+}  // namespace healer::readings

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Records what the engine is told, on a thread of its own: neither the loop nor a commit ever waits for it. What cannot
+// be written, for the disk is slow, full or gone, is left out, and the recording says that there is a gap.
+//
+// What is recorded, and what it costs. Every run that ends is recorded with the instant to the millisecond, since it
+// decides when a rule fires; where it has seen nothing new that takes about four bytes, and as many the waking that
+// began it. What has changed is recorded to the last bit, so that other thresholds can be tried and the same rules do
+// exactly the same. Of 1,000 services every 30 s that is some 20 MB a day where little changes; tests/bench/
+// replay_bench.cpp measures it. The limit of 500 MB holds where programs and figures change at each run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/recorded.hpp"
+#include "util/result.hpp"
+#include "util/time.hpp"
+
+namespace healer::readings {
+
+struct RecorderOptions {
+  Duration keep = days{7};
+  std::uint64_t bytes = 500'000'000;   ///< of the file
+  std::size_t most_waiting = 200'000;  ///< items; more are left out
+  Duration gather{1000};               ///< before they are written
+  Duration chunk = hours{6};
+  std::size_t chunk_bytes = 16'000'000;
+  Duration retry{10'000};  ///< after a write has failed
+};
+
+class Recorder {
+ public:
+  /// Gives the state as it is on disk; called on the recorder's thread.
+  using ReadState = std::function<Result<engine::SavedState>()>;
+  /// What the log should tell; called on the recorder's thread.
+  using Noted = std::function<void(std::string)>;
+
+  Recorder(std::string path, ReadState read_state, Noted noted, RecorderOptions options = {});
+  /// Writes what waits, unless the disk hangs; then it is left behind.
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Never waits. The first is a Begun.
+  void take(engine::recorded::Item item);
+
+ private:
+  class Worker;
+  std::shared_ptr<Worker> worker_;
+};
+
+}  // namespace healer::readings

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The recording of a time, read from the file as it is wanted.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/recorded.hpp"
+#include "readings/item_code.hpp"
+#include "readings/readings_file.hpp"
+
+namespace healer::readings {
+
+class Recording final : public engine::recorded::Source {
+ public:
+  /// Opens the readings at `path` so that what is wanted from `since` to `until` can be played: it begins before that,
+  /// with a start of the daemon where there is one within a day, else at least an hour, if so much is kept. Error:
+  /// there are none of that time, or they cannot be read.
+  [[nodiscard]] static Result<std::unique_ptr<Recording>> open(const std::string& path, WallTime since, WallTime until);
+
+  [[nodiscard]] std::optional<engine::recorded::Item> next() override;
+  [[nodiscard]] const engine::recorded::Service& service(engine::recorded::Number number) const override {
+    return services_[number];
+  }
+  /// Why it has come to its end early; empty: it has not.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+ private:
+  explicit Recording(std::unique_ptr<ReadingsReader> reader) : reader_(std::move(reader)) {}
+  bool begin_chunk();
+  void read_on();
+  void give_up(const std::string& what);
+
+  std::unique_ptr<ReadingsReader> reader_;
+  std::vector<Chunk> chunks_;  // to be read
+  std::size_t chunk_ = 0;      // the one that is read
+  std::int64_t part_ = 0;      // the last that was read of it
+  WallTime until_{};
+  std::optional<ChunkReader> in_;  // none: the chunk has not begun
+  std::shared_ptr<const engine::SavedState> state_;
+  std::vector<engine::recorded::Service> services_;
+  std::vector<engine::recorded::Item> items_;  // that were read
+  std::size_t given_ = 0;                      // of items_
+  std::string trouble_;
+};
+
+}  // namespace healer::readings

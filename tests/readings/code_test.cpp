@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Evidence and items as bytes: what is judged comes back to the last bit, and no bytes do harm.
+#include <limits>
+#include <random>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "engine/diff.hpp"
+#include "readings/evidence_code.hpp"
+#include "readings/item_code.hpp"
+#include "support/engine_world.hpp"
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::readings;
+
+namespace {
+
+class Chance {
+ public:
+  explicit Chance(std::uint32_t seed) : random_(seed) {}
+  int pick(int most) { return static_cast<int>(random_() % static_cast<std::uint32_t>(most)); }
+  bool one_in(int most) { return pick(most) == 0; }
+  double figure() {
+    switch (pick(6)) {
+      case 0: return pick(5);
+      case 1: return 1e6 * pick(1000);
+      case 2: return -3.25;
+      case 3: return std::numeric_limits<double>::infinity();
+      case 4: return 9007199254740993.0 * 4;
+      default: return static_cast<double>(random_()) / 7;
+    }
+  }
+
+  Evidence evidence() {
+    Evidence seen{.answer = static_cast<Answer>(pick(3)), .outcome = static_cast<Outcome>(pick(5))};
+    seen.status = pick(3) - 1;
+    seen.matches = one_in(2) ? 0 : std::uint64_t{1} << pick(64);
+    seen.output = std::make_shared<const std::string>(one_in(2) ? "" : "some words");
+    if (one_in(4)) return seen;
+    auto facts = std::make_shared<Facts>();
+    if (!one_in(3))
+      facts->process =
+          ProcessFacts{.pid = pick(9), .parent = 1, .uid = ~0U, .start_ticks = random_(), .attribute = "a"};
+    for (int i = 0; i < 5; ++i) facts->metrics.set(static_cast<Metric>(pick(static_cast<int>(kMetrics))), figure());
+    if (one_in(2)) facts->attributes.emplace_back(Attribute::Pid, std::int64_t{pick(3)});
+    if (one_in(2)) facts->attributes.emplace_back(Attribute::Md5, "abc");
+    if (one_in(3)) facts->totals.push_back({Metric::TotalUpload, hours{1}, figure()});
+    if (one_in(3)) facts->lines = {"", "a line"};
+    if (one_in(3)) facts->left = {{7, 8, "left"}};
+    if (one_in(2))
+      facts->connections.push_back({.reach = static_cast<Reach>(pick(4)),
+                                    .name = "http",
+                                    .text = "t",
+                                    .response = std::chrono::microseconds{pick(100'000)},
+                                    .event = one_in(2) ? std::optional(EventKind::Instance) : std::nullopt});
+    seen.facts = std::move(facts);
+    return seen;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+bool same(const ConnectionSeen& a, const ConnectionSeen& b) {
+  return a.reach == b.reach && a.name == b.name && a.response == b.response && a.expires == b.expires &&
+         a.event == b.event;
+}
+
+/// What rules can ask of it.
+bool judged_alike(const Evidence& a, const Evidence& b) {
+  if (a.answer != b.answer || a.outcome != b.outcome || a.status != b.status || a.matches != b.matches) return false;
+  if ((a.facts == nullptr) != (b.facts == nullptr)) return false;
+  if (a.facts == nullptr) return true;
+  return a.facts->process == b.facts->process && a.facts->metrics == b.facts->metrics &&
+         a.facts->attributes == b.facts->attributes && a.facts->totals == b.facts->totals &&
+         a.facts->lines == b.facts->lines && a.facts->left == b.facts->left &&
+         std::ranges::equal(a.facts->connections, b.facts->connections, same);
+}
+
+}  // namespace
+
+TEST_CASE("what a run has seen comes back to the last bit, whatever was seen before") {
+  Chance chance(4);
+  Evidence written = nothing_seen();
+  Evidence read = nothing_seen();
+  for (int i = 0; i < 20'000; ++i) {
+    const Evidence now = chance.one_in(3) ? written : chance.evidence();
+    std::string bytes;
+    if (write_difference(written, now, bytes)) {
+      ByteReader in(bytes);
+      read = read_difference(read, in);
+      REQUIRE(in.ok());
+      REQUIRE(in.at_end());
+      written = now;
+    } else {
+      REQUIRE(bytes.empty());
+    }
+    REQUIRE(judged_alike(read, now));
+  }
+}
+
+TEST_CASE("a run that has seen nothing new takes four bytes") {
+  const auto graph = make_graph(test::rule_set({test::service("a", {}), test::service("b", {})}));
+  ChunkWriter writer(graph);
+  const auto ran = [&](std::int64_t at, std::uint32_t service) {
+    std::string bytes;
+    const Evidence seen{.output = std::make_shared<const std::string>("words")};
+    writer.write({Duration{at}, WallTime{Duration{at}},
+                  recorded::Ran{service, Duration{at - 5}, std::make_shared<const Evidence>(seen)}},
+                 bytes);
+    return bytes.size();
+  };
+  ran(1000, 0);
+  ran(1001, 1);
+  CHECK(ran(1031, 0) == 4);
+  CHECK(ran(1031, 1) == 4);
+}
+
+TEST_CASE("bytes that nobody has written do no harm") {
+  std::mt19937 random(9);
+  const auto graph = make_graph(test::rule_set({test::service("a", {})}));
+  std::string good;
+  ChunkWriter writer(graph);
+  Chance chance(2);
+  for (int i = 0; i < 50; ++i)
+    writer.write({Duration{i}, WallTime{Duration{i}},
+                  recorded::Ran{0, Duration{i}, std::make_shared<const Evidence>(chance.evidence())}},
+                 good);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes = good;
+    for (int n = 1 + chance.pick(4); n > 0; --n) bytes[random() % bytes.size()] = static_cast<char>(random());
+    if (chance.one_in(3)) bytes.resize(random() % bytes.size());
+    std::vector<recorded::Service> services;
+    std::vector<recorded::Item> items;
+    ChunkReader reader(services);
+    static_cast<void>(reader.read(bytes, items));
+    for (const recorded::Item& item : items)
+      if (const auto* ran = std::get_if<recorded::Ran>(&item.what)) REQUIRE(ran->service < services.size());
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// The readings in a file: written by the recorder's thread, read beside it, pruned by whole chunks.
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "engine/diff.hpp"
+#include "engine/replay.hpp"
+#include "readings/recorder.hpp"
+#include "readings/recording.hpp"
+#include "support/recorded_shell.hpp"
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::readings;
+using namespace healer::test;
+
+namespace {
+
+struct Folder {
+  std::filesystem::path path = [] {
+    std::string name = (std::filesystem::temp_directory_path() / "healer-readings-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    return std::filesystem::path(name);
+  }();
+  ~Folder() { std::filesystem::remove_all(path); }
+  [[nodiscard]] std::string file() const { return (path / "state.readings").string(); }
+};
+
+RuleSet one_rule() {
+  Rule rule = status_rule(Comparison::NotEqual, 0);
+  rule.action.kind = ActionKind::Exec;
+  rule.action.command.arguments = {"/bin/act"};
+  rule.text = "rule";
+  rule.key = hash128(rule.text);
+  return rule_set({service("a", {rule}), service("b", {rule})}, seconds{30});
+}
+
+Recorder::ReadState state_of_nothing() {
+  return [] { return Result<SavedState>(SavedState{}); };
+}
+
+const WallTime kBegin = World::kStart.wall;
+
+}  // namespace
+
+TEST_CASE("what was recorded on disk is replayed exactly, from its beginning and from a place in the middle") {
+  const Folder folder;
+  RecordedShell* running = nullptr;
+  {
+    std::mutex mutex;
+    SavedState saved;
+    Recorder recorder(folder.file(),
+                      [&] {
+                        const std::scoped_lock lock(mutex);
+                        return Result<SavedState>(saved);
+                      },
+                      {}, {.gather = Duration{0}, .chunk = hours{2}});
+    int failing = 0;
+    RecordedShell shell(
+        one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
+        [&](ServiceId) { return told(++failing % 50 < 3 ? 1 : 0); });
+    running = &shell;
+    for (int i = 0; i < 9 * 60; ++i) {
+      shell.advance(minutes{1});
+      const std::scoped_lock lock(mutex);
+      saved = shell.saved;
+    }
+    REQUIRE(running->deeds.size() > 20);
+  }
+  CHECK((std::filesystem::status(folder.file()).permissions() & std::filesystem::perms::all) ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  const auto play = [&](WallTime since) {
+    auto recording = Recording::open(folder.file(), since, kBegin + days{1});
+    REQUIRE(recording);
+    const Replay done = replay(one_rule(), **recording, {since, kBegin + days{1}});
+    CHECK((*recording)->trouble().empty());
+    CHECK(done.count(ReplayLine::Who::Both) == done.lines.size());
+    return done.lines.size();
+  };
+  const std::size_t all = play(kBegin);
+  CHECK(play(kBegin + hours{6}) < all);
+  CHECK(play(kBegin + hours{8}) > 0);
+}
+
+TEST_CASE("old chunks go, and what was not recorded is told") {
+  const Folder folder;
+  {
+    Recorder recorder(folder.file(), state_of_nothing(), {},
+                      {.keep = hours{10}, .gather = Duration{0}, .chunk = hours{1}});
+    RecordedShell shell(
+        one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
+        [&](ServiceId) { return told(0); });
+    for (int i = 0; i < 48; ++i) {
+      shell.advance(hours{1});
+      std::this_thread::yield();
+    }
+  }
+  auto reader = ReadingsReader::open(folder.file());
+  REQUIRE(reader);
+  const auto chunks = (*reader)->chunks();
+  REQUIRE(chunks);
+  REQUIRE_FALSE(chunks->empty());
+  const auto last = (*reader)->last();
+  REQUIRE(last);
+  const auto before = Recording::open(folder.file(), kBegin - hours{3}, kBegin - hours{2});
+  REQUIRE_FALSE(before);
+  CHECK(before.error().what.find("the readings in") != std::string::npos);
+  const auto after = Recording::open(folder.file(), kBegin + days{9}, kBegin + days{10});
+  REQUIRE_FALSE(after);
+  CHECK(after.error().what.find("end at") != std::string::npos);
+}
+
+TEST_CASE("the file stays within its bytes") {
+  const Folder folder;
+  auto opened = ReadingsFile::open(folder.file());
+  REQUIRE(opened);
+  ReadingsFile& file = *opened->file;
+  for (int chunk = 0; chunk < 20; ++chunk) {
+    REQUIRE(file.begin_chunk(kBegin + hours{chunk}, false, "state"));
+    REQUIRE(file.add_part(kBegin + hours{chunk}, std::string(100'000, 'x')));
+    REQUIRE(file.prune(WallTime{}, 500'000));
+  }
+  auto reader = ReadingsReader::open(folder.file());
+  REQUIRE(reader);
+  CHECK((*reader)->chunks()->size() <= 5);
+  CHECK((*reader)->chunks()->back().begun == kBegin + hours{19});
+  CHECK(std::filesystem::file_size(folder.file()) < 1'500'000);
+}
+
+TEST_CASE("a file that cannot be written is a gap, told once, and no more") {
+  const Folder folder;
+  std::filesystem::create_directory(folder.file());  // nobody can open that
+  std::atomic<int> told_of{0};
+  Recorder recorder(folder.file(), state_of_nothing(), [&](const std::string&) { ++told_of; },
+                    {.most_waiting = 1000, .gather = Duration{0}, .retry = Duration{1}});
+  RecordedShell shell(
+      one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); }, [&](ServiceId) { return told(0); });
+  for (int i = 0; i < 100; ++i) shell.advance(minutes{10});
+  while (told_of == 0) std::this_thread::yield();
+  std::filesystem::remove(folder.file());
+  // It is written as soon as it can be.
+  while (!std::filesystem::exists(folder.file()) || told_of < 2) {
+    shell.advance(minutes{1});
+    std::this_thread::sleep_for(Duration{2});
+  }
+}
+
+TEST_CASE("a symbolic link is not followed, and what is no recording is set aside") {
+  const Folder folder;
+  std::filesystem::create_symlink(folder.path / "elsewhere", folder.file());
+  CHECK_FALSE(ReadingsFile::open(folder.file()));
+  CHECK_FALSE(std::filesystem::exists(folder.path / "elsewhere"));
+  std::filesystem::remove(folder.file());
+  std::ofstream(folder.file()) << std::string(5000, 'x');
+  const auto opened = ReadingsFile::open(folder.file());
+  REQUIRE(opened);
+  CHECK(opened->note.find("was set aside") != std::string::npos);
+  CHECK(std::filesystem::exists(folder.file() + ".corrupt"));
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// A day that is recorded and replayed: the same rules do exactly what was done, whatever happened; others differ where
+// they must.
+#include <algorithm>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "engine/replay.hpp"
+#include "readings/item_code.hpp"
+#include "support/recorded_shell.hpp"
+#include "support/rounds.hpp"
+
+using namespace healer;
+using namespace healer::engine;
+using namespace healer::test;
+
+namespace {
+
+/// A recording in memory; all of it goes through bytes.
+class Tape final : public recorded::Source {
+ public:
+  void take(recorded::Item item) {
+    if (const auto* begun = std::get_if<recorded::Begun>(&item.what)) {
+      chunks_.push_back({begun->state, {}});
+      writer_.emplace(begun->rules);
+    }
+    writer_->write(item, chunks_.back().bytes);
+  }
+
+  std::optional<recorded::Item> next() override {
+    while (given_ == items_.size()) {
+      if (chunk_ == chunks_.size()) return std::nullopt;
+      items_.clear();
+      given_ = 0;
+      readings::ChunkReader reader(services_);
+      REQUIRE(reader.read(chunks_[chunk_].bytes, items_));
+      std::get<recorded::Begun>(items_.front().what).state = chunks_[chunk_].state;
+      ++chunk_;
+    }
+    return items_[given_++];
+  }
+  const recorded::Service& service(recorded::Number number) const override { return services_[number]; }
+
+  void rewind() {
+    chunk_ = given_ = 0;
+    items_.clear();
+    services_.clear();
+  }
+
+ private:
+  struct Chunk {
+    std::shared_ptr<const SavedState> state;
+    std::string bytes;
+  };
+  std::vector<Chunk> chunks_;
+  std::optional<readings::ChunkWriter> writer_;
+  std::size_t chunk_ = 0;
+  std::vector<recorded::Service> services_;
+  std::vector<recorded::Item> items_;
+  std::size_t given_ = 0;
+};
+
+const Span kAlways{WallTime{}, WallTime{days{30'000}}};
+
+Rule with_action(Rule rule, ActionKind kind) {
+  rule.action.kind = kind;
+  if (kind == ActionKind::Exec) rule.action.command.arguments = {"/bin/act"};
+  return rule;
+}
+
+/// Services whose rules count runs, and time, act and give up.
+RuleSet some_rules(int services, std::uint8_t failures = 2) {
+  std::vector<std::shared_ptr<ServiceBlock>> blocks;
+  for (int i = 0; i < services; ++i) {
+    std::vector<Rule> rules{
+        with_action(status_rule(Comparison::NotEqual, 0, {failures, 3, Duration{0}}), ActionKind::Exec),
+        with_action(status_rule(Comparison::Equal, 2, {1, 1, Duration{4500}}), ActionKind::Exec),
+        with_action(status_rule(Comparison::Equal, 3), i % 2 == 0 ? ActionKind::Unmonitor : ActionKind::Exec)};
+    for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+      rules[rule].text = "rule " + std::to_string(rule);
+      rules[rule].key = hash128(rules[rule].text);
+    }
+    blocks.push_back(service("s" + std::to_string(i), std::move(rules)));
+  }
+  return rule_set(std::move(blocks), seconds{2});
+}
+
+/// Statuses that stay a while.
+class Statuses {
+ public:
+  explicit Statuses(std::uint32_t seed) : random_(seed) {}
+  Evidence operator()(ServiceId id) {
+    std::int64_t& status = now_[id];
+    if (random_() % 4 == 0)
+      status = random_() % 40 == 0 ? 3 : random_() % 2 == 0 ? 0 : static_cast<std::int64_t>(random_() % 3);
+    return told(status);
+  }
+
+ private:
+  std::mt19937 random_;
+  std::map<ServiceId, std::int64_t> now_;
+};
+
+std::vector<std::string> texts(std::vector<Deed> deeds) {
+  std::vector<std::string> lines;
+  for (const Deed& deed : deeds) lines.push_back(format_iso(deed.when) + " " + deed.service + " " + deed.text);
+  std::ranges::sort(lines);
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("the same rules do exactly what was done, whatever happened") {
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    Tape tape;
+    RecordedShell shell(
+        some_rules(6), seed, [&](recorded::Item item) { tape.take(std::move(item)); }, Statuses(seed));
+    for (int step = 0; step < 60; ++step) {
+      shell.advance(shell.some(seconds{30}));
+      const ServiceId id{static_cast<std::uint32_t>(shell.pick(6))};
+      using Kind = event::Command::Kind;
+      if (shell.chance(20)) shell.command(shell.chance(50) ? Kind::Validate : Kind::Monitor, id);
+      if (shell.chance(4)) shell.command(Kind::Unmonitor, id);
+      if (shell.chance(4)) shell.restart(shell.chance(50));
+    }
+    shell.advance(seconds{1});
+    const Replay done = replay(some_rules(6), tape, kAlways);
+    std::vector<Deed> both;
+    for (const ReplayLine& line : done.lines) {
+      CAPTURE(line.deed.service, line.deed.text, format_iso(line.deed.when), to_string(line.who));
+      CHECK(line.who == ReplayLine::Who::Both);
+      both.push_back(line.deed);
+    }
+    // To the millisecond, and nothing is missing.
+    REQUIRE(texts(both) == texts(shell.deeds));
+    REQUIRE(both.size() > 10);
+    REQUIRE(done.unknown.empty());
+    REQUIRE(done.unseen.empty());
+  }
+}
+
+TEST_CASE("other rules differ where they must, and what comes after that may") {
+  Tape tape;
+  std::int64_t status = 0;
+  RecordedShell shell(
+      some_rules(2), 1, [&](recorded::Item item) { tape.take(std::move(item)); },
+      [&](ServiceId id) { return told(id == ServiceId{0} ? status : 0); });
+  const auto cycles = [&](int count, std::int64_t now) {
+    status = now;
+    shell.advance(seconds{2} * count);
+  };
+  cycles(4, 0);
+  cycles(2, 1);
+  cycles(6, 0);
+  cycles(5, 1);
+  cycles(6, 0);
+  REQUIRE(shell.deeds.size() == 2);
+  CHECK(replay(some_rules(2), tape, kAlways).count(ReplayLine::Who::Both) == 2);
+  tape.rewind();
+  const Replay other = replay(some_rules(2, 3), tape, kAlways);
+  REQUIRE(other.lines.size() == 3);
+  CHECK(other.lines[0].who == ReplayLine::Who::Then);
+  CHECK_FALSE(other.lines[0].may_differ);
+  CHECK(other.lines[1].who == ReplayLine::Who::Then);
+  CHECK(other.lines[2].who == ReplayLine::Who::Now);
+  CHECK(other.lines[2].deed.when - other.lines[1].deed.when >= seconds{1});
+  CHECK(other.lines[2].may_differ);
+}
+
+TEST_CASE("rules that run more often see what was seen last") {
+  Tape tape;
+  std::int64_t status = 0;
+  RecordedShell shell(
+      some_rules(1), 1, [&](recorded::Item item) { tape.take(std::move(item)); },
+      [&](ServiceId) { return told(status); });
+  shell.advance(seconds{20});
+  status = 1;
+  shell.advance(seconds{20});
+  RuleSet quicker = some_rules(1);
+  quicker.settings.cycle = seconds{1};
+  const Replay done = replay(quicker, tape, kAlways);
+  CHECK(done.runs > 30);
+  // Two runs in a row come sooner.
+  REQUIRE(done.lines.size() == 2);
+  CHECK(done.lines[0].who == ReplayLine::Who::Now);
+  CHECK(done.lines[1].who == ReplayLine::Who::Then);
+}
+
+TEST_CASE("deeds are compared by service, kind, text and time") {
+  const WallTime t{days{20'000}};
+  const Deed restart{t, "Web", Deed::Kind::Exec, "/act"};
+  Deed later = restart;
+  later.when += milliseconds{900};
+  CHECK(compare_deeds({restart}, {later}).front().who == ReplayLine::Who::Both);
+  later.when += milliseconds{200};
+  const auto apart = compare_deeds({restart}, {later});
+  REQUIRE(apart.size() == 2);
+  CHECK(apart[0].who == ReplayLine::Who::Then);
+  CHECK(apart[1].who == ReplayLine::Who::Now);
+  CHECK(apart[1].may_differ);
+  CHECK(compare_deeds({restart, restart}, {restart}).size() == 1);
+  CHECK(compare_deeds({restart}, {restart}, {"web"}).front().may_differ);
+}
