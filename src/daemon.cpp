@@ -42,7 +42,7 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
 void Daemon::handle(const Event& event) {
   counter_.note(event);
   const Instant now = runtime::now();
-  witness_->goes_in(event, engine_->next_deadline(), now);
+  witness_->goes_in(event, engine_->next_deadline(), now, engine_->holds_secret(event));
   engine_->handle(event, now, *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, {});

@@ -244,7 +244,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
                                good ? Severity::Info : Severity::Warning, exec.cause->service, text);
   record.rule = exec.rule;
   record.subject = exec.action.number();
-  record.output = event.output;
+  if (!healings_.saves_secret(exec.action)) record.output = event.output;
 
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   if (exec.job != JobId{}) return job_program_ended(exec, event, turn);

@@ -294,6 +294,12 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
                           {.good = good, .in_doubt = event.unseen, .text = std::move(text), .output = event.output});
 }
 
+bool Engine::holds_secret(const Event& event) const {
+  if (const auto* const ended = std::get_if<event::ActionEnded>(&event)) return healings_.saves_secret(ended->action);
+  const auto* const answered = std::get_if<event::Answered>(&event);
+  return answered != nullptr && healings_.saves_secret(answered->request);
+}
+
 void Engine::on(const event::Answered& event, Turn& turn) {
   Ward ward(*this, turn);
   healings_.answered(ward, event);

@@ -101,7 +101,7 @@ std::string held_back(Hold hold, std::string_view service) {
     case Hold::Passive: return "passive: its mode says that nothing of it is started, stopped or restarted";
     case Hold::Paused:
       return fmt::format("paused: nothing but alerts is done before its end or `healerctl resume {}`", service);
-    case Hold::Maintenance: return "maintenance: nothing but alerts is done before its window is over";
+    case Hold::Maintenance: return "maintenance: nothing is done, and nobody is told, before its window is over";
     case Hold::Healing:
       return "its target is being healed, or was just now: rules leave it alone until its cooldown is over";
   }

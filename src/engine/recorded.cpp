@@ -33,6 +33,10 @@ Hash128 what_of(const effect::Exec& exec) {
                              fmt::join(exec.command.arguments, "\n")));
 }
 
+Hash128 what_of(const effect::Request& request) {
+  return hash128(fmt::format("{}\n{}\n{}", request.healing.number(), request.method, request.shown));
+}
+
 namespace {
 
 /// By index into what is asked now, the index into what was asked then; -1: that was not asked.

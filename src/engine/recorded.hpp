@@ -60,12 +60,13 @@ struct Died {
   std::optional<ProcessEnd> end;
 };
 
-/// The program of an action was set free.
+/// The program of an action, or a request, was set free.
 struct Launched {
   ActionId action;
-  Hash128 what;  ///< for whom, and its command
+  Hash128 what;  ///< for whom, and its command or what is asked
 };
 [[nodiscard]] Hash128 what_of(const effect::Exec& exec);
+[[nodiscard]] Hash128 what_of(const effect::Request& request);
 
 /// A person's command; its services are `services`.
 struct Ordered {
@@ -104,7 +105,7 @@ struct Gap {
 
 using What =
     std::variant<Ran, Woke, Died, Launched, event::ActionStarted, event::ActionReady, event::ActionEnded,
-                 event::NotSignalled, Ordered, event::ListsDoubted, Sick, Begun, Reloaded, event::Stopping, Gap, Deed>;
+                 event::NotSignalled, event::Answered, Ordered, event::ListsDoubted, Sick, Begun, Reloaded, event::Stopping, Gap, Deed>;
 
 struct Item {
   Duration mono{0};

@@ -247,6 +247,10 @@ class Player final : public EffectSink {
   void take(const event::ActionStarted& told, const recorded::Item&) { tell_action(told); }
   void take(const event::ActionReady& told, const recorded::Item&) { tell_action(told); }
   void take(const event::ActionEnded& told, const recorded::Item&) { tell_action(told); }
+  void take(event::Answered told, const recorded::Item&) {
+    if (const auto found = started_.find(told.request); found != started_.end()) told.request = found->second;
+    tell(told);
+  }
   void take(const event::NotSignalled& told, const recorded::Item&) { tell(told); }
   void take(const event::ListsDoubted& told, const recorded::Item&) { tell(told); }
 
@@ -320,6 +324,18 @@ class Player final : public EffectSink {
         tell(event::ActionEnded{.action = action, .elapsed = kTakes, .output = {}});
       });
   }
+
+  void perform(const effect::Request& request) {
+    if (const auto then = day_.claim_launch(recorded::what_of(request), request.request, now_.mono, kStartsApart)) {
+      started_[*then] = request.request;
+      return;
+    }
+    event::Answered answer{.request = request.request, .status = request.expected, .elapsed = kTakes};
+    answer.values.resize(request.wanted.size() + request.failing.size());
+    answer.saved.assign(request.saves.size(), std::string());
+    plan(now_.mono + kTakes, [this, answer] { tell(answer); });
+  }
+  void perform(const effect::EndRequest&) {}
 
   void perform(const effect::EndAction& end) {
     plan(now_.mono + kLastEnd, [this, action = end.action] {

@@ -24,6 +24,18 @@ std::optional<Duration> Witness::landed(ServiceId service, RunId run) {
   return begun;
 }
 
+namespace {
+
+/// What a step saves as a secret is in no recording; that there was something is.
+void leave_out_secrets(recorded::What& what) {
+  if (auto* ended = std::get_if<event::ActionEnded>(&what)) ended->output.clear();
+  if (auto* answered = std::get_if<event::Answered>(&what))
+    for (std::optional<std::string>& value : answered->saved)
+      if (value) value->clear();
+}
+
+}  // namespace
+
 std::optional<recorded::What> Witness::what_of(const Event& event, std::optional<Duration> deadline, Duration now) {
   using recorded::What;
   if (const auto* known = std::get_if<event::Started>(&event)) {
@@ -56,15 +68,17 @@ std::optional<recorded::What> Witness::what_of(const Event& event, std::optional
   if (const auto* known = std::get_if<event::ActionStarted>(&event)) return *known;
   if (const auto* known = std::get_if<event::ActionReady>(&event)) return *known;
   if (const auto* known = std::get_if<event::ActionEnded>(&event)) return *known;
+  if (const auto* known = std::get_if<event::Answered>(&event)) return *known;
   if (const auto* known = std::get_if<event::NotSignalled>(&event)) return *known;
   if (const auto* known = std::get_if<event::ListsDoubted>(&event)) return *known;
   if (const auto* known = std::get_if<event::Stopping>(&event)) return *known;
   return std::nullopt;  // what changes nothing that is decided
 }
 
-void Witness::goes_in(const Event& event, std::optional<Duration> deadline, Instant now) {
+void Witness::goes_in(const Event& event, std::optional<Duration> deadline, Instant now, bool secret) {
   std::optional<recorded::What> what = what_of(event, deadline, now.mono);
   if (!what) return;
+  if (secret) leave_out_secrets(*what);
   if (auto* sick = std::get_if<recorded::Sick>(&*what)) {
     if (sick->why.empty() == !sick_) return;
     sick_ = !sick->why.empty();
@@ -86,6 +100,8 @@ void Witness::comes_out(const Effect& effect, Instant now) {
       take(recorded::Ran{cancel->service.number(), *begun, nullptr});
   } else if (const auto* exec = std::get_if<effect::Exec>(&effect)) {
     take(recorded::Launched{exec->action, recorded::what_of(*exec)});
+  } else if (const auto* request = std::get_if<effect::Request>(&effect)) {
+    take(recorded::Launched{request->request, recorded::what_of(*request)});
   }
   for (Deed& deed : deeds_of(effect)) take(std::move(deed));
 }

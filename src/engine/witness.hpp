@@ -21,8 +21,8 @@ class Witness {
 
   /// With what the engine was made; the life begins with event::Started, and what that says is filled in then.
   void made(recorded::Begun begun) { made_ = std::move(begun); }
-  /// Before the engine is told; `deadline` is Engine::next_deadline() then.
-  void goes_in(const Event& event, std::optional<Duration> deadline, Instant now);
+  /// Before the engine is told; `deadline` is Engine::next_deadline() then. `secret`: Engine::holds_secret() of it.
+  void goes_in(const Event& event, std::optional<Duration> deadline, Instant now, bool secret = false);
   /// Of each effect; `now` is the instant at which the event was handled that it came of.
   void comes_out(const Effect& effect, Instant now);
 

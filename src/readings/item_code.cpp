@@ -40,6 +40,7 @@ enum class Tag : std::uint8_t {
   Stopping,
   Gap,
   Deed,
+  Answered,
   Count_
 };
 
@@ -101,6 +102,23 @@ void put(const engine::Deed& what, ByteWriter& out) {
   out.text(what.text);
 }
 
+void put(const std::vector<std::optional<std::string>>& values, ByteWriter& out) {
+  out.number(values.size());
+  for (const std::optional<std::string>& value : values) {
+    out.byte(value ? 1 : 0);
+    if (value) out.text(std::string_view(*value).substr(0, kMostOutput));
+  }
+}
+void put(const event::Answered& what, ByteWriter& out) {
+  out.number(what.request.number());
+  out.byte(static_cast<std::uint8_t>(what.kind));
+  out.number(what.status);
+  out.text(what.why);
+  out.difference(what.elapsed.count());
+  put(what.values, out);
+  put(what.saved, out);
+}
+
 constexpr Tag tag_of(const Launched&) { return Tag::Launched; }
 constexpr Tag tag_of(const event::ActionStarted&) { return Tag::Started; }
 constexpr Tag tag_of(const event::ActionReady&) { return Tag::Ready; }
@@ -113,16 +131,26 @@ constexpr Tag tag_of(const recorded::Reloaded&) { return Tag::Reloaded; }
 constexpr Tag tag_of(const event::Stopping&) { return Tag::Stopping; }
 constexpr Tag tag_of(const recorded::Gap&) { return Tag::Gap; }
 constexpr Tag tag_of(const engine::Deed&) { return Tag::Deed; }
+constexpr Tag tag_of(const event::Answered&) { return Tag::Answered; }
 Tag tag_of(const Woke& woke) { return woke.deadline ? Tag::Woke : Tag::WokeAtWill; }
 
 Duration sum(Duration a, std::int64_t b) {
   return Duration{static_cast<std::int64_t>(static_cast<std::uint64_t>(a.count()) + static_cast<std::uint64_t>(b))};
 }
 
+std::vector<std::optional<std::string>> read_values(ByteReader& in) {
+  std::vector<std::optional<std::string>> values;
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
+    values.emplace_back();
+    if (in.byte() != 0) values.back() = in.text();
+  }
+  return values;
+}
+
 event::Command read_command(ByteReader& in) {
   event::Command command;
   const std::uint8_t kind = in.byte();
-  if (kind > static_cast<std::uint8_t>(event::Command::Kind::ResetHealing)) in.fail();
+  if (kind > static_cast<std::uint8_t>(event::Command::Kind::Acknowledge)) in.fail();
   if (in.ok()) command.kind = static_cast<event::Command::Kind>(kind);
   command.by = in.text();
   if (in.byte() != 0) command.until = WallTime{Duration{in.difference()}};
@@ -131,6 +159,9 @@ event::Command read_command(ByteReader& in) {
   command.workflow = in.text();
   const std::uint8_t overrides = in.byte();
   command.overrides = {.limit = (overrides & 1) != 0, .cooldown = (overrides & 2) != 0, .pause = (overrides & 4) != 0};
+  command.everything = (overrides & 8) != 0;
+  if ((overrides & 16) != 0)
+    for (std::size_t left = in.count(); left > 0 && in.ok(); --left) command.groups.push_back(in.text());
   return command;
 }
 
@@ -143,8 +174,12 @@ void write_command(const event::Command& command, ByteWriter& out) {
   out.number(command.job.number());
   out.text(command.workflow);
   const Overrides& overrides = command.overrides;
-  out.byte(
-      static_cast<std::uint8_t>((overrides.limit ? 1 : 0) | (overrides.cooldown ? 2 : 0) | (overrides.pause ? 4 : 0)));
+  out.byte(static_cast<std::uint8_t>((overrides.limit ? 1 : 0) | (overrides.cooldown ? 2 : 0) |
+                                     (overrides.pause ? 4 : 0) | (command.everything ? 8 : 0) |
+                                     (command.groups.empty() ? 0 : 16)));
+  if (command.groups.empty()) return;
+  out.number(command.groups.size());
+  for (const std::string& group : command.groups) out.text(group);
 }
 
 }  // namespace
@@ -362,6 +397,18 @@ What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
       ended.output = in.text();
       ended.left = in.difference();
       return ended;
+    }
+    case Tag::Answered: {
+      event::Answered answered{.request = ActionId{in.number()}};
+      const std::uint8_t kind = in.byte();
+      if (kind > static_cast<std::uint8_t>(event::Answered::Kind::Whole)) in.fail();
+      if (in.ok()) answered.kind = static_cast<event::Answered::Kind>(kind);
+      answered.status = static_cast<std::uint16_t>(in.number());
+      answered.why = in.text();
+      answered.elapsed = Duration{in.difference()};
+      answered.values = read_values(in);
+      answered.saved = read_values(in);
+      return answered;
     }
     case Tag::NotSignalled: {
       event::NotSignalled denied{.pid = in.difference(), .why = {}};

@@ -91,6 +91,8 @@ class Healings {
   [[nodiscard]] bool rests(std::string_view target, Instant now) const;
   /// Whether the runs of a service are a healing's, to see whether it has recovered.
   [[nodiscard]] bool verifies(ServiceId service) const { return verifying_.contains(service); }
+  /// Whether what the program writes, or the request is answered, is saved as a secret.
+  [[nodiscard]] bool saves_secret(ActionId action) const;
   /// Whether the program is one that was told to end.
   [[nodiscard]] bool ends(ActionId action) const;
   [[nodiscard]] bool idle() const { return healings_.empty(); }

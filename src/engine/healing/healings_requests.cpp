@@ -28,7 +28,7 @@ std::string why_not_made(const FilledRequest& filled) {
 /// "PATCH https://heat.example/v1".
 std::string name_of(const effect::Request& request) { return fmt::format("{} {}", request.method, request.shown); }
 
-bool saves_secret(const Step& step, std::string_view name = {}) {
+bool is_to_save_secret(const Step& step, std::string_view name = {}) {
   const std::vector<Saving>* saves = nullptr;
   if (const auto* program = std::get_if<step::Program>(&step.what)) saves = &program->saves;
   if (const auto* http = std::get_if<step::Http>(&step.what)) saves = &http->saves;
@@ -39,7 +39,7 @@ bool saves_secret(const Step& step, std::string_view name = {}) {
 
 /// What the first of the tests that is not met has said: ".status is "BUILDING""; nothing where that is not for people.
 std::string describe_value(const Step& step, const JsonTest& test, const std::optional<std::string>& value) {
-  if (saves_secret(step)) return {};
+  if (is_to_save_secret(step)) return {};
   if (!value) return fmt::format("{} has no value", test.filter);
   std::string text = printable(*value);
   if (text.size() > kMostOfValue) text.replace(kMostOfValue, text.size(), "...");
@@ -91,6 +91,15 @@ void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& 
       .subject = healing.id.number();
   world.request(std::move(request));
   world.save(healing);
+}
+
+bool Healings::saves_secret(ActionId action) const {
+  for (const auto& [id, healing] : healings_) {
+    if (healing.stage == Healing::Stage::Guarding || healing.position >= healing.steps().size()) continue;
+    for (std::size_t i = 0; i < healing.under_way.size(); ++i)
+      if (healing.under_way[i].action == action) return is_to_save_secret(step_of(healing.steps()[healing.position], i));
+  }
+  return false;
 }
 
 void Healings::answered(HealingWorld& world, const event::Answered& answer) {
@@ -268,7 +277,7 @@ void Healings::polled(HealingWorld& world, Healing& healing, const Step& step, s
 
 bool Healings::save_again(HealingWorld& world, Healing& healing, const std::string& name) {
   const auto has_saved = [&](const Step& step) {
-    return saves_secret(step, name) && std::ranges::any_of(healing.outcomes, [&](const StepOutcome& outcome) {
+    return is_to_save_secret(step, name) && std::ranges::any_of(healing.outcomes, [&](const StepOutcome& outcome) {
              return outcome.good && outcome.name == step.name;
            });
   };
@@ -286,7 +295,7 @@ bool Healings::save_again(HealingWorld& world, Healing& healing, const std::stri
   const auto position = static_cast<std::uint32_t>(found - steps.begin());
   if (own && position >= healing.position) return false;  // it is yet to be run
   for (std::size_t i = 0; i < runs_of(*found); ++i)
-    if (const Step& one = step_of(*found, i); saves_secret(one) && !one.repeatable) return false;
+    if (const Step& one = step_of(*found, i); is_to_save_secret(one) && !one.repeatable) return false;
   // What is under way beside this step ends first; then all of it is put aside.
   const bool busy = std::ranges::any_of(healing.under_way, [](const StepRun& run) {
     return run.state == State::Running || run.state == State::Requesting || run.state == State::Bringing ||
@@ -299,7 +308,7 @@ bool Healings::save_again(HealingWorld& world, Healing& healing, const std::stri
   healing.detour->of_plan = healing.detour->of_plan || !own;
   healing.under_way.assign(runs_of(*found), {});
   for (std::size_t i = 0; i < healing.under_way.size(); ++i)
-    if (!saves_secret(step_of(*found, i))) healing.under_way[i].state = State::Done;
+    if (!is_to_save_secret(step_of(*found, i))) healing.under_way[i].state = State::Done;
   healing.position = position;
   world
       .record(RecordKind::HealingStep, Severity::Warning, healing.service,
