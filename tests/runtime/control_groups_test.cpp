@@ -447,6 +447,23 @@ TEST_CASE("a group of another user, or one that others can enter, is not healer'
   CHECK(found() == 0);
 }
 
+TEST_CASE("a program under a waiter is in its group, and the waiter is not", "[groups]") {
+  const Groups machine;
+  if (!machine.works()) return;
+  test::ActionBench actions;
+  actions.options.groups = machine.shared("state");
+  actions.grouped = true;
+  actions.waited = true;
+  actions.start(5, {"/bin/sleep", "600"});
+  REQUIRE(test::run_until(actions.loop, [&] { return actions.started.contains(5); }));
+  const auto living = actions.options.groups->living(ActionId(5));
+  REQUIRE(living);
+  REQUIRE(living->size() == 1);
+  CHECK(living->front().pid == actions.started[5]);
+  actions.runner->end(ActionId(5));
+  CHECK(actions.end(5).outcome == engine::Outcome::Signalled);
+}
+
 TEST_CASE("what a start program leaves is found although it has written over its environment", "[groups]") {
   const Groups machine;
   if (!machine.works()) return;
