@@ -18,6 +18,7 @@ class Machines(mails.Receiving, support.Case):
         super().setUp()
         if why := virtual_machines.missing():
             self.skipTest(why)
+        self.addCleanup(support.processes.end_all)  # also where the following fails
         self.vms = virtual_machines.Hypervisor(self.path("vms"), self.own_port(), 6)
         self.vms.deploy()
         _, self.mail_port = self.sink()
@@ -26,7 +27,7 @@ class Machines(mails.Receiving, support.Case):
         failed = len(self.result.failures) + len(self.result.errors) > self.failures_before
         if hasattr(self, "vms"):
             if failed:
-                print((self.vms.folder / "events").read_text(), *(f"{mail.subject}\n{mail.text}" for mail in self.mails()), sep="\n")
+                print((self.vms.folder / "events").read_text(), *(mail.subject for mail in self.mails()), sep="\n")
             for daemon in self.daemons:
                 if daemon.process and not daemon.ended():
                     daemon.stop()

@@ -11,7 +11,6 @@ import os
 import platform
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -27,8 +26,10 @@ PROGRAMS = ("libvirtd", "virsh", "qemu-system-x86_64", "qemu-img", "ansible-play
 BUSYBOX = Path("/bin/busybox")
 MODULES = ("failover", "net_failover", "virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci",
            "virtio_blk", "virtio_net")
-# An ordinary user, as whom libvirtd asks for no rights, while files and processes stay those of who started it.
-SOMEBODY = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+# As an ordinary user, libvirtd asks for no rights; files stay those of who started it. And all of its processes, machines
+# too, end with the first one.
+APART = ("unshare", "--user", "--map-user=1000", "--map-group=1000", "--pid", "--fork", "--kill-child", "--mount-proc")
+MEMORY = 96  # MiB of a guest: the least that boots
 CERTIFICATE = "urn:healer:certified"
 
 
@@ -46,8 +47,8 @@ def missing() -> str:
         return "not installed: busybox-static"
     if not kernel():
         return f"the kernel of the guests is not in {CACHE}/kernel (./start test fetches it)"
-    if subprocess.run([*SOMEBODY, "true"], capture_output=True).returncode != 0:
-        return "there are no user namespaces here"
+    if subprocess.run([*APART, "true"], capture_output=True).returncode != 0:
+        return "there are no namespaces of users and processes here"
     return ""
 
 
@@ -102,7 +103,7 @@ class Hypervisor:
         shutil.copytree(EXAMPLE / "libvirt", self.plays)
         for name in ("hand_over.yml", "node.xml.j2"):
             shutil.copy(FILES / name, self.plays)
-        settings = {"template_disk": f"{self.guest}/template.qcow2", "disks": self.disks, "memory_mib": 96,
+        settings = {"template_disk": f"{self.guest}/template.qcow2", "disks": self.disks, "memory_mib": MEMORY,
                     "health": '"http://{{ address }}:{{ guest_port }}/health"'}
         text = (self.plays / "vars.yml").read_text()
         for name, value in settings.items():
@@ -138,7 +139,8 @@ class Hypervisor:
         CACHE.mkdir(parents=True, exist_ok=True)
         places = {"RUNTIME_DIR": self.folder / "run", "CONFIG_HOME": self.folder / "config", "DATA_HOME": self.folder / "data",
                   "CACHE_HOME": CACHE / "cache"}
-        self.spawn([sys.executable, __file__, *SOMEBODY, "libvirtd", "--config", str(settings), "--pid-file", str(self.folder / "libvirtd.pid")],
+        self.spawn([*APART, sys.executable, __file__, "libvirtd", "--config", str(settings), "--pid-file",
+                    str(self.folder / "libvirtd.pid")],
                    self.folder / "libvirtd.out", {f"XDG_{name}": str(path) for name, path in places.items()})
         wait_for(lambda: self.socket.exists() and self.virsh("version", judge=False).returncode == 0, "libvirtd", 120)
         self.spawn(["virsh", "event", "--all", "--loop", "--timestamp"], self.folder / "events")
@@ -168,9 +170,11 @@ class Hypervisor:
         for node in self.nodes:
             disk = self.disks / f"{node}.qcow2"
             run("qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", self.guest / "template.qcow2", disk)
-            known = {**self.more, "vm_name": node, "disk": disk, "disks": self.disks, "memory_mib": 96, "address": self.address(node)}
+            known = {**self.more, "vm_name": node, "disk": disk, "disks": self.disks, "memory_mib": MEMORY,
+                     "address": self.address(node)}
             description = self.disks / f"{node}.xml"
-            description.write_text(re.sub(r"{{ (\w+) }}", lambda name: str(known[name.group(1)]), (FILES / "node.xml.j2").read_text()))
+            template = (FILES / "node.xml.j2").read_text()
+            description.write_text(re.sub(r"{{ (\w+) }}", lambda name: str(known[name.group(1)]), template))  # noqa: B023
             self.virsh("define", str(description))
             self.virsh("start", node)
         for node in self.nodes:
@@ -225,11 +229,8 @@ class Hypervisor:
         return [event for whom, event in self.all_events() if whom == node]
 
     def end(self) -> None:
-        for node in self.nodes:
-            self.virsh("destroy", node, judge=False)
         for child in self.children:
-            child.terminate()
-        for child in self.children:
+            child.kill()
             child.wait()
 
 
@@ -246,13 +247,11 @@ def wait_for(condition, what: str, limit: float) -> None:
 
 
 def keep(command: list[str]) -> None:
-    """Runs libvirtd and waits for what it leaves behind: it takes no machine for gone whose process nobody has waited for."""
-    processes.adopt_orphans()
-    daemon = subprocess.Popen(command, preexec_fn=processes.die_with_parent)
-    signal.signal(signal.SIGTERM, lambda *_: daemon.terminate())
+    """The first process of those: it runs libvirtd and waits for what that leaves behind, for libvirtd takes no machine for
+    gone whose process nobody has waited for."""
+    daemon = subprocess.Popen(command)
     while os.wait()[0] != daemon.pid:
         pass
-    processes.end_all()
 
 
 if __name__ == "__main__":
