@@ -25,7 +25,7 @@ namespace healer::engine {
 namespace {
 
 constexpr std::array<std::string_view, 3> kWho{"both", "then", "now"};
-constexpr Duration kSameTime = seconds{1};
+constexpr Duration kSameTime{250};
 constexpr Duration kStartsApart = minutes{5};  // between a start then and now that are the same
 constexpr Duration kTakes = seconds{1};        // a program that did not run then
 constexpr Duration kLastEnd = minutes{1};      // after it was told to end, a program has
