@@ -135,7 +135,7 @@ TEST_CASE("the same rules do exactly what was done, whatever happened") {
       both.push_back(line.deed);
     }
     // To the millisecond, and nothing is missing.
-    REQUIRE(texts(both) == texts(shell.deeds));
+    REQUIRE((texts(both) == texts(shell.deeds)));
     REQUIRE(both.size() > 10);
     REQUIRE(done.unknown.empty());
     REQUIRE(done.unseen.empty());
