@@ -80,13 +80,13 @@ _healerctl() {
       _healerctl_offer "$current" < <(_healerctl_workflows)
       return
       ;;
-    -n | --lines | --since | --reason | --interval | --timeout | --within) return ;;
+    -n | --lines | --since | --until | --reason | --interval | --timeout | --within) return ;;
   esac
 
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare help version)
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate replay fmt lint import compare help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -99,6 +99,7 @@ _healerctl() {
     output) options="--follow" ;;
     top) options="--interval --batch" ;;
     simulate) options="--script --actions" ;;
+    replay) options="--since --until --rules --state --all" ;;
     reload) options="--confirm" ;;
     doctor) options="--rules" ;;
     fmt) options="--check --write --diff" ;;
@@ -150,7 +151,7 @@ _healerctl() {
       ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate fmt lint import compare version)
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate replay fmt lint import compare version)
       ;;
     simulate | fmt | lint | import) compopt -o default 2>/dev/null ;;
   esac

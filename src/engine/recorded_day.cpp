@@ -47,7 +47,7 @@ void RecordedDay::look_ahead() {
       break;
     }
     const auto* begun = std::get_if<recorded::Begun>(&item->what);
-    barrier_ = begun != nullptr && !begun->goes_on && !ahead_.empty();
+    if (begun != nullptr && !begun->goes_on && !ahead_.empty()) barrier_ = first_ + ahead_.size();
     index(first_ + ahead_.size(), *item);
     ahead_.push_back({std::move(*item)});
   }
@@ -74,7 +74,7 @@ RecordedDay::Entry RecordedDay::pop() {
 }
 
 void RecordedDay::begin_life() {
-  barrier_ = false;
+  if (barrier_ && *barrier_ < first_) barrier_.reset();
   std::erase_if(launches_, [this](const Launch& launch) { return launch.index < first_; });
 }
 

@@ -67,7 +67,7 @@ class RecordedDay {
   std::deque<Entry> ahead_;
   Index first_ = 0;                      // of ahead_
   bool ended_ = false;                   // the source
-  bool barrier_ = false;                 // the last of ahead_ begins another life: its times are not those of this one
+  std::optional<Index> barrier_;         // begins another life: its times are not those of this one
   std::vector<std::deque<Index>> runs_;  // by slot: that are ahead
   std::deque<std::pair<Index, std::optional<Duration>>> wokes_;  // that are ahead
   std::deque<Launch> launches_;

@@ -25,7 +25,8 @@ namespace healer::engine {
 namespace {
 
 constexpr std::array<std::string_view, 3> kWho{"both", "then", "now"};
-constexpr Duration kSameTime = seconds{1};
+constexpr Duration kSameTime{250};
+constexpr Duration kSetFree = seconds{2};      // after it was decided, at the latest, a deed is done
 constexpr Duration kStartsApart = minutes{5};  // between a start then and now that are the same
 constexpr Duration kTakes = seconds{1};        // a program that did not run then
 constexpr Duration kLastEnd = minutes{1};      // after it was told to end, a program has
@@ -54,7 +55,7 @@ class Player final : public EffectSink {
       const std::optional<Duration> own = own_.empty() ? std::nullopt : std::optional(own_.begin()->first);
       const Duration first = std::min(woken.value_or(item.mono), own.value_or(item.mono));
       if (first >= item.mono) {
-        if (wall_of(item.mono) >= span_.until && item.wall >= span_.until) break;
+        if (item.wall >= span_.until + kSetFree) break;
         take_next();
       } else if (own && *own == first) {
         move_to(first);
@@ -370,6 +371,10 @@ class Player final : public EffectSink {
     result_.from = std::max(span_.since, first_);
     result_.to = std::max(result_.from, std::min(span_.until, last_));
     result_.lines = compare_deeds(std::move(then_done_), std::move(now_done_), result_.unasked);
+    // What was decided in the last moments of the recording was not done yet when it ended.
+    std::erase_if(result_.lines, [&](const ReplayLine& line) {
+      return line.who == ReplayLine::Who::Now && line.deed.when > last_ - kSetFree;
+    });
     return std::move(result_);
   }
 

@@ -58,8 +58,8 @@ struct Replay {
 [[nodiscard]] Replay replay(const RuleSet& rules, recorded::Source& recording, const Span& span,
                             const CivilClock& civil = utc_civil);
 
-/// Both sides beside each other. Deeds are the same where service, kind and text are, and the times are no more than a
-/// second apart; several that are alike at the same time count as one.
+/// Both sides beside each other. Deeds are the same where service, kind and text are, and the times no more than a
+/// quarter of a second apart; several that are alike at the same time count as one.
 [[nodiscard]] std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> now,
                                                     const std::vector<std::string>& doubtful = {});
 

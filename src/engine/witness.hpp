@@ -20,7 +20,10 @@ class Witness {
   explicit Witness(Take take) : take_(std::move(take)) {}
 
   /// With what the engine was made; the life begins with event::Started, and what that says is filled in then.
-  void made(recorded::Begun begun) { made_ = std::move(begun); }
+  void made(recorded::Begun begun) {
+    made_ = std::move(begun);
+    flights_.clear();
+  }
   /// Before the engine is told; `deadline` is Engine::next_deadline() then. `secret`: Engine::holds_secret() of it.
   void goes_in(const Event& event, std::optional<Duration> deadline, Instant now, bool secret = false);
   /// Of each effect; `now` is the instant at which the event was handled that it came of.

@@ -43,10 +43,11 @@ class Recorder::Worker {
       ++left_out_;
       return;
     }
+    const bool idle = waiting_.empty();
     if (std::exchange(left_out_, 0) != 0)
       waiting_.push_back({item.mono, item.wall, recorded::Gap{"the disk was too slow"}});
     waiting_.push_back(std::move(item));
-    if (waiting_.size() == 1) wake_.notify_one();
+    if (idle) wake_.notify_one();
   }
 
   void run() {

@@ -135,7 +135,7 @@ TEST_CASE("the same rules do exactly what was done, whatever happened") {
       both.push_back(line.deed);
     }
     // To the millisecond, and nothing is missing.
-    REQUIRE(texts(both) == texts(shell.deeds));
+    REQUIRE((texts(both) == texts(shell.deeds)));
     REQUIRE(both.size() > 10);
     REQUIRE(done.unknown.empty());
     REQUIRE(done.unseen.empty());
@@ -193,9 +193,9 @@ TEST_CASE("deeds are compared by service, kind, text and time") {
   const WallTime t{days{20'000}};
   const Deed restart{t, "Web", Deed::Kind::Exec, "/act"};
   Deed later = restart;
-  later.when += milliseconds{900};
-  CHECK(compare_deeds({restart}, {later}).front().who == ReplayLine::Who::Both);
   later.when += milliseconds{200};
+  CHECK(compare_deeds({restart}, {later}).front().who == ReplayLine::Who::Both);
+  later.when += milliseconds{100};
   const auto apart = compare_deeds({restart}, {later});
   REQUIRE(apart.size() == 2);
   CHECK(apart[0].who == ReplayLine::Who::Then);
