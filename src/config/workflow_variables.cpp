@@ -332,7 +332,7 @@ bool holds_secret(std::string_view text) { return std::ranges::any_of(variables_
 
 std::vector<std::string> outside_variables(const std::string& filter) {
   std::vector<std::string> outside;
-  if (jq_problem(filter).empty()) return outside;
+  if (jq_problem(filter).empty() || !jq_problem(with_variables(filter)).empty()) return outside;
   const std::vector<std::string> all = jq_variables(filter);
   for (const std::string& name : all) {
     std::vector<std::string> others;

@@ -294,7 +294,7 @@ void HttpCaller::read_body(Call& call) {
   const auto read = [this, id = call.id](Result<std::string> body) {
     Call* const its = find(id);
     if (its == nullptr) return;
-    if (!body) return fail(*its, fmt::format("its body cannot be read: {}", body.error().what));
+    if (!body) return fail(*its, fmt::format("its body: {}", body.error().what));
     its->call.body = std::move(*body);
     resolve(*its);
   };

@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "store/healing_check.hpp"
 #include "util/text.hpp"
 
 namespace healer::store {
@@ -570,17 +571,7 @@ Result<Struct> from_text(std::string_view text, void (*check)(Struct&) = nullptr
 
 /// What the engine relies on.
 void check_healing(Healing& healing) {
-  if (healing.id == HealingId{}) damaged("it has no id");
-  if (!healing.plan) damaged("it has no plan");
-  const std::vector<Step>& steps = healing.steps();
-  if (healing.stage == Healing::Stage::Guarding) {
-    if (!healing.plan->guard) damaged("stage: its plan has no guard");
-  } else if (healing.has_place() && !healing.under_way.empty()) {
-    if (healing.position >= steps.size()) damaged("position: there is no such step");
-    const auto* const parallel = std::get_if<step::Parallel>(&steps[healing.position].what);
-    if (healing.under_way.size() > (parallel == nullptr ? 1 : parallel->steps.size()))
-      damaged("under_way: there are no such steps");
-  }
+  if (const std::string problem = problem_of(healing); !problem.empty()) damaged(problem);
   if (!healing.cause) healing.cause = std::make_shared<const effect::Cause>();
 }
 

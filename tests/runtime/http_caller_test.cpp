@@ -156,7 +156,7 @@ TEST_CASE("a body may come from a file, up to a size", "[http]") {
   CHECK(server.heard().at(0).ends_with("\r\n\r\n{\"auth\": 1}"));
   const Answered none = requester.run({.method = "POST", .url = server.url(), .body_file = path + "x"});
   CHECK(none.kind == Ending::Failed);
-  CHECK(none.why == "its body cannot be read: " + path + "x: No such file or directory");
+  CHECK(none.why == "its body: cannot read " + path + "x: No such file or directory");
   std::ofstream(path) << std::string(HttpCaller::kMostOfBody + 1, 'x');
   CHECK(requester.run({.method = "POST", .url = server.url(), .body_file = path}).kind == Ending::Failed);
   CHECK(server.connections() == 1);
