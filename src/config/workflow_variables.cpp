@@ -149,7 +149,8 @@ class WorkflowReader {
     if (holds_variable(filter.value))
       report(said_, DiagnosticSeverity::Error, Code::OutsideValue, filter.range,
              "a value cannot be written into a filter of jq", "it is bound there: write $NAME");
-    for (const std::string& name : outside_variables(filter.value)) use(fmt::format("${{{}}}", name), filter.range, TextPlace::Body);
+    for (const std::string& name : outside_variables(filter.value))
+      use(fmt::format("${{{}}}", name), filter.range, TextPlace::Body);
   }
 
   void use(const std::string& text, const SourceRange& range, TextPlace place) {

@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-#include "store/healing_check.hpp"
+#include "engine/healing/soundness.hpp"
 #include "util/text.hpp"
 
 namespace healer::store {
@@ -227,14 +227,14 @@ void fields(auto& all, Is<StepOutcome> auto& outcome) {
 
 void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, asked, mode, stage, reason,
-         not_before, approved_by, seen, refused, told_long, round, position, under_way, detour, outcomes, saved, begun, failure,
-         cancelled_by, escalated, in_probation] = healing;
+         not_before, approved_by, seen, refused, told_long, round, position, under_way, detour, outcomes, saved, begun,
+         failure, cancelled_by, escalated, in_probation] = healing;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
       "plan", plan, "dry_run", dry_run, "overrides", overrides, "asked", asked, "mode", mode, "stage", stage, "reason",
       reason, "not_before", not_before, "approved_by", approved_by, "seen", seen, "refused", refused, "told_long",
-      told_long, "round", round, "position", position, "under_way", under_way, "detour", detour, "outcomes", outcomes, "saved", saved,
-      "begun", begun, "failure", failure, "cancelled_by", cancelled_by, "escalated", escalated, "in_probation",
-      in_probation);
+      told_long, "round", round, "position", position, "under_way", under_way, "detour", detour, "outcomes", outcomes,
+      "saved", saved, "begun", begun, "failure", failure, "cancelled_by", cancelled_by, "escalated", escalated,
+      "in_probation", in_probation);
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {

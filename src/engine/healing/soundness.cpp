@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "store/healing_check.hpp"
+#include "engine/healing/soundness.hpp"
 
 #include <cstdint>
 #include <variant>
@@ -7,10 +7,7 @@
 
 #include "engine/healing/step_runs.hpp"
 
-namespace healer::store {
-
-using namespace engine;
-
+namespace healer::engine {
 namespace {
 
 std::string problem_of(const std::vector<Step>& steps, std::uint32_t position, const std::vector<StepRun>& runs) {
@@ -43,4 +40,4 @@ std::string problem_of(const Healing& healing) {
   return problem.empty() ? "" : "detour: " + problem;
 }
 
-}  // namespace healer::store
+}  // namespace healer::engine

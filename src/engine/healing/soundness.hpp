@@ -6,9 +6,9 @@
 
 #include "engine/healing/healing.hpp"
 
-namespace healer::store {
+namespace healer::engine {
 
 /// What the engine relies on and does not find; empty: nothing.
-[[nodiscard]] std::string problem_of(const engine::Healing& healing);
+[[nodiscard]] std::string problem_of(const Healing& healing);
 
-}  // namespace healer::store
+}  // namespace healer::engine
