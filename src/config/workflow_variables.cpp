@@ -149,7 +149,8 @@ class WorkflowReader {
     if (holds_variable(filter.value))
       report(said_, DiagnosticSeverity::Error, Code::OutsideValue, filter.range,
              "a value cannot be written into a filter of jq", "it is bound there: write $NAME");
-    for (const std::string& name : outside_variables(filter.value)) use(fmt::format("${{{}}}", name), filter.range, TextPlace::Body);
+    for (const std::string& name : outside_variables(filter.value))
+      use(fmt::format("${{{}}}", name), filter.range, TextPlace::Body);
   }
 
   void use(const std::string& text, const SourceRange& range, TextPlace place) {
@@ -332,7 +333,7 @@ bool holds_secret(std::string_view text) { return std::ranges::any_of(variables_
 
 std::vector<std::string> outside_variables(const std::string& filter) {
   std::vector<std::string> outside;
-  if (jq_problem(filter).empty()) return outside;
+  if (jq_problem(filter).empty() || !jq_problem(with_variables(filter)).empty()) return outside;
   const std::vector<std::string> all = jq_variables(filter);
   for (const std::string& name : all) {
     std::vector<std::string> others;

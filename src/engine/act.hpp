@@ -57,8 +57,8 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-/// Make a request of a healing, once; answer with event::Answered. It is no more than a question where it is `safe`, and
-/// goes over a fresh connection where it is not.
+/// Make a request of a healing, once; answer with event::Answered. It is no more than a question where it is `safe`,
+/// and goes over a fresh connection where it is not.
 struct Request {
   using Text = std::vector<Place::Part>;
   /// How a value is written into a text: as it is, percent-encoded, or as what stands in a string of JSON.

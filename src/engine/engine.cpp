@@ -559,8 +559,8 @@ void Engine::on(const event::Committed& event, Turn& turn) {
     if (waits != unjournalled_.end()) {  // it was not set free yet, and is not any more
       unjournalled_.erase(waits);
       never_begun.push_back(ends->action);
-    } else if (event.unjournalled && (std::holds_alternative<effect::Request>(act) ||
-                                      (exec != nullptr && exec->healing != HealingId{}))) {
+    } else if (event.unjournalled &&
+               (std::holds_alternative<effect::Request>(act) || (exec != nullptr && exec->healing != HealingId{}))) {
       unjournalled_.emplace_back(sequence, std::move(act));
     } else {
       set_free(std::move(act), turn);

@@ -21,8 +21,8 @@ struct Engine::Turn {
   std::vector<HealingId> changed_healings{};
   std::vector<ServiceId> cut_off{};      // by a reload, from a run that is to be begun anew
   std::vector<effect::Reply> replies{};  // sent when the commit is durable
-  std::vector<std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction, effect::Request,
-                           effect::EndRequest>>
+  std::vector<
+      std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction, effect::Request, effect::EndRequest>>
       acts{};  // that the commit sets free
 
   /// Adds a record; its sequence is filled in with the commit's.

@@ -15,8 +15,8 @@
 #include "protocols/redirect.hpp"
 #include "runtime/body_file.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/descriptor.hpp"
 #include "runtime/connection.hpp"
+#include "runtime/descriptor.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -170,8 +170,9 @@ void Connector::read_body(Probe& probe, const std::string& path) {
     its.plan = its.asked = std::move(plan);
     set_out(its);
   };
-  files_->submit([path, done]() -> Loop::Callback { return [done, body = read_body_file(path, kMostOfBody)] { done(body); }; },
-                 [done](Error error) { done(std::move(error)); });
+  files_->submit(
+      [path, done]() -> Loop::Callback { return [done, body = read_body_file(path, kMostOfBody)] { done(body); }; },
+      [done](Error error) { done(std::move(error)); });
 }
 
 void Connector::set_out(Probe& probe) {

@@ -187,9 +187,7 @@ struct HttpCaller::Curl {
       if (Call* const call = caller.find(id); call != nullptr && call->in_transfer) caller.transferred(*call, code);
   }
 
-  void add(Call& call) {
-    call.in_transfer = curl_multi_add_handle(multi.get(), call.easy.get()) == CURLM_OK;
-  }
+  void add(Call& call) { call.in_transfer = curl_multi_add_handle(multi.get(), call.easy.get()) == CURLM_OK; }
   void remove(Call& call) {
     if (std::exchange(call.in_transfer, false)) (void)curl_multi_remove_handle(multi.get(), call.easy.get());
   }
@@ -294,7 +292,7 @@ void HttpCaller::read_body(Call& call) {
   const auto read = [this, id = call.id](Result<std::string> body) {
     Call* const its = find(id);
     if (its == nullptr) return;
-    if (!body) return fail(*its, fmt::format("its body cannot be read: {}", body.error().what));
+    if (!body) return fail(*its, fmt::format("its body: {}", body.error().what));
     its->call.body = std::move(*body);
     resolve(*its);
   };
@@ -395,19 +393,21 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
   call.head.clear();
   call.head_size = 0;
   call.body.clear();
-  set(CURLOPT_HEADERFUNCTION, +[](char* bytes, std::size_t size, std::size_t count, void* data) {
-    auto& its = *static_cast<Call*>(data);
-    std::pair into(&its.head, &its.head_size);
-    return take_head(bytes, size, count, &into);
-  });
+  set(
+      CURLOPT_HEADERFUNCTION, +[](char* bytes, std::size_t size, std::size_t count, void* data) {
+        auto& its = *static_cast<Call*>(data);
+        std::pair into(&its.head, &its.head_size);
+        return take_head(bytes, size, count, &into);
+      });
   set(CURLOPT_HEADERDATA, &call);
-  set(CURLOPT_WRITEFUNCTION, +[](char* bytes, std::size_t size, std::size_t count, void* data) -> std::size_t {
-    auto& its = *static_cast<Call*>(data);
-    its.too_large = its.body.size() + size * count > its.call.limit;
-    if (its.too_large) return 0;
-    its.body.append(bytes, size * count);
-    return size * count;
-  });
+  set(
+      CURLOPT_WRITEFUNCTION, +[](char* bytes, std::size_t size, std::size_t count, void* data) -> std::size_t {
+        auto& its = *static_cast<Call*>(data);
+        its.too_large = its.body.size() + size * count > its.call.limit;
+        if (its.too_large) return 0;
+        its.body.append(bytes, size * count);
+        return size * count;
+      });
   set(CURLOPT_WRITEDATA, &call);
   curl_->add(call);
   if (!call.in_transfer) fail(call, "libcurl cannot start");
@@ -452,9 +452,9 @@ std::string describe(CURLcode code, CURL* easy, const std::string& place, const 
 void HttpCaller::too_late(Call& call) {
   const std::string patience = format_duration(call.call.timeout);
   if (!call.in_transfer)
-    return fail(call, call.place.host.empty() ? fmt::format("its body was not read within {}", patience)
-                                              : fmt::format("cannot resolve {}: no answer within {}", call.place.host,
-                                                            patience));
+    return fail(call, call.place.host.empty()
+                          ? fmt::format("its body was not read within {}", patience)
+                          : fmt::format("cannot resolve {}: no answer within {}", call.place.host, patience));
   const bool sent = may_have_left(call.easy.get());
   curl_->remove(call);
   fail(call,
@@ -471,10 +471,11 @@ void HttpCaller::transferred(Call& call, int result) {
   char* elsewhere = nullptr;
   (void)curl_easy_getinfo(call.easy.get(), CURLINFO_REDIRECT_URL, &elsewhere);
   const std::string redirected = elsewhere == nullptr ? "" : elsewhere;
-  const std::string why =
-      code == CURLE_OK ? "" : describe(code, call.easy.get(), call.place.name(), call.words.data());
+  const std::string why = code == CURLE_OK ? "" : describe(code, call.easy.get(), call.place.name(), call.words.data());
   curl_->remove(call);
-  if (call.too_large) return fail(call, fmt::format("answered {}, with over {}", status, engine::format_metric(engine::Unit::Bytes, static_cast<double>(call.call.limit))));
+  if (call.too_large)
+    return fail(call, fmt::format("answered {}, with over {}", status,
+                                  engine::format_metric(engine::Unit::Bytes, static_cast<double>(call.call.limit))));
   if (call.head_size > kMostOfHead) return fail(call, fmt::format("answered {}, with too long a head", status));
   // A handshake that has failed was before the request, unless it is about another of the same connection.
   if (code != CURLE_OK) return fail(call, why, sent);
@@ -508,8 +509,7 @@ void HttpCaller::redirect(Call& call, const std::string& url) {
     std::erase_if(told.headers, [](const std::string& header) { return name_of(header) == "content-type"; });
   }
   if (to != call.place) {
-    if (!told.body.empty())
-      return fail(call, fmt::format("answered {}: its body is not for {}", status, there));
+    if (!told.body.empty()) return fail(call, fmt::format("answered {}: its body is not for {}", status, there));
     std::erase_if(told.headers, [](const std::string& header) { return !is_harmless(header); });
     (void)curl_url_set(next.get(), CURLUPART_USER, nullptr, 0);
     (void)curl_url_set(next.get(), CURLUPART_PASSWORD, nullptr, 0);
@@ -556,7 +556,8 @@ void HttpCaller::search(Call& call) {
       if (found[i]) its->answer.saved[i] = found[i];
     finish(*its);
   };
-  auto work = std::make_shared<const std::pair<std::vector<Saving>, std::string>>(call.call.saves, std::move(call.body));
+  auto work =
+      std::make_shared<const std::pair<std::vector<Saving>, std::string>>(call.call.saves, std::move(call.body));
   expressions_.submit(
       [work, told]() -> Loop::Callback {
         Found found;

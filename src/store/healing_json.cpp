@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/healing/soundness.hpp"
 #include "util/text.hpp"
 
 namespace healer::store {
@@ -231,14 +232,14 @@ void fields(auto& all, Is<Trigger> auto& trigger) {
 
 void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
-         mode, stage, reason, not_before, approved_by, seen, refused, told_long, round, position, under_way, detour, outcomes,
-         saved, begun, failure, cancelled_by, escalated, in_probation] = healing;
+         mode, stage, reason, not_before, approved_by, seen, refused, told_long, round, position, under_way, detour,
+         outcomes, saved, begun, failure, cancelled_by, escalated, in_probation] = healing;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
       "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
       row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "not_before", not_before, "approved_by",
       approved_by, "seen", seen, "refused", refused, "told_long", told_long, "round", round, "position", position,
-      "under_way", under_way, "detour", detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by",
-      cancelled_by, "escalated", escalated, "in_probation", in_probation);
+      "under_way", under_way, "detour", detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure",
+      failure, "cancelled_by", cancelled_by, "escalated", escalated, "in_probation", in_probation);
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {
@@ -575,17 +576,7 @@ Result<Struct> from_text(std::string_view text, void (*check)(Struct&) = nullptr
 
 /// What the engine relies on.
 void check_healing(Healing& healing) {
-  if (healing.id == HealingId{}) damaged("it has no id");
-  if (!healing.plan) damaged("it has no plan");
-  const std::vector<Step>& steps = healing.steps();
-  if (healing.stage == Healing::Stage::Guarding) {
-    if (!healing.plan->guard) damaged("stage: its plan has no guard");
-  } else if (healing.has_place() && !healing.under_way.empty()) {
-    if (healing.position >= steps.size()) damaged("position: there is no such step");
-    const auto* const parallel = std::get_if<step::Parallel>(&steps[healing.position].what);
-    if (healing.under_way.size() > (parallel == nullptr ? 1 : parallel->steps.size()))
-      damaged("under_way: there are no such steps");
-  }
+  if (const std::string problem = problem_of(healing); !problem.empty()) damaged(problem);
   if (!healing.cause) healing.cause = std::make_shared<const effect::Cause>();
 }
 

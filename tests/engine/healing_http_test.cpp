@@ -64,7 +64,8 @@ const Healing& only(const FleetWorld& world) {
 
 }  // namespace
 
-TEST_CASE("a healing calls over HTTP: it saves a token, marks, updates and asks until that is done", "[healing][http]") {
+TEST_CASE("a healing calls over HTTP: it saves a token, marks, updates and asks until that is done",
+          "[healing][http]") {
   FleetWorld world(kCalls);
   begin_update(world);
   CHECK(only(world).under_way.at(0).state == StepRun::State::Polling);
@@ -352,7 +353,8 @@ TEST_CASE("values are written into a request as its place wants them", "[healing
         "https://h.example/a%2Fb?*****");
   const HttpRequest user{.method = "GET", .url = "https://me:pass@h.example/@x"};
   CHECK(fill(user, {}, {}).request.shown == "https://*****@h.example/@x");
-  HttpRequest form{.method = "POST", .url = "https://h.example/", .headers = {"content-type: text/plain"}, .body = "${A}"};
+  HttpRequest form{
+      .method = "POST", .url = "https://h.example/", .headers = {"content-type: text/plain"}, .body = "${A}"};
   CHECK(fill(form, values, {}).request.body.at(0).text == "a b/\"c\"");
   form.headers = {"Content-Type: application/x-www-form-urlencoded"};
   CHECK(fill(form, values, {}).request.body.at(0).text == "a%20b%2F%22c%22");

@@ -109,7 +109,9 @@ class Server {
   Listener listener_;
 };
 
-std::uint16_t closed_port() { return Listener([](Peer&) {}).port(); }
+std::uint16_t closed_port() {
+  return Listener([](Peer&) {}).port();
+}
 
 }  // namespace
 
@@ -156,7 +158,7 @@ TEST_CASE("a body may come from a file, up to a size", "[http]") {
   CHECK(server.heard().at(0).ends_with("\r\n\r\n{\"auth\": 1}"));
   const Answered none = requester.run({.method = "POST", .url = server.url(), .body_file = path + "x"});
   CHECK(none.kind == Ending::Failed);
-  CHECK(none.why == "its body cannot be read: " + path + "x: No such file or directory");
+  CHECK(none.why == "its body: cannot read " + path + "x: No such file or directory");
   std::ofstream(path) << std::string(HttpCaller::kMostOfBody + 1, 'x');
   CHECK(requester.run({.method = "POST", .url = server.url(), .body_file = path}).kind == Ending::Failed);
   CHECK(server.connections() == 1);
@@ -183,8 +185,8 @@ TEST_CASE("where it was sent and no whole answer came it is in doubt", "[http]")
   const std::string place = "127.0.0.1:" + std::to_string(server.port());
   const Answered told = requester.run({.method = "POST", .url = "http://" + place + "/", .body = "{}"});
   CHECK(told.kind == Ending::InDoubt);
-  CHECK(told.why == (half.empty() ? place + " closed the connection without an answer"
-                                  : "the answer of " + place + " broke off"));
+  CHECK(told.why ==
+        (half.empty() ? place + " closed the connection without an answer" : "the answer of " + place + " broke off"));
   CHECK(server.count() == 1);  // libcurl has not sent it again
 }
 
@@ -282,8 +284,7 @@ TEST_CASE("names are resolved by healer's own resolver", "[http]") {
   const Answered unknown = requester.run({.method = "POST", .url = "http://none.example/"});
   CHECK(unknown.kind == Ending::Failed);
   CHECK(unknown.why.starts_with("cannot resolve none.example"));
-  const Answered slow =
-      requester.run({.method = "POST", .url = "http://slow.example/", .timeout = milliseconds{200}});
+  const Answered slow = requester.run({.method = "POST", .url = "http://slow.example/", .timeout = milliseconds{200}});
   CHECK(slow.kind == Ending::Failed);
   CHECK(slow.why == "cannot resolve slow.example: no answer within 200 ms");
 }
@@ -308,9 +309,8 @@ TEST_CASE("a certificate that is not trusted is no server to send to", "[http][t
       peer.say(answer("200 OK", ""));
     });
     Requester requester;
-    const HttpCall call{.method = "POST",
-                        .url = "https://localhost:" + std::to_string(server.port()) + "/",
-                        .body = "secret"};
+    const HttpCall call{
+        .method = "POST", .url = "https://localhost:" + std::to_string(server.port()) + "/", .body = "secret"};
     const Answered told = requester.run(call);
     CHECK(told.kind == Ending::Failed);
     CHECK(told.why.find("certificate") != std::string::npos);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/healing/healing.hpp"
+#include "engine/healing/step_runs.hpp"
 
 namespace healer::store::test {
 
@@ -30,12 +31,17 @@ class AnyHealing {
     healing.id = HealingId(id);
     // As it may be in its stage.
     if (healing.stage == Healing::Stage::Guarding && !healing.plan->guard) healing.stage = Healing::Stage::Between;
+    if (healing.detour) healing.detour->of_plan = false;
     healing.position = pick(static_cast<std::uint32_t>(healing.steps().size()) + 1);
     if (healing.has_place() && healing.stage != Healing::Stage::Guarding) {
-      const bool behind = healing.position == healing.steps().size();
-      const auto* const parallel =
-          behind ? nullptr : std::get_if<step::Parallel>(&healing.steps()[healing.position].what);
-      healing.under_way.resize(behind ? 0 : parallel == nullptr ? 1 : parallel->steps.size());
+      settle(healing.steps(), healing.position, healing.under_way);
+      if (auto detour = std::exchange(healing.detour, std::nullopt)) {
+        settle(healing.steps(), detour->position, detour->under_way);
+        detour->of_plan = false;
+        healing.detour = std::move(detour);
+      }
+    } else {
+      healing.detour.reset();
     }
     return healing;
   }
@@ -124,7 +130,24 @@ class AnyHealing {
   void fill(HealingMode& value) { value = static_cast<HealingMode>(pick(4)); }
   void fill(EventKind& value) { value = static_cast<EventKind>(pick(kEventKinds)); }
   void fill(effect::Cause::State& value) { value = static_cast<effect::Cause::State>(pick(3)); }
-  void fill(StepRun::State& value) { value = static_cast<StepRun::State>(pick(10)); }
+  /// Runs as they may be under way at that place.
+  static void settle(const std::vector<Step>& steps, std::uint32_t& position, std::vector<StepRun>& runs) {
+    if (position >= steps.size()) {
+      position = static_cast<std::uint32_t>(steps.size());
+      runs.clear();
+      return;
+    }
+    runs.resize(runs_of(steps[position]));
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const auto* const http = std::get_if<step::Http>(&step_of(steps[position], i).what);
+      StepRun::State& state = runs[i].state;
+      if (state == StepRun::State::Polling && (http == nullptr || !http->until || !runs[i].due))
+        state = StepRun::State::Done;
+      if (state == StepRun::State::Requesting && http == nullptr) state = StepRun::State::Failed;
+    }
+  }
+
+  void fill(StepRun::State& value) { value = static_cast<StepRun::State>(pick(11)); }
   void fill(HealingEnd& value) { value = static_cast<HealingEnd>(pick(9)); }
   void fill(Healing::Stage& value) { value = static_cast<Healing::Stage>(pick(8)); }
 
@@ -152,7 +175,7 @@ class AnyHealing {
     } else if constexpr (is<Struct, step::Bring, step::Recovered, Breaker>) {
       auto& [a, b] = value;
       all(a, b);
-    } else if constexpr (is<Struct, Command, Guard, PauseWhile, Approval, SourcePlace, Overrides,
+    } else if constexpr (is<Struct, Command, Detour, Guard, PauseWhile, Approval, SourcePlace, Overrides,
                             WorkflowMemory::Try>) {
       auto& [a, b, c] = value;
       all(a, b, c);
@@ -163,10 +186,10 @@ class AnyHealing {
     } else if constexpr (is<Struct, step::Until, step::Http, StepOutcome>) {
       auto& [a, b, c, d, e] = value;
       all(a, b, c, d, e);
-    } else if constexpr (is<Struct, Step, StepRun>) {
+    } else if constexpr (is<Struct, Step>) {
       auto& [a, b, c, d, e, f] = value;
       all(a, b, c, d, e, f);
-    } else if constexpr (is<Struct, WorkflowMemory::Counts>) {
+    } else if constexpr (is<Struct, StepRun, WorkflowMemory::Counts>) {
       auto& [a, b, c, d, e, f, g] = value;
       all(a, b, c, d, e, f, g);
     } else if constexpr (is<Struct, HttpRequest, TargetMemory, WorkflowMemory>) {
@@ -180,8 +203,8 @@ class AnyHealing {
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
     } else {
       static_assert(is<Struct, Healing>);
-      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc] = value;
-      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc);
+      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd] = value;
+      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd);
     }
   }
   template <typename T, typename... Ts>
@@ -216,11 +239,11 @@ bool same(const std::shared_ptr<const T>& left, const std::shared_ptr<const T>& 
 inline bool same(const Healing& left, const Healing& right) {
   const auto tied = [](const Healing& healing) {
     const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, asked, mode, stage, reason,
-                 not_before, approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun,
-                 failure, cancelled_by, escalated, in_probation] = healing;
+                 not_before, approved_by, seen, refused, told_long, round, position, under_way, detour, outcomes, saved,
+                 begun, failure, cancelled_by, escalated, in_probation] = healing;
     return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, asked, mode, stage, reason, not_before,
-                    approved_by, seen, refused, told_long, round, position, under_way, outcomes, saved, begun, failure,
-                    cancelled_by, escalated, in_probation);
+                    approved_by, seen, refused, told_long, round, position, under_way, detour, outcomes, saved, begun,
+                    failure, cancelled_by, escalated, in_probation);
   };
   return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
 }

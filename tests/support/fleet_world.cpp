@@ -23,9 +23,10 @@ Guard guard(const std::string& name) {
 
 /// As OpenStack is asked: a token that nobody is to see, a mark, and an update that takes its time.
 std::vector<Step> calls() {
-  step::Http token{.request = {.method = "POST", .url = "https://keystone.example/v3/auth/tokens", .body = "{}"},
-                   .expect = {201},
-                   .saves = {{.from = Saving::From::Header, .what = "X-Subject-Token", .name = "TOKEN", .secret = true}}};
+  step::Http token{
+      .request = {.method = "POST", .url = "https://keystone.example/v3/auth/tokens", .body = "{}"},
+      .expect = {201},
+      .saves = {{.from = Saving::From::Header, .what = "X-Subject-Token", .name = "TOKEN", .secret = true}}};
   step::Http mark{.request = {.method = "PATCH",
                               .url = "https://heat.example/v1/resources/${TARGET}",
                               .headers = {"X-Auth-Token: ${TOKEN}"},

@@ -227,8 +227,8 @@ class Healings {
   // Of what is under way; not saved, for it is made anew.
   std::map<HealingId, std::map<ServiceId, Duration>> confirming_;  // looks that are awaited, and since when
   std::map<ServiceId, Progress> verifying_;
-  std::map<std::pair<HealingId, std::size_t>, Poll> polls_;  // by run
-  std::map<HealingId, Variables> secrets_;                   // that steps have saved: never written
+  std::map<std::pair<HealingId, std::size_t>, Poll> polls_;   // by run
+  std::map<HealingId, Variables> secrets_;                    // that steps have saved: never written
   std::unordered_map<std::uint32_t, Duration> judged_;        // when a service was judged last, while something waits
   mutable std::unordered_map<std::string, Census> censuses_;  // of one turn
   bool stirred_ = false;

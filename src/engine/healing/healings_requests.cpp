@@ -97,7 +97,8 @@ bool Healings::saves_secret(ActionId action) const {
   for (const auto& [id, healing] : healings_) {
     if (healing.stage == Healing::Stage::Guarding || healing.position >= healing.steps().size()) continue;
     for (std::size_t i = 0; i < healing.under_way.size(); ++i)
-      if (healing.under_way[i].action == action) return is_to_save_secret(step_of(healing.steps()[healing.position], i));
+      if (healing.under_way[i].action == action)
+        return is_to_save_secret(step_of(healing.steps()[healing.position], i));
   }
   return false;
 }
@@ -107,7 +108,8 @@ void Healings::answered(HealingWorld& world, const event::Answered& answer) {
     for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
       StepRun& run = healing.under_way[i];
       const auto asked = polls_.find({id, i});
-      const bool is_poll = run.state == State::Polling && asked != polls_.end() && asked->second.flight == answer.request;
+      const bool is_poll =
+          run.state == State::Polling && asked != polls_.end() && asked->second.flight == answer.request;
       if (!is_poll && (run.state != State::Requesting || run.action != answer.request)) continue;
       const Step& step = step_of(healing.steps()[healing.position], i);
       if (is_poll)
@@ -132,8 +134,8 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
   // What stands between may have given up on a server that goes on.
   const bool gateway = answer.kind == Kind::Whole && !expected && (answer.status == 502 || answer.status == 504);
   if (answer.kind == Kind::InDoubt || gateway) {
-    const std::string why = gateway ? fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect))
-                                    : answer.why;
+    const std::string why =
+        gateway ? fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect)) : answer.why;
     if (only_asks(http.request)) return fails(why);
     if (step.repeatable)
       return fails(fmt::format("{}; nobody knows whether it was done, and it may be repeated", why), Again::Once);
@@ -160,8 +162,8 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
   polls_[{healing.id, index_of(healing, run)}] = {.next = world.now().mono};
   world
       .record(RecordKind::HealingStep, Severity::Info, healing.service,
-              fmt::format("{}, step \"{}\": {}; it is asked every {} whether that is done", describe(healing), step.name,
-                          told, format_duration(http.until->every)))
+              fmt::format("{}, step \"{}\": {}; it is asked every {} whether that is done", describe(healing),
+                          step.name, told, format_duration(http.until->every)))
       .subject = healing.id.number();
   world.save(healing);
 }
@@ -303,8 +305,7 @@ bool Healings::save_again(HealingWorld& world, Healing& healing, const std::stri
   });
   if (busy) return true;
   for (std::size_t i = 0; i < healing.under_way.size(); ++i) stop_polling(world, healing, i);
-  if (!healing.detour)
-    healing.detour = Detour{.position = healing.position, .under_way = std::move(healing.under_way)};
+  if (!healing.detour) healing.detour = Detour{.position = healing.position, .under_way = std::move(healing.under_way)};
   healing.detour->of_plan = healing.detour->of_plan || !own;
   healing.under_way.assign(runs_of(*found), {});
   for (std::size_t i = 0; i < healing.under_way.size(); ++i)

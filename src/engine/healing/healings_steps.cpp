@@ -323,11 +323,11 @@ void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step,
   const Duration took = std::max(now.wall - run.begun, Duration{0});
   healing.outcomes.push_back({healing.round, step.name, good, took, text});
   const bool is_timed = std::holds_alternative<step::Http>(step.what);  // the text says how long it took
-  Record& record = world.record(
-      RecordKind::HealingStep, good ? Severity::Info : Severity::Warning, healing.service,
-      fmt::format("{}, step \"{}\": {}{}{}", describe(healing), step.name, text,
-                  is_timed ? "" : fmt::format(" after {}", format_duration(took)),
-                  again ? fmt::format("; tried again in {}", format_duration(step.pause)) : ""));
+  Record& record =
+      world.record(RecordKind::HealingStep, good ? Severity::Info : Severity::Warning, healing.service,
+                   fmt::format("{}, step \"{}\": {}{}{}", describe(healing), step.name, text,
+                               is_timed ? "" : fmt::format(" after {}", format_duration(took)),
+                               again ? fmt::format("; tried again in {}", format_duration(step.pause)) : ""));
   record.subject = healing.id.number();
   world.save(healing);
 }

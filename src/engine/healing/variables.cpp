@@ -58,8 +58,7 @@ Filled fill(std::string_view text, const Variables& variables) {
   return {.text = std::move(whole), .missing = std::move(filled.missing)};
 }
 
-step::Program fill(step::Program program, const Variables& variables, const Variables& secrets,
-                   std::string& missing) {
+step::Program fill(step::Program program, const Variables& variables, const Variables& secrets, std::string& missing) {
   const auto replace = [&](std::string& text) {
     Filled filled = fill(text, variables);
     if (missing.empty()) missing = std::move(filled.missing);
