@@ -183,8 +183,9 @@ bool Engine::in_maintenance(ServiceId id, Instant now) const {
   if (const std::int64_t current = minute_of(now.wall); minute != current) {
     minute = current;
     open.clear();
-    for (const Maintenance& window : windows)
-      open.push_back(matching_minutes(window.begin, now.wall - window.length, now.wall, civil_, 1) > 0);
+    const WallTime begun = std::chrono::floor<minutes>(now.wall);
+    for (const Maintenance& window : windows)  // those that began in this minute, too
+      open.push_back(matching_minutes(window.begin, begun - window.length, begun + minutes{1}, civil_, 1) > 0);
   }
   const std::vector<std::string>& groups = graph_->at(id).groups;
   for (std::size_t i = 0; i < windows.size(); ++i)

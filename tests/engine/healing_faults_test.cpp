@@ -7,6 +7,8 @@
 #include "engine/diff.hpp"
 #include "support/fleet_world.hpp"
 
+namespace healing_faults_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -177,6 +179,7 @@ TEST_CASE("a brake that has closed stays so for what goes by the plan of before"
   const std::size_t told = world.alerts.size();
   world.advance(minutes{12});
   CHECK(world.programs("guard") == 1);
+  for (const effect::Alert& alert : world.alerts) UNSCOPED_INFO(alert.cause->event_text << ": " << alert.cause->description);
   CHECK(world.alerts_of("Healing resumed") == 0);
   CHECK(world.alerts.size() <= told + 5);
 }
@@ -207,6 +210,7 @@ TEST_CASE("a rule that asks for no healing any more has what waits dropped, with
   RuleSet rules = fleet_rules({.targets = 1});
   auto block = std::make_shared<ServiceBlock>(*rules.services.front());
   block->rules.front().action = {};
+  block->key = hash128("other");
   rules.services.front() = block;
   reload(world, std::move(rules));
   CHECK(world.engine.healings().idle());
@@ -357,8 +361,11 @@ TEST_CASE("a healing whose journal is damaged is told as interrupted, and its ta
   saved.damaged_targets = {{"n0", true}};
   FleetWorld world(make_graph(fleet_rules(fleet)), saved, {true}, World::kStart);
   CHECK(world.alerts_of("Healing interrupted") == 1);
-  world.advance(minutes{9});
+  world.advance(minutes{20});
   CHECK(world.execs.empty());
+  world.heal(0);  // by hand
+  world.advance(seconds{5});
+  world.fail(0);
   CHECK(world.wait_for("guard") == "n0");
 }
 
@@ -388,3 +395,5 @@ TEST_CASE("equal steps of two plans have keys of their own", "[healing]") {
   world.wait_for("redeploy");
   CHECK(first != key_of());
 }
+
+}  // namespace healing_faults_test

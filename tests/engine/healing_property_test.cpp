@@ -243,6 +243,8 @@ class Storm {
       }
       world_->advance(minutes{1});
     }
+    for (const auto& [id, healing] : world_->engine.healings().all())
+      UNSCOPED_INFO(healing.target << " " << to_string(healing.stage) << " " << healing.reason);
     CHECK(world_->engine.healings().idle());
     CHECK(world_->saved.healings.empty());
   }

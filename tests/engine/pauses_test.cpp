@@ -5,6 +5,8 @@
 #include "engine/diff.hpp"
 #include "support/fleet_world.hpp"
 
+namespace pauses_test {
+
 using namespace healer;
 using namespace healer::test;
 
@@ -97,15 +99,16 @@ TEST_CASE("what is acknowledged is not reminded of until it has recovered", "[pa
   CHECK(world.saved.services.at("n0").acknowledged->by == "anna");
 
   FleetWorld next(world.engine.graph(), world.saved, world.failed, world.now);
+  const std::size_t again = alerts(next);  // the mailer has not said that it has them
   next.advance(seconds{10});
-  CHECK(alerts(next) == 0);
+  CHECK(alerts(next) == again);
   next.heal(0);
   next.advance(seconds{3});
   CHECK_FALSE(next.saved.services.at("n0").acknowledged);
   CHECK(next.alerts_of("Status succeeded") == 1);
   next.fail(0);
   next.advance(seconds{5});
-  CHECK(alerts(next) >= 2);  // and its reminders
+  CHECK(alerts(next) >= again + 2);  // and its reminders
 }
 
 TEST_CASE("alerts wait for the end of a maintenance window, and what has recovered in it is not told", "[pauses]") {
@@ -136,3 +139,5 @@ TEST_CASE("alerts wait for the end of a maintenance window, and what has recover
   CHECK(alerts(world) > during);
   for (const effect::Alert& alert : world.alerts) CHECK(alert.cause->service != "n1");
 }
+
+}  // namespace pauses_test

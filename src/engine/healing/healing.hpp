@@ -188,6 +188,10 @@ struct TargetMemory {
   HealingEnd end = HealingEnd::Done;
   WallTime ended{};
   bool operator==(const TargetMemory&) const = default;
+  /// Whether it has ended without the target having been seen to be well.
+  [[nodiscard]] bool left_ill() const {
+    return end != HealingEnd::Verified && end != HealingEnd::WouldRun && end != HealingEnd::Dropped;
+  }
 };
 
 /// What is remembered of a workflow.

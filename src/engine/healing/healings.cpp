@@ -121,13 +121,13 @@ bool Healings::rests(std::string_view target, Instant now) const {
   };
   if (std::ranges::any_of(healings_, locks)) return true;
   const TargetMemory* const memory = target_memory(name, false);
-  return memory != nullptr && (!memory->cooldown.over(now) || memory->end != HealingEnd::Verified);
+  return memory != nullptr && (!memory->cooldown.over(now) || memory->left_ill());
 }
 
 /// Whether a healing has not done what it was for, and its target has not recovered since: no rule starts anything
 /// then.
 bool Healings::stays_failed(const HealingWorld& world, const TargetMemory& memory) const {
-  return memory.end != HealingEnd::Verified && !memory.rehearsed &&
+  return memory.left_ill() && !memory.rehearsed &&
          std::ranges::any_of(services_of(memory.target),
                              [&](ServiceId service) { return world.health(service) == Health::Failed; });
 }
@@ -225,17 +225,17 @@ void Healings::lost(HealingWorld& world, const DamagedHealing& healing) {
                                        healing.target.empty() ? "" : " of ", healing.target);
   world.record(RecordKind::HealingFailed, Severity::Error, {}, text).subject = healing.id.number();
   world.tell_all("Healing interrupted", effect::Cause::State::Failed, text);
-  if (!healing.target.empty()) rest(world, healing.target, false);
+  if (!healing.target.empty()) rest(world, healing.target, false, HealingEnd::Interrupted);
 }
 
-void Healings::rest(HealingWorld& world, const std::string& target, bool rehearsed) {
+void Healings::rest(HealingWorld& world, const std::string& target, bool rehearsed, HealingEnd end) {
   std::erase_if(memory_.targets, [&](const TargetMemory& other) {
     return other.rehearsed == rehearsed && iequals(other.target, target);
   });
   memory_.targets.push_back({.target = target,
                              .rehearsed = rehearsed,
                              .cooldown = Deadline::in(Workflow{}.cooldown, world.now()),
-                             .end = HealingEnd::Interrupted,
+                             .end = end,
                              .ended = world.now().wall});
   world.save(memory_.targets.back());
 }

@@ -67,7 +67,7 @@ class Healings {
   /// What is journalled of a healing cannot be read: it is told as interrupted, and its target rests.
   void lost(HealingWorld& world, const DamagedHealing& healing);
   /// The target rests for a cooldown, as nobody knows what its last healing was.
-  void rest(HealingWorld& world, const std::string& target, bool rehearsed);
+  void rest(HealingWorld& world, const std::string& target, bool rehearsed, HealingEnd end = HealingEnd::Dropped);
   void wake(HealingWorld& world);
   /// The new rules are in force: what waits is judged anew by them.
   void reloaded(HealingWorld& world);
