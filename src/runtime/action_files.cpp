@@ -106,7 +106,7 @@ bool begin_trace(int file, const ActionFiles::Start& start) {
   std::string text = fmt::format("boot {}\ndeadline {}\n", start.boot, start.deadline.count());
   if (start.locked) text += "locked\n";
   if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
-  return ::ftruncate(file, 0) == 0 && write_all(file, text + std::string(kRoom, ' ') + '\n') &&
+  return ::ftruncate(file, 0) == 0 && write_whole(file, text + std::string(kRoom, ' ') + '\n') &&
          ::lseek(file, static_cast<off_t>(text.size()), SEEK_SET) >= 0;
 }
 
@@ -292,8 +292,8 @@ void ActionFiles::write_end(engine::ActionId action, const End& end, bool durabl
   // Over the blanks after the last line, in the place of its end.
   const std::size_t last = read_at(file.get(), 0, kMostOfTrace).find_last_not_of(" \n");
   ::lseek(file.get(), last == std::string::npos ? 0 : static_cast<off_t>(last + 1), SEEK_SET);
-  write_all(file.get(),
-            fmt::format("\nended {} {} {}\n", static_cast<int>(end.outcome), end.status, end.elapsed.count()));
+  write_whole(file.get(),
+              fmt::format("\nended {} {} {}\n", static_cast<int>(end.outcome), end.status, end.elapsed.count()));
   if (durable) ::fdatasync(file.get());
 }
 
@@ -306,7 +306,7 @@ Result<void> ActionFiles::write_record(int folder, engine::ActionId action, cons
   ::unlinkat(folder, unfinished.c_str(), 0);
   const Descriptor file(
       ::openat(folder, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file || !write_all(file.get(), text) || ::fsync(file.get()) != 0 ||
+  if (!file || !write_whole(file.get(), text) || ::fsync(file.get()) != 0 ||
       ::renameat(folder, unfinished.c_str(), folder, name.c_str()) != 0 || ::fsync(folder) != 0)
     return system_error(errno, "cannot write " + name);
   return {};
@@ -335,7 +335,7 @@ void ActionFiles::remove_records(const std::unordered_set<std::uint64_t>& keep) 
 
 void ActionFiles::write_reason(engine::ActionId action, const std::string& reason) const {
   const Descriptor file(::open(output_path(action).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
-  if (file) write_all(file.get(), reason + "\n");
+  if (file) write_whole(file.get(), reason + "\n");
 }
 
 ActionFiles::Size ActionFiles::thin(engine::ActionId action) const {
@@ -362,7 +362,7 @@ void ActionFiles::cut(engine::ActionId action) const {
   const std::size_t size = size_of(file.get());
   if (size <= kHead + kTail + kCut.size()) return;
   const std::string tail = read_at(file.get(), size - kTail, kTail);
-  if (::ftruncate(file.get(), kHead) == 0) write_all(file.get(), std::string(kCut) + tail);
+  if (::ftruncate(file.get(), kHead) == 0) write_whole(file.get(), std::string(kCut) + tail);
 }
 
 std::string ActionFiles::excerpt(engine::ActionId action) const {

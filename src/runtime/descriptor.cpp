@@ -26,7 +26,7 @@ Result<Pipe> make_pipe() {
   return pipe;
 }
 
-bool write_all(int file, std::string_view text) {
+bool write_whole(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t size = ::write(file, text.data(), text.size());
     if (size < 0 && errno == EINTR) continue;

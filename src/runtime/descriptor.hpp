@@ -58,6 +58,6 @@ struct Pipe {
 [[nodiscard]] Result<Pipe> make_pipe();
 
 /// False, with errno, where not all of it could be written.
-bool write_all(int file, std::string_view text);
+bool write_whole(int file, std::string_view text);
 
 }  // namespace healer::runtime

@@ -113,7 +113,7 @@ class Wait {
 /// Where a later daemon finds this process again: before the program's own line.
 void write_self(const Descriptor& proof) {
   if (const auto self = read_proc_stat(::getpid()))
-    write_all(proof.get(), fmt::format("waiter {} {}\n", self->pid, self->start_ticks));
+    write_whole(proof.get(), fmt::format("waiter {} {}\n", self->pid, self->start_ticks));
 }
 
 }  // namespace

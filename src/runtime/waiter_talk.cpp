@@ -161,7 +161,7 @@ bool send_task(int socket, const Launch& launch, const LaunchDefaults& defaults)
     texts.add(std::uint64_t{value.rlim_max});
   }
   const Descriptor file(::memfd_create("healer-waiter", MFD_CLOEXEC));
-  if (!file || !write_all(file.get(), texts.all())) return false;
+  if (!file || !write_whole(file.get(), texts.all())) return false;
   std::vector<int> descriptors{file.get(), launch.output.get(), launch.proof.get(), launch.waiter->folder.get()};
   if (launch.group) descriptors.push_back(launch.group.get());
   return send_message(socket, "start", descriptors);

@@ -2,6 +2,7 @@
 """A healing goes its way once, at whatever write of its journal healerd is killed: a sample of these in the gate, all of
 them with HEALER_LONG=1 (./start test --long)."""
 import contextlib
+import json
 import os
 import random
 
@@ -47,7 +48,7 @@ class Journal(support.Case):
 
     def texts(self, daemon: support.Daemon) -> list[str]:
         done = daemon.ctl("history", "--json")
-        return [] if done.returncode else [record["text"] for record in support.json.loads(done.stdout)["records"]]
+        return [] if done.returncode else [record["text"] for record in json.loads(done.stdout)["records"]]
 
     def ends(self, daemon: support.Daemon) -> list[str]:
         return [text for text in self.texts(daemon) if text.startswith("healing of node with rebuild recovered")
