@@ -365,7 +365,7 @@ Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std:
   healing->approved_by = by;
   healing->stage = Healing::Stage::Held;
   healing->not_before.reset();
-  WorkflowMemory& memory = workflow_memory(healing->workflow);
+  WorkflowMemory& memory = workflow_memory(healing->plan->name);
   ++memory.counts.approved;
   world.save(memory);
   const std::string text = fmt::format("{} approved by {}", describe(*healing), by);

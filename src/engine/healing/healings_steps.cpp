@@ -33,6 +33,38 @@ const Step& step_of(const Step& step, std::size_t run) {
   return parallel == nullptr ? step : parallel->steps[run];
 }
 
+/// What a workflow remembers of a healing that it has ended, or handed on to another; whether its breaker opens by
+/// that.
+bool count_end(WorkflowMemory& memory, const Workflow& plan, HealingEnd how, bool ran, WallTime now) {
+  const bool failed = (how == HealingEnd::Failed || how == HealingEnd::Interrupted) && !plan.only_tells();
+  memory.active = now;
+  if (how == HealingEnd::Verified) ++memory.counts.recovered;
+  if (how == HealingEnd::Rejected) ++memory.counts.rejected;
+  if (how == HealingEnd::WouldRun) ++memory.counts.would_run;
+  if (failed) ++memory.counts.failed;
+  if (ran && !plan.ramp.empty()) {
+    if (how != HealingEnd::Verified) {
+      memory.ramp = memory.verified = 0;
+    } else if (memory.ramp + 1 < plan.ramp.size() && ++memory.verified >= plan.ramp[memory.ramp]) {
+      ++memory.ramp;
+      memory.verified = 0;
+    }
+  }
+  if (!plan.breaker || !failed) return false;
+  memory.failures.push_back(now);
+  std::erase_if(memory.failures, [&](WallTime when) { return when <= now - plan.breaker->within; });
+  return memory.failures.size() >= plan.breaker->failed && !std::exchange(memory.open, true);
+}
+
+void tell_of_breaker(HealingWorld& world, const Workflow& plan, const WorkflowMemory& memory) {
+  const std::string text = fmt::format(
+      "workflow {0} is stopped: {1} of its healings have failed within {2}; `healerctl healing reset {0}` lets it go "
+      "on",
+      plan.name, memory.failures.size(), format_duration(plan.breaker->within));
+  world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
+  world.tell_all("Healing stopped", effect::Cause::State::Failed, text);
+}
+
 bool verifies_itself(const std::vector<Step>& steps) {
   return std::ranges::any_of(steps,
                              [](const Step& step) { return std::holds_alternative<step::Recovered>(step.what); });
@@ -283,6 +315,10 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     const std::string text = fmt::format("{} goes on with {}: {}", describe(healing), plan->name, healing.failure);
     world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
     world.tell(healing, "Healing escalated", effect::Cause::State::Failed, text);
+    WorkflowMemory& left = workflow_memory(healing.plan->name);
+    if (count_end(left, *healing.plan, HealingEnd::Failed, !healing.rehearses(), world.now().wall))
+      tell_of_breaker(world, *healing.plan, left);
+    world.save(left);
     healing.plan = plan;
     healing.escalated = true;
     healing.in_probation = false;
@@ -441,28 +477,8 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   stop_verifying(healing);
   confirming_.erase(healing.id);
 
-  WorkflowMemory& memory = workflow_memory(healing.workflow);
-  memory.active = now.wall;
-  if (how == HealingEnd::Verified) ++memory.counts.recovered;
-  if (how == HealingEnd::Rejected) ++memory.counts.rejected;
-  if (how == HealingEnd::WouldRun) ++memory.counts.would_run;
-  if (how == HealingEnd::Failed || how == HealingEnd::Interrupted) ++memory.counts.failed;
-  const std::vector<std::uint32_t>& ramp = healing.plan->ramp;
-  if (ran && !ramp.empty()) {
-    if (how != HealingEnd::Verified) {
-      memory.ramp = memory.verified = 0;
-    } else if (memory.ramp + 1 < ramp.size() && ++memory.verified >= ramp[memory.ramp]) {
-      ++memory.ramp;
-      memory.verified = 0;
-    }
-  }
-  bool opened = false;
-  if (const std::optional<Breaker>& breaker = healing.plan->breaker;
-      breaker && (how == HealingEnd::Failed || how == HealingEnd::Interrupted)) {
-    memory.failures.push_back(now.wall);
-    std::erase_if(memory.failures, [&](WallTime when) { return when <= now.wall - breaker->within; });
-    opened = memory.failures.size() >= breaker->failed && !std::exchange(memory.open, true);
-  }
+  WorkflowMemory& memory = workflow_memory(healing.plan->name);
+  const bool opened = count_end(memory, *healing.plan, how, ran, now.wall);
   world.save(memory);
 
   const bool touched = healing.locks() || how == HealingEnd::WouldRun || healing.round > 0;
@@ -489,13 +505,7 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
                how == HealingEnd::Verified || how == HealingEnd::Done ? effect::Cause::State::Succeeded
                                                                       : effect::Cause::State::Failed,
                text);
-  if (opened) {
-    const std::string stops = fmt::format(
-        "workflow {} is stopped: {} of its healings have failed within {}; `healerctl healing reset {}` lets it go on",
-        healing.workflow, memory.failures.size(), format_duration(healing.plan->breaker->within), healing.workflow);
-    world.record(RecordKind::HealingHeld, Severity::Error, {}, stops);
-    world.tell_all("Healing stopped", effect::Cause::State::Failed, stops);
-  }
+  if (opened) tell_of_breaker(world, *healing.plan, memory);
   const HealingId id = healing.id;
   const std::string target = healing.target;
   healings_.erase(id);
