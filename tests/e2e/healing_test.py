@@ -148,6 +148,21 @@ if [ -e "status.$1" ]; then exit "$(cat "status.$1")"; fi""")
         self.assertEqual(self.trace(), [f"node {word}" for word in (*tried, *tried, "certified", "redeploy")])
         self.assertEqual(len({self.variable(word, "node", "HEALER_HEALING") for word in (*tried, "certified", "redeploy")}), 1)
 
+    def test_each_workflow_counts_what_it_has_done_itself(self):
+        self.put("broken.node")
+        self.put("status.rebuild", "1")
+        self.put("status.redeploy", "1")
+        daemon = self.start(
+            self.service("node") + self.workflow(more="  on failure heal with redeploy\n") +
+            self.workflow(name="redeploy", steps=("redeploy",), guard="certified", cooldown="1 second",
+                          more="  breaker 1 failed within 1 hour\n"))
+        self.wait_told(daemon, "workflow redeploy is stopped: 1 of its healings have failed")
+        self.wait_told(daemon, "healing of node with redeploy failed")
+        self.assertEqual([brake["workflow"] for brake in daemon.ask("healing", "status")["open"]], ["redeploy"])
+        counts = {one["workflow"]: (one["ran"], one["recovered"], one["failed"])
+                  for one in daemon.ask("healing", "report")["workflows"]}
+        self.assertEqual(counts, {"rebuild": (1, 0, 1), "redeploy": (1, 0, 1)})
+
     def test_an_escalation_that_its_guard_refuses_ends_the_healing(self):
         self.put("broken.node")
         self.put("status.rebuild", "1")
