@@ -371,9 +371,9 @@ class Player final : public EffectSink {
     result_.from = std::max(span_.since, first_);
     result_.to = std::max(result_.from, std::min(span_.until, last_));
     result_.lines = compare_deeds(std::move(then_done_), std::move(now_done_), result_.unasked);
-    // What was decided in the last moments of the recording was not done yet when it ended.
+    // What was decided in the last moments of a recording that goes on was not done yet.
     std::erase_if(result_.lines, [&](const ReplayLine& line) {
-      return line.who == ReplayLine::Who::Now && line.deed.when > last_ - kSetFree;
+      return !stopped_ && line.who == ReplayLine::Who::Now && line.deed.when > last_ - kSetFree;
     });
     return std::move(result_);
   }

@@ -23,9 +23,9 @@ namespace healer::readings {
 
 struct RecorderOptions {
   Duration keep = days{7};
-  std::uint64_t bytes = 500'000'000;   ///< of the file
-  std::size_t most_waiting = 200'000;  ///< items; more are left out
-  Duration gather{1000};               ///< before they are written
+  std::uint64_t bytes = 500'000'000;  ///< of the file
+  std::size_t most_waiting = 50'000;  ///< items; more are left out
+  Duration gather{1000};              ///< before they are written
   Duration chunk = hours{6};
   std::size_t chunk_bytes = 16'000'000;
   Duration retry{10'000};  ///< after a write has failed

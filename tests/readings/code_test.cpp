@@ -10,6 +10,7 @@
 #include "readings/evidence_code.hpp"
 #include "readings/item_code.hpp"
 #include "support/engine_world.hpp"
+#include "support/rounds.hpp"
 
 using namespace healer;
 using namespace healer::engine;
@@ -85,7 +86,7 @@ TEST_CASE("what a run has seen comes back to the last bit, whatever was seen bef
   Chance chance(4);
   Evidence written = nothing_seen();
   Evidence read = nothing_seen();
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < test::rounds(10'000); ++i) {
     const Evidence now = chance.one_in(3) ? written : chance.evidence();
     std::string bytes;
     if (write_difference(written, now, bytes)) {
@@ -128,7 +129,7 @@ TEST_CASE("bytes that nobody has written do no harm") {
     writer.write({Duration{i}, WallTime{Duration{i}},
                   recorded::Ran{0, Duration{i}, std::make_shared<const Evidence>(chance.evidence())}},
                  good);
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < test::rounds(5000); ++i) {
     std::string bytes = good;
     for (int n = 1 + chance.pick(4); n > 0; --n) bytes[random() % bytes.size()] = static_cast<char>(random());
     if (chance.one_in(3)) bytes.resize(random() % bytes.size());
