@@ -96,6 +96,24 @@ void Daemon::perform(effect::Exec& effect) {
        .waited = of_healing});
 }
 
+runtime::HttpCaller& Daemon::caller() {
+  if (!caller_) caller_ = std::make_unique<runtime::HttpCaller>(loop_);
+  return *caller_;
+}
+
+/// What a filter finds in the output of a step's program is told with its end.
+void Daemon::action_ended(const event::ActionEnded& ended) {
+  std::vector<Saving> saves;
+  if (ended.outcome == Outcome::Exited && ended.status == 0 && !ended.unseen)
+    saves = engine_->savings_of(ended.action, runtime::now());
+  if (std::ranges::find(saves, Saving::From::Json, &Saving::from) == saves.end()) return handle(ended);
+  caller().read(ended.action, ended.output, std::move(saves), [this, ended](event::Answered answer) {
+    event::ActionEnded whole = ended;
+    whole.saved = std::move(answer.saved);
+    handle(whole);
+  });
+}
+
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }
 
 void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
@@ -169,10 +187,10 @@ void Daemon::perform(effect::Request& effect) {
     });
     return;
   }
-  caller_->call(effect.request, std::move(call), [this](event::Answered answer) { handle(answer); });
+  caller().call(effect.request, std::move(call), [this](event::Answered answer) { handle(answer); });
 }
 
-void Daemon::perform(effect::EndRequest& effect) { caller_->end(effect.request); }
+void Daemon::perform(effect::EndRequest& effect) { caller().end(effect.request); }
 
 void Daemon::perform(effect::Commit& effect) {
   for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);

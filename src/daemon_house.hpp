@@ -78,6 +78,8 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Commit& effect);
   void perform(engine::effect::Note& effect);
   void perform(engine::effect::Reply& effect);
+  runtime::HttpCaller& caller();
+  void action_ended(const engine::event::ActionEnded& ended);
   std::string hear_of_ready();
   void warn_if_never_ready(const engine::effect::Exec& effect);
   void committed(engine::Sequence up_to);
@@ -150,7 +152,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::Inspector> looks_;
   std::unique_ptr<runtime::Measurer> measurer_;
   std::unique_ptr<runtime::ActionRunner> actions_;
-  std::unique_ptr<runtime::HttpCaller> caller_;
+  std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
   std::unique_ptr<runtime::ReadySocket> ready_;
   std::unique_ptr<runtime::Mailer> mailer_;
   control::Counter counter_;

@@ -339,7 +339,6 @@ void Daemon::open_shells(const Graph& graph) {
   };
   news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
   connector_ = std::make_unique<runtime::Connector>(loop_);
-  caller_ = std::make_unique<runtime::HttpCaller>(loop_);
   connections_ = std::make_unique<runtime::Reacher>(loop_, *connector_, [this](const Event& event) { handle(event); });
   looks_ = std::make_unique<runtime::Inspector>(
       loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()}, [this](const Event& event) {
@@ -356,7 +355,10 @@ void Daemon::open_shells(const Graph& graph) {
       loop_, *spawner_,
       runtime::ActionRunner::Options{
           .directory = paths_.action_dir, .spare = paths_.spare_action_dir, .groups = groups_, .news = news_.get()},
-      [this](const Event& event) { handle(event); });
+      [this](const Event& event) {
+        const auto* const ended = std::get_if<event::ActionEnded>(&event);
+        ended != nullptr ? action_ended(*ended) : handle(event);
+      });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
   mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,

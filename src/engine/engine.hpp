@@ -215,6 +215,8 @@ class Engine {
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const Healing& healing, Instant now) const;
   /// What they would say if the service were to be healed so now.
   [[nodiscard]] std::vector<BrakeVerdict> would_say(ServiceId service, const HealOrder& order, Instant now) const;
+  /// What a step saves of the output of its program.
+  [[nodiscard]] std::vector<Saving> savings_of(ActionId action, Instant now) const;
   /// Whether a maintenance window is in force for the service.
   [[nodiscard]] bool in_maintenance(ServiceId id, Instant now) const;
   /// Why healer would heal nothing now: it doubts what it sees. Empty: it does not.

@@ -290,8 +290,9 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
   if (!good && event.outcome != Outcome::NotStarted)
     if (const std::string_view line = telling_line(event.output); !line.empty()) text += fmt::format(": {}", line);
   Ward ward(*this, turn);
-  healings_.program_ended(ward, exec.action,
-                          {.good = good, .in_doubt = event.unseen, .text = std::move(text), .output = event.output});
+  healings_.program_ended(
+      ward, exec.action,
+      {.good = good, .in_doubt = event.unseen, .text = std::move(text), .output = event.output, .saved = event.saved});
 }
 
 bool Engine::holds_secret(const Event& event) const {
@@ -417,6 +418,15 @@ std::vector<BrakeVerdict> Engine::verdicts(const Healing& healing, Instant now) 
   Turn turn{.now = now, .sink = nowhere};
   // Nothing is done through it: verdicts are asked of a constant.
   return healings_.fresh_verdicts(Ward(const_cast<Engine&>(*this), turn), healing);
+}
+
+std::vector<Saving> Engine::savings_of(ActionId action, Instant now) const {
+  if (healings_.idle()) return {};
+  struct Nowhere final : EffectSink {
+    void emit(Effect) override {}
+  } nowhere;
+  Turn turn{.now = now, .sink = nowhere};
+  return healings_.savings_of(Ward(const_cast<Engine&>(*this), turn), action);
 }
 
 std::vector<BrakeVerdict> Engine::would_say(ServiceId service, const HealOrder& order, Instant now) const {

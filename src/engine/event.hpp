@@ -102,7 +102,9 @@ struct ActionEnded {
   std::int64_t status = 0;
   bool unseen = false;  ///< it ended while no healer was there to see how, nobody could tell, or a reboot cut it
   Duration elapsed{0};
-  std::string output;     ///< bounded; or why it could not be started
+  std::string output;  ///< bounded; or why it could not be started
+  /// Of a step that has ended well: what filters find in its output, in the order of Engine::savings_of().
+  std::vector<std::optional<std::string>> saved{};
   std::int64_t left = 0;  ///< of a foreground process: one that it has left outside of its session, and that was ended
 };
 

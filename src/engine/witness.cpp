@@ -28,10 +28,15 @@ namespace {
 
 /// What a step saves as a secret is in no recording; that there was something is.
 void leave_out_secrets(recorded::What& what) {
-  if (auto* ended = std::get_if<event::ActionEnded>(&what)) ended->output.clear();
-  if (auto* answered = std::get_if<event::Answered>(&what))
-    for (std::optional<std::string>& value : answered->saved)
+  const auto empty = [](std::vector<std::optional<std::string>>& saved) {
+    for (std::optional<std::string>& value : saved)
       if (value) value->clear();
+  };
+  if (auto* answered = std::get_if<event::Answered>(&what)) empty(answered->saved);
+  if (auto* ended = std::get_if<event::ActionEnded>(&what)) {
+    ended->output.clear();
+    empty(ended->saved);
+  }
 }
 
 }  // namespace

@@ -51,6 +51,13 @@ constexpr std::uint64_t kMostServices = 1U << 20;
 
 void head(Tag tag, ByteWriter& out) { out.byte(static_cast<std::uint8_t>(tag)); }
 
+void put(const std::vector<std::optional<std::string>>& values, ByteWriter& out) {
+  out.number(values.size());
+  for (const std::optional<std::string>& value : values) {
+    out.byte(value ? 1 : 0);
+    if (value) out.text(std::string_view(*value).substr(0, kMostOutput));
+  }
+}
 void put(const Launched& what, ByteWriter& out) {
   out.number(what.action.number());
   out.number(what.what.high);
@@ -70,6 +77,7 @@ void put(const event::ActionEnded& what, ByteWriter& out) {
   out.difference(what.elapsed.count());
   out.text(std::string_view(what.output).substr(0, kMostOutput));
   out.difference(what.left);
+  put(what.saved, out);
 }
 void put(const event::NotSignalled& what, ByteWriter& out) {
   out.difference(what.pid);
@@ -102,13 +110,6 @@ void put(const engine::Deed& what, ByteWriter& out) {
   out.text(what.text);
 }
 
-void put(const std::vector<std::optional<std::string>>& values, ByteWriter& out) {
-  out.number(values.size());
-  for (const std::optional<std::string>& value : values) {
-    out.byte(value ? 1 : 0);
-    if (value) out.text(std::string_view(*value).substr(0, kMostOutput));
-  }
-}
 void put(const event::Answered& what, ByteWriter& out) {
   out.number(what.request.number());
   out.byte(static_cast<std::uint8_t>(what.kind));
@@ -396,6 +397,7 @@ What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
       ended.elapsed = Duration{in.difference()};
       ended.output = in.text();
       ended.left = in.difference();
+      ended.saved = read_values(in);
       return ended;
     }
     case Tag::Answered: {

@@ -3,10 +3,10 @@
 
 #include <curl/curl.h>
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,6 +19,7 @@
 #include "runtime/address.hpp"
 #include "runtime/body_file.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/curl_failure.hpp"
 #include "runtime/curl_tls.hpp"
 #include "util/jq.hpp"
 #include "util/text.hpp"
@@ -31,19 +32,18 @@ using engine::event::Answered;
 namespace {
 
 constexpr std::size_t kMostOfHead = std::size_t{256} << 10;  // of an answer
-constexpr std::size_t kMostOfWord = 200;                     // of others' words, in a message
 constexpr long kKeptConnections = 16;
 
 template <auto Function>
-struct FreeBy {
+struct FreeCurl {
   void operator()(auto* pointer) const { (void)Function(pointer); }
 };
-using Easy = std::unique_ptr<CURL, FreeBy<curl_easy_cleanup>>;
-using Multi = std::unique_ptr<CURLM, FreeBy<curl_multi_cleanup>>;
-using Url = std::unique_ptr<CURLU, FreeBy<curl_url_cleanup>>;
-using List = std::unique_ptr<curl_slist, FreeBy<curl_slist_free_all>>;
+using Easy = std::unique_ptr<CURL, FreeCurl<curl_easy_cleanup>>;
+using Multi = std::unique_ptr<CURLM, FreeCurl<curl_multi_cleanup>>;
+using Url = std::unique_ptr<CURLU, FreeCurl<curl_url_cleanup>>;
+using Lines = std::unique_ptr<curl_slist, FreeCurl<curl_slist_free_all>>;
 
-void append(List& list, const std::string& line) {
+void append_line(Lines& list, const std::string& line) {
   if (curl_slist* const longer = curl_slist_append(list.get(), line.c_str())) {
     (void)list.release();
     list.reset(longer);
@@ -51,16 +51,16 @@ void append(List& list, const std::string& line) {
 }
 
 /// The name of a header in lower case.
-std::string name_of(const std::string& header) { return to_lower(trim(header.substr(0, header.find(':')))); }
+std::string header_name(const std::string& header) { return to_lower(trim(header.substr(0, header.find(':')))); }
 
 bool has_header(const std::vector<std::string>& headers, std::string_view name) {
-  return std::ranges::any_of(headers, [&](const std::string& header) { return name_of(header) == name; });
+  return std::ranges::any_of(headers, [&](const std::string& header) { return header_name(header) == name; });
 }
 
 /// What another server may see of what was written for this one.
 bool is_harmless(const std::string& header) {
   static constexpr std::array<std::string_view, 4> kHarmless{"accept", "accept-language", "content-type", "user-agent"};
-  return std::ranges::find(kHarmless, name_of(header)) != kHarmless.end();
+  return std::ranges::find(kHarmless, header_name(header)) != kHarmless.end();
 }
 
 std::string part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
@@ -72,23 +72,22 @@ std::string part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
 }
 
 /// Where a URL leads.
-struct Place {
+struct Origin {
   std::string scheme, host, port;
   [[nodiscard]] std::string name() const { return fmt::format("{}:{}", host, port); }
-  bool operator==(const Place&) const = default;
+  bool operator==(const Origin&) const = default;
 };
 
-Place place_of(CURLU* url) {
-  Place place{.scheme = part_of(url, CURLUPART_SCHEME),
-              .host = to_lower(part_of(url, CURLUPART_HOST)),
-              .port = part_of(url, CURLUPART_PORT, CURLU_DEFAULT_PORT)};
+Origin origin_of(CURLU* url) {
+  Origin place{.scheme = part_of(url, CURLUPART_SCHEME),
+               .host = to_lower(part_of(url, CURLUPART_HOST)),
+               .port = part_of(url, CURLUPART_PORT, CURLU_DEFAULT_PORT)};
   if (place.host.ends_with('.')) place.host.pop_back();
   return place;
 }
 
-std::string in_lower(std::string text) {
-  if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z') text[0] = static_cast<char>(to_lower(text.substr(0, 1))[0]);
-  return printable(text.substr(0, kMostOfWord));
+curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 CURLcode tolerate(CURL*, void* context, void*) {
@@ -108,11 +107,11 @@ struct HttpCaller::Call {
   Loop::Timer timer;
   Resolver::Question question;
   Url url;
-  Place place;
+  Origin place;
   int redirects = 0;
   // of the transfer
   Easy easy;
-  List headers, addresses;
+  Lines headers, addresses;
   std::array<char, CURL_ERROR_SIZE> words{};
   std::vector<std::string> head;
   std::size_t head_size = 0;
@@ -152,8 +151,9 @@ struct HttpCaller::Curl {
       curl.watches.erase(socket);
       return 0;
     }
-    const unsigned interest =
-        ((what & CURL_POLL_IN) != 0 ? Loop::kReadable : 0U) | ((what & CURL_POLL_OUT) != 0 ? Loop::kWritable : 0U);
+    unsigned interest = 0;
+    if ((what & CURL_POLL_IN) != 0) interest |= Loop::kReadable;
+    if ((what & CURL_POLL_OUT) != 0) interest |= Loop::kWritable;
     if (const auto known = curl.watches.find(socket); known != curl.watches.end()) {
       known->second.change(interest);
       return 0;
@@ -244,6 +244,18 @@ void HttpCaller::call(engine::ActionId id, HttpCall call, Done done) {
   begin_later();
 }
 
+void HttpCaller::read(engine::ActionId id, std::string text, std::vector<Saving> saves, Done done) {
+  auto made = std::make_unique<Call>();
+  made->id = id.number();
+  made->call.saves = std::move(saves);
+  made->done = std::move(done);
+  made->body = std::move(text);
+  made->answer.request = id;
+  made->answer.saved.resize(made->call.saves.size());
+  Call& call = *calls_.insert_or_assign(id.number(), std::move(made)).first->second;
+  ask_next(call);
+}
+
 void HttpCaller::end(engine::ActionId id) {
   const auto found = calls_.find(id.number());
   if (found == calls_.end()) return;
@@ -281,7 +293,7 @@ void HttpCaller::begin(Call& call) {
   call.timer.set_deadline(call.began + call.call.timeout);
   for (const std::string& header : call.call.headers)
     if (std::ranges::any_of(header, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }))
-      return fail(call, fmt::format("its header {} holds control characters", printable(name_of(header))));
+      return fail(call, fmt::format("its header {} holds control characters", printable(header_name(header))));
   call.url.reset(curl_url());
   if (curl_url_set(call.url.get(), CURLUPART_URL, call.call.url.c_str(), 0) != CURLUE_OK)
     return fail(call, "this is no URL of HTTP");
@@ -305,7 +317,7 @@ void HttpCaller::read_body(Call& call) {
 }
 
 void HttpCaller::resolve(Call& call) {
-  call.place = place_of(call.url.get());
+  call.place = origin_of(call.url.get());
   const std::string& host = call.place.host;
   if (call.place.scheme != "http" && call.place.scheme != "https") return fail(call, "this is no URL of HTTP");
   if (std::ranges::any_of(host, [](char c) { return static_cast<unsigned char>(c) > 0x7E; }))
@@ -344,6 +356,7 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_OPENSOCKETFUNCTION, open_socket);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(told.timeout.count()));
   set(CURLOPT_USERAGENT, "healer/" HEALER_VERSION);
   if (!told.safe) {
@@ -351,7 +364,7 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
     set(CURLOPT_FORBID_REUSE, 1L);
   }
   call.addresses.reset();
-  if (!addresses.empty()) append(call.addresses, fmt::format("{}:{}", call.place.name(), addresses));
+  if (!addresses.empty()) append_line(call.addresses, fmt::format("{}:{}", call.place.name(), addresses));
   set(CURLOPT_RESOLVE, call.addresses.get());
 
   const bool has_body = !told.body.empty() && told.method != "HEAD";
@@ -366,10 +379,10 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
     set(CURLOPT_CUSTOMREQUEST, told.method.c_str());
   }
   call.headers.reset();
-  for (const std::string& header : told.headers) append(call.headers, header);
+  for (const std::string& header : told.headers) append_line(call.headers, header);
   if (!has_header(told.headers, "content-type"))
-    append(call.headers, has_body ? "Content-Type: application/json" : "Content-Type:");
-  append(call.headers, "Expect:");
+    append_line(call.headers, has_body ? "Content-Type: application/json" : "Content-Type:");
+  append_line(call.headers, "Expect:");
   set(CURLOPT_HTTPHEADER, call.headers.get());
 
   bool verify = !told.insecure, self_signed = false;
@@ -415,40 +428,6 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
 
 // ---- what came of it ----------------------------------------------------------------------------------------------
 
-namespace {
-
-/// Whether something of the request may have left.
-bool may_have_left(CURL* easy) {
-  long bytes = 0;
-  curl_off_t uploaded = 0;
-  (void)curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &bytes);
-  (void)curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, &uploaded);
-  return bytes > 0 || uploaded > 0;
-}
-
-bool is_tls(CURLcode code) {
-  return code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM ||
-         code == CURLE_SSL_CIPHER || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_ISSUER_ERROR ||
-         code == CURLE_SSL_PINNEDPUBKEYNOTMATCH || code == CURLE_SSL_INVALIDCERTSTATUS;
-}
-
-std::string describe(CURLcode code, CURL* easy, const std::string& place, const char* words) {
-  const std::string said = in_lower(*words != '\0' ? words : curl_easy_strerror(code));
-  if (code == CURLE_COULDNT_CONNECT) {
-    long error = 0;
-    (void)curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &error);
-    return fmt::format("could not connect to {}: {}", place,
-                       error != 0 ? in_lower(std::strerror(static_cast<int>(error))) : said);
-  }
-  if (is_tls(code)) return fmt::format("TLS with {} failed: {}", place, said);
-  if (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR)
-    return fmt::format("{} closed the connection without an answer", place);
-  if (code == CURLE_PARTIAL_FILE) return fmt::format("the answer of {} broke off", place);
-  return fmt::format("{}: {}", place, said);
-}
-
-}  // namespace
-
 void HttpCaller::too_late(Call& call) {
   const std::string patience = format_duration(call.call.timeout);
   if (!call.in_transfer)
@@ -471,7 +450,8 @@ void HttpCaller::transferred(Call& call, int result) {
   char* elsewhere = nullptr;
   (void)curl_easy_getinfo(call.easy.get(), CURLINFO_REDIRECT_URL, &elsewhere);
   const std::string redirected = elsewhere == nullptr ? "" : elsewhere;
-  const std::string why = code == CURLE_OK ? "" : describe(code, call.easy.get(), call.place.name(), call.words.data());
+  const std::string why =
+      code == CURLE_OK ? "" : describe_failure(code, call.easy.get(), call.place.name(), call.words.data());
   curl_->remove(call);
   if (call.too_large)
     return fail(call, fmt::format("answered {}, with over {}", status,
@@ -495,7 +475,7 @@ void HttpCaller::redirect(Call& call, const std::string& url) {
   Url next(curl_url());
   if (curl_url_set(next.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK)
     return fail(call, fmt::format("answered {}, and what it leads to is no URL", status));
-  const Place to = place_of(next.get());
+  const Origin to = origin_of(next.get());
   const std::string there = printable(fmt::format("{}://{}", to.scheme, to.name()));
   if (++call.redirects > kMostRedirects)
     return fail(call, fmt::format("answered {}: more than {} redirects", status, kMostRedirects));
@@ -506,7 +486,7 @@ void HttpCaller::redirect(Call& call, const std::string& url) {
   if (asks && told.method != "HEAD") {
     told.method = "GET";
     told.body.clear();
-    std::erase_if(told.headers, [](const std::string& header) { return name_of(header) == "content-type"; });
+    std::erase_if(told.headers, [](const std::string& header) { return header_name(header) == "content-type"; });
   }
   if (to != call.place) {
     if (!told.body.empty()) return fail(call, fmt::format("answered {}: its body is not for {}", status, there));
@@ -545,7 +525,7 @@ void HttpCaller::search(Call& call) {
     searches = searches || saving.from == Saving::From::Regex;
     if (saving.from != Saving::From::Header) continue;
     for (const std::string& line : call.head)
-      if (line.find(':') != std::string::npos && name_of(line) == to_lower(saving.what))
+      if (line.find(':') != std::string::npos && header_name(line) == to_lower(saving.what))
         call.answer.saved[i] = std::string(trim(line.substr(line.find(':') + 1)));
   }
   if (!searches) return finish(call);

@@ -67,6 +67,8 @@ class HttpCaller {
   HttpCaller& operator=(const HttpCaller&) = delete;
 
   void call(engine::ActionId id, HttpCall call, Done done);
+  /// Takes a text for the answer to a request that was made: what is to be saved of it is told by `done`.
+  void read(engine::ActionId id, std::string text, std::vector<engine::Saving> saves, Done done);
   /// Nobody waits for it any more; `done` is not called.
   void end(engine::ActionId id);
 

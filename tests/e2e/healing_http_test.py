@@ -5,7 +5,7 @@ import json
 import signal
 import threading
 import unittest
-from pathlib import Path
+import urllib.parse
 
 import support
 
@@ -20,6 +20,7 @@ class Heat:
     def __init__(self) -> None:
         self.calls: list[tuple[str, str, str, str]] = []  # method, path, token, body
         self.keys: list[str] = []
+        self.queries: list[str] = []
         self.status = "UPDATE_COMPLETE"
         self.done = threading.Event()  # the update ends
         self.refuses: set[str] = set()  # paths that are answered 500
@@ -32,7 +33,9 @@ class Heat:
 
             def serve(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+                self.path, _, query = self.path.partition("?id=")
                 with heat.lock:
+                    heat.queries += [query] if query else []
                     heat.calls.append((self.command, self.path, self.headers.get("X-Auth-Token") or "", body))
                     heat.keys.append(self.headers.get("X-Key") or "")
                 status, headers, answer = heat.answer(self.command, self.path, self.headers.get("X-Auth-Token"))
@@ -93,6 +96,7 @@ class Http(support.Case):
         self.addCleanup(self.heat.stop)
         self.broken = self.path("broken")
         self.broken.touch()
+        self.look = self.script("look", """echo '{"vms": [{"name": "db", "id": 1}, {"name": "node", "id": "vm 7"}]}'""")
         self.auth = self.path("auth.json")
         self.auth.write_text(json.dumps({"password": PASSWORD}))
         self.auth.chmod(0o600)
@@ -110,7 +114,9 @@ class Http(support.Case):
             f'workflow rebuild {{\n  guard program "/bin/true"\n'
             f'  step "token" http post "{heat}/v3/auth/tokens" body file "{self.auth}" expect 201\n'
             '    save header "X-Subject-Token" as TOKEN secret repeatable\n'
-            f'  step "mark" http patch "{heat}/v1/resources/${{TARGET}}" header "X-Auth-Token: ${{TOKEN}}"\n'
+            f'  step "look" program "{self.look}"\n'
+            "    save json '.vms[] | select(.name == $TARGET) | .id' as ID\n"
+            f'  step "mark" http patch "{heat}/v1/resources/${{TARGET}}?id=${{ID}}&key=${{secret:key}}" header "X-Auth-Token: ${{TOKEN}}"\n'
             '    header "X-Key: ${secret:key}" body \'{"mark": true, "key": "${secret:key}"}\' json \'.marked\' = true\n'
             '    save json \'.marked\' as MARKED repeatable\n'
             f'  step "update" http patch "{heat}/v1/stack" header "X-Auth-Token: ${{TOKEN}}" body \'{{}}\' expect 202\n'
@@ -135,7 +141,7 @@ class Http(support.Case):
         shown = "".join(daemon.ctl(*words).stdout for words in (["history"], ["healing", "status"], ["jobs"], ["status"]))
         for place in [path for path in daemon.folder.rglob("*") if path.is_file() and path != daemon.rules]:
             shown += place.read_bytes().decode(errors="replace")
-        for secret in (TOKEN, PASSWORD, KEY):
+        for secret in (TOKEN, PASSWORD, KEY, urllib.parse.quote(KEY, safe="")):
             self.assertNotIn(secret, shown)
 
     def test_a_stack_is_marked_and_updated_and_nothing_secret_is_shown(self):
@@ -152,9 +158,10 @@ class Http(support.Case):
         self.assertEqual(json.loads(calls["POST", "/v3/auth/tokens"][3]), {"password": PASSWORD})
         self.assertEqual(json.loads(calls["PATCH", "/v1/resources/node"][3]), {"mark": True, "key": KEY})
         self.assertEqual([key for key in self.heat.keys if key], [KEY])
+        self.assertEqual(self.heat.queries, [f"vm%207&key={urllib.parse.quote(KEY, safe='')}"])
         self.assertEqual(calls["PATCH", "/v1/stack"][2], TOKEN)
-        self.assertRegex(self.wait_told(daemon, 'step "mark": PATCH ' + self.heat.url() + "/v1/resources/node answered"),
-                         r"answered 200 in \d+ ms$")
+        self.assertRegex(self.wait_told(daemon, 'step "mark": PATCH ' + self.heat.url() +
+                                        "/v1/resources/node?id=vm%207&key=***** answered"), r"answered 200 in \d+ ms$")
         self.shows_no_secret(daemon)
 
     def test_until_goes_on_after_healerd_was_killed(self):
@@ -184,7 +191,7 @@ class Http(support.Case):
         self.heat.refuses.add("/v1/resources/node")
         daemon = self.start(self.rules())
         text = self.wait_told(daemon, "healing of node with rebuild failed")
-        self.assertIn(f'step "mark" PATCH {self.heat.url()}/v1/resources/node: answered 500, expected 200 to 299', text)
+        self.assertIn(f'step "mark" PATCH {self.heat.url()}/v1/resources/node?id=vm%207&key=*****: answered 500, expected 200 to 299', text)
 
     def test_an_update_that_fails_fails_the_step(self):
         self.heat.status = "UPDATE_FAILED"

@@ -331,6 +331,40 @@ TEST_CASE("the first failure of parallel requests ends the others", "[healing][h
   CHECK(world.engine.healings().idle());
 }
 
+TEST_CASE("what a program has written is saved by filter and by expression, secrets nowhere", "[healing][http]") {
+  RuleSet rules = fleet_rules({.targets = 1, .tries = 1});
+  auto looks = std::make_shared<Workflow>(*rules.workflows[0]);
+  auto& look = std::get<step::Program>(looks->steps[0].what);
+  look.saves = {{.from = Saving::From::Json, .what = ".[] | select(.name == $TARGET)", .name = "ID"},
+                {.from = Saving::From::Regex, .what = "key ([a-z]+)", .name = "KEY", .secret = true}};
+  rules.workflows[0] = looks;
+  FleetWorld world(make_graph(std::move(rules)), {}, {false}, World::kStart);
+  world.fail(0);
+  world.pass("guard");
+  REQUIRE(world.wait_for("shutdown") == "n0");
+  const ActionId action = world.execs.back().action;
+  const std::vector<Saving> asked = world.engine.savings_of(action, world.now);
+  REQUIRE(asked.size() == 2);
+  CHECK(asked[0].what == "\"n0\" as $TARGET | .[] | select(.name == $TARGET)");
+  CHECK(asked[1].what == "key ([a-z]+)");
+  event::ActionEnded ended{.action = action, .output = "key hidden", .saved = {"vm-7", std::nullopt}};
+  SECTION("all is there") {
+    world.handle(ended);
+    CHECK(only(world).saved == Variables{{"ID", "vm-7"}});
+    REQUIRE(world.wait_for("rebuild") == "n0");
+    const auto& environment = world.execs.back().place->environment;
+    CHECK(std::ranges::any_of(environment, [](const auto& variable) {
+      return variable.first == "HEALER_KEY" && variable.second.at(0).text == "hidden";
+    }));
+    CHECK(world.saved.healings.at(0).saved == Variables{{"ID", "vm-7"}});
+  }
+  SECTION("the filter finds nothing") {
+    ended.saved = {std::nullopt, std::nullopt};
+    world.handle(ended);
+    CHECK(any_record(world, "but its output has nothing to save as ID"));
+  }
+}
+
 TEST_CASE("values are written into a request as its place wants them", "[healing][http]") {
   const HttpRequest request{.method = "POST",
                             .url = "https://h.example/${A}?x=${B}&k=${secret:key}",

@@ -42,6 +42,7 @@ struct ProgramEnd {
   bool in_doubt = false;  ///< nobody saw how
   std::string text;       ///< "exited with status 3 after 5 s"
   std::string_view output;
+  std::vector<std::optional<std::string>> saved{};  ///< of event::ActionEnded
 };
 
 class Healings {
@@ -103,6 +104,8 @@ class Healings {
   /// Completes the program of a step that is set free anew: its environment and place are not saved with it. False: a
   /// secret that it needs is lost.
   [[nodiscard]] bool complete(const HealingWorld& world, effect::Exec& exec) const;
+  /// What is to be saved of the output of a program, with values bound in its filters.
+  [[nodiscard]] std::vector<Saving> savings_of(const HealingWorld& world, ActionId action) const;
   /// Whether the answer to a request is waited for.
   [[nodiscard]] bool awaits(ActionId request) const;
   /// What each guard and brake says to a healing now, in their order.

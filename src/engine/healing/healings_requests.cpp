@@ -17,8 +17,9 @@ using State = StepRun::State;
 
 constexpr Duration kTimeout{30'000};      // where a step says nothing
 constexpr std::size_t kMostOfValue = 80;  // of an answer's, in what people read
+constexpr std::size_t kMostSaved = std::size_t{1} << 16;
 
-Duration timeout_of(const Step& step) { return step.timeout > Duration{0} ? step.timeout : kTimeout; }
+Duration patience_of(const Step& step) { return step.timeout > Duration{0} ? step.timeout : kTimeout; }
 
 std::string why_not_made(const FilledRequest& filled) {
   if (!filled.missing.empty()) return fmt::format("has no value for ${{{}}}", filled.missing);
@@ -78,7 +79,7 @@ void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& 
   request.request = ActionId{world.next_id()};
   request.healing = healing.id;
   request.safe = request.safe || step.repeatable;
-  request.timeout = timeout_of(step);
+  request.timeout = patience_of(step);
   if (!http.expect.empty()) request.expected = http.expect.front();
   for (const JsonTest& test : http.expect_json) request.wanted.push_back(bind(test, values, hidden));
   for (const Saving& saving : http.saves) request.saves.push_back(bind(saving, values, hidden));
@@ -188,7 +189,7 @@ void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& s
 bool Healings::save_values(Healing& healing, const std::vector<Saving>& saves,
                            const std::vector<std::optional<std::string>>& values, std::string& missing) {
   for (std::size_t i = 0; i < saves.size(); ++i) {
-    if (i >= values.size() || !values[i]) {
+    if (i >= values.size() || !values[i] || values[i]->size() > kMostSaved) {
       missing = saves[i].name;
       return false;
     }
@@ -233,7 +234,7 @@ void Healings::poll(HealingWorld& world, Healing& healing, const Step& step, std
   request.request = ActionId{world.next_id()};
   request.healing = healing.id;
   request.safe = true;
-  request.timeout = std::min(timeout_of(step), its.due->left(world.now()));
+  request.timeout = std::min(patience_of(step), its.due->left(world.now()));
   for (const JsonTest& test : until.met) request.wanted.push_back(bind(test, values, hidden));
   for (const JsonTest& test : until.failed) request.failing.push_back(bind(test, values, hidden));
   questions.flight = request.request;

@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
+#include "engine/healing/request.hpp"
 #include "engine/healing/saving.hpp"
 #include "engine/healing/step_runs.hpp"
 #include "engine/healing/variables.hpp"
@@ -63,6 +64,21 @@ bool Healings::complete(const HealingWorld& world, effect::Exec& exec) const {
     }
   }
   return true;
+}
+
+std::vector<Saving> Healings::savings_of(const HealingWorld& world, ActionId action) const {
+  std::vector<Saving> saves;
+  for (const auto& [id, healing] : healings_)
+    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
+      if (healing.under_way[i].action != action || healing.stage == Stage::Guarding) continue;
+      const Step& step = step_of(healing.steps()[healing.position], i);
+      const auto* const program = std::get_if<step::Program>(&step.what);
+      if (program == nullptr) return saves;
+      const Variables values = variables(world, healing, step.name);
+      for (const Saving& saving : program->saves) saves.push_back(bind(saving, values, secrets(healing)));
+      return saves;
+    }
+  return saves;
 }
 
 // ---- guard and try ------------------------------------------------------------------------------------------------
@@ -381,17 +397,16 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
     std::string text = end_of_program.text;
     bool good = end_of_program.good && run.state == State::Running;
     if (run.state == State::Ending) text = "was ended";
-    if (good)
-      for (const Saving& saving : std::get<step::Program>(step.what).saves) {
-        const std::optional<std::string> value = saved_from(saving, end_of_program.output);
-        if (!value) {
-          good = false;
-          text = fmt::format("{}, but its output has nothing to save as {}", text, saving.name);
-          break;
-        }
-        Variables& kept = saving.secret ? secrets_[healing->id] : healing->saved;
-        kept.insert_or_assign(saving.name, *value);
-      }
+    if (good) {
+      const std::vector<Saving>& saves = std::get<step::Program>(step.what).saves;
+      std::vector<std::optional<std::string>> values = end_of_program.saved;
+      values.resize(saves.size());
+      for (std::size_t j = 0; j < saves.size(); ++j)
+        if (saves[j].from == Saving::From::Regex) values[j] = saved_from(saves[j], end_of_program.output);
+      std::string missing;
+      good = save_values(*healing, saves, values, missing);
+      if (!good) text = fmt::format("{}, but its output has nothing to save as {}", text, missing);
+    }
     run_over(world, *healing, step, run, good, text);
     break;
   }
