@@ -179,7 +179,6 @@ TEST_CASE("a brake that has closed stays so for what goes by the plan of before"
   const std::size_t told = world.alerts.size();
   world.advance(minutes{12});
   CHECK(world.programs("guard") == 1);
-  for (const effect::Alert& alert : world.alerts) UNSCOPED_INFO(alert.cause->event_text << ": " << alert.cause->description);
   CHECK(world.alerts_of("Healing resumed") == 0);
   CHECK(world.alerts.size() <= told + 5);
 }

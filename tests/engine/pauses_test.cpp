@@ -134,7 +134,7 @@ TEST_CASE("alerts wait for the end of a maintenance window, and what has recover
   world.advance(seconds{20});
   CHECK(world.alerts_of("Status succeeded") == 1);  // people had been told of n2
   CHECK(alerts(world) == during);
-  world.advance(seconds{62});
+  world.advance(seconds{75});
   CHECK_FALSE(world.engine.in_maintenance(world.id("n0"), world.now));
   CHECK(alerts(world) > during);
   for (const effect::Alert& alert : world.alerts) CHECK(alert.cause->service != "n1");

@@ -38,7 +38,7 @@ Healings::Census Healings::census(const HealingWorld& world, const std::string& 
   std::set<std::string> in_repair;
   for (const auto& [id, healing] : healings_)
     // What a person asks for and is held back may be well: it must not hold back others, and itself, for ever.
-    if (!healing.rehearses() && (healing.locks() || (healing.waits() && healing.rule != Hash128{})))
+    if (!healing.rehearses() && (healing.locks() || (healing.waits() && !healing.by_person())))
       in_repair.insert(to_lower(healing.target));
   if (const auto members = groups_.find(name); members != groups_.end()) {
     for (const std::string& target : members->second) {
@@ -89,8 +89,10 @@ void Healings::watch_brakes(HealingWorld& world) {
     return to_lower(closed.workflow) == to_lower(healing.plan->name) && closed.group == group &&
            closed.above == brake.above;
   };
+  // While healer doubts what it sees nothing starts anyway: nobody is told that much is not well, as at each start.
+  const bool doubts = !world.doubt().empty();
   for (const auto& [id, healing] : healings_) {
-    if (!healing.waits()) continue;
+    if (doubts || !healing.waits()) continue;
     for (const auto& [group, brake] : pauses_of(healing)) {
       if (std::ranges::any_of(memory_.closed,
                               [&](const ClosedBrake& closed) { return is_same(closed, healing, group, brake); }))
