@@ -16,6 +16,15 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 
 bool separates(char c) { return std::string_view(" \t\r\n,;()").find(c) != std::string_view::npos; }
 
+/// Whether a comma stands there, other than in a comment.
+bool has_comma(std::string_view gap) {
+  for (std::size_t at = 0; at < gap.size(); ++at) {
+    if (gap[at] == ',') return true;
+    if (gap[at] == '#') at = std::min(gap.find('\n', at), gap.size() - 1);
+  }
+  return false;
+}
+
 /// The word, text in quotes or sign that comes at `at` or after it; empty at the end of the text.
 std::string_view piece_at(std::string_view text, std::size_t at) {
   for (; at < text.size() && (separates(text[at]) || text[at] == '#'); ++at)
@@ -97,7 +106,7 @@ bool OwnStatement::ends(std::string_view text, std::size_t begin, std::size_t en
   if (!begins_another) return false;
   if (form_ == Form::Block)
     return left_ > 0 && is_first && !is_one_of(said, {"start", "stop", "restart", "with", "group"});
-  return !is_one_of(said, {"while", "group"}) && gap.find(',') == std::string_view::npos;
+  return !is_one_of(said, {"while", "group"}) && !has_comma(gap);
 }
 
 void OwnStatement::quoted() {

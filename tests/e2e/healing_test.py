@@ -379,6 +379,13 @@ sleep 600""")
         self.wait_told(daemon, "with rebuild recovered", 2)
         self.one_after_the_other("a", "c")
 
+    def test_a_comma_in_a_comment_goes_on_with_no_setting(self):
+        daemon = self.start(self.service("a", more="  group nodes\n") + self.workflow() +
+                            "set healing limit 1 at once group nodes  # one, and no more\n" +
+                            self.service("b", more="  group nodes\n") +
+                            "set healing only while a,  # and\n  b\n# one, two\n" + self.service("c"))
+        self.assertEqual(daemon.ctl("names").stdout.split(), ["a", "b", "c"])
+
     def test_a_restart_by_rule_waits_while_its_target_is_healed(self):
         for name in ("broken.node", "heals.rebuild", "hold.rebuild"):
             self.put(name)
