@@ -62,7 +62,7 @@ effect::Commit healing_commit(Sequence sequence, int way) {
 
 TEST_CASE("a commit of healing is on the disk itself before it is told, and no other is", "[store]") {
   healer::test::TemporaryDirectory directory;
-  Told told;
+  Listener told;
   std::atomic<int> synced_when_told{0};
   Callbacks callbacks = told.callbacks();
   callbacks.committed = [&, tell = callbacks.committed](Sequence up_to) {
@@ -97,7 +97,7 @@ TEST_CASE("a commit of healing is on the disk itself before it is told, and no o
 TEST_CASE("commits of healing that wait together are synced together", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   SqliteOptions options;
   options.busy = options.stall = minutes{1};  // it waits for another's lock, and is not sick of that
   auto opened = SqliteStore::open(path, told.callbacks(), options);

@@ -172,18 +172,18 @@ class AnyHealing {
     if constexpr (is<Struct, step::Wait, step::Tell, step::Escalate>) {
       auto& [a] = value;
       all(a);
-    } else if constexpr (is<Struct, step::Bring, step::Recovered, Breaker>) {
+    } else if constexpr (is<Struct, step::Bring, step::Recovered, Breaker, Trigger>) {
       auto& [a, b] = value;
       all(a, b);
     } else if constexpr (is<Struct, Command, Detour, Guard, PauseWhile, Approval, SourcePlace, Overrides,
                             WorkflowMemory::Try>) {
       auto& [a, b, c] = value;
       all(a, b, c);
-    } else if constexpr (is<Struct, Saving, JsonTest, Identity, step::Program, HealingLimit, Deadline, ClosedBrake,
+    } else if constexpr (is<Struct, Saving, JsonTest, Identity, step::Program, HealingLimit, Deadline,
                             effect::Cause::Process>) {
       auto& [a, b, c, d] = value;
       all(a, b, c, d);
-    } else if constexpr (is<Struct, step::Until, step::Http, StepOutcome>) {
+    } else if constexpr (is<Struct, step::Until, step::Http, StepOutcome, ClosedBrake>) {
       auto& [a, b, c, d, e] = value;
       all(a, b, c, d, e);
     } else if constexpr (is<Struct, Step>) {
@@ -203,8 +203,9 @@ class AnyHealing {
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
     } else {
       static_assert(is<Struct, Healing>);
-      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd] = value;
-      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd);
+      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg] =
+          value;
+      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg);
     }
   }
   template <typename T, typename... Ts>
@@ -238,12 +239,12 @@ bool same(const std::shared_ptr<const T>& left, const std::shared_ptr<const T>& 
 
 inline bool same(const Healing& left, const Healing& right) {
   const auto tied = [](const Healing& healing) {
-    const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, asked, mode, stage, reason,
-                 not_before, approved_by, seen, refused, told_long, round, position, under_way, detour, outcomes, saved,
-                 begun, failure, cancelled_by, escalated, in_probation] = healing;
-    return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, asked, mode, stage, reason, not_before,
-                    approved_by, seen, refused, told_long, round, position, under_way, detour, outcomes, saved, begun,
-                    failure, cancelled_by, escalated, in_probation);
+    const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row,
+                 asked, mode, stage, reason, not_before, approved_by, seen, refused, told_long, round, position,
+                 under_way, detour, outcomes, saved, begun, failure, cancelled_by, escalated, in_probation] = healing;
+    return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, overridden_by, also, row, asked, mode,
+                    stage, reason, not_before, approved_by, seen, refused, told_long, round, position, under_way,
+                    detour, outcomes, saved, begun, failure, cancelled_by, escalated, in_probation);
   };
   return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
 }

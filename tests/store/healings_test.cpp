@@ -189,7 +189,7 @@ TEST_CASE("healings in a file that could not be read at the start are not taken 
     REQUIRE(opened);
     (*opened)->submit(first);
   }
-  Told told;
+  Listener told;
   std::unique_ptr<SqliteStore> store;
   {
     Raw other(path);

@@ -14,7 +14,7 @@ using namespace healer::store;
 using namespace healer::store::test;
 
 TEST_CASE("held commits are durable when they are released, the oldest first", "[store]") {
-  Told told;
+  Listener told;
   MemoryStore store(told.callbacks());
   store.hold();
   for (engine::Sequence sequence = 1; sequence <= 5; ++sequence) store.submit(commit(sequence));
@@ -32,7 +32,7 @@ TEST_CASE("held commits are durable when they are released, the oldest first", "
 }
 
 TEST_CASE("a sick store in memory keeps commits until it is well", "[store]") {
-  Told told;
+  Listener told;
   MemoryStore store(told.callbacks());
   store.fall_sick("disk full");
   store.fall_sick("again");
@@ -46,7 +46,7 @@ TEST_CASE("a sick store in memory keeps commits until it is well", "[store]") {
 }
 
 TEST_CASE("a kill loses what was not durable, and nothing else", "[store]") {
-  Told first, second;
+  Listener first, second;
   MemoryStore store(first.callbacks());
   store.submit(commit(1));
   store.hold();

@@ -236,7 +236,7 @@ TEST_CASE("a schema that says something else is damage", "[store]") {
   REQUIRE(at != std::string::npos);
   bytes[at] = 'X';
   healer::test::write_file(path, bytes);
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   CHECK(named(path + ".corrupt-").size() == 1);
   CHECK(store->load().value().last_sequence == 10);
@@ -251,7 +251,7 @@ TEST_CASE("a file format that never was is damage", "[store]") {
   auto bytes = healer::test::read_file(path);
   bytes[47] = 77;  // the schema format
   healer::test::write_file(path, bytes);
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   CHECK(named(path + ".corrupt-").size() == 1);
   const auto next = store->load().value().last_sequence + 1;
@@ -272,7 +272,7 @@ TEST_CASE("a version that never was is damage", "[store]") {
 TEST_CASE("damage that only writing finds is moved aside, too", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   for (engine::Sequence sequence = 1; sequence <= 300; ++sequence) store->submit(commit(sequence));
   REQUIRE(told.wait_committed(300));
@@ -319,7 +319,7 @@ TEST_CASE("whatever happened to the file, the store opens, loads and goes on", "
         for (std::size_t i = 0; i < 100; ++i) bytes[i] = static_cast<char>(random());
     }
     healer::test::write_file(path, bytes);
-    Told told;
+    Listener told;
     auto store = open(path, told.callbacks());
     const auto state = store->load();
     REQUIRE(state);

@@ -79,7 +79,7 @@ TEST_CASE("an index of the history that is damaged is written anew when somebody
   damage_index(path, GENERATE("records_by_sequence", "records_by_service"), 40);
 
   std::atomic<int> noted{0};
-  Told told;
+  Listener told;
   Callbacks callbacks = told.callbacks();
   callbacks.noted = [&] { ++noted; };
   auto store = open(path, callbacks);
@@ -113,7 +113,7 @@ TEST_CASE("readers and the writer go on while the history is mended", "[store]")
     store->flush();
   }
   damage_index(path, "records_by_sequence", 300);
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   std::atomic<int> failed{0};
   std::vector<std::thread> readers;
@@ -136,7 +136,7 @@ TEST_CASE("readers and the writer go on while the history is mended", "[store]")
 TEST_CASE("a history that is damaged itself is moved aside when somebody asks, and the newest of it kept", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   for (engine::Sequence sequence = 1; sequence <= 2000; ++sequence) store->submit(commit(sequence));
   REQUIRE(told.wait_committed(2000));
@@ -165,7 +165,7 @@ TEST_CASE("a history that is damaged itself is moved aside when somebody asks, a
 TEST_CASE("a locked state file makes the store sick, not the commits lost", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   store->submit(commit(1));
   REQUIRE(told.wait_committed(1));
@@ -204,7 +204,7 @@ TEST_CASE("a locked state file makes the store sick, not the commits lost", "[st
 TEST_CASE("a store falls sick and well as often as it must", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   Raw other(path);
   engine::Sequence sequence = 0;
@@ -222,7 +222,7 @@ TEST_CASE("a store falls sick and well as often as it must", "[store]") {
 TEST_CASE("a long log becomes part of the file, in quiet moments and where there are none", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   Sequence sequence = 0;
   const auto write = [&](std::size_t bytes) {
@@ -245,7 +245,7 @@ TEST_CASE("a long log becomes part of the file, in quiet moments and where there
 TEST_CASE("a write that hangs is told by the watchdog, and ends well once it goes on", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto options = hasty();
   options.busy = minutes{10};  // the writer thread is stuck within SQLite for that long
   options.stall = Duration{50};
@@ -270,7 +270,7 @@ TEST_CASE("a write that hangs is told by the watchdog, and ends well once it goe
 
 TEST_CASE("what the watchdog notices when the write is done already makes nobody sick", "[store]") {
   healer::test::TemporaryDirectory directory;
-  Told told;
+  Listener told;
   auto options = hasty();
   options.stall = Duration{50};
   Callbacks slow = told.callbacks();
@@ -289,7 +289,7 @@ TEST_CASE("what the watchdog notices when the write is done already makes nobody
 TEST_CASE("a store can be closed while its writer hangs", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto options = hasty();
   options.busy = minutes{10};
   options.stall = Duration{50};
@@ -311,7 +311,7 @@ TEST_CASE("a store can be closed while its writer hangs", "[store]") {
 TEST_CASE("what is kept while sick is bounded: old records go, states stay, and the gap is told", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto options = hasty();
   options.keep_bytes = 100'000;
   auto store = open(path, told.callbacks(), options);
@@ -391,7 +391,7 @@ TEST_CASE("ids are never issued twice, even where the state file was removed", "
 
 TEST_CASE("history may be read from any thread while commits are written", "[store]") {
   healer::test::TemporaryDirectory directory;
-  Told told;
+  Listener told;
   auto store = open(in(directory, "state"), told.callbacks());
   std::vector<std::thread> readers;
   std::atomic<bool> done{false};
@@ -458,7 +458,7 @@ TEST_CASE("a store that cannot begin begins sick, and keeps what comes", "[store
   healer::test::TemporaryDirectory directory;
   healer::test::write_file(in(directory, "in"), "a file where a directory should be");
   const auto path = in(directory, "in") + "/the/state";
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   REQUIRE(told.wait_sick());
   CHECK(told.reason().find(in(directory, "in")) != std::string::npos);
@@ -512,7 +512,7 @@ TEST_CASE("acts in a file that could not be read at the start are not taken up l
     first.jobs = {full_job(7)};
     store->submit(first);
   }
-  Told told;
+  Listener told;
   std::unique_ptr<SqliteStore> store;
   engine::Sequence sequence = 0;
   {
@@ -544,7 +544,7 @@ TEST_CASE("acts in a file that could not be read at the start are not taken up l
 TEST_CASE("a state file that somebody removes is written again, whole", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   auto first = commit(1);
   first.services.emplace_back("web", full_service());
@@ -570,7 +570,7 @@ TEST_CASE("a state file that somebody removes is written again, whole", "[store]
 TEST_CASE("a file of another program that is put in the place of the state is left alone", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   store->submit(commit(1));
   REQUIRE(told.wait_committed(1));

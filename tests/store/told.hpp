@@ -13,7 +13,7 @@
 
 namespace healer::store::test {
 
-class Told {
+class Listener {
  public:
   /// Requires: this outlives the store.
   Callbacks callbacks() {

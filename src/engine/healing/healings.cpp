@@ -261,10 +261,10 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
     // One that runs is the answer to this failure, too; what comes of it is seen at its end.
     std::string text = fmt::format("{} is {} already (healing {})", describe(other),
                                    other.waits() ? "asked for" : "under way", id.number());
-    const bool known = (iequals(other.service, trigger.service) && other.rule == trigger.rule) ||
-                       std::ranges::find(other.also, trigger) != other.also.end();
-    if (other.waits() && (!known || overrides != Overrides{})) {
-      if (!known) other.also.push_back(trigger);
+    const bool is_known = (iequals(other.service, trigger.service) && other.rule == trigger.rule) ||
+                          std::ranges::find(other.also, trigger) != other.also.end();
+    if (other.waits() && (!is_known || overrides != Overrides{})) {
+      if (!is_known) other.also.push_back(trigger);
       if (overrides != Overrides{}) {  // a person's word opens what may be opened
         other.overrides = {.limit = other.overrides.limit || overrides.limit,
                            .cooldown = other.overrides.cooldown || overrides.cooldown,
