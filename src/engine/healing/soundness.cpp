@@ -34,8 +34,9 @@ std::string problem_of(const Healing& healing) {
   if (std::string problem = problem_of(healing.steps(), healing.position, healing.under_way); !problem.empty())
     return problem;
   if (!healing.detour) return {};
-  Healing before = healing;
-  before.detour.reset();
+  Healing before;  // without the detour
+  before.plan = healing.plan;
+  before.stage = healing.stage;
   const std::string problem = problem_of(before.steps(), healing.detour->position, healing.detour->under_way);
   return problem.empty() ? "" : "detour: " + problem;
 }
