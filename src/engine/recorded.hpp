@@ -103,9 +103,9 @@ struct Gap {
   std::string why;
 };
 
-using What =
-    std::variant<Ran, Woke, Died, Launched, event::ActionStarted, event::ActionReady, event::ActionEnded,
-                 event::NotSignalled, event::Answered, Ordered, event::ListsDoubted, Sick, Begun, Reloaded, event::Stopping, Gap, Deed>;
+using What = std::variant<Ran, Woke, Died, Launched, event::ActionStarted, event::ActionReady, event::ActionEnded,
+                          event::NotSignalled, event::Answered, Ordered, event::ListsDoubted, Sick, Begun, Reloaded,
+                          event::Stopping, Gap, Deed>;
 
 struct Item {
   Duration mono{0};

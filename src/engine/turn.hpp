@@ -52,8 +52,8 @@ struct Engine::Turn {
   [[nodiscard]] bool durable() const {
     return !commit.records.empty() || !changed.empty() || !changed_jobs.empty() || !moved_jobs.empty() ||
            !commit.forgotten.empty() || !commit.pending.empty() || !commit.started.empty() || !commit.ended.empty() ||
-           !commit.handed_over.empty() || !commit.ended_jobs.empty() || !changed_healings.empty() || commit.synced() || commit.wide_pauses ||
-           !acts.empty();
+           !commit.handed_over.empty() || !commit.ended_jobs.empty() || !changed_healings.empty() || commit.synced() ||
+           commit.wide_pauses || !acts.empty();
   }
 };
 
@@ -68,7 +68,7 @@ struct Engine::Decision {
     Again,
     Tell  ///< its alert was kept back while there was maintenance
   } what = What::Fire;
-  std::uint32_t count = 1;  // runs since the firing
+  std::uint32_t count = 1;    // runs since the firing
   Told told = Told::Alerted;  // until now
   std::shared_ptr<const effect::Cause> cause{};
 };

@@ -37,7 +37,7 @@ constexpr std::string_view kName = "healer-jq";
 constexpr std::string_view kOption = "--filter-helper";
 constexpr std::size_t kMostText = std::size_t{1} << 26;   // of a question; the parent bounds it, too
 constexpr std::size_t kMostValue = std::size_t{1} << 12;  // what rules compare is short
-constexpr std::size_t kKeptFilters = 256;                        // compiled filters
+constexpr std::size_t kKeptFilters = 256;                 // compiled filters
 constexpr rlim_t kMemory = rlim_t{512} << 20;
 constexpr uid_t kNobody = 65534;
 
