@@ -69,7 +69,7 @@ class Machine {
       facts->process = ProcessFacts{.pid = 1000 + id.number(), .parent = 1, .start_ticks = id.number()};
       facts->metrics.set(Metric::Uptime, up += 30);
       facts->metrics.set(Metric::Cpu, random_() % 4 == 0 ? static_cast<double>(random_() % 1000) / 30 : 0);
-      facts->metrics.set(Metric::MemoryBytes, 4096.0 * (50'000 + random_() % 20));
+      facts->metrics.set(Metric::MemoryBytes, 4096.0 * static_cast<double>(50'000 + random_() % 20));
       facts->metrics.set(Metric::MemoryPercent, static_cast<double>(50'000 + random_() % 20) / 16e4);
       facts->metrics.set(Metric::Threads, 4);
       facts->metrics.set(Metric::Children, 0);

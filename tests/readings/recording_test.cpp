@@ -20,12 +20,14 @@ using namespace healer::test;
 
 namespace {
 
+std::filesystem::path new_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "healer-readings-XXXXXX").string();
+  REQUIRE(mkdtemp(name.data()) != nullptr);
+  return name;
+}
+
 struct Folder {
-  std::filesystem::path path = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "healer-readings-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    return std::filesystem::path(name);
-  }();
+  std::filesystem::path path = new_folder();
   ~Folder() { std::filesystem::remove_all(path); }
   [[nodiscard]] std::string file() const { return (path / "state.readings").string(); }
 };

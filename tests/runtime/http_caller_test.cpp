@@ -28,8 +28,8 @@ class Requester {
  public:
   explicit Requester(HttpCaller::Options options = {}) : caller_(loop_, with_helper(std::move(options))) {}
 
-  Answered run(const HttpCall& call) { return run(std::vector{call}).front(); }
-  std::vector<Answered> run(const std::vector<HttpCall>& calls) {
+  Answered run(const HttpCall& call) { return run_all({call}).front(); }
+  std::vector<Answered> run_all(const std::vector<HttpCall>& calls) {
     std::vector<Answered> answers;
     for (const HttpCall& call : calls)
       caller_.call(engine::ActionId{++last_}, call, [&](Answered answer) {
@@ -342,7 +342,8 @@ TEST_CASE("many requests go side by side, a bounded number at a time", "[http]")
     return answer("200 OK", "{}");
   });
   Requester requester({.most = 4});
-  const std::vector<Answered> told = requester.run(std::vector<HttpCall>(20, {.url = server.url(), .filters = {"."}}));
+  const std::vector<Answered> told =
+      requester.run_all(std::vector<HttpCall>(20, {.url = server.url(), .filters = {"."}}));
   CHECK(std::ranges::all_of(told, [](const Answered& one) { return one.status == 200 && one.values[0] == "{}"; }));
   CHECK(most <= 4);
   CHECK(most > 1);
