@@ -553,7 +553,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   collect(Json(OutputView{}), "", seen);  // of `jobs follow`, a line each
   collect(Json(HealingView{}), "healings[]", seen);
   collect(Json(WorkflowReport{}), "workflows[]", seen);
-  collect(Json(HealingHolds{.doubt = {}, .closed = {{}}, .open = {{}}, .cooldowns = {{}}}), "", seen);
+  collect(Json(HealingHolds{.doubt = {}, .pauses = {{}}, .closed = {{}}, .open = {{}}, .cooldowns = {{}}}), "", seen);
   ServiceStatus healed;
   healed.healing = HealingView{};
   collect(Json(healed), "services[]", seen);

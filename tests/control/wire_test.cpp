@@ -59,7 +59,8 @@ ServiceStatus full_status() {
                         {.name = "ping web", .verdict = "untried", .text = "not tried"}};
   status.job = full_job();
   status.waits = "db is not up";
-  status.pause = PauseView{kWhen, "root", "maintenance"};
+  status.pause = PauseView{kWhen, "root", "maintenance", "everything"};
+  status.acknowledged = AcknowledgementView{kWhen, "anna", "known"};
   status.starts = StartsView{3, kWhen, kWhen};
   status.rules = {{"if status != 0 for 3 cycles then alert", "/etc/healer/healer.conf:13", "failed", 3, 3, 3,
                    seconds{1}, seconds{90}, kWhen, "dormant", true}};
@@ -108,8 +109,11 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
   healing.left = seconds{3};
   healing.overrides = {"limit"};
   check_round_trip(healing);
-  check_round_trip(HealingHolds{
-      "late", {{"w", "g", 40, kWhen}}, {{"w", 3, kWhen}}, {{"web", seconds{3}, seconds{4}, 7, "failed", kWhen, true}}});
+  check_round_trip(HealingHolds{"late",
+                                {{kWhen, "anna", "moving", "group webs"}},
+                                {{"w", "g", 40, kWhen}},
+                                {{"w", 3, kWhen}},
+                                {{"web", seconds{3}, seconds{4}, 7, "failed", kWhen, true}}});
   check_round_trip(WorkflowReport{"w", false, 1, 2, 3, 4, 5, 6, 7});
   check_round_trip(RecordView{9, kWhen, "rule-failed", "error", "web", "status failed (1)", "no route"});
   check_round_trip(Done{false, "2 of 5 services failed: a, b"});

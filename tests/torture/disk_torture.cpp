@@ -50,7 +50,7 @@ TEST_CASE("a full disk makes the store sick, room makes it well, and nothing is 
     WARN("SKIPPED: no file system can be mounted here");
     return;
   }
-  Told told;
+  Listener told;
   Sequence number = 0;
   {
     auto store = open(disk.file("state"), told.callbacks());
@@ -89,7 +89,7 @@ TEST_CASE("a small disk is not filled by a log of what the file has", "[torture]
     WARN("SKIPPED: no file system can be mounted here");
     return;
   }
-  Told told;
+  Listener told;
   auto store = open(disk.file("state"), told.callbacks());
   for (Sequence number = 1; number <= 200; ++number) {  // each with pages of its own in the log: 4 MB in all
     store->submit(numbered_commit(number));
@@ -107,7 +107,7 @@ TEST_CASE("a disk that is full from the start is no reason not to start", "[tort
     return;
   }
   disk.fill();
-  Told told;
+  Listener told;
   auto store = open(disk.file("state"), told.callbacks());
   REQUIRE(told.wait_sick());
   CHECK(store->load().value().services.empty());
@@ -139,7 +139,7 @@ TEST_CASE("a disk that is read-only gives the state, and takes it again once it 
     for (Sequence number = 1; number <= 30; ++number) store->submit(numbered_commit(number));
   }
   disk.set_read_only(true);
-  Told told;
+  Listener told;
   auto store = open(path, told.callbacks());
   REQUIRE(told.wait_sick());
   CHECK(told.reason().find("ead-only") != std::string::npos);
