@@ -131,9 +131,6 @@ class Validator {
     if (!rule.recovery) return;
     if (rule.recovery->tolerance) tolerance(*rule.recovery->tolerance);
     action(rule.recovery->action);
-    if (rule.recovery->action.kind == ActionSyntax::Kind::Heal)
-      error(Code::WrongPlace, rule.recovery->action.workflow.range, "what has recovered is not healed",
-            "heal in the 'then' part: if ... then heal with NAME");
   }
 
   // ---- tests

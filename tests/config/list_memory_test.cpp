@@ -61,7 +61,8 @@ TEST_CASE("readings that differ prove nothing, a failure between them takes noth
   CHECK(text(memory.fail("timeout")) == "! could not be read: timeout\n");
   CHECK(text(memory.fail("timeout")).empty());
   (void)memory.read(reading({"a", "b", "c"}), {}, {});
-  CHECK(text(memory.read(reading({"a", "b", "c"}), {}, {})) == "- three readings were equal: it is believed\n");
+  CHECK(text(memory.read(reading({"a", "b", "c"}), {}, {})) ==
+        "- three readings were equal: it is believed\n- the row 'd' leaves\n");
   CHECK(memory.proven());
 }
 

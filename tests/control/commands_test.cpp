@@ -164,6 +164,7 @@ TEST_CASE("a status tells everything about a service", "[control]") {
  "waits": "",
  "left": "",
  "pause": null,
+ "acknowledged": null,
  "starts": null,
  "rules": [
   {

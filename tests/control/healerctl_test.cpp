@@ -166,12 +166,12 @@ TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]
   CHECK(complaint("explain") == "healerctl: explain which service?");
   CHECK(complaint("monitor") == "healerctl: monitor which services? Name them or a group (-g), or say \"all\"");
   CHECK(complaint("history --since tomorrow") ==
-        "healerctl: --since tomorrow: not a duration (such as \"2 hours\" or 90m)");
+        "healerctl: --since tomorrow: not a time (such as \"2 hours\", \"last tuesday\", 08:00 or 2026-11-20)");
   CHECK(complaint("history -n 0") == "healerctl: --lines 0: not a number between 1 and 10000");
   CHECK(complaint("history web db") == "healerctl: history takes one NAME");
   CHECK(complaint("status --fialed") == "healerctl: status has no option --fialed; did you mean --failed?");
   CHECK(complaint("quit now") == "healerctl: quit takes no \"now\"");
-  CHECK(complaint("history --since") == "healerctl: --since needs a value: --since DURATION");
+  CHECK(complaint("history --since") == "healerctl: --since needs a value: --since WHEN");
   CHECK(complaint("--json=maybe status") == "healerctl: --json takes no value");
   CHECK(complaint("top --interval 1") == "healerctl: --interval 1: not a duration between 100 ms and 1 h (such as 2s)");
   CHECK(complaint("output") == "healerctl: output needs NAME|ID");
@@ -556,6 +556,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   collect(Json(HealingHolds{.doubt = {}, .pauses = {{}}, .closed = {{}}, .open = {{}}, .cooldowns = {{}}}), "", seen);
   ServiceStatus healed;
   healed.healing = HealingView{};
+  healed.acknowledged = AcknowledgementView{};
   collect(Json(healed), "services[]", seen);
   RuleExplanation rule;
   rule.heals = HealExplanation{.healing = HealingView{}, .brakes = {{}}};
