@@ -189,7 +189,8 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   Json status = ask(world, {.verb = Verb::Status, .names = {"db"}}).items.at(0);
   CHECK(status.at("job").is_null());
   CHECK(status.at("waits") == "web is being restarted");
-  CHECK(status.at("pause").dump() == R"({"until":"2026-11-21T06:24:00.000Z","by":"root","reason":"new disks","scope":""})");
+  CHECK(status.at("pause").dump() ==
+        R"({"until":"2026-11-21T06:24:00.000Z","by":"root","reason":"new disks","scope":""})");
   CHECK(status.at("starts").dump() ==
         R"({"quick":3,"last":"2026-11-21T04:23:00.000Z","not_before":"2026-11-21T04:24:40.000Z"})");
   Json notes = ask(world, {.verb = Verb::Explain, .names = {"db"}}).items.at(0).at("notes");
