@@ -86,7 +86,7 @@ Origin origin_of(CURLU* url) {
   return place;
 }
 
-curl_socket_t open_kept_socket(void*, curlsocktype, curl_sockaddr* address) {
+curl_socket_t open_for_call(void*, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -356,7 +356,7 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_OPENSOCKETFUNCTION, open_kept_socket);
+  set(CURLOPT_OPENSOCKETFUNCTION, open_for_call);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(told.timeout.count()));
   set(CURLOPT_USERAGENT, "healer/" HEALER_VERSION);
   if (!told.safe) {
