@@ -214,7 +214,7 @@ void Daemon::perform(effect::Reply& effect) { commands_->reply(effect); }
 
 void Daemon::committed(Sequence up_to) {
   if (!sick_) handle(event::Committed{.up_to = up_to});
-  acknowledged_ = up_to;
+  acknowledged_ = durable_ = up_to;
   std::vector<ActionId> settled;
   for (; !unsettled_.empty() && unsettled_.front().first <= up_to; unsettled_.pop_front())
     settled.push_back(unsettled_.front().second);

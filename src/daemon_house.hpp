@@ -190,7 +190,8 @@ class Daemon : public engine::EffectSink {
   runtime::Loop::Timer monit_watch_;
   runtime::Loop::Timer lock_retry_;  ///< of locks that a sick disk has denied
   runtime::LaunchDefaults launch_defaults_ = runtime::LaunchDefaults::capture();
-  engine::Sequence acknowledged_ = 0;
+  engine::Sequence acknowledged_ = 0;  ///< the engine was told of: written, or given up as the disk is sick
+  engine::Sequence durable_ = 0;       ///< written
   /// Actions whose ends the journal has not on the disk yet, and in what commit they go there: their records stay.
   std::deque<std::pair<engine::Sequence, engine::ActionId>> unsettled_;
   bool stopping_ = false;

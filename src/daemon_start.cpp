@@ -198,7 +198,7 @@ Result<void> Daemon::open_store() {
   callbacks.well = [this] {
     loop_.post([this] {
       sick_.reset();
-      handle(event::Committed{.up_to = acknowledged_});  // what was written while it counted as sick
+      handle(event::Committed{.up_to = durable_});  // what was written while it counted as sick
     });
   };
   callbacks.noted = [this] { loop_.post([this] { say_notes(); }); };

@@ -66,7 +66,7 @@ class WorkflowChecker {
       for (const ServiceStatement& statement : check.statements)
         if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
           action(rule->action);
-          if (rule->recovery) action(rule->recovery->action);
+          if (rule->recovery) recovery(rule->recovery->action);
         }
     });
     for_each_set<SetHealingLimit>(document_,
@@ -93,6 +93,12 @@ class WorkflowChecker {
 
   void action(const ActionSyntax& action) {
     if (action.kind == ActionSyntax::Kind::Heal) named(action.workflow);
+  }
+
+  void recovery(const ActionSyntax& action) {
+    if (action.kind == ActionSyntax::Kind::Heal)
+      error(Code::WrongPlace, action.workflow.range, "what has recovered is not healed",
+            "write 'heal' behind 'then'; behind 'else' an alert or an exec may stand");
   }
 
   void named(const Word& name) {

@@ -75,11 +75,14 @@ struct Commit {
   std::vector<WorkflowMemory> workflows;                  ///< by `workflow` in lower case
   std::optional<std::vector<ClosedBrake>> closed_brakes;  ///< all of them, where that has changed
   std::optional<std::vector<WidePause>> wide_pauses;      ///< the same
-  /// Whether it must be on the disk itself before it is answered, so that it outlives the machine's failure: a step of
-  /// a healing is never done without the journal knowing of it.
-  [[nodiscard]] bool synced() const {
+  bool by_person = false;                                 ///< a person's command has led to it
+  /// Whether it is about healings.
+  [[nodiscard]] bool of_healings() const {
     return !healings.empty() || !ended_healings.empty() || !targets.empty() || !workflows.empty() || closed_brakes;
   }
+  /// Whether it must be on the disk itself before it is answered, so that it outlives the machine's failure: a step of
+  /// a healing is never done without the journal knowing of it, and a person who was told "paused" relies on it.
+  [[nodiscard]] bool synced() const { return by_person || of_healings(); }
 };
 
 }  // namespace effect

@@ -10,6 +10,7 @@
 #include "engine/cause.hpp"
 #include "engine/cron.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/job.hpp"
 #include "engine/service.hpp"
 #include "engine/turn.hpp"
 
@@ -546,10 +547,16 @@ void Engine::on(const event::Committed& event, Turn& turn) {
     else
       turn.record(RecordKind::StoreWell, Severity::Info, {}, "the state is written again");
   }
+  // A step of a healing, or what starts or stops a service for one.
+  const auto heals = [&](const Effect& one) {
+    const auto* const exec = std::get_if<effect::Exec>(&one);
+    if (exec == nullptr) return std::holds_alternative<effect::Request>(one);
+    const auto job = jobs_.find(exec->job.number());
+    return exec->healing != HealingId{} || (job != jobs_.end() && job->second.by.starts_with(kByHealing));
+  };
   std::vector<ActionId> never_begun;
   while (!waiting_acts_.empty() && waiting_acts_.front().first <= event.up_to) {
     auto& [sequence, act] = waiting_acts_.front();
-    const auto* const exec = std::get_if<effect::Exec>(&act);
     const auto* const ends = std::get_if<effect::EndAction>(&act);
     const auto waits =
         ends == nullptr ? unjournalled_.end() : std::ranges::find_if(unjournalled_, [&](const auto& one) {
@@ -559,8 +566,7 @@ void Engine::on(const event::Committed& event, Turn& turn) {
     if (waits != unjournalled_.end()) {  // it was not set free yet, and is not any more
       unjournalled_.erase(waits);
       never_begun.push_back(ends->action);
-    } else if (event.unjournalled &&
-               (std::holds_alternative<effect::Request>(act) || (exec != nullptr && exec->healing != HealingId{}))) {
+    } else if (event.unjournalled && heals(act)) {
       unjournalled_.emplace_back(sequence, std::move(act));
     } else {
       set_free(std::move(act), turn);
@@ -570,7 +576,11 @@ void Engine::on(const event::Committed& event, Turn& turn) {
   for (const ActionId action : never_begun)
     on(event::ActionEnded{.action = action, .outcome = Outcome::NotStarted, .output = "it was cancelled before"}, turn);
   if (event.unjournalled) return;
-  for (auto& [sequence, act] : std::exchange(unjournalled_, {})) set_free(std::move(act), turn);
+  auto held = std::exchange(unjournalled_, {});
+  const auto journalled = std::ranges::find_if(held, [&](const auto& one) { return one.first > event.up_to; });
+  unjournalled_.assign(std::make_move_iterator(journalled), std::make_move_iterator(held.end()));
+  held.erase(journalled, held.end());
+  for (auto& [sequence, act] : held) set_free(std::move(act), turn);
 }
 
 /// A request whose answer nobody waits for by now is not made.

@@ -27,7 +27,7 @@ CommandId command_of(HealingId healing, std::size_t run) {
   return CommandId{kOfHealing | (static_cast<std::uint64_t>(run) & 0x7F) << kRunShift | healing.number()};
 }
 
-std::string label(HealingId healing) { return fmt::format("healing {}", healing.number()); }
+std::string label(HealingId healing) { return fmt::format("{}{}", kByHealing, healing.number()); }
 
 }  // namespace
 
@@ -364,15 +364,12 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
                 "a program of a healing that is not known any more is not started");
     return;
   }
-  if (!pending.started && healings_.ends(exec.action)) {
-    turn.commit.ended.push_back(exec.action);
-    return;
-  }
   RunningAction& action = restore_action(pending, turn.now);
   action.only_watched = graph_->settings.shadow || !known;
   healing_programs_.insert(exec.action);
-  // Without a secret that was lost it cannot be started; but it may run.
-  if (pending.started || action.only_watched || !healings_.complete(Ward(*this, turn), exec)) {
+  // Without a secret that was lost it cannot be started, and what was told to end must not be; but it may run.
+  if (pending.started || action.only_watched || healings_.ends(exec.action) ||
+      !healings_.complete(Ward(*this, turn), exec)) {
     turn.sink.emit(effect::Adopt{exec.action, exec.service});
     return;
   }

@@ -33,6 +33,8 @@ struct ServiceBlock;
 
 /// Job::by and effect::SavedJob::by, where no person asked for it.
 inline constexpr std::string_view kByRule = "rule";
+/// The same of a healing, before its number.
+inline constexpr std::string_view kByHealing = "healing ";
 
 struct JobStep {
   ServiceId service;

@@ -117,6 +117,9 @@ class Replay(supervised.Case):
         self.assertEqual(daemon.reload().returncode, 0)
         self.wait_for(lambda: self.recorded(daemon, "action-started", "later"), "the action of the new service")
         self.more_cycles(daemon, 2)
+        # The last second before a death may be missing.
+        self.wait_for(lambda: any((one["service"], one["who"]) == ("later", "both")
+                                  for one in self.document(daemon)["actions"]), "the action among the readings")
         daemon.kill()
         daemon.launch()
         self.wait_up(daemon, web)

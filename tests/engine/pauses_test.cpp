@@ -52,6 +52,10 @@ TEST_CASE("a pause of everything, or of a group, holds what comes later, too", "
                              .groups = group ? std::vector<std::string>{"NODES"} : std::vector<std::string>{}};
   CHECK(say(world, pause) == (group ? "group NODES paused" : "everything paused"));
   CHECK(world.saved.wide_pauses.size() == 1);
+  CHECK(std::ranges::any_of(world.effects, [](const Effect& one) {
+    const auto* const commit = std::get_if<effect::Commit>(&one);
+    return commit != nullptr && commit->wide_pauses && commit->synced();
+  }));
   world.handle(event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2}))});
   world.failed.push_back(true);
   world.advance(minutes{2});

@@ -45,7 +45,7 @@ using namespace healer::store::test;
 
 namespace {
 
-/// Each way in which a commit may be one of healing.
+/// Each way in which a commit may be one of healing, or of a person.
 effect::Commit healing_commit(Sequence sequence, int way) {
   effect::Commit next = commit(sequence);
   switch (way) {
@@ -53,6 +53,7 @@ effect::Commit healing_commit(Sequence sequence, int way) {
     case 1: next.ended_healings = {HealingId(sequence)}; break;
     case 2: next.targets = {target_memory("web1")}; break;
     case 3: next.workflows = {workflow_memory("heal")}; break;
+    case 4: next.by_person = true; break;
     default: next.closed_brakes.emplace(); break;
   }
   return next;
@@ -60,7 +61,8 @@ effect::Commit healing_commit(Sequence sequence, int way) {
 
 }  // namespace
 
-TEST_CASE("a commit of healing is on the disk itself before it is told, and no other is", "[store]") {
+TEST_CASE("a commit of healing, or of a person's word, is on the disk itself before it is told, and no other is",
+          "[store]") {
   healer::test::TemporaryDirectory directory;
   Listener told;
   std::atomic<int> synced_when_told{0};
@@ -86,7 +88,7 @@ TEST_CASE("a commit of healing is on the disk itself before it is told, and no o
       ++number;
       CHECK(write(commit(number)) == 0);
     }
-    for (int way = 0; way < 5; ++way) {
+    for (int way = 0; way < 6; ++way) {
       INFO("way " << way);
       ++number;
       CHECK(write(healing_commit(number, way)) == 1);

@@ -18,6 +18,7 @@ namespace {
 
 /// What may have changed is looked at so much later, once for all that changes meanwhile.
 constexpr Duration kGather{20};
+constexpr Duration kLongestGather{1'000};
 
 constexpr const char* kOnlyWatches = "healer only watches (shadow)";
 
@@ -56,71 +57,117 @@ std::string_view to_string(Healing::Stage stage) {
 }
 
 Healings::Healings(std::vector<Healing> healings, HealingMemory memory) : memory_(std::move(memory)) {
-  for (Healing& healing : healings) {
-    const HealingId id = healing.id;
-    healings_.emplace(id, std::move(healing));
-  }
+  for (Healing& healing : healings) add(std::move(healing));
+}
+
+Healing& Healings::add(Healing healing) {
+  const HealingId id = healing.id;
+  of_target_[to_lower(healing.target)].push_back(id);
+  return healings_.insert_or_assign(id, std::move(healing)).first->second;
+}
+
+void Healings::remove(HealingId healing) {
+  const auto known = healings_.find(healing);
+  const auto of = of_target_.find(to_lower(known->second.target));
+  std::erase(of->second, healing);
+  if (of->second.empty()) of_target_.erase(of);
+  healings_.erase(known);
+  secrets_.erase(healing);
 }
 
 void Healings::index(const Graph& graph) {
-  services_.clear();
+  targets_.clear();
   groups_.clear();
-  groups_of_.clear();
-  members_.clear();
-  censuses_.clear();
-  const auto add_once = [](std::vector<std::string>& names, const std::string& name) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  target_at_.clear();
+  group_at_.clear();
+  counted_ = false;
+  const auto place = [](auto& places, auto& all, const std::string& name) {
+    const auto [at, is_new] = places.try_emplace(name, static_cast<std::uint32_t>(all.size()));
+    if (is_new) all.emplace_back();
+    return at->second;
   };
   for (const ServiceId id : graph.order) {
     const ServiceBlock& block = graph.at(id);
-    const std::string target = to_lower(block.target());
-    services_[target].push_back(id);
-    std::vector<std::string>& groups = groups_of_[target];
-    for (const std::string& group : block.groups) add_once(groups, to_lower(group));
+    const std::string own = to_lower(block.target());
+    const std::uint32_t at = place(target_at_, targets_, own);
+    targets_[at].name = own;
+    targets_[at].services.push_back(id);
+    const auto join = [&](const std::string& name) {
+      const std::uint32_t group = place(group_at_, groups_, name);
+      if (std::ranges::find(targets_[at].groups, group) != targets_[at].groups.end()) return;
+      targets_[at].groups.push_back(group);
+      groups_[group].name = name;
+      groups_[group].targets.push_back(at);
+    };
+    for (const std::string& group : block.groups) join(to_lower(group));
     if (block.row != nullptr)
-      for (const std::string& list : block.row->lists) add_once(groups, list_group(list));
+      for (const std::string& list : block.row->lists) join(list_group(list));
   }
-  // Who heals a composite heals its members, and the other way round.
-  const auto relate = [&](auto&& self, const std::string& target, ServiceId composite) -> void {
+  // Who heals a composite heals its members, and the other way round; so do two that share a member.
+  std::map<std::string, std::set<std::string>> holders;  // by member
+  const auto relate = [&](auto&& self, const std::string& holder, ServiceId composite) -> void {
     for (const ServiceId member : graph.members[composite.index()]) {
-      const std::string other = to_lower(graph.at(member).target());
-      if (other != target) members_[target].insert(other);
-      self(self, target, member);
+      holders[to_lower(graph.at(member).target())].insert(holder);
+      self(self, holder, member);
     }
   };
   for (const ServiceId id : graph.order)
     if (graph.at(id).has_members()) relate(relate, to_lower(graph.at(id).target()), id);
-  for (const auto& [target, groups] : groups_of_)
-    for (const std::string& group : groups) groups_[group].push_back(target);
+  const auto conflict = [&](const std::string& one, const std::string& other) {
+    if (one != other) targets_[target_at_.at(one)].conflicts.insert(other);
+  };
+  for (const auto& [member, all] : holders)
+    for (const std::string& holder : all) {
+      conflict(member, holder);
+      conflict(holder, member);
+      for (const std::string& other : all) conflict(holder, other);
+    }
 }
 
-/// Whether what is done to one is done to the other, or to a member of both. Names in lower case.
-bool Healings::conflict(const std::string& one, const std::string& other) const {
-  if (one == other) return true;
-  const auto members = members_.find(one);
-  const auto others = members_.find(other);
-  if (members != members_.end() && members->second.contains(other)) return true;
-  if (others == members_.end()) return false;
-  if (others->second.contains(one)) return true;
-  return members != members_.end() && std::ranges::any_of(members->second, [&](const std::string& member) {
-           return others->second.contains(member);
-         });
+/// The target that a name means: one of that name, else the target of the service of that name.
+std::string Healings::target_of(const Graph& graph, const std::string& name) const {
+  if (target(name) != nullptr) return name;
+  const std::optional<ServiceId> service = graph.find(name);
+  return service ? graph.at(*service).target() : name;
 }
 
-std::vector<ServiceId> Healings::services_of(std::string_view target) const {
-  const auto found = services_.find(to_lower(target));
-  return found == services_.end() ? std::vector<ServiceId>() : found->second;
+const Healings::Target* Healings::target(std::string_view name) const {
+  const auto found = target_at_.find(to_lower(name));
+  return found == target_at_.end() ? nullptr : &targets_[found->second];
+}
+
+bool Healings::is_in(std::string_view name, std::string_view group) const {
+  const Target* const known = target(name);
+  return known != nullptr &&
+         std::ranges::any_of(known->groups, [&](std::uint32_t at) { return iequals(groups_[at].name, group); });
+}
+
+std::vector<ServiceId> Healings::services_of(std::string_view name) const {
+  const Target* const known = target(name);
+  return known == nullptr ? std::vector<ServiceId>() : known->services;
+}
+
+void Healings::visit_rivals(std::string_view name, const std::function<void(const Healing&)>& visit) const {
+  const auto visit_all = [&](const std::string& of) {
+    if (const auto found = of_target_.find(of); found != of_target_.end())
+      for (const HealingId id : found->second) visit(healings_.at(id));
+  };
+  visit_all(to_lower(name));
+  const Target* const known = target(name);
+  if (known == nullptr || known->conflicts.empty()) return;
+  if (known->conflicts.size() < of_target_.size()) {
+    for (const std::string& other : known->conflicts) visit_all(other);
+  } else {
+    for (const auto& [other, healings] : of_target_)
+      if (known->conflicts.contains(other)) visit_all(other);
+  }
 }
 
 bool Healings::rests(std::string_view target, Instant now) const {
-  const std::string name = to_lower(target);
-  const auto locks = [&](const auto& entry) {
-    const Healing& healing = entry.second;
-    if (!healing.locks()) return false;
-    return conflict(name, to_lower(healing.target));
-  };
-  if (std::ranges::any_of(healings_, locks)) return true;
-  const TargetMemory* const memory = target_memory(name, false);
+  bool locked = false;
+  visit_rivals(target, [&](const Healing& healing) { locked = locked || healing.locks(); });
+  if (locked) return true;
+  const TargetMemory* const memory = target_memory(target, false);
   return memory != nullptr && (!memory->cooldown.over(now) || memory->left_ill());
 }
 
@@ -161,9 +208,8 @@ bool Healings::ends(ActionId action) const {
 }
 
 const WorkflowMemory* Healings::workflow_memory(std::string_view workflow) const {
-  const std::string name = to_lower(workflow);
   const auto found = std::ranges::find_if(
-      memory_.workflows, [&](const WorkflowMemory& memory) { return to_lower(memory.workflow) == name; });
+      memory_.workflows, [&](const WorkflowMemory& memory) { return iequals(memory.workflow, workflow); });
   return found == memory_.workflows.end() ? nullptr : &*found;
 }
 
@@ -175,9 +221,8 @@ WorkflowMemory& Healings::workflow_memory(std::string_view workflow) {
 }
 
 const TargetMemory* Healings::target_memory(std::string_view target, bool rehearsed) const {
-  const std::string name = to_lower(target);
   const auto found = std::ranges::find_if(memory_.targets, [&](const TargetMemory& memory) {
-    return memory.rehearsed == rehearsed && to_lower(memory.target) == name;
+    return memory.rehearsed == rehearsed && iequals(memory.target, target);
   });
   return found == memory_.targets.end() ? nullptr : &*found;
 }
@@ -247,17 +292,18 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
   Variables known{{"SERVICE", block.name}, {"TARGET", block.target()}, {"HOST", world.host()}};
   if (block.row != nullptr)
     for (const auto& [name, value] : block.row->variables) known.insert_or_assign(name, value);
-  const std::string target = order.target.empty() ? block.target() : fill(order.target, known).text;
+  const std::string target =
+      order.target.empty() ? block.target() : target_of(world.graph(), fill(order.target, known).text);
   if (plan == nullptr) {
     const std::string text = fmt::format("heal with {}: there is no such workflow", order.workflow);
     world.record(RecordKind::HealingHeld, Severity::Error, block.name, text);
     return text;
   }
   const Trigger trigger{block.name, rule == nullptr ? Hash128{} : rule->key};
-  for (auto& [id, other] : healings_) {
-    const bool same = iequals(other.target, target) && iequals(other.workflow, plan->name) &&
-                      other.dry_run == order.dry_run && other.cancelled_by.empty();
-    if (!same) continue;
+  const auto of_it = of_target_.find(to_lower(target));
+  for (const HealingId id : of_it == of_target_.end() ? std::vector<HealingId>() : of_it->second) {
+    Healing& other = healings_.at(id);
+    if (!iequals(other.workflow, plan->name) || other.dry_run != order.dry_run || !other.cancelled_by.empty()) continue;
     // One that runs is the answer to this failure, too; what comes of it is seen at its end.
     std::string text = fmt::format("{} is {} already (healing {})", describe(other),
                                    other.waits() ? "asked for" : "under way", id.number());
@@ -305,13 +351,17 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
   WorkflowMemory& memory = workflow_memory(plan->name);
   ++memory.counts.proposed;
   world.save(memory);
-  Healing& kept = healings_.emplace(id, std::move(healing)).first->second;
+  const Healing& kept = add(std::move(healing));
   world
       .record(
           RecordKind::HealingAsked, Severity::Warning, block.name,
           fmt::format("{} asked for by {} (healing {})", describe(kept), by == kByRule ? "its rule" : by, id.number()))
       .subject = id.number();
   world.save(kept);
+  if (rule != nullptr) {
+    stir(world);
+    return {};
+  }
   consider(world);
   const auto now = healings_.find(id);
   if (now == healings_.end()) return fmt::format("{} with {}: see its history", target, plan->name);
@@ -322,11 +372,17 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
              : fmt::format("{} has begun (healing {})", describe(now->second), id.number());
 }
 
+/// To look at all that waits costs the more the more there is: it never takes more than a small part of the time.
+Duration Healings::gathers() const {
+  const auto much = static_cast<Duration::rep>(targets_.size() / 100 + healings_.size() / 5);
+  return std::min(kGather + Duration{much}, kLongestGather);
+}
+
 void Healings::stir(HealingWorld& world) {
   if (!heeds_runs() && memory_.closed.empty()) return;
   stirred_ = true;
   if (consider_at_) return;
-  consider_at_ = world.now().mono + kGather;
+  consider_at_ = world.now().mono + gathers();
   next_ = next_ ? std::min(*next_, *consider_at_) : *consider_at_;
 }
 

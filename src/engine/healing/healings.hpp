@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -129,6 +130,28 @@ class Healings {
       return whole == 0 ? 0 : 100.0 * static_cast<double>(unhealthy) / static_cast<double>(whole);
     }
   };
+  /// Which of a group's targets was judged longest ago, and when, in mono time; and when any other one was.
+  struct Oldest {
+    std::uint32_t target = 0;
+    Duration when{0};
+    Duration others{0};
+  };
+  /// How a target counts in a census.
+  enum class Fitness : std::uint8_t { LeftOut, Well, Unwell };
+  struct Target {
+    std::string name{};                   ///< in lower case
+    std::vector<ServiceId> services{};    ///< in the order of the files
+    std::vector<std::uint32_t> groups{};  ///< places in `groups_`
+    std::set<std::string> conflicts{};  ///< others that must not be healed at the same time: what holds it, or shares a
+                                        ///< member with it. In lower case
+    mutable Fitness fitness = Fitness::LeftOut;  ///< while `counted_`
+  };
+  struct Group {
+    std::string name{};                    ///< in lower case
+    std::vector<std::uint32_t> targets{};  ///< places in `targets_`
+    mutable Census census{};               ///< while `counted_`
+    mutable std::optional<Oldest> oldest{};
+  };
   /// How a service does while its recovery is awaited.
   struct Progress {
     HealingId healing;                      ///< that awaits it: a service is of one target, and a target in one healing
@@ -158,7 +181,14 @@ class Healings {
   [[nodiscard]] BrakeVerdict limit_verdict(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] std::string over_limit(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
                                        bool of_workflow) const;
-  [[nodiscard]] Census census(const HealingWorld& world, const std::string& group) const;
+  [[nodiscard]] Census census(const HealingWorld& world, std::string_view group) const;
+  [[nodiscard]] Fitness fitness(const HealingWorld& world, const Target& target) const;
+  void count(const HealingWorld& world) const;
+  void count(const Target& target, int sign) const;
+  void count_again(const HealingWorld& world, std::string_view name) const;
+  void forget_counts() const;
+  [[nodiscard]] Duration judged(const HealingWorld& world, const Target& target) const;
+  [[nodiscard]] const Oldest& oldest(const HealingWorld& world, const Group& group) const;
   [[nodiscard]] std::vector<std::pair<std::string, PauseWhile>> pauses_of(const Healing& healing) const;
 
   // steps (healings_steps.cpp)
@@ -218,22 +248,30 @@ class Healings {
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
   void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
   void plan_wake(const HealingWorld& world);
-  [[nodiscard]] bool conflict(const std::string& one, const std::string& other) const;
+  [[nodiscard]] const Target* target(std::string_view name) const;
+  [[nodiscard]] std::string target_of(const Graph& graph, const std::string& name) const;
+  [[nodiscard]] bool is_in(std::string_view target, std::string_view group) const;
+  /// Calls `visit` for each healing of the target, or of one that conflicts with it.
+  void visit_rivals(std::string_view target, const std::function<void(const Healing&)>& visit) const;
+  Healing& add(Healing healing);
+  void remove(HealingId healing);
+  [[nodiscard]] Duration gathers() const;
 
   std::map<HealingId, Healing> healings_;
+  std::unordered_map<std::string, std::vector<HealingId>> of_target_;  // by name, in lower case
   HealingMemory memory_;
-  // Of the graph: names in lower case.
-  std::unordered_map<std::string, std::vector<ServiceId>> services_;     // by target
-  std::unordered_map<std::string, std::vector<std::string>> groups_;     // targets, by group
-  std::unordered_map<std::string, std::vector<std::string>> groups_of_;  // by target
-  std::unordered_map<std::string, std::set<std::string>> members_;       // targets that a composite is made of
+  // Of the graph.
+  std::vector<Target> targets_;
+  std::vector<Group> groups_;
+  std::unordered_map<std::string, std::uint32_t> target_at_;  // by name, in lower case
+  std::unordered_map<std::string, std::uint32_t> group_at_;
   // Of what is under way; not saved, for it is made anew.
   std::map<HealingId, std::map<ServiceId, Duration>> confirming_;  // looks that are awaited, and since when
   std::map<ServiceId, Progress> verifying_;
-  std::map<std::pair<HealingId, std::size_t>, Poll> polls_;   // by run
-  std::map<HealingId, Variables> secrets_;                    // that steps have saved: never written
-  std::unordered_map<std::uint32_t, Duration> judged_;        // when a service was judged last, while something waits
-  mutable std::unordered_map<std::string, Census> censuses_;  // of one turn
+  std::map<std::pair<HealingId, std::size_t>, Poll> polls_;  // by run
+  std::map<HealingId, Variables> secrets_;                   // that steps have saved: never written
+  std::unordered_map<std::uint32_t, Duration> judged_;       // when a service was judged last, while something waits
+  mutable bool counted_ = false;                             // the groups, in this turn
   bool stirred_ = false;
   std::optional<Duration> consider_at_;
   std::optional<Duration> next_;

@@ -29,39 +29,65 @@ std::string group_text(const std::string& group) { return group.empty() ? "" : "
 
 }  // namespace
 
-/// Of the group, counted once a turn. The whole is every target that no person has unmonitored; not well is what has
-/// failed, is being healed, waits for it, is paused, is not known or judged, or was unmonitored by a rule.
-Healings::Census Healings::census(const HealingWorld& world, const std::string& group) const {
-  const std::string name = to_lower(group);
-  if (const auto known = censuses_.find(name); known != censuses_.end()) return known->second;
-  Census census;
-  std::set<std::string> in_repair;
-  for (const auto& [id, healing] : healings_)
-    // What a person asks for and is held back may be well: it must not hold back others, and itself, for ever.
-    if (!healing.rehearses() && (healing.locks() || (healing.waits() && !healing.by_person())))
-      in_repair.insert(to_lower(healing.target));
-  if (const auto members = groups_.find(name); members != groups_.end()) {
-    for (const std::string& target : members->second) {
-      bool monitored = false;
-      bool well = true;
-      for (const ServiceId service : services_.at(target)) {
-        const Health health = world.health(service);
-        if (health == Health::Unmonitored) {
-          if (!world.given_up(service)) continue;
-          monitored = true;
-          well = false;
-          continue;
-        }
-        monitored = true;
-        well = well && health == Health::Ok && world.paused(service).empty();
-      }
-      if (!monitored) continue;
-      ++census.whole;
-      if (!well || in_repair.contains(target)) ++census.unhealthy;
-    }
+/// Not well is what has failed, is being healed, waits for it, is paused, is not known or judged, or was unmonitored by
+/// a rule; left out is what a person has unmonitored.
+Healings::Fitness Healings::fitness(const HealingWorld& world, const Target& target) const {
+  bool monitored = false;
+  bool well = true;
+  for (const ServiceId service : target.services) {
+    const Health health = world.health(service);
+    if (health == Health::Unmonitored && !world.given_up(service)) continue;
+    monitored = true;
+    well = well && health == Health::Ok && world.paused(service).empty();
   }
-  censuses_.emplace(name, census);
-  return census;
+  if (!monitored) return Fitness::LeftOut;
+  const auto of = of_target_.find(target.name);
+  // What a person asks for and is held back may be well: it must not hold back others, and itself, for ever.
+  const auto in_repair = [&](HealingId id) {
+    const Healing& healing = healings_.at(id);
+    return !healing.rehearses() && (healing.locks() || (healing.waits() && !healing.by_person()));
+  };
+  if (well && of != of_target_.end()) well = std::ranges::none_of(of->second, in_repair);
+  return well ? Fitness::Well : Fitness::Unwell;
+}
+
+/// All targets, once a turn.
+void Healings::count(const HealingWorld& world) const {
+  for (const Group& group : groups_) group.census = {};
+  for (const Target& target : targets_) {
+    target.fitness = fitness(world, target);
+    count(target, 1);
+  }
+  counted_ = true;
+}
+
+/// Puts a target into the counts of its groups (1), or takes it out (-1).
+void Healings::count(const Target& target, int sign) const {
+  if (target.fitness == Fitness::LeftOut) return;
+  for (const std::uint32_t at : target.groups) {
+    groups_[at].census.whole += static_cast<std::size_t>(sign);
+    if (target.fitness == Fitness::Unwell) groups_[at].census.unhealthy += static_cast<std::size_t>(sign);
+  }
+}
+
+/// A healing of the target has come, gone, or gone on.
+void Healings::count_again(const HealingWorld& world, std::string_view name) const {
+  const Target* const known = target(name);
+  if (!counted_ || known == nullptr) return;
+  count(*known, -1);
+  known->fitness = fitness(world, *known);
+  count(*known, 1);
+}
+
+void Healings::forget_counts() const {
+  counted_ = false;
+  for (const Group& group : groups_) group.oldest.reset();
+}
+
+Healings::Census Healings::census(const HealingWorld& world, std::string_view group) const {
+  if (!counted_) count(world);
+  const auto known = group_at_.find(to_lower(group));
+  return known == group_at_.end() ? Census{} : groups_[known->second].census;
 }
 
 /// The brakes of a healing's plan by group; the default one by each group of its target.
@@ -73,10 +99,10 @@ std::vector<std::pair<std::string, PauseWhile>> Healings::pauses_of(const Healin
       brakes.emplace_back(to_lower(brake.group), brake);
       continue;
     }
-    const auto groups = groups_of_.find(to_lower(healing.target));
-    if (groups == groups_of_.end()) continue;
-    for (const std::string& group : groups->second)
-      if (groups_.at(group).size() >= kFewest) brakes.emplace_back(group, brake);
+    const Target* const known = target(healing.target);
+    if (known == nullptr) continue;
+    for (const std::uint32_t at : known->groups)
+      if (groups_[at].targets.size() >= kFewest) brakes.emplace_back(groups_[at].name, brake);
   }
   return brakes;
 }
@@ -143,33 +169,32 @@ void Healings::watch_brakes(HealingWorld& world) {
 /// Why a limit lets no other healing begin; empty: it does. `of_workflow`: it counts those of the plan alone.
 std::string Healings::over_limit(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
                                  bool of_workflow) const {
-  const std::string group = to_lower(limit.group);
-  const auto in_group = [&](const std::string& target) {
-    if (group.empty()) return true;
-    const auto groups = groups_of_.find(to_lower(target));
-    return groups != groups_of_.end() && std::ranges::find(groups->second, group) != groups->second.end();
-  };
+  const auto in_group = [&](const std::string& name) { return limit.group.empty() || is_in(name, limit.group); };
   if (!limit.percent && !in_group(healing.target)) return {};
   std::size_t most = limit.number;
   if (limit.percent)
-    most = std::max<std::size_t>(
-        1, static_cast<std::size_t>(std::floor(static_cast<double>(census(world, group).whole) * limit.number / 100)));
-  const std::string plan = to_lower(healing.plan->name);
+    most = std::max<std::size_t>(1, static_cast<std::size_t>(std::floor(
+                                        static_cast<double>(census(world, limit.group).whole) * limit.number / 100)));
+  const std::string& plan = healing.plan->name;
+  // One that was asked for before and is looked at once more goes first.
+  const auto goes_first = [&](const Healing& other) {
+    return other.stage == Stage::Confirming && other.id < healing.id;
+  };
+  const auto counts = [&](const Healing& other) {
+    return other.id != healing.id && other.rehearses() == healing.rehearses() && !other.plan->only_tells() &&
+           (!of_workflow || iequals(other.plan->name, plan)) && in_group(other.target);
+  };
   std::size_t count = 0;
   if (limit.within == Duration{0}) {
     for (const auto& [id, other] : healings_)
-      if (id != healing.id && other.has_place() && other.rehearses() == healing.rehearses() &&
-          !other.plan->only_tells() && (!of_workflow || to_lower(other.plan->name) == plan) && in_group(other.target))
-        ++count;
+      if ((other.has_place() || goes_first(other)) && counts(other)) ++count;
     return count < most ? std::string() : fmt::format("{} at once{} under way", count, group_text(limit.group));
   }
   // Whose guard is asked may begin at any time.
   for (const auto& [id, other] : healings_)
-    if (id != healing.id && other.stage == Stage::Guarding && other.rehearses() == healing.rehearses() &&
-        !other.plan->only_tells() && (!of_workflow || to_lower(other.plan->name) == plan) && in_group(other.target))
-      ++count;
+    if ((other.stage == Stage::Guarding || goes_first(other)) && counts(other)) ++count;
   for (const WorkflowMemory& memory : memory_.workflows) {
-    if (of_workflow && to_lower(memory.workflow) != plan) continue;
+    if (of_workflow && !iequals(memory.workflow, plan)) continue;
     for (const WorkflowMemory::Try& begun : memory.tries)
       if (begun.rehearsed == healing.rehearses() && begun.when > world.now().wall - limit.within &&
           in_group(begun.target))
@@ -205,19 +230,16 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
     const bool lets = why.empty();
     said.push_back({.brake = std::move(brake), .lets = lets, .text = lets ? std::move(well) : std::move(why)});
   };
-  const std::string target = to_lower(healing.target);
   const Instant now = world.now();
   std::string other;
-  for (const auto& [id, healing_of] : healings_) {
-    const std::string its = to_lower(healing_of.target);
-    if (id == healing.id || !conflict(target, its)) continue;
-    if (healing_of.rehearses() != healing.rehearses()) continue;
-    if (healing_of.locks())
-      other = fmt::format("{} is being healed (healing {})", healing_of.target, id.number());
-    else if (its == target && (id < healing.id || healing_of.stage == Stage::Confirming) &&
-             !healing_of.plan->only_tells())
-      other = fmt::format("healing {} of it was asked for before", id.number());
-  }
+  visit_rivals(healing.target, [&](const Healing& rival) {
+    if (rival.id == healing.id || rival.rehearses() != healing.rehearses()) return;
+    if (rival.locks())
+      other = fmt::format("{} is being healed (healing {})", rival.target, rival.id.number());
+    else if (iequals(rival.target, healing.target) && (rival.id < healing.id || rival.stage == Stage::Confirming) &&
+             !rival.plan->only_tells() && other.empty())
+      other = fmt::format("healing {} of it was asked for before", rival.id.number());
+  });
   say("one at a time", std::move(other));
   if (healing.plan->only_tells()) return said;
 
@@ -259,7 +281,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   else
     say("pause while", std::move(closed));
   said.push_back(limit_verdict(world, healing));
-  const TargetMemory* const rest = target_memory(target, healing.rehearses());
+  const TargetMemory* const rest = target_memory(healing.target, healing.rehearses());
   const Duration left = rest == nullptr || healing.stage == Stage::Between ? Duration{0} : rest->cooldown.left(now);
   if (healing.overrides.cooldown)
     say("cooldown", {}, left > Duration{0} ? "set aside by " + healing.overridden_by : "");
@@ -287,19 +309,38 @@ std::string Healings::first_brake(const HealingWorld& world, const Healing& heal
 /// firing, or a cycle has passed.
 bool Healings::judged_since(const HealingWorld& world, const Healing& healing) const {
   if (world.now().wall - healing.asked >= world.graph().settings.cycle_length()) return true;
-  const auto groups = groups_of_.find(to_lower(healing.target));
-  if (groups == groups_of_.end()) return true;
+  const auto own = target_at_.find(to_lower(healing.target));
+  if (own == target_at_.end()) return true;
   const Duration since = world.now().mono - (world.now().wall - healing.asked);
-  for (const std::string& group : groups->second)
-    for (const std::string& target : groups_.at(group)) {
-      if (target == to_lower(healing.target)) continue;
-      for (const ServiceId service : services_.at(target)) {
-        if (world.health(service) == Health::Unmonitored) continue;
-        const auto judged = judged_.find(service.number());
-        if (judged == judged_.end() || judged->second < since) return false;
-      }
-    }
-  return true;
+  return std::ranges::all_of(targets_[own->second].groups, [&](std::uint32_t at) {
+    const Oldest& last = oldest(world, groups_[at]);
+    return (last.target == own->second ? last.others : last.when) >= since;
+  });
+}
+
+/// When the last of a target's services was judged that is watched; the end of time: none is.
+Duration Healings::judged(const HealingWorld& world, const Target& target) const {
+  Duration oldest = Duration::max();
+  for (const ServiceId service : target.services) {
+    if (world.health(service) == Health::Unmonitored) continue;
+    const auto judged = judged_.find(service.number());
+    oldest = std::min(oldest, judged == judged_.end() ? Duration::min() : judged->second);
+  }
+  return oldest;
+}
+
+/// Of a group, once a turn.
+const Healings::Oldest& Healings::oldest(const HealingWorld& world, const Group& group) const {
+  if (group.oldest) return *group.oldest;
+  Oldest last{.target = 0, .when = Duration::max(), .others = Duration::max()};
+  for (const std::uint32_t at : group.targets) {
+    const Duration when = judged(world, targets_[at]);
+    if (when < last.when)
+      last = {.target = at, .when = when, .others = last.when};
+    else
+      last.others = std::min(last.others, when);
+  }
+  return group.oldest.emplace(last);
 }
 
 /// All whose state has a say: the services of the target, those that asked, and what they are made of.
@@ -336,11 +377,11 @@ bool Healings::trigger_stands(const HealingWorld& world, const Trigger& trigger)
 }
 
 bool Healings::condition_stands(const HealingWorld& world, const Healing& healing) const {
-  if (healing.escalated) return true;
-  if (healing.stage != Stage::Between)
+  if (healing.escalated && healing.plan->only_tells()) return true;
+  if (!healing.escalated && healing.round == 0)
     return trigger_stands(world, {healing.service, healing.rule}) ||
            std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, one); });
-  // Between tries it goes by its plan, whatever became of the rule: it is over where the target is seen to be well.
+  // Once begun it goes by its plan, whatever became of the rule: it is over where the target is seen to be well.
   const std::vector<ServiceId> services = services_of(healing.target);
   return services.empty() ||
          !std::ranges::all_of(services, [&](ServiceId one) { return world.health(one) == Health::Ok; });
@@ -396,12 +437,15 @@ void Healings::keep_active(HealingWorld& world, const std::string& workflow) {
 void Healings::consider(HealingWorld& world) {
   stirred_ = false;
   consider_at_.reset();
-  censuses_.clear();
+  forget_counts();
   for (const auto& [id, healing] : healings_) keep_active(world, healing.plan->name);
   watch_brakes(world);
-  for (const HealingId id : ids())
-    if (Healing* const healing = find(id); healing != nullptr && healing->waits() && consider(world, *healing))
-      censuses_.clear();
+  for (const HealingId id : ids()) {
+    Healing* const healing = find(id);
+    if (healing == nullptr || !healing->waits()) continue;
+    const std::string target = healing->target;
+    if (consider(world, *healing)) count_again(world, target);
+  }
   if (healings_.empty()) judged_.clear();
   plan_wake(world);
 }
@@ -418,8 +462,9 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   }
   const Instant now = world.now();
   if (!condition_stands(world, healing)) {
-    if (healing.stage == Stage::Between)
-      end(world, healing, HealingEnd::Done, "it is well again between its tries");
+    if (healing.escalated || healing.round > 0)
+      end(world, healing, HealingEnd::Done,
+          healing.round > 0 ? "it is well again between its tries" : "it is well again");
     else
       end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
     return true;
@@ -431,7 +476,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   if (const HealingMode mode = mode_of(world, healing); mode != healing.mode) {
     healing.mode = mode;
     if (healing.stage == Stage::Approval) wait_again();
-    censuses_.clear();
+    count_again(world, healing.target);
   }
   if (healing.mode == HealingMode::Shadow) {
     end(world, healing, HealingEnd::WouldRun, "shadow");
@@ -517,7 +562,7 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
     world.save(healing);
     return;
   }
-  censuses_.clear();
+  forget_counts();
   watch_brakes(world);
   if (const std::string brake = first_brake(world, healing); !brake.empty()) {
     note_held(world, healing, brake);

@@ -103,7 +103,17 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
   healing.under_way.clear();
   if (!healing.cancelled_by.empty())
     return end(world, healing, HealingEnd::Cancelled, "cancelled by " + healing.cancelled_by);
-  if (end_of_guard.good) return begin_try(world, healing);
+  if (end_of_guard.good) {
+    // While it was asked, or healer was away, a person may have paused it, or the target may be well again.
+    forget_counts();
+    const std::string brake =
+        condition_stands(world, healing) ? first_brake(world, healing) : "look: its target does not fail any more";
+    if (brake.empty()) return begin_try(world, healing);
+    healing.stage = healing.escalated || healing.round > 0 ? Stage::Between : Stage::Held;
+    note_held(world, healing, brake);
+    world.save(healing);
+    return stir(world);
+  }
   if (end_of_guard.in_doubt) return begin_guard(world, healing);  // it asks, and changes nothing
   const std::string text = fmt::format("{} refused by its guard: {}", describe(healing), end_of_guard.text);
   if (healing.round > 0 || healing.escalated || healing.rule == Hash128{})  // a person's word is for now
@@ -565,8 +575,7 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
                text);
   const HealingId id = healing.id;
   const std::string target = healing.target;
-  healings_.erase(id);
-  secrets_.erase(id);
+  remove(id);
   world.forget(id);
   if (how == HealingEnd::Verified)
     for (const ServiceId service : services_of(target)) {

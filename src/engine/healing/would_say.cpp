@@ -13,7 +13,7 @@
 namespace healer::engine {
 
 std::vector<BrakeVerdict> Healings::fresh_verdicts(const HealingWorld& world, const Healing& healing) const {
-  censuses_.clear();
+  forget_counts();
   return verdicts(world, healing);
 }
 
@@ -21,7 +21,7 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
                                               const HealOrder& order) const {
   const ServiceBlock& block = world.graph().at(service);
   Healing healing{.id = {},
-                  .target = order.target.empty() ? block.target() : order.target,
+                  .target = order.target.empty() ? block.target() : target_of(world.graph(), order.target),
                   .service = block.name,
                   .rule = {},
                   .by = {},
