@@ -252,7 +252,7 @@ sleep 600""")
         self.wait_told(daemon, 'failed: step "rebuild" timed out after')
         self.assertEqual(self.trace(), ["node guard", "node stubborn"])
 
-    def test_a_guard_that_lets_go_while_healer_is_away_is_not_asked_again(self):
+    def test_what_a_guard_said_while_healer_was_away_is_asked_again(self):
         for name in ("broken.node", "heals.rebuild", "hold.guard"):
             self.put(name)
         daemon = self.start(self.service("node") + self.workflow())
@@ -263,7 +263,7 @@ sleep 600""")
         self.wait_gone(pid)
         daemon.launch()
         self.wait_told(daemon, "healing of node with rebuild recovered")
-        self.assertEqual(self.trace(), ["node guard", "node rebuild"])
+        self.assertEqual(self.trace(), ["node guard", "node guard", "node rebuild"])
 
     def test_a_step_whose_waiter_is_lost_with_healer_is_in_doubt(self):
         self.put("broken.node")
