@@ -82,25 +82,28 @@ std::optional<HealingTold> told_of(const Record& record, const Graph& graph) {
     }
   }
   if (!text.starts_with(kHealing)) return std::nullopt;
+  // The first that is named is its own; one whose name only begins so does not end there.
+  std::size_t at = std::string_view::npos;
   for (const auto& workflow : graph.workflows) {
     const std::string with = " with " + workflow->name;
-    const std::size_t at = text.find(with, kHealing.size());
-    if (at == std::string_view::npos || !is_end_of_name(text, at + with.size())) continue;
-    told.target = text.substr(kHealing.size(), at - kHealing.size());
+    const std::size_t found = text.find(with, kHealing.size());
+    if (found >= at || !is_end_of_name(text, found + with.size())) continue;
+    at = found;
     told.workflow = workflow->name;
-    const std::string_view rest = text.substr(at + with.size());
-    if (rest.starts_with(kStep)) {
-      told.step = rest.substr(kStep.size(), rest.find("\": ") - kStep.size());
-    } else if (rest.starts_with(", guard: ")) {
-      told.step = "guard";
-    } else {
-      read(rest, kOfHealings, told);
-    }
-    // Its last try has failed, and `on failure` is next.
-    if (told.turn == HealingTurn::Failed && record.kind == RecordKind::HealingStep) told.turn = HealingTurn::TryFailed;
-    return told;
   }
-  return std::nullopt;
+  if (told.workflow.empty()) return std::nullopt;
+  told.target = text.substr(kHealing.size(), at - kHealing.size());
+  const std::string_view rest = text.substr(at + std::string_view(" with ").size() + told.workflow.size());
+  if (rest.starts_with(kStep)) {
+    told.step = rest.substr(kStep.size(), rest.find("\": ") - kStep.size());
+  } else if (rest.starts_with(", guard: ")) {
+    told.step = "guard";
+  } else {
+    read(rest, kOfHealings, told);
+  }
+  // Its last try has failed, and `on failure` is next.
+  if (told.turn == HealingTurn::Failed && record.kind == RecordKind::HealingStep) told.turn = HealingTurn::TryFailed;
+  return told;
 }
 
 }  // namespace healer::engine
