@@ -68,8 +68,12 @@ void ScriptReader::healing_expectation(Expectation wanted) {
     wanted.state = "step";
     const Word step = want_word("the name of the step", "expect healing NAME step \"rebuild\"");
     wanted.step = to_lower(text_of(step));
-    if (!failed_ && wanted.step != "guard" && steps_named(wanted.step).empty())
-      fail(step.offset, fmt::format("no workflow has a step '{}'", printable(wanted.step)));
+    if (failed_) return;
+    const std::vector<std::string> names = step_names();
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    if (std::ranges::find(known, wanted.step) == known.end())
+      fail(step.offset, fmt::format("no workflow has a step '{}'", printable(wanted.step)),
+           did_you_mean(nearest_word(wanted.step, known)));
   } else {
     wanted.state = one_of(turn, turn.raw, kTurnsOfHealings, "turn of a healing");
     if (more() && words_[next_].quoted()) wanted.why = text_of(words_[next_++]);

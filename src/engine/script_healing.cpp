@@ -71,12 +71,11 @@ bool ScriptReader::runs_in_workflow(const std::string& program) const {
   });
 }
 
-std::vector<const Step*> ScriptReader::steps_named(const std::string& name) const {
-  std::vector<const Step*> named;
+std::vector<std::string> ScriptReader::step_names() const {
+  std::vector<std::string> names{"guard"};
   for (const auto& [own, workflow] : workflows_)
-    for (const Step* step : steps_of(*workflow))
-      if (iequals(step->name, name)) named.push_back(step);
-  return named;
+    for (const Step* step : steps_of(*workflow)) names.push_back(to_lower(step->name));
+  return names;
 }
 
 std::shared_ptr<const Workflow> ScriptReader::workflow_of(const Word& word) {

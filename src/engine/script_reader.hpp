@@ -72,7 +72,8 @@ class ScriptReader : private ScriptLine {
   // workflows (script_healing.cpp)
   void add_workflows(const RuleSet& rules);
   [[nodiscard]] bool runs_in_workflow(const std::string& program) const;
-  [[nodiscard]] std::vector<const Step*> steps_named(const std::string& name) const;
+  /// Of all workflows, in lower case, and `guard`.
+  [[nodiscard]] std::vector<std::string> step_names() const;
   void guard();
   void step();
   void ends_of(StepOf of, const Step* what, bool colon);
