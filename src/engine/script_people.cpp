@@ -54,6 +54,11 @@ void ScriptReader::command() {
   const auto found = std::ranges::find_if(kCommands, [&](const auto& known) { return iequals(known.first, word.raw); });
   if (iequals(word.raw, "set")) {
     clock(command);
+  } else if (found == kCommands.end() && more() && is_known(word)) {
+    static constexpr std::array<std::string_view, 4> kHappens{"fails", "recovers", "dies", "comes"};
+    const std::string_view near = nearest_word(to_lower(words_[next_].raw), kHappens);
+    fail(here(), fmt::format("'{}' is nothing that happens to '{}'", printable(words_[next_].raw), printable(word.raw)),
+         near.empty() ? "write fails, recovers, dies or comes up" : did_you_mean(near));
   } else if (found == kCommands.end()) {
     std::vector<std::string_view> known{"set"};
     for (const auto& [name, kind] : kCommands) known.push_back(name);
@@ -74,6 +79,12 @@ void ScriptReader::command() {
   }
   want_end();
   script_.commands.push_back(std::move(command));
+}
+
+/// Whether it is the name of a service, or of a target.
+bool ScriptReader::is_known(const Word& word) {
+  const std::string name = to_lower(text_of(word));
+  return blocks_.contains(name) || targets_.contains(name);
 }
 
 /// Names, `all`, `group NAME`.

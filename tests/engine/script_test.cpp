@@ -225,8 +225,9 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
       "s:4:8: error: 'web' is no command\n"
       "  at 5 s web\n"
       "         ^\n"
-      "  note: known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, crash, reboot and "
-      "set clock; a process dies, or comes up\n");
+      "  note: known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, heal, approve, "
+      "reject, cancel, healing reset, crash, reboot and set clock; a process dies, or comes up, and a service fails, or "
+      "recovers\n");
   const auto first_line = [](std::string_view text) {
     const std::string all = complaint(text);
     return all.substr(0, all.find('\n'));
