@@ -13,40 +13,41 @@
 namespace healer::engine {
 namespace {
 
-using Kind = ScriptedCommand::Kind;
+using CommandKind = ScriptedCommand::Kind;
 
 constexpr Duration kReboot = minutes{1};
 
 /// Whether a script can let what looks at a service fail.
 bool can_fail(const ServiceBlock& block) { return block.is_run() || !block.probes.empty(); }
 
-bool is_crash(Kind kind) { return kind == Kind::Crash || kind == Kind::Reboot; }
-bool is_of_healing(Kind kind) {
-  return kind == Kind::Heal || kind == Kind::Approve || kind == Kind::Reject || kind == Kind::Cancel ||
-         kind == Kind::ResetHealing;
+bool is_crash(CommandKind kind) { return kind == CommandKind::Crash || kind == CommandKind::Reboot; }
+bool is_of_healing(CommandKind kind) {
+  return kind == CommandKind::Heal || kind == CommandKind::Approve || kind == CommandKind::Reject ||
+         kind == CommandKind::Cancel || kind == CommandKind::ResetHealing;
 }
 
 }  // namespace
 
 void ScriptReader::command() {
   constexpr std::string_view kForm = "at 00:05:00 unmonitor NAME";
-  static constexpr std::array<std::pair<std::string_view, Kind>, 17> kCommands{{{"monitor", Kind::Monitor},
-                                                                                {"unmonitor", Kind::Unmonitor},
-                                                                                {"validate", Kind::Validate},
-                                                                                {"accept", Kind::Accept},
-                                                                                {"start", Kind::Start},
-                                                                                {"stop", Kind::Stop},
-                                                                                {"restart", Kind::Restart},
-                                                                                {"pause", Kind::Pause},
-                                                                                {"resume", Kind::Resume},
-                                                                                {"ack", Kind::Acknowledge},
-                                                                                {"heal", Kind::Heal},
-                                                                                {"approve", Kind::Approve},
-                                                                                {"reject", Kind::Reject},
-                                                                                {"cancel", Kind::Cancel},
-                                                                                {"healing", Kind::ResetHealing},
-                                                                                {"crash", Kind::Crash},
-                                                                                {"reboot", Kind::Reboot}}};
+  static constexpr std::array<std::pair<std::string_view, CommandKind>, 17> kCommands{
+      {{"monitor", CommandKind::Monitor},
+       {"unmonitor", CommandKind::Unmonitor},
+       {"validate", CommandKind::Validate},
+       {"accept", CommandKind::Accept},
+       {"start", CommandKind::Start},
+       {"stop", CommandKind::Stop},
+       {"restart", CommandKind::Restart},
+       {"pause", CommandKind::Pause},
+       {"resume", CommandKind::Resume},
+       {"ack", CommandKind::Acknowledge},
+       {"heal", CommandKind::Heal},
+       {"approve", CommandKind::Approve},
+       {"reject", CommandKind::Reject},
+       {"cancel", CommandKind::Cancel},
+       {"healing", CommandKind::ResetHealing},
+       {"crash", CommandKind::Crash},
+       {"reboot", CommandKind::Reboot}}};
   ScriptedCommand command;
   command.at = offset(kForm);
   if (another_hand(command)) return;
@@ -69,7 +70,7 @@ void ScriptReader::command() {
                         "comes up, and a service fails, or recovers"
                       : did_you_mean(near));
   } else if (command.kind = found->second; is_crash(command.kind)) {
-    if (command.kind == Kind::Reboot) command.span = kReboot;
+    if (command.kind == CommandKind::Reboot) command.span = kReboot;
     if (take("for")) command.span = duration("at 1 hour crash for 10 seconds");
   } else if (is_of_healing(command.kind)) {
     healing_command(command);
@@ -89,7 +90,7 @@ bool ScriptReader::is_known(const Word& word) {
 
 /// Names, `all`, `group NAME`.
 void ScriptReader::services_of(ScriptedCommand& command) {
-  const auto ends = [&] { return !more() || (command.kind == Kind::Pause && see("for")); };
+  const auto ends = [&] { return !more() || (command.kind == CommandKind::Pause && see("for")); };
   if (ends()) fail(here(), "the name of a service is missing", "write names, or all");
   while (!ends()) {
     const Word name = words_[next_++];
@@ -111,7 +112,7 @@ void ScriptReader::services_of(ScriptedCommand& command) {
 /// heal NAME [with W] [override limit, ...], approve NAME, reject NAME, cancel NAME, healing reset W
 void ScriptReader::healing_command(ScriptedCommand& command) {
   constexpr std::string_view kForm = "at 5 minutes heal NAME with WORKFLOW override limit, cooldown, pause";
-  if (command.kind == Kind::ResetHealing) {
+  if (command.kind == CommandKind::ResetHealing) {
     constexpr std::string_view kReset = "at 5 minutes healing reset WORKFLOW";
     want("reset", kReset);
     const Word name = want_word("the name of the workflow", kReset);
@@ -122,7 +123,7 @@ void ScriptReader::healing_command(ScriptedCommand& command) {
   if (failed_) return;
   const std::string whom = to_lower(text_of(name));
   const auto service = blocks_.find(whom);
-  if (command.kind != Kind::Heal) {
+  if (command.kind != CommandKind::Heal) {
     const bool is_service = service != blocks_.end() && !targets_.contains(whom);
     command.target = is_service ? to_lower(service->second->target()) : target_of(name);
     return;
@@ -170,8 +171,11 @@ void ScriptReader::name_all(ScriptedCommand& command) const {
 /// NAME dies, NAME comes up, NAME fails, NAME recovers: whether that is the command. What can be a command to healer is
 /// one.
 bool ScriptReader::another_hand(ScriptedCommand& command) {
-  static constexpr std::array<std::pair<std::string_view, Kind>, 4> kHands{
-      {{"dies", Kind::Dies}, {"comes", Kind::ComesUp}, {"fails", Kind::Fails}, {"recovers", Kind::Recovers}}};
+  static constexpr std::array<std::pair<std::string_view, CommandKind>, 4> kHands{
+      {{"dies", CommandKind::Dies},
+       {"comes", CommandKind::ComesUp},
+       {"fails", CommandKind::Fails},
+       {"recovers", CommandKind::Recovers}}};
   const Word name = more() ? words_[next_] : Word{};
   const std::string_view verb = next_ + 1 < words_.size() ? words_[next_ + 1].raw : std::string_view{};
   const auto found = std::ranges::find_if(kHands, [&](const auto& hand) { return iequals(hand.first, verb); });
@@ -180,7 +184,7 @@ bool ScriptReader::another_hand(ScriptedCommand& command) {
   next_ += 2;
   command.kind = found->second;
   const std::string whom = to_lower(text_of(name));
-  const bool looked_at = command.kind == Kind::Fails || command.kind == Kind::Recovers;
+  const bool looked_at = command.kind == CommandKind::Fails || command.kind == CommandKind::Recovers;
   if (looked_at && !blocks_.contains(whom) && targets_.contains(whom)) {
     for (const auto& [own, block] : blocks_)
       if (to_lower(block->target()) == whom && can_fail(*block)) command.services.push_back(own);
@@ -194,7 +198,7 @@ bool ScriptReader::another_hand(ScriptedCommand& command) {
   else if (!looked_at && !blocks_.at(command.services.front())->has_process())
     fail(name.offset, fmt::format("'{}' is no process", printable(command.services.front())),
          "only a process dies, or comes up");
-  if (command.kind == Kind::ComesUp) want("up", "at 5 minutes NAME comes up");
+  if (command.kind == CommandKind::ComesUp) want("up", "at 5 minutes NAME comes up");
   want_end();
   script_.commands.push_back(std::move(command));
   return true;

@@ -16,9 +16,8 @@ namespace healer::engine {
 namespace {
 
 using How = ScriptedEnd::How;
-using Kind = event::Answered::Kind;
 
-StepOf place_of(const Healings::Origin& origin) {
+StepOf in_script(const Healings::Origin& origin) {
   return {.workflow = to_lower(origin.healing->plan->name),
           .step = origin.step == nullptr ? "" : to_lower(origin.step->name),
           .until = origin.polls,
@@ -49,7 +48,7 @@ const ScriptedStep* SimulatedHealing::find(const StepOf& of) const {
 }
 
 SimulatedHealing::Ending SimulatedHealing::next(const Healings::Origin& origin) {
-  const StepOf own = place_of(origin);
+  const StepOf own = in_script(origin);
   StepOf each = own;
   each.target.clear();
   Ending ending{.end = {}, .heals = heals(origin)};
@@ -70,7 +69,7 @@ SimulatedHealing::Ending SimulatedHealing::next(const Healings::Origin& origin) 
 }
 
 std::optional<Duration> SimulatedHealing::heals(const Healings::Origin& origin) const {
-  StepOf of = place_of(origin);
+  StepOf of = in_script(origin);
   of.until = false;
   if (const ScriptedStep* const own = find(of); own != nullptr && own->heals) return own->heals;
   of.target.clear();
@@ -104,6 +103,7 @@ std::optional<event::ActionEnded> ended(const effect::Exec& exec, const Scripted
 }
 
 event::Answered answered(const effect::Request& request, const ScriptedEnd& end, const Step& step, bool polls) {
+  using Kind = event::Answered::Kind;
   const auto& http = std::get<step::Http>(step.what);
   const bool late = end.how == How::Late || (request.timeout > Duration{0} && *end.takes >= request.timeout);
   event::Answered answer{.request = request.request, .elapsed = late ? request.timeout : *end.takes};
@@ -140,7 +140,7 @@ event::Answered answered(const effect::Request& request, const ScriptedEnd& end,
 
 bool is_done(const event::Answered& answer, const effect::Request& request, const Step& step, bool polls) {
   const auto& http = std::get<step::Http>(step.what);
-  if (answer.kind != Kind::Whole || http.until.has_value() != polls) return false;
+  if (answer.kind != event::Answered::Kind::Whole || http.until.has_value() != polls) return false;
   if (!is_expected(polls ? std::vector<std::uint16_t>{} : http.expect, answer.status)) return false;
   for (std::size_t i = 0; i < request.wanted.size(); ++i)
     if (!is_met(request.wanted[i], answer.values[i])) return false;

@@ -11,35 +11,35 @@
 namespace healer::engine {
 namespace {
 
-using Kind = ScriptedCommand::Kind;
+using CommandKind = ScriptedCommand::Kind;
 
 /// The command to healer that one of a script is; none: it is no such command.
-std::optional<event::Command::Kind> command_kind(Kind kind) {
+std::optional<event::Command::Kind> command_kind(CommandKind kind) {
   using To = event::Command::Kind;
   switch (kind) {
-    case Kind::Monitor: return To::Monitor;
-    case Kind::Unmonitor: return To::Unmonitor;
-    case Kind::Validate: return To::Validate;
-    case Kind::Accept: return To::Accept;
-    case Kind::Start: return To::Start;
-    case Kind::Stop: return To::Stop;
-    case Kind::Restart: return To::Restart;
-    case Kind::Pause: return To::Pause;
-    case Kind::Resume: return To::Resume;
-    case Kind::Acknowledge: return To::Acknowledge;
-    case Kind::Heal: return To::Heal;
-    case Kind::Approve: return To::Approve;
-    case Kind::Reject: return To::Reject;
-    case Kind::Cancel: return To::Cancel;
-    case Kind::ResetHealing: return To::ResetHealing;
-    case Kind::Fails:
-    case Kind::Recovers:
-    case Kind::Dies:
-    case Kind::ComesUp:
-    case Kind::Crash:
-    case Kind::Reboot:
-    case Kind::StepClock:
-    case Kind::SetClock: break;
+    case CommandKind::Monitor: return To::Monitor;
+    case CommandKind::Unmonitor: return To::Unmonitor;
+    case CommandKind::Validate: return To::Validate;
+    case CommandKind::Accept: return To::Accept;
+    case CommandKind::Start: return To::Start;
+    case CommandKind::Stop: return To::Stop;
+    case CommandKind::Restart: return To::Restart;
+    case CommandKind::Pause: return To::Pause;
+    case CommandKind::Resume: return To::Resume;
+    case CommandKind::Acknowledge: return To::Acknowledge;
+    case CommandKind::Heal: return To::Heal;
+    case CommandKind::Approve: return To::Approve;
+    case CommandKind::Reject: return To::Reject;
+    case CommandKind::Cancel: return To::Cancel;
+    case CommandKind::ResetHealing: return To::ResetHealing;
+    case CommandKind::Fails:
+    case CommandKind::Recovers:
+    case CommandKind::Dies:
+    case CommandKind::ComesUp:
+    case CommandKind::Crash:
+    case CommandKind::Reboot:
+    case CommandKind::StepClock:
+    case CommandKind::SetClock: break;
   }
   return std::nullopt;
 }
@@ -57,12 +57,12 @@ std::optional<event::Command> order_of(const ScriptedCommand& command, const Eng
                       .overrides = command.overrides,
                       .everything = command.everything,
                       .groups = command.groups};
-  if (command.kind == Kind::Pause && command.span > Duration{0}) told.until = now.wall + command.span;
+  if (command.kind == CommandKind::Pause && command.span > Duration{0}) told.until = now.wall + command.span;
   for (const std::string& name : command.services)
     if (const auto id = engine.graph()->find(name)) told.services.push_back(*id);
   if (command.target.empty()) return told;
   // People know a healing by its number, a script by its target.
-  const bool decides = command.kind == Kind::Approve || command.kind == Kind::Reject;
+  const bool decides = command.kind == CommandKind::Approve || command.kind == CommandKind::Reject;
   const auto& healings = engine.healings().all();
   const auto found = std::ranges::find_if(healings, [&](const auto& entry) {
     return iequals(entry.second.target, command.target) && (!decides || entry.second.stage == Healing::Stage::Approval);
