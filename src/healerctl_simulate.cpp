@@ -105,12 +105,21 @@ int simulate(const SimulateOptions& options, Output& output) {
   if (!text) return output.fail({"script", text.error().what, ""});
   const std::string script = options.script == "-" ? "<stdin>" : options.script;
 
+  const auto complain_of_script = [&](const Errors& errors) {
+    std::string messages;
+    for (const engine::ScriptError& error : errors) messages += engine::format(error, script, *text);
+    return complain(messages, "the script", script, output);
+  };
+
   const runtime::Host machine;
   const config::OfflineEnvironment environment(machine);
   config::LoadResult loaded = config::load(options.rules, {}, environment);
-  Errors wrong;
-  if (!loaded.lists.empty()) {
-    auto lists = read_lists(loaded.lists, engine::read_lists(*text), options.script, wrong);
+  const std::vector<engine::ScriptedList> told = engine::read_lists(*text);
+  if (!loaded.lists.empty() || !told.empty()) {
+    // Rules without the rows that they are for may have other errors: those of the lists come first.
+    Errors errors;
+    auto lists = read_lists(loaded.lists, told, options.script, errors);
+    if (!errors.empty()) return complain_of_script(errors);
     loaded = config::load(options.rules, {}, config::ListsEnvironment(std::move(lists), environment));
   }
   std::erase_if(loaded.diagnostics, [](const config::Diagnostic& one) { return one.on_request; });
@@ -118,15 +127,8 @@ int simulate(const SimulateOptions& options, Output& output) {
   if (!loaded.ok()) return complain(messages, "the rules", options.rules, output);
   std::fputs(messages.c_str(), stderr);
 
-  engine::ScriptReading reading = engine::read_script(*text, *loaded.rules);
-  if (loaded.lists.empty()) (void)read_lists({}, reading.script.lists, options.script, wrong);
-  // What the lists lack is the cause of what else is wrong.
-  if (wrong.empty()) wrong = std::move(reading.errors);
-  if (!wrong.empty()) {
-    std::string errors;
-    for (const engine::ScriptError& error : wrong) errors += engine::format(error, script, *text);
-    return complain(errors, "the script", script, output);
-  }
+  const engine::ScriptReading reading = engine::read_script(*text, *loaded.rules);
+  if (!reading.errors.empty()) return complain_of_script(reading.errors);
 
   const engine::Timeline timeline = engine::simulate(*loaded.rules, reading.script, runtime::local_civil);
   const std::size_t expected = reading.script.expectations.size();
