@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Workflows in simulations: rules and a script in, what becomes of healings out.
 #include <algorithm>
+#include <random>
 
 #include <catch2/catch.hpp>
 
@@ -10,6 +11,7 @@
 #include "config/load.hpp"
 #include "engine/simulator.hpp"
 #include "support/fake_environment.hpp"
+#include "support/rounds.hpp"
 
 namespace simulated_healing_test {
 
@@ -522,6 +524,65 @@ TEST_CASE("the lists of a script are read before its rules are", "[engine][scrip
   CHECK(lists[0].rows == std::vector<std::string>{"a", "b", "c"});
   CHECK(lists[0].line == 2);
   CHECK(lists[1].file == "rows.json");
+}
+
+TEST_CASE("no script whatever of healings upsets its reader or the simulation", "[engine][script][property]") {
+  std::mt19937 random(12);
+  const auto pick = [&](const auto& words) { return std::string(words[random() % words.size()]); };
+  const std::vector<std::string> begins{"guard rebuild",
+                                        "step stack token",
+                                        "step rebuild rebuild",
+                                        "step stack update",
+                                        "step stack update until",
+                                        "step rebuild \"shut down\"",
+                                        "step redeploy deploy",
+                                        "at 5 minutes",
+                                        "at 9 minutes",
+                                        "expect healing n1",
+                                        "expect not workflow rebuild",
+                                        "list",
+                                        "step",
+                                        "expect",
+                                        "guard rebuild of n1",
+                                        "step stack find of app"};
+  const std::vector<std::string> words{":",        "ok",
+                                       "fails*2",  "timeout",
+                                       "503",      "201:'{\"id\": 1}'",
+                                       "lost",     "pending*3",
+                                       "done",     "0:\"id=1\"@2m",
+                                       "...",      "heals",
+                                       "for",      "2 minutes",
+                                       "takes",    "of",
+                                       "n2",       "n1",
+                                       "app",      "fails",
+                                       "recovers", "approve",
+                                       "cancel",   "heal",
+                                       "with",     "rebuild",
+                                       "pause",    "group nodes",
+                                       "all",      "healing reset",
+                                       "override", "limit,",
+                                       "begun",    "held",
+                                       "\"x",      "'",
+                                       "step",     "by",
+                                       "3 times",  "paused",
+                                       "NODE",     "from file \"a\""};
+  const std::string app_of_stack = app(kStack).replace(app(kStack).find("workflow rebuild"), 16, "workflow stack");
+  const RuleSet all = rules(fleet(kRebuild) + app_of_stack);
+  int played = 0;
+  for (int i = 0; i < healer::test::rounds(3000); ++i) {
+    std::string text = "at 4 minutes n1 fails\nat 4 minutes app fails\n";
+    for (std::size_t lines = random() % 3; lines > 0; --lines) {
+      text += pick(begins);
+      for (std::size_t n = random() % 4; n > 0; --n) text += (random() % 3 == 0 ? "" : " ") + pick(words);
+      text += "\n";
+    }
+    const ScriptReading reading = read_script(text, all);
+    for (const ScriptError& error : reading.errors) REQUIRE_FALSE(format(error, "s", text).empty());
+    if (!reading.errors.empty() || ++played % 10 != 0) continue;
+    INFO(text);
+    REQUIRE(simulate(all, reading.script).stopped.empty());
+  }
+  CHECK(played > 100);
 }
 
 }  // namespace simulated_healing_test
