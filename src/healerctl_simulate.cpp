@@ -87,6 +87,11 @@ config::ListsEnvironment::Lists read_lists(const Declarations& declared, const s
     if (!why.empty()) errors.push_back({own->line, own->column, fmt::format("list {}: {}", own->name, why), {}});
     lists.emplace(list.source, std::move(rows));
   }
+  return lists;
+}
+
+/// Lists of a script that the rules do not have.
+void find_unknown(const Declarations& declared, const std::vector<engine::ScriptedList>& told, Errors& errors) {
   for (const engine::ScriptedList& one : told) {
     std::vector<std::string_view> known;
     for (const config::ListDeclaration& list : declared) known.push_back(list.name);
@@ -95,7 +100,12 @@ config::ListsEnvironment::Lists read_lists(const Declarations& declared, const s
     errors.push_back({one.line, one.column, fmt::format("the rules have no list '{}'", printable(one.name)),
                       near.empty() ? std::string{} : fmt::format("did you mean '{}'?", near)});
   }
-  return lists;
+}
+
+/// Whether a service is called `list`: lines of it begin as those of lists.
+bool has_service_list(const config::LoadResult& loaded) {
+  return loaded.ok() &&
+         std::ranges::any_of(loaded.rules->services, [](const auto& block) { return iequals(block->name, "list"); });
 }
 
 }  // namespace
@@ -119,6 +129,7 @@ int simulate(const SimulateOptions& options, Output& output) {
     // Rules without the rows that they are for may have other errors: those of the lists come first.
     Errors errors;
     auto lists = read_lists(loaded.lists, told, options.script, errors);
+    if (!has_service_list(loaded)) find_unknown(loaded.lists, told, errors);
     if (!errors.empty()) return complain_of_script(errors);
     loaded = config::load(options.rules, {}, config::ListsEnvironment(std::move(lists), environment));
   }

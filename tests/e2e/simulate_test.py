@@ -95,6 +95,10 @@ class Simulate(support.Case):
         self.rules.write_text(self.rules.read_text().replace(" ${NODE.ip}", ""))
         done = self.play("list NODE: a b\nat 5 minutes b fails\n", "--json")
         self.assertEqual({event["service"] for event in json.loads(done.stdout)["events"]} - {""}, {"ping_b"})
+        self.write("rows", "x\ny\n")  # where the script says nothing, a file is read
+        self.rules.write_text(self.rules.read_text().replace("/nonexistent/nodes", str(self.path("rows"))))
+        done = self.play("at 5 minutes y fails\n", "--json")
+        self.assertEqual({event["service"] for event in json.loads(done.stdout)["events"]} - {""}, {"ping_y"})
         done = self.play("list NODE: a 'b c'\n")
         self.assertEqual(done.returncode, 1)
         self.assertIn(":1:6: error: list NODE: ", done.stderr)

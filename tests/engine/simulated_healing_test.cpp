@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Workflows in simulations: rules and a script in, what becomes of healings out.
 #include <algorithm>
-#include <random>
 
 #include <catch2/catch.hpp>
 
 #include <spdlog/fmt/fmt.h>
 
-#include "config/check.hpp"
-#include "config/load.hpp"
 #include "engine/simulator.hpp"
-#include "support/fake_environment.hpp"
-#include "support/rounds.hpp"
+#include "support/workflow_rules.hpp"
 
 namespace simulated_healing_test {
 
@@ -20,32 +16,6 @@ using namespace healer::engine;
 using namespace healer::test;
 
 namespace {
-
-/// Rules whose program /bin/ping fails for two cycles before they heal.
-RuleSet rules(const std::string& text) {
-  FakeEnvironment machine;
-  machine.online = false;
-  machine.files["/rules"] = "set daemon 30\n" + text;
-  config::LoadResult loaded = config::load("/rules", {}, machine);
-  INFO(config::format_all(loaded.diagnostics, loaded.sources, false));
-  REQUIRE(loaded.ok());
-  return std::move(*loaded.rules);
-}
-
-/// Six nodes of a group, healed with `workflows`.
-std::string fleet(const std::string& workflows) {
-  return workflows + R"(
-for each NODE in "n1" .. "n6" {
-  check program ping_${NODE} with path "/bin/ping ${NODE}"
-    group nodes
-    if status != 0 for 2 cycles then heal with rebuild
-})";
-}
-
-/// One service.
-std::string app(const std::string& workflows) {
-  return workflows + "check program app with path \"/bin/ping\" if status != 0 for 2 cycles then heal with rebuild\n";
-}
 
 Timeline play(const std::string& text, std::string_view script) {
   const RuleSet all = rules(text);
@@ -73,21 +43,6 @@ std::string story(const Timeline& timeline) {
   }
   return all;
 }
-
-const std::string kRebuild = R"(
-workflow redeploy {
-  guard program "/bin/may-go ${TARGET}" timeout 10 seconds
-  step "deploy" program "/bin/deploy ${TARGET}" timeout 20 minutes
-  step "verify" recovered within 5 minutes
-}
-workflow rebuild {
-  guard program "/bin/may-go ${TARGET}" timeout 10 seconds
-  step "shut down" program "/bin/shutdown ${TARGET}" timeout 2 minutes retry 2 times every 10 seconds repeatable
-  step "rebuild" program "/bin/rebuild ${TARGET}" timeout 20 minutes
-  step "verify" recovered within 5 minutes
-  on failure heal with redeploy
-  tries 2
-})";
 
 }  // namespace
 
@@ -165,22 +120,6 @@ TEST_CASE("a step may hang until its time is over, or its program be missing", "
         "could not be started: No such file or directory after 0 ms; tried again in 0 ms\n"
         "killed by signal 9 (SIGKILL) after 1 s\n");
 }
-
-const std::string kStack = R"rules(
-set secrets "/nonexistent"
-workflow rebuild {
-  guard program "/bin/may-go" timeout 10 seconds
-  step "token" http post "https://id.example/tokens" header "X-Key: ${secret:key}" body '{}' expect 201
-       save json '.id' as TOKEN secret repeatable
-  step "find" program "/bin/find" timeout 10 seconds save "id=([0-9]+)" as ID
-  step "update" http patch "https://heat.example/stacks/${ID}" header "X-Auth-Token: ${TOKEN}" body '{}' expect 202
-       until get "https://heat.example/stacks/${ID}" json '.status' = "COMPLETE" fail json '.status' = "FAILED"
-             every 5 seconds within 10 minutes
-  step "verify" recovered within 5 minutes
-  tries 2
-  cooldown 5 minutes
-}
-)rules";
 
 TEST_CASE("requests are answered as the script says, and what steps save comes into later ones",
           "[engine][simulator][healing]") {
@@ -419,6 +358,35 @@ TEST_CASE("a step that starts a service heals where it says so", "[engine][simul
       "expect app running\n");
 }
 
+TEST_CASE("services made of others, maintenance and what speaks for the machine hold back",
+          "[engine][simulator][healing]") {
+  std::string text = kBrakes + R"(
+set maintenance "0 1 * * *" for 1 hour group nodes
+set healing only while gateway
+check program gateway with path "/bin/gateway" if status != 0 then alert
+check program ping_5 with path "/bin/ping" if status != 0 for 2 cycles then alert
+check host http_5 with address "192.0.2.5" if failed port 80 for 2 cycles then alert
+check host port_5 with address "192.0.2.5" if failed port 81 for 2 cycles then alert
+check composite box5 with members ping_5, http_5, port_5
+  group nodes
+  if 2 members failed for 2 cycles then heal with rebuild
+)";
+  text.replace(text.find("BRAKES"), 6, "");
+  play(text,
+       "gateway: 0*11 1*4 0\n"
+       "step rebuild rebuild heals\n"
+       "at 5 minutes ping_5 fails\n"
+       "at 5 minutes http_5 fails\n"
+       "at 70 minutes ping_5 fails\n"
+       "at 70 minutes port_5 fails\n"
+       "expect healing box5 held \"gateway, which is to be well, is failed\"\n"
+       "expect healing box5 recovered by 10 minutes\n"
+       "expect healing box5 held \"maintenance of box5\" by 75 minutes\n"
+       "expect not healing box5 begun by 5 minutes\n"
+       "expect healing box5 recovered 2 times\n"
+       "expect port_5 running\n");
+}
+
 TEST_CASE("a healing outlives a crash of healer", "[engine][simulator][healing]") {
   play(fleet(kRebuild),
        "step rebuild rebuild takes 10 minutes\n"
@@ -448,141 +416,6 @@ TEST_CASE("what a script expects of healings and is not so is told", "[engine][s
         "2:1 expected the healing of app to be begun 2 times: it did so at 00:05:31\n"
         "4:1 expected the healing of app to come to step \"guard\" by 00:05:00: it did so at 00:05:30\n"
         "5:1 expected workflow rebuild to be paused: it never did so\n");
-}
-
-namespace {
-
-std::string complaint(std::string_view script) {
-  std::string said;
-  const RuleSet all =
-      rules(fleet(kRebuild) + app(kStack).replace(app(kStack).find("workflow rebuild"), 16, "workflow stack"));
-  for (const ScriptError& error : read_script(script, all).errors)
-    said += fmt::format("{}:{}: {} | {}\n", error.line, error.column, error.message, error.remedy);
-  return said;
-}
-
-}  // namespace
-
-TEST_CASE("what is wrong in a script of healings is said with its place and the nearest word",
-          "[engine][script][healing]") {
-  CHECK(complaint("guard rebild: ok") == "1:7: 'rebild' is no workflow | did you mean 'rebuild'?\n");
-  CHECK(complaint("step rebuild shut: ok") ==
-        "1:14: 'shut' is no step of workflow 'rebuild' | write shut down, rebuild, verify or heal with redeploy\n");
-  CHECK(complaint("step rebuild rebuidl: ok") ==
-        "1:14: 'rebuidl' is no step of workflow 'rebuild' | did you mean 'rebuild'?\n");
-  CHECK(complaint("step rebuild rebuild: refuse") == "1:23: 'refuse' is not how it ends | did you mean 'refuses'?\n");
-  CHECK(complaint("step rebuild rebuild: nonsense") ==
-        "1:23: 'nonsense' is not how it ends | write ok, fails, timeout, missing, signal:N or an exit value\n");
-  CHECK(complaint("step stack token: 99") == "1:19: the status of an answer must be between 100 and 599 | \n");
-  CHECK(complaint("step stack token until: done") ==
-        "1:18: step 'token' does not ask whether it is done | only a request with until does\n");
-  CHECK(
-      complaint("step rebuild verify: ok") ==
-      "1:1: step 'verify' neither runs a program nor makes a request | whether its target recovers is for the lines of "
-      "its services, or for a step that heals\n");
-  CHECK(complaint("step rebuild verify heals") ==
-        "1:21: step 'verify' heals nothing | a program, a request, or the start of a service does\n");
-  CHECK(complaint("step rebuild rebuild of n9: ok") == "1:25: 'n9' is no target of a healing | did you mean 'n1'?\n");
-  CHECK(complaint("step rebuild rebuild:") ==
-        "1:22: how it ends is missing | write step WORKFLOW STEP: ok fails, or takes 2 minutes, or heals\n");
-  CHECK(complaint("step rebuild rebuild") ==
-        "1:21: a colon is missing | write step WORKFLOW STEP: ok fails, or takes 2 minutes, or heals\n");
-  CHECK(complaint("step rebuild rebuild: ok ...\nstep rebuild rebuild: fails") ==
-        "2:1: the line before of this step goes on for ever | take its '...' away\n");
-  CHECK(complaint("step stack token: 201:'{\"id\": 7}") ==
-        "1:23: the text that begins here has no end | put a ' where it ends\n");
-  CHECK(complaint("exec /bin/rebuild exits 1") ==
-        "1:6: no action or service of the rules runs '/bin/rebuild' | of a program of a workflow write step WORKFLOW "
-        "STEP: ok fails\n");
-  CHECK(complaint("at 5 minutes n1 fials") ==
-        "1:17: 'fials' is nothing that happens to 'n1' | did you mean 'fails'?\n");
-  CHECK(complaint("at 5 minutes n1 explodes") ==
-        "1:17: 'explodes' is nothing that happens to 'n1' | write fails, recovers, dies or comes up\n");
-  CHECK(complaint("at 5 minutes aprove n1") == "1:14: 'aprove' is no command | did you mean 'approve'?\n");
-  CHECK(complaint("at 5 minutes heal n1 with rebiuld") == "1:27: 'rebiuld' is no workflow | did you mean 'rebuild'?\n");
-  CHECK(complaint("at 5 minutes heal n1 override guard") ==
-        "1:31: 'guard' cannot be set aside | write limit, cooldown or pause\n");
-  CHECK(complaint("at 5 minutes pause group node") == "1:26: 'node' is no group | did you mean 'nodes'?\n");
-  CHECK(complaint("expect healing n1 begin") == "1:19: 'begin' is no turn of a healing | did you mean 'begun'?\n");
-  CHECK(complaint("expect healing n1 step deplo") == "1:24: no workflow has a step 'deplo' | did you mean 'deploy'?\n");
-  CHECK(complaint("expect workflow rebuild pause") ==
-        "1:25: 'pause' is no turn of a workflow | did you mean 'paused'?\n");
-  CHECK(complaint("list NODE") ==
-        "1:10: expected 'from' | write list NODE: node1 node2, or list NODE from file "
-        "\"nodes\"\n");
-}
-
-TEST_CASE("the lists of a script are read before its rules are", "[engine][script]") {
-  const std::vector<ScriptedList> lists = read_lists(
-      "web: 0 1\n"
-      "list NODE: a b \"c\"  # and so on\n"
-      "list ROW from file \"rows.json\"\n"
-      "list\n"
-      "nonsense \"\n");
-  REQUIRE(lists.size() == 2);
-  CHECK(lists[0].name == "NODE");
-  CHECK(lists[0].rows == std::vector<std::string>{"a", "b", "c"});
-  CHECK(lists[0].line == 2);
-  CHECK(lists[1].file == "rows.json");
-}
-
-TEST_CASE("no script whatever of healings upsets its reader or the simulation", "[engine][script][property]") {
-  std::mt19937 random(12);
-  const auto pick = [&](const auto& words) { return std::string(words[random() % words.size()]); };
-  const std::vector<std::string> begins{"guard rebuild",
-                                        "step stack token",
-                                        "step rebuild rebuild",
-                                        "step stack update",
-                                        "step stack update until",
-                                        "step rebuild \"shut down\"",
-                                        "step redeploy deploy",
-                                        "at 5 minutes",
-                                        "at 9 minutes",
-                                        "expect healing n1",
-                                        "expect not workflow rebuild",
-                                        "list",
-                                        "step",
-                                        "expect",
-                                        "guard rebuild of n1",
-                                        "step stack find of app"};
-  const std::vector<std::string> words{":",        "ok",
-                                       "fails*2",  "timeout",
-                                       "503",      "201:'{\"id\": 1}'",
-                                       "lost",     "pending*3",
-                                       "done",     "0:\"id=1\"@2m",
-                                       "...",      "heals",
-                                       "for",      "2 minutes",
-                                       "takes",    "of",
-                                       "n2",       "n1",
-                                       "app",      "fails",
-                                       "recovers", "approve",
-                                       "cancel",   "heal",
-                                       "with",     "rebuild",
-                                       "pause",    "group nodes",
-                                       "all",      "healing reset",
-                                       "override", "limit,",
-                                       "begun",    "held",
-                                       "\"x",      "'",
-                                       "step",     "by",
-                                       "3 times",  "paused",
-                                       "NODE",     "from file \"a\""};
-  const std::string app_of_stack = app(kStack).replace(app(kStack).find("workflow rebuild"), 16, "workflow stack");
-  const RuleSet all = rules(fleet(kRebuild) + app_of_stack);
-  int played = 0;
-  for (int i = 0; i < healer::test::rounds(3000); ++i) {
-    std::string text = "at 4 minutes n1 fails\nat 4 minutes app fails\n";
-    for (std::size_t lines = random() % 3; lines > 0; --lines) {
-      text += pick(begins);
-      for (std::size_t n = random() % 4; n > 0; --n) text += (random() % 3 == 0 ? "" : " ") + pick(words);
-      text += "\n";
-    }
-    const ScriptReading reading = read_script(text, all);
-    for (const ScriptError& error : reading.errors) REQUIRE_FALSE(format(error, "s", text).empty());
-    if (!reading.errors.empty() || ++played % 10 != 0) continue;
-    INFO(text);
-    REQUIRE(simulate(all, reading.script).stopped.empty());
-  }
-  CHECK(played > 100);
 }
 
 }  // namespace simulated_healing_test
