@@ -33,38 +33,37 @@
 //   exec "/usr/bin/api --fg" ready after 5 seconds   when it says so, where the rules wait for that (at once where not
 //                                                    said); also `never ready`
 //
-//   guard rebuild: refuses*2 ok              how the guard of a workflow ends, time after time, for each target from
-//   the
-//                                            first again; ok where not said
-//   step rebuild "shut down": ok fails*2 ok  how the program of a step ends, in the same way: ok, fails, or as the run
-//   of
-//                                            a check: 0:"evicted 7"@90s, 3, timeout, missing, signal:9
-//   step heat create: ok 503 lost 201:'{"id": 7}'    what a request is answered: ok, fails, a status with a body; lost:
-//                                            nobody knows whether it was done; unreachable: it was not sent; timeout.
-//                                            Where not said, as the step expects it; so is what is saved
+//   guard rebuild: refuses*2 ok              how the guard of a workflow ends, time after time; each target goes
+//                                            through the list from its beginning. It is ok where nothing is said
+//   step rebuild "shut down": ok fails*2 ok  the same of the program of a step: ok, fails, or as the run of a check
+//                                            ends, 0:"evicted 7"@90s, 3, timeout, missing, signal:9
+//   step heat create: ok 503 201:'{"id": 7}' what a request is answered: ok, fails, a status with a body; also lost
+//                                            (nobody knows whether it was done), unreachable (it was not sent),
+//                                            timeout. Where nothing is said, what the step expects
 //   step heat create until: pending*3 done   what comes of asking whether it is done: pending, done, failed, or an
-//   answer step rebuild rebuild takes 12 minutes    each time (1 second where not said; `guard rebuild takes 5 seconds`
-//   too) step rebuild rebuild heals               when it has ended well, its target is well from then on; `heals for
-//   20
-//                                            minutes`: then it is as before. What a step does not heal fails as its
-//                                            services' lines say
-//   step rebuild rebuild of node5: fails     any of these for one target; it goes before what is said for all
-//   list NODE: node1 node2                   the rows of a list from outside; `list NODE from file "nodes"` reads them
-//                                            as healer does, from beside the script
+//                                            answer
+//   step rebuild deploy takes 12 minutes     each time (1 second where not said); `guard rebuild takes 5 seconds`
+//   step rebuild deploy heals                when it has ended well, its target is well from then on; `heals for 20
+//                                            minutes`: then it is as before. A target that nothing heals is as the
+//                                            lines of its services say
+//   step rebuild deploy of node5: fails      any of these for one target: it goes before what is said for all
+//
+//   list NODE: node1 node2                   the rows of a list from outside; `list NODE from file "nodes"`: as healer
+//                                            reads them, from beside the script
 //
 //   at 00:05:00 unmonitor ping_node_5        hours, minutes and seconds since the start; also `at 5 minutes ...`
 //   at 5 minutes monitor ping_node_5 db      the other commands of people: validate, accept, start, stop, restart,
 //                                            pause, resume. `all` stands for every service
-//   at 5 minutes pause web for 2 hours       without `for ...` until it is resumed; `group NAME` stands for the
-//   services
-//                                            of a group
+//   at 5 minutes pause web for 2 hours       without `for ...` until it is resumed; `group NAME` stands for its
+//                                            services
 //   at 5 minutes ack web                     somebody has seen that it stands failed
-//   at 5 minutes heal node5 with rebuild     what is healed, by itself with what its rules say; with `override limit,
-//                                            cooldown, pause` behind it
-//   at 5 minutes approve node5               the healing of node5 that waits for it; also reject. `cancel node5` ends
-//   it at 5 minutes healing reset rebuild       a breaker is closed again at 5 minutes node5 fails                 from
-//   now on its programs exit with 1 and its connections are down, whatever
-//                                            its lines say, until it is healed; a target's name means all its services
+//   at 5 minutes heal node5 with rebuild     without `with ...` as its rules say; with `override limit, cooldown,
+//                                            pause` brakes are set aside
+//   at 5 minutes approve node5               its healing, which waits for that; also reject. `cancel node5` ends it
+//   at 5 minutes healing reset rebuild       its breaker is closed again
+//   at 5 minutes node5 fails                 from now on its programs exit with 1 and its connections are down,
+//                                            whatever its lines say, until it is healed; a target stands for all its
+//                                            services
 //   at 9 minutes node5 recovers              from now on they exit with 0, all connections are up, processes run, and
 //                                            what is measured is as in the first run
 //   at 5 minutes web dies                    the process dies, by another hand than healer's; the kernel says so at
@@ -83,10 +82,9 @@
 //   expect web failed at 5 minutes           how web is then; without a time, at the end. Also initialising, running,
 //                                            failing, unmonitored
 //   expect healing node5 begun by 9 minutes  what becomes of the healing of a target: asked, held, refused, proposed
-//   (for
-//                                            approval), approved, begun, try-failed, escalated, recovered, done,
-//                                            failed, cancelled, rejected, interrupted, dropped, would-run; `with W`
-//                                            names the workflow, `N times` how often
+//                                            (for approval), approved, begun, try-failed, escalated, recovered, done,
+//                                            failed, cancelled, rejected, interrupted, dropped, would-run; also `with
+//                                            WORKFLOW` and `N times`
 //   expect healing node5 held "limit"        the reason has these words in it
 //   expect healing node5 step rebuild        the step is begun; also `step guard`
 //   expect workflow rebuild paused           by `pause while`; also resumed, stopped (by its breaker), reset

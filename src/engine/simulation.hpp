@@ -21,6 +21,7 @@
 
 namespace healer::engine {
 
+/// A machine, a daemon and the people around them, from the beginning of a script to its end.
 class Simulation final : public EffectSink {
  public:
   Simulation(const RuleSet& rules, const Script& script, const CivilClock& civil)

@@ -24,8 +24,8 @@ std::string to_string(const TimelineEntry& entry) {
     line += entry.run == 0 ? entry.service : fmt::format("{} run {}", entry.service, entry.run);
   line += (entry.service.empty() ? "" : "  ") + entry.kind + "  ";
   if (!entry.program.empty()) line += entry.program + " program ";
-  if (entry.turn.empty() && !entry.step.empty() && !entry.text.starts_with("healing of "))
-    line += entry.step == "guard" ? "guard of " + entry.workflow + ": "
+  if (!entry.step.empty() && (entry.kind == "exec" || entry.kind == "request"))
+    line += entry.step == "guard" ? fmt::format("guard of {}: ", entry.workflow)
                                   : fmt::format("step \"{}\" of {}: ", entry.step, entry.workflow);
   line += printable(entry.text);
   if (!entry.recipients.empty()) line += fmt::format(" to {}", fmt::join(entry.recipients, ", "));
