@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "healerctl_simulate.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
 #include "config/check.hpp"
 #include "config/environments.hpp"
+#include "config/list_rows.hpp"
 #include "config/load.hpp"
 #include "control/wire.hpp"
 #include "engine/script.hpp"
@@ -16,6 +20,7 @@
 #include "read_input.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host.hpp"
+#include "util/text.hpp"
 
 namespace healer {
 namespace {
@@ -26,7 +31,9 @@ Json to_json(const engine::TimelineEntry& entry) {
   return {{"at_ms", entry.at.count()}, {"when", format_iso(entry.when)}, {"cycle", entry.cycle},
           {"kind", entry.kind},        {"service", entry.service},       {"run", entry.run},
           {"rule", entry.rule},        {"place", entry.place},           {"counters", entry.counters},
-          {"text", entry.text},        {"program", entry.program},       {"recipients", entry.recipients}};
+          {"text", entry.text},        {"program", entry.program},       {"recipients", entry.recipients},
+          {"target", entry.target},    {"workflow", entry.workflow},     {"step", entry.step},
+          {"turn", entry.turn}};
 }
 
 int complain(const std::string& messages, std::string_view what, const std::string& path, Output& output) {
@@ -34,26 +41,105 @@ int complain(const std::string& messages, std::string_view what, const std::stri
   return output.fail({"script", fmt::format("{} {} has errors: nothing was simulated", what, path), ""});
 }
 
+/// A file that the script names: from beside it.
+std::string beside(const std::string& script, const std::string& file) {
+  return (std::filesystem::path(script).parent_path() / file).string();
+}
+
+/// The rows of a list as healer reads them; `why` is filled where they cannot be read.
+std::vector<config::ListRow> rows_of(const std::string& file, std::string& why) {
+  const auto text = read_input(file);
+  const Result<config::ListReading> read = text ? config::read_rows(*text) : Result<config::ListReading>(text.error());
+  if (!read) {
+    why = read.error().what;
+    return {};
+  }
+  if (!read->refused.empty()) why = fmt::format("{}: {}", file, read->refused.front().why);
+  return read->rows;
+}
+
+using Declarations = std::vector<config::ListDeclaration>;
+using Errors = std::vector<engine::ScriptError>;
+
+/// The rows of the lists of the rules: as the script has them, else, of a file that can be read, those in it.
+config::ListsEnvironment::Lists read_lists(const Declarations& declared, const std::vector<engine::ScriptedList>& told,
+                                           const std::string& script, Errors& errors) {
+  config::ListsEnvironment::Lists lists;
+  for (const config::ListDeclaration& list : declared) {
+    std::string why;
+    const auto own =
+        std::ranges::find_if(told, [&](const engine::ScriptedList& one) { return iequals(one.name, list.name); });
+    if (own == told.end()) {
+      if (list.source.command.empty())
+        if (auto rows = rows_of(list.source.file, why); why.empty()) lists.emplace(list.source, std::move(rows));
+      continue;
+    }
+    std::vector<config::ListRow> rows;
+    if (own->file.empty()) {
+      std::string text;
+      for (const std::string& row : own->rows) text += row + "\n";
+      const auto read = config::read_rows(text);
+      if (!read || !read->refused.empty()) why = read ? read->refused.front().why : read.error().what;
+      if (read) rows = read->rows;
+    } else {
+      rows = rows_of(beside(script, own->file), why);
+    }
+    if (!why.empty()) errors.push_back({own->line, own->column, fmt::format("list {}: {}", own->name, why), {}});
+    lists.emplace(list.source, std::move(rows));
+  }
+  return lists;
+}
+
+/// Lists of a script that the rules do not have.
+void find_unknown(const Declarations& declared, const std::vector<engine::ScriptedList>& told, Errors& errors) {
+  for (const engine::ScriptedList& one : told) {
+    std::vector<std::string_view> known;
+    for (const config::ListDeclaration& list : declared) known.push_back(list.name);
+    if (std::ranges::any_of(known, [&](std::string_view name) { return iequals(name, one.name); })) continue;
+    const std::string_view near = nearest_word(one.name, known);
+    errors.push_back({one.line, one.column, fmt::format("the rules have no list '{}'", printable(one.name)),
+                      near.empty() ? std::string{} : fmt::format("did you mean '{}'?", near)});
+  }
+}
+
+/// Whether a service is called `list`: lines of it begin as those of lists.
+bool has_service_list(const config::LoadResult& loaded) {
+  return loaded.ok() &&
+         std::ranges::any_of(loaded.rules->services, [](const auto& block) { return iequals(block->name, "list"); });
+}
+
 }  // namespace
 
 int simulate(const SimulateOptions& options, Output& output) {
+  const auto text = read_input(options.script);
+  if (!text) return output.fail({"script", text.error().what, ""});
+  const std::string script = options.script == "-" ? "<stdin>" : options.script;
+
+  const auto complain_of_script = [&](const Errors& errors) {
+    std::string messages;
+    for (const engine::ScriptError& error : errors) messages += engine::format(error, script, *text);
+    return complain(messages, "the script", script, output);
+  };
+
   const runtime::Host machine;
   const config::OfflineEnvironment environment(machine);
   config::LoadResult loaded = config::load(options.rules, {}, environment);
+  const std::vector<engine::ScriptedList> told = engine::read_lists(*text);
+  if (!loaded.lists.empty() || !told.empty()) {
+    // Rules without the rows that they are for may have other errors: those of the lists come first.
+    Errors errors;
+    auto lists = read_lists(loaded.lists, told, options.script, errors);
+    if (!has_service_list(loaded)) find_unknown(loaded.lists, told, errors);
+    if (!errors.empty()) return complain_of_script(errors);
+    loaded = config::load(options.rules, {}, config::ListsEnvironment(std::move(lists), environment));
+  }
   std::erase_if(loaded.diagnostics, [](const config::Diagnostic& one) { return one.on_request; });
   const std::string messages = config::format_all(loaded.diagnostics, loaded.sources, false);
   if (!loaded.ok()) return complain(messages, "the rules", options.rules, output);
   std::fputs(messages.c_str(), stderr);
 
-  const auto text = read_input(options.script);
-  if (!text) return output.fail({"script", text.error().what, ""});
-  const std::string script = options.script == "-" ? "<stdin>" : options.script;
   const engine::ScriptReading reading = engine::read_script(*text, *loaded.rules);
-  if (!reading.errors.empty()) {
-    std::string errors;
-    for (const engine::ScriptError& error : reading.errors) errors += engine::format(error, script, *text);
-    return complain(errors, "the script", script, output);
-  }
+  if (!reading.errors.empty()) return complain_of_script(reading.errors);
 
   const engine::Timeline timeline = engine::simulate(*loaded.rules, reading.script, runtime::local_civil);
   const std::size_t expected = reading.script.expectations.size();

@@ -73,7 +73,7 @@ def accepted(rules: str) -> str:
 def examples_of_tests() -> list[tuple[str, str]]:
     """Of healerctl.1: rules, and the script behind them that says what it expects of them."""
     text = (TOP / "man" / "healerctl.1").read_text()
-    blocks = re.findall(r"^\.EX\n(.*?)^\.EE", text, re.S | re.M)
+    blocks = [shown(block) for block in re.findall(r"^\.EX\n(.*?)^\.EE", text, re.S | re.M)]
     return [(rules, script) for rules, script in zip(blocks, blocks[1:])
             if is_rules(rules) and re.search(r"^expect ", script, re.M)]
 

@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/healing/told.hpp"
 #include "engine/job.hpp"
 #include "util/text.hpp"
 
@@ -15,9 +16,27 @@ namespace {
 
 constexpr std::size_t kMostMissed = 5;
 
+/// An escalation is with the workflow that it goes on with, too.
+bool goes_on_with(const Expectation& wanted, const TimelineEntry& entry) {
+  return entry.turn == to_string(HealingTurn::Escalated) &&
+         iequals(std::string_view(entry.why).substr(0, entry.why.find(':')), wanted.workflow);
+}
+
 /// Whether an entry is what an expectation speaks of, whenever it comes.
 bool is_meant(const Expectation& wanted, const TimelineEntry& entry) {
-  if (!iequals(entry.service, wanted.service)) return false;
+  using What = Expectation::What;
+  if (wanted.what == What::Workflow)
+    return entry.turn == wanted.state && entry.target.empty() && iequals(entry.workflow, wanted.workflow);
+  if (wanted.what == What::Healing) {
+    if (!iequals(entry.target, wanted.service)) return false;
+    if (!wanted.workflow.empty() && !iequals(entry.workflow, wanted.workflow) && !goes_on_with(wanted, entry))
+      return false;
+    // Of a step: that its program is started, its request made, or what else it does.
+    if (wanted.state == "step")
+      return iequals(entry.step, wanted.step) && (entry.kind == "exec" || entry.kind == "request");
+    return entry.turn == wanted.state && entry.why.find(wanted.why) != std::string::npos;
+  }
+  if (!iequals(entry.service, wanted.service) || !entry.target.empty()) return false;
   if (wanted.what == Expectation::What::Recovered) return entry.kind == "rule-recovered";
   if (wanted.action.empty())
     return entry.kind == "rule-failed" || entry.kind == "rule-matched" || entry.kind == "rule-changed";
@@ -40,13 +59,24 @@ std::string time_text(Duration at) {
 
 /// "web to fire exec at run 3", "web not to be failed at 00:05:00".
 std::string describe(const Expectation& wanted) {
-  std::string text = wanted.service + (wanted.negated ? " not to " : " to ");
+  const auto about = [&] {
+    if (wanted.what == Expectation::What::Healing) return fmt::format("the healing of {}", wanted.service);
+    return wanted.what == Expectation::What::Workflow ? fmt::format("workflow {}", wanted.workflow) : wanted.service;
+  };
+  std::string text = about() + (wanted.negated ? " not to " : " to ");
   switch (wanted.what) {
     case Expectation::What::Fired:
       text += wanted.action.empty() ? "fire a rule" : fmt::format("fire {}", wanted.action);
       break;
     case Expectation::What::Recovered: text += "recover"; break;
-    case Expectation::What::State: text += fmt::format("be {}", wanted.state); break;
+    case Expectation::What::State:
+    case Expectation::What::Workflow: text += fmt::format("be {}", wanted.state); break;
+    case Expectation::What::Healing:
+      text +=
+          wanted.state == "step" ? fmt::format("come to step \"{}\"", wanted.step) : fmt::format("be {}", wanted.state);
+      if (!wanted.why.empty()) text += fmt::format(" \"{}\"", wanted.why);
+      if (!wanted.workflow.empty()) text += fmt::format(" with {}", wanted.workflow);
+      break;
   }
   if (wanted.run) text += fmt::format(" at run {}", *wanted.run);
   if (wanted.time)
@@ -61,7 +91,9 @@ std::string describe_actual(const std::vector<const TimelineEntry*>& entries) {
   std::vector<std::string> told;
   for (const TimelineEntry* entry : entries) {
     if (told.size() == kMostMissed) break;
-    told.push_back(fmt::format("run {} ({})", entry->run, time_text(entry->at)));
+    told.push_back(entry->target.empty() && entry->turn.empty()
+                       ? fmt::format("run {} ({})", entry->run, time_text(entry->at))
+                       : time_text(entry->at));
   }
   std::string text = fmt::format("it did so at {}", fmt::join(told, ", "));
   if (entries.size() > told.size()) text += fmt::format(" and {} times more", entries.size() - told.size());

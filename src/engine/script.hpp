@@ -33,10 +33,39 @@
 //   exec "/usr/bin/api --fg" ready after 5 seconds   when it says so, where the rules wait for that (at once where not
 //                                                    said); also `never ready`
 //
+//   guard rebuild: refuses*2 ok              how the guard of a workflow ends, time after time; each target goes
+//                                            through the list from its beginning. It is ok where nothing is said
+//   step rebuild "shut down": ok fails*2 ok  the same of the program of a step: ok, fails, or as the run of a check
+//                                            ends, 0:"evicted 7"@90s, 3, timeout, missing, signal:9
+//   step heat create: ok 503 201:'{"id": 7}' what a request is answered: ok, fails, a status with a body; also lost
+//                                            (nobody knows whether it was done), unreachable (it was not sent),
+//                                            timeout. Where nothing is said, what the step expects
+//   step heat create until: pending*3 done   what comes of asking whether it is done: pending, done, failed, or an
+//                                            answer
+//   step rebuild deploy takes 12 minutes     each time (1 second where not said); `guard rebuild takes 5 seconds`
+//   step rebuild deploy heals                when it has ended well, its target is well from then on; `heals for 20
+//                                            minutes`: then it is as before. A target that nothing heals is as the
+//                                            lines of its services say
+//   step rebuild deploy of node5: fails      any of these for one target: it goes before what is said for all
+//
+//   list NODE: node1 node2                   the rows of a list from outside; `list NODE from file "nodes"`: as healer
+//                                            reads them, from beside the script
+//
 //   at 00:05:00 unmonitor ping_node_5        hours, minutes and seconds since the start; also `at 5 minutes ...`
 //   at 5 minutes monitor ping_node_5 db      the other commands of people: validate, accept, start, stop, restart,
 //                                            pause, resume. `all` stands for every service
-//   at 5 minutes pause web for 2 hours       without `for ...` until it is resumed
+//   at 5 minutes pause web for 2 hours       without `for ...` until it is resumed; `group NAME` stands for its
+//                                            services
+//   at 5 minutes ack web                     somebody has seen that it stands failed
+//   at 5 minutes heal node5 with rebuild     without `with ...` as its rules say; with `override limit, cooldown,
+//                                            pause` brakes are set aside
+//   at 5 minutes approve node5               its healing, which waits for that; also reject. `cancel node5` ends it
+//   at 5 minutes healing reset rebuild       its breaker is closed again
+//   at 5 minutes node5 fails                 from now on its programs exit with 1 and its connections are down,
+//                                            whatever its lines say, until it is healed; a target stands for all its
+//                                            services
+//   at 9 minutes node5 recovers              from now on they exit with 0, all connections are up, processes run, and
+//                                            what is measured is as in the first run
 //   at 5 minutes web dies                    the process dies, by another hand than healer's; the kernel says so at
 //                                            once
 //   at 5 minutes web comes up                somebody starts it
@@ -52,6 +81,13 @@
 //   expect recovered web at run 6            a rule of web has recovered
 //   expect web failed at 5 minutes           how web is then; without a time, at the end. Also initialising, running,
 //                                            failing, unmonitored
+//   expect healing node5 begun by 9 minutes  what becomes of the healing of a target: asked, held, refused, proposed
+//                                            (for approval), approved, begun, try-failed, escalated, recovered, done,
+//                                            failed, cancelled, rejected, interrupted, dropped, would-run; also `with
+//                                            WORKFLOW` and `N times`
+//   expect healing node5 held "limit"        the reason has these words in it
+//   expect healing node5 step rebuild        the step is begun; also `step guard`
+//   expect workflow rebuild paused           by `pause while`; also resumed, stopped (by its breaker), reset
 //   expect not fired web exec                the contrary of any of these
 //
 // A service with several lines goes on from one to the next. A service without a line exits with 0, a process without
@@ -67,6 +103,7 @@
 #include <vector>
 
 #include "engine/graph.hpp"
+#include "engine/healing/healing.hpp"
 #include "engine/metric.hpp"
 #include "engine/outcome.hpp"
 #include "util/time.hpp"
@@ -107,6 +144,51 @@ struct ScriptedAction {
   std::optional<Duration> ready = Duration{0};  ///< after its start a foreground process says that it is; none: never
 };
 
+/// A step of a workflow, for one target or for each that has none of its own. Names are in lower case.
+struct StepOf {
+  std::string workflow;
+  std::string step;  ///< empty: the guard
+  bool until = false;
+  std::string target;  ///< empty: each
+
+  auto operator<=>(const StepOf&) const = default;
+};
+
+/// How a guard, a step or the question whether it is done ends, once.
+struct ScriptedEnd {
+  enum class How : std::uint8_t {
+    Well,         ///< status 0, or what the request hopes for
+    Program,      ///< as `outcome` and `status` say
+    Answer,       ///< `status` and `text`
+    Pending,      ///< answered that it is not done yet
+    Failing,      ///< answered that it has failed
+    Lost,         ///< no whole answer
+    Unreachable,  ///< nothing was sent
+    Late          ///< a request that nobody answers in time
+  } how = How::Well;
+  Outcome outcome = Outcome::Exited;
+  std::int64_t status = 0;
+  std::optional<Duration> takes{};    ///< none: as the other times
+  std::optional<std::string> text{};  ///< output, or body
+};
+
+struct ScriptedStep {
+  std::vector<ScriptedEnd> ends;
+  bool repeated = false;  ///< as of a series
+  std::optional<Duration> takes{};
+  std::optional<Duration> heals{};  ///< the target, when it ends well, for so long; 0: for good
+};
+inline constexpr Duration kStepTakes{1'000};
+
+/// The rows of a list from outside.
+struct ScriptedList {
+  std::string name;
+  std::vector<std::string> rows;
+  std::string file;  ///< as written; empty: `rows` are given
+  std::uint32_t line = 1;
+  std::uint32_t column = 1;  ///< of its name
+};
+
 struct ScriptedCommand {
   enum class Kind : std::uint8_t {
     Monitor,
@@ -118,8 +200,16 @@ struct ScriptedCommand {
     Restart,
     Pause,
     Resume,
-    Dies,     ///< the processes of the services die, by another hand
-    ComesUp,  ///< they are started by another hand
+    Acknowledge,
+    Heal,
+    Approve,
+    Reject,
+    Cancel,
+    ResetHealing,
+    Fails,     ///< what looks at the services finds them failed
+    Recovers,  ///< it finds them well
+    Dies,      ///< the processes of the services die, by another hand
+    ComesUp,   ///< they are started by another hand
     Crash,
     Reboot,
     StepClock,
@@ -128,17 +218,25 @@ struct ScriptedCommand {
   Duration at{0};  ///< since the start
   Kind kind = Kind::Validate;
   std::vector<std::string> services;  ///< lower case
-  Duration span{0};  ///< Crash, Reboot: how long healer is away; Pause: how long (0: no end); StepClock: how far
-  WallTime clock{};  ///< SetClock
+  Duration span{0};         ///< Crash, Reboot: how long healer is away; Pause: how long (0: no end); StepClock: how far
+  WallTime clock{};         ///< SetClock
+  bool everything = false;  ///< `all`
+  std::vector<std::string> groups{};  ///< lower case; their services are among `services`
+  std::string target{};               ///< Approve, Reject, Cancel: in lower case
+  std::string workflow{};             ///< Heal, ResetHealing
+  Overrides overrides{};              ///< Heal
 };
 
 /// What a script says that is to come of it.
 struct Expectation {
-  enum class What : std::uint8_t { Fired, Recovered, State } what = What::Fired;
+  enum class What : std::uint8_t { Fired, Recovered, State, Healing, Workflow } what = What::Fired;
   bool negated = false;
-  std::string service{};               ///< lower case
+  std::string service{};               ///< lower case; Healing: the target
   std::string action{};                ///< Fired: "exec", "alert", ...; empty: whatever it leads to
-  std::string state{};                 ///< State: "failed", ...
+  std::string state{};                 ///< State: "failed", ...; Healing, Workflow: "begun", ..., or "step"
+  std::string workflow{};              ///< Healing, Workflow: lower case
+  std::string step{};                  ///< Healing: lower case
+  std::string why{};                   ///< Healing: words of the reason
   std::optional<std::uint64_t> run{};  ///< of the service, from 1
   std::optional<Duration> time{};      ///< since the start: State: when, else the end; others: then or before
   std::optional<std::uint64_t> times{};
@@ -151,8 +249,10 @@ struct Script {
   std::optional<Duration> length;
   std::map<std::string, ScriptedService> services;  ///< by name in lower case
   std::map<std::string, ScriptedAction> actions;    ///< by path of the program, or whole command
-  std::vector<ScriptedCommand> commands;            ///< in order of time
-  std::vector<Expectation> expectations{};          ///< in the order of the script
+  std::map<StepOf, ScriptedStep> steps;
+  std::vector<ScriptedList> lists;
+  std::vector<ScriptedCommand> commands;    ///< in order of time
+  std::vector<Expectation> expectations{};  ///< in the order of the script
 };
 
 /// What is wrong with a script. Line and column are counted from 1; the column counts characters.
@@ -167,6 +267,9 @@ struct ScriptReading {
   Script script;
   std::vector<ScriptError> errors;  ///< one a line at most; `script` is good where there are none
 };
+
+/// The lists of a script alone: what the rules are to be loaded with. Faults of the script are left to read_script().
+[[nodiscard]] std::vector<ScriptedList> read_lists(std::string_view text);
 
 /// Reads a script for these rules: it may name only their services, the programs of their actions and services, and
 /// what the rules of a service compare.

@@ -50,19 +50,23 @@ void ScriptLine::split() {
     if (line_[i] == '#') return;
     const std::size_t begin = i;
     std::optional<std::size_t> quote;
+    // An apostrophe within a word is one of its letters.
+    const auto opens = [&] { return line_[i] == '"' || (line_[i] == '\'' && (i == begin || line_[i - 1] == ':')); };
     for (; i < line_.size() && (quote || !blank(i)); ++i) {
-      if (line_[i] == '"') quote = quote ? std::nullopt : std::optional{i};
-      if (quote && line_[i] == '\\' && i + 1 < line_.size()) ++i;
+      if (quote ? line_[i] == line_[*quote] : opens()) quote = quote ? std::nullopt : std::optional{i};
+      if (quote && line_[*quote] == '"' && line_[i] == '\\' && i + 1 < line_.size()) ++i;
     }
-    if (quote) return fail(*quote, "the text that begins here has no end", "put a \" where it ends");
+    if (quote)
+      return fail(*quote, "the text that begins here has no end", fmt::format("put a {} where it ends", line_[*quote]));
     words_.push_back({line_.substr(begin, i - begin), begin});
   }
 }
 
 std::string ScriptLine::unquote(std::string_view raw, std::size_t& at, std::size_t offset) {
   std::string text;
-  for (++at; raw[at] != '"'; ++at) {
-    if (raw[at] != '\\') {
+  const char mark = raw[at];
+  for (++at; raw[at] != mark; ++at) {
+    if (raw[at] != '\\' || mark == '\'') {
       text += raw[at];
       continue;
     }

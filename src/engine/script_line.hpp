@@ -21,12 +21,14 @@ class ScriptLine {
   explicit ScriptLine(std::vector<ScriptError>& errors) : errors_(errors) {}
 
  protected:
+  /// Within "..." a backslash stands before \" \\ n t; within '...' everything is as it is written.
+  [[nodiscard]] static bool is_quote(char c) { return c == '"' || c == '\''; }
   /// A word of a line as it is written, quotes and all.
   struct Word {
     std::string_view raw;
     std::size_t offset = 0;  ///< in the line
 
-    [[nodiscard]] bool quoted() const { return raw.starts_with('"'); }
+    [[nodiscard]] bool quoted() const { return is_quote(raw.empty() ? '\0' : raw.front()); }
   };
 
   /// Takes the next line; false where it has no words, or is no line of words.

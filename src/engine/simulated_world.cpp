@@ -114,13 +114,16 @@ Evidence SimulatedWorld::seen(ServiceId id, std::uint64_t place, Duration now) c
 /// What a check program answers.
 Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block, std::uint64_t place) const {
   static const ScriptedRun kGood;
+  static const ScriptedRun kBad{.status = 1, .takes = {}, .output = {}};
   const ScriptedRun* run = &kGood;
   Duration takes{0};
   if (played.script != nullptr) {
     const auto& runs = played.script->runs;
     if (!runs.empty()) run = &runs[place_in(runs.size(), played.script->repeated, place)];
+    if (played.mood != Mood::Scripted) run = &kGood;
     takes = run->takes.value_or(played.script->takes);
   }
+  if (played.mood == Mood::Failing) run = &kBad;
   Evidence seen{.outcome = run->outcome,
                 .status = run->status,
                 .matches = 0,
@@ -139,6 +142,7 @@ Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block,
 /// What a look at a process or the machine finds. Of a process that is not there nothing is measured.
 Facts SimulatedWorld::facts(const Played& played, const ServiceBlock& block, std::uint64_t place, Duration now) const {
   Facts facts;
+  if (played.mood == Mood::Well) place = 0;
   const bool process = block.has_process();
   if (process && !played.pid) return facts;
   if (process) facts.process = process_for(block, *played.pid);
@@ -158,7 +162,8 @@ ConnectionSeen SimulatedWorld::connection(const Played& played, std::size_t inde
         .reach = reach, .name = fmt::format("connection {}", index + 1), .text = text, .sentence = text};
   };
   const ScriptedSeries* series = nullptr;
-  if (played.script != nullptr) {
+  if (played.mood == Mood::Failing) return seen(Reach::Failed, "connection failed");
+  if (played.script != nullptr && played.mood == Mood::Scripted) {
     const auto& all = played.script->connections;
     auto found = all.find(index);
     if (found == all.end()) found = all.find(kEveryConnection);

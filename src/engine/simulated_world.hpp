@@ -42,6 +42,23 @@ class SimulatedWorld {
   /// Whether no run is left of those that the script tells of a service.
   [[nodiscard]] bool used_up(ServiceId id) const;
 
+  // What is said of a service beside the lines of its runs.
+  enum class Mood : std::uint8_t {
+    Scripted,  ///< as its lines say
+    Failing,   ///< its program exits with 1, its connections are down; all else as its lines say
+    Well       ///< its program exits with 0, its connections are up, what is measured is as in its first run
+  };
+  [[nodiscard]] Mood mood(ServiceId id) const { return played_[id.index()].mood; }
+  /// The number of the change.
+  std::uint64_t set_mood(ServiceId id, Mood mood) {
+    played_[id.index()].mood = mood;
+    return ++played_[id.index()].changes;
+  }
+  /// Takes a change back, unless another has come since.
+  void take_back(ServiceId id, std::uint64_t change, Mood before) {
+    if (played_[id.index()].changes == change) set_mood(id, before);
+  }
+
   // Processes. Their numbers are counted up from 100, in the order in which they come up.
   /// The process of a service; none: it does not run.
   [[nodiscard]] std::optional<std::int64_t> pid(ServiceId id) const { return played_[id.index()].pid; }
@@ -71,6 +88,8 @@ class SimulatedWorld {
     std::uint64_t ended = 0;
     std::optional<std::int64_t> pid;
     Duration up_since{0};  // mono
+    Mood mood = Mood::Scripted;
+    std::uint64_t changes = 0;  // of its mood
   };
 
   const Graph& graph_;

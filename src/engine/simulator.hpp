@@ -27,8 +27,14 @@ struct TimelineEntry {
   std::string counters;     ///< what the rule has counted: "3 of the last 3 runs failed"
   std::string text;         ///< description of the cause, command of an exec, subject of an alert
   std::string program{};    ///< of an exec which of the service's: "start", "stop", "restart", "foreground";
-                            ///< empty: that of a rule's action
+                            ///< empty: that of a rule's action, or of a healing
   std::vector<std::string> recipients;  ///< of an alert
+  // Of a healing, or its workflow; else empty.
+  std::string target{};
+  std::string workflow{};
+  std::string step{};  ///< "guard", or the name of a step
+  std::string turn{};  ///< what becomes of it: "asked", "held", "begun", ... (engine/healing/told.hpp)
+  std::string why{};   ///< of a turn: the brake that holds it, what has failed
 };
 
 /// An exec that was started, in the form in which timelines of different daemons are compared.
@@ -54,7 +60,8 @@ struct Timeline {
 /// Plays the script. `civil` is the local time of cron schedules.
 [[nodiscard]] Timeline simulate(const RuleSet& rules, const Script& script, const CivilClock& civil = utc_civil);
 
-/// Whether healer does something then: an exec, an alert, a start, stop or restart, or that it gives a service up.
+/// Whether healer does something then: an exec, an alert, a start, stop or restart, that it gives a service up, a try
+/// of a healing, a request.
 [[nodiscard]] bool is_action(const TimelineEntry& entry);
 
 /// One line without its end: "2026-01-01 00:01:00.000  cycle 3  web run 3  rule-failed  ...".

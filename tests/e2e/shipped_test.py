@@ -58,6 +58,17 @@ class Shipped(support.Case):
             self.assertEqual((neat.returncode, neat.stdout, neat.stderr), (0, "", ""))
         self.accepted(together)
 
+    def test_the_scripts_of_the_examples_are_met(self):
+        shutil.copytree(EXAMPLES, self.path("examples"))
+        scripts = sorted(self.path("examples").rglob("*.script"))
+        self.assertIn("self-healing-vms", {script.stem for script in scripts})
+        for script in scripts:
+            rules = script.with_suffix(".rules")
+            rules.chmod(0o600)
+            done = subprocess.run([support.BUILD / "healerctl", "simulate", rules, "--script", script], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+            self.assertRegex(done.stdout, r"(\d+) of \1 expectations are met\n$")
+
     def check_playbooks(self, folder: Path, *names: str) -> None:
         if not shutil.which("ansible-playbook"):
             self.skipTest("ansible-core is not installed")

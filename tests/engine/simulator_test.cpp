@@ -510,7 +510,7 @@ TEST_CASE("people start, stop, restart and pause", "[engine][simulator]") {
   const RuleSet rules = rule_set({process("web")}, seconds{30});
   CHECK(programs(play(rules, "at 40 s pause web for 1 minute\nat 45 s web dies\nrun for 4 minutes")) ==
         "00:02:00.000 /start web\n");
-  CHECK(programs(play(rules, "at 40 s pause all\nat 45 s web dies\nat 70 s resume web\nrun for 4 minutes")) ==
+  CHECK(programs(play(rules, "at 40 s pause all\nat 45 s web dies\nat 70 s resume all\nrun for 4 minutes")) ==
         "00:01:30.000 /start web\n");
 }
 

@@ -109,6 +109,14 @@ class Healings {
   [[nodiscard]] std::vector<Saving> savings_of(const HealingWorld& world, ActionId action) const;
   /// Whether the answer to a request is waited for.
   [[nodiscard]] bool awaits(ActionId request) const;
+  /// What has asked for a program or a request.
+  struct Origin {
+    const Healing* healing = nullptr;  ///< never null
+    const Step* step = nullptr;        ///< null: its guard
+    bool polls = false;                ///< the request asks whether what the step began is done
+  };
+  /// None: nothing that is under way. It holds until something is told to this.
+  [[nodiscard]] std::optional<Origin> origin_of(ActionId action) const;
   /// What each guard and brake says to a healing now, in their order.
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const HealingWorld& world, const Healing& healing) const;
   /// The same for people, between two turns: the groups are counted anew.

@@ -412,7 +412,7 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
       std::vector<std::optional<std::string>> values = end_of_program.saved;
       values.resize(saves.size());
       for (std::size_t j = 0; j < saves.size(); ++j)
-        if (saves[j].from == Saving::From::Regex) values[j] = saved_from(saves[j], end_of_program.output);
+        if (saves[j].from == Saving::From::Regex && !values[j]) values[j] = saved_from(saves[j], end_of_program.output);
       std::string missing;
       good = save_values(*healing, saves, values, missing);
       if (!good) text = fmt::format("{}, but its output has nothing to save as {}", text, missing);

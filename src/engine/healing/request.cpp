@@ -2,6 +2,7 @@
 #include "engine/healing/request.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <span>
 #include <utility>
 
@@ -157,13 +158,22 @@ bool is_expected(const std::vector<std::uint16_t>& expect, std::uint16_t status)
   return expect.empty() ? status >= 200 && status <= 299 : std::ranges::find(expect, status) != expect.end();
 }
 
+std::string value_that_meets(const JsonTest& test) {
+  const std::string written = test.quoted ? json_string(test.value) : test.value;
+  if (is_met(test, written)) return written;
+  // One that is not it, less, or more.
+  if (test.quoted) return json_string(test.comparison == Comparison::Less ? "" : test.value + "~");
+  if (test.comparison == Comparison::NotEqual) return "null" == test.value ? "0" : "null";
+  const double number = std::strtod(test.value.c_str(), nullptr);
+  return fmt::format("{}", test.comparison == Comparison::Less ? number - 1 : number + 1);
+}
+
 event::Answered expected_answer(const effect::Request& request) {
   event::Answered answer{.request = request.request, .status = request.expected};
-  const auto value_of = [](const JsonTest& test) { return test.quoted ? json_string(test.value) : test.value; };
-  for (const JsonTest& test : request.wanted) answer.values.emplace_back(value_of(test));
+  for (const JsonTest& test : request.wanted) answer.values.emplace_back(value_that_meets(test));
   for (const JsonTest& test : request.failing) {
     const auto same = std::ranges::find(request.wanted, test.filter, &JsonTest::filter);
-    answer.values.push_back(same == request.wanted.end() ? std::nullopt : std::optional(value_of(*same)));
+    answer.values.push_back(same == request.wanted.end() ? std::nullopt : std::optional(value_that_meets(*same)));
   }
   for (const Saving& saving : request.saves) answer.saved.emplace_back(saving.name);
   return answer;

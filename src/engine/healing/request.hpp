@@ -40,7 +40,9 @@ struct FilledRequest {
 [[nodiscard]] std::string describe_expected(const std::vector<std::uint16_t>& expect);
 [[nodiscard]] bool is_expected(const std::vector<std::uint16_t>& expect, std::uint16_t status);
 
-/// The answer that a request hopes for.
+/// A value that meets a test.
+[[nodiscard]] std::string value_that_meets(const JsonTest& test);
+/// The answer that a request hopes for; what it saves is called as the variables.
 [[nodiscard]] event::Answered expected_answer(const effect::Request& request);
 
 }  // namespace healer::engine
