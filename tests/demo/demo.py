@@ -371,9 +371,9 @@ class Demo:
         before = self.instance(HEALED)
         service = SERVICES[HEALED]
         self.quote(f"heal {service} --override cooldown", self.told("heal", service, "--override", "cooldown"))
-        self.wait(lambda: self.healings("refused by its guard"), "the guard")
+        self.wait(lambda: self.healings("refused: exited with status 1"), "the guard")
         self.refused_by_guard = self.instance(HEALED)["pid"] == before["pid"]
-        say(f"  {self.healings('refused by its guard')[0]}")
+        say(f"  {self.healings('refused: exited with status 1')[0]}")
 
     def judge(self) -> bool:
         """Shows what was to be shown, and whether it was."""

@@ -28,7 +28,6 @@ Timeline play(const std::string& text, std::string_view script) {
   return timeline;
 }
 
-/// What becomes of healings, one a line: "00:05:30 n1 rebuild held: storm", "00:05:30 n1 rebuild step guard".
 std::string story(const Timeline& timeline) {
   std::string all;
   for (const TimelineEntry& entry : timeline.entries) {
@@ -57,7 +56,6 @@ TEST_CASE("a guard that refuses is asked again; then the healing goes its way", 
                                  "expect ping_n1 running\n");
   CHECK(story(timeline) ==
         "00:05:30 n1 rebuild asked\n"
-        "00:05:30 n1 rebuild held: storm\n"
         "00:05:30 n1 rebuild step guard\n"
         "00:05:31 n1 rebuild refused\n"
         "00:15:31 n1 rebuild step guard\n"
@@ -81,7 +79,6 @@ TEST_CASE("steps are tried again, tries fail, and another workflow takes over", 
                                  "expect not healing n1 failed\n");
   CHECK(story(timeline) ==
         "00:05:30 n1 rebuild asked\n"
-        "00:05:30 n1 rebuild held: storm\n"
         "00:05:30 n1 rebuild step guard\n"
         "00:05:31 n1 rebuild begun\n"
         "00:05:31 n1 rebuild step shut down\n"

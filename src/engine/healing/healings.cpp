@@ -369,7 +369,8 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
     return fmt::format("{} waits for approval (healing {})", describe(now->second), id.number());
   return now->second.stage == Healing::Stage::Held
              ? fmt::format("{} is held back: {} (healing {})", describe(now->second), now->second.reason, id.number())
-             : fmt::format("{} has begun (healing {})", describe(now->second), id.number());
+             : fmt::format("{} has begun{} (healing {})", describe(now->second),
+                           now->second.stage == Healing::Stage::Guarding ? ": its guard is asked" : "", id.number());
 }
 
 /// To look at all that waits costs the more the more there is: it never takes more than a small part of the time.
