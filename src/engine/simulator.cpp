@@ -260,6 +260,7 @@ class Simulation final : public EffectSink {
                    .status = action.status,
                    .elapsed = action.takes,
                    .output = starts ? "" : "No such file or directory"};
+    for (const Saving& saving : engine_->savings_of(exec.action, now_)) running.end.saved.emplace_back(saving.name);
     const Duration timeout = exec.foreground ? Duration{0} : exec.command.timeout;
     const bool ends = action.ends.value_or(!exec.foreground);
     if (!starts) {
