@@ -42,7 +42,8 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
 void Daemon::handle(const Event& event) {
   counter_.note(event);
   const Instant now = runtime::now();
-  witness_->goes_in(event, engine_->next_deadline(), now, engine_->holds_secret(event));
+  const std::optional<Event> shown = engine_->without_secrets(event);
+  witness_->goes_in(shown ? *shown : event, engine_->next_deadline(), now);
   engine_->handle(event, now, *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, {});
@@ -71,18 +72,17 @@ void Daemon::perform(effect::Exec& effect) {
           : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
   if (const auto service = engine_->graph()->find(effect.cause->service))
     if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
-  if (effect.place != nullptr) {
-    for (const auto& [name, value] : effect.place->environment) {
-      Result<std::string> text = with_secrets(value, engine_->graph()->settings.secrets);
-      if (!text) {  // without it the program would do something else
-        loop_.post([this, action = effect.action, why = text.error().what] {
-          handle(event::ActionEnded{.action = action, .outcome = engine::Outcome::NotStarted, .output = why});
-        });
-        return;
-      }
-      environment.push_back(fmt::format("{}={}", name, *text));
+  // Secrets are read where the program is started: their folder may be on a disk that does not answer.
+  auto variables = [place = effect.place, folder = engine_->graph()->settings.secrets]() {
+    std::vector<std::pair<std::string, std::string>> values;
+    for (const auto& [name, value] : place->environment) {
+      if (name == actions::kMarkVariable) continue;
+      Result<std::string> text = with_secrets(value, folder);
+      if (!text) return Result<decltype(values)>(text.error());  // without it the program would do something else
+      values.emplace_back(name, std::move(*text));
     }
-  }
+    return Result<decltype(values)>(std::move(values));
+  };
   actions_->start(
       {.action = effect.action,
        .command = effect.command,
@@ -93,7 +93,9 @@ void Daemon::perform(effect::Exec& effect) {
        .repeatable = of_job,
        .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
        .grouped = of_job || of_healing || effect.foreground,
-       .waited = of_healing});
+       .waited = of_healing,
+       .secret = engine_->healings().saves_secret(effect.action),
+       .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});
 }
 
 runtime::HttpCaller& Daemon::caller() {
@@ -101,13 +103,14 @@ runtime::HttpCaller& Daemon::caller() {
   return *caller_;
 }
 
-/// What a filter finds in the output of a step's program is told with its end.
+/// What a step saves of the output of its program is told with its end.
 void Daemon::action_ended(const event::ActionEnded& ended) {
   std::vector<Saving> saves;
   if (ended.outcome == Outcome::Exited && ended.status == 0 && !ended.unseen)
     saves = engine_->savings_of(ended.action, runtime::now());
-  if (std::ranges::find(saves, Saving::From::Json, &Saving::from) == saves.end()) return handle(ended);
-  caller().read(ended.action, ended.output, std::move(saves), [this, ended](event::Answered answer) {
+  if (saves.empty()) return handle(ended);
+  auto output = [files = actions_->files(), action = ended.action] { return files.kept(action); };
+  caller().read(ended.action, std::move(output), std::move(saves), [this, ended](event::Answered answer) {
     event::ActionEnded whole = ended;
     whole.saved = std::move(answer.saved);
     handle(whole);
@@ -160,16 +163,7 @@ void Daemon::perform(effect::Alert& effect) { mailer_->submit(std::move(effect))
 void Daemon::perform(effect::Request& effect) {
   using Writing = effect::Request::Writing;
   const Settings& settings = engine_->graph()->settings;
-  std::string trouble;
-  const auto text_of = [&](const effect::Request::Text& parts, Writing writing) {
-    Result<std::string> text = with_secrets(
-        parts, settings.secrets, [writing](const std::string& secret) { return write_value(writing, secret); });
-    if (!text && trouble.empty()) trouble = text.error().what;
-    return text ? std::move(*text) : std::string();
-  };
   runtime::HttpCall call{.method = std::move(effect.method),
-                         .url = text_of(effect.url, Writing::Percent),
-                         .body = text_of(effect.body, effect.body_as),
                          .body_file = std::move(effect.body_file),
                          .follow = effect.follow,
                          .insecure = effect.insecure,
@@ -178,15 +172,32 @@ void Daemon::perform(effect::Request& effect) {
                          .timeout = effect.timeout,
                          .tls = settings.tls_options,
                          .saves = std::move(effect.saves)};
-  for (const auto& header : effect.headers) call.headers.push_back(text_of(header, Writing::Plain));
   for (JsonTest& test : effect.wanted) call.filters.push_back(std::move(test.filter));
   for (JsonTest& test : effect.failing) call.filters.push_back(std::move(test.filter));
-  if (!trouble.empty()) {
-    loop_.post([this, request = effect.request, trouble] {
-      handle(event::Answered{.request = request, .kind = event::Answered::Kind::Failed, .why = trouble});
-    });
-    return;
-  }
+  const auto has_secret = [](const effect::Request::Text& text) {
+    return std::ranges::any_of(text, &effect::Place::Part::secret);
+  };
+  const bool secret =
+      has_secret(effect.url) || has_secret(effect.body) || std::ranges::any_of(effect.headers, has_secret);
+  auto say_rest = [url = std::move(effect.url), headers = std::move(effect.headers), body = std::move(effect.body),
+                   body_as = effect.body_as, folder = settings.secrets](runtime::HttpCall& whole) -> Result<void> {
+    std::optional<Error> trouble;
+    const auto text_of = [&](const effect::Request::Text& parts, Writing writing) {
+      Result<std::string> text =
+          with_secrets(parts, folder, [writing](const std::string& secret) { return write_value(writing, secret); });
+      if (!text && !trouble) trouble = text.error();
+      return text ? std::move(*text) : std::string();
+    };
+    whole.url = text_of(url, Writing::Percent);
+    for (const auto& header : headers) whole.headers.push_back(text_of(header, Writing::Plain));
+    whole.body = text_of(body, body_as);
+    return trouble ? Result<void>(*trouble) : Result<void>();
+  };
+  // As for programs: secrets are not read here.
+  if (secret)
+    call.complete = std::move(say_rest);
+  else
+    (void)say_rest(call);
   caller().call(effect.request, std::move(call), [this](event::Answered answer) { handle(answer); });
 }
 
@@ -196,7 +207,8 @@ void Daemon::perform(effect::Commit& effect) {
   for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);
   submitted_ = effect.sequence;
   for (const ActionId action : effect.ended)
-    if (actions_->has_record(action)) unsettled_.emplace_back(effect.sequence, action);
+    if (actions_->has_record(action) || actions_->hides_output(action))
+      unsettled_.emplace_back(effect.sequence, action);
   store_->submit(std::move(effect));
   tell_status_soon();
   if (sick_) {

@@ -401,6 +401,10 @@ Result<void> Daemon::open_control() {
       .quit = [this] { stop(); },
       .output_path = [files = runtime::ActionFiles(paths_.action_dir, paths_.spare_action_dir)](
                          ActionId action) { return files.output_path(action); },
+      .hides_output =
+          [this](ActionId action) {
+            return engine_->healings().saves_secret(action) || actions_->hides_output(action);
+          },
       .counts =
           [this] {
             control::CountsView counts = counter_.counts();

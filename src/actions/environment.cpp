@@ -8,10 +8,8 @@
 #include "util/text.hpp"
 
 namespace healer::actions {
-namespace {
 
-/// Sets NAME, replacing an earlier value. A value ends at its first NUL: that is all a program would see of it.
-void set(std::vector<std::string>& environment, std::string_view name, std::string_view value) {
+void set_variable(std::vector<std::string>& environment, std::string_view name, std::string_view value) {
   std::string entry(name);
   entry += '=';
   const std::size_t key = entry.size();
@@ -26,9 +24,11 @@ void set(std::vector<std::string>& environment, std::string_view name, std::stri
   }
 }
 
+namespace {
+
 void set_both(std::vector<std::string>& environment, const std::string& name, std::string_view value) {
-  set(environment, "MONIT_" + name, value);
-  set(environment, "HEALER_" + name, value);
+  set_variable(environment, "MONIT_" + name, value);
+  set_variable(environment, "HEALER_" + name, value);
 }
 
 void set_process(std::vector<std::string>& environment, const engine::effect::Cause::Process& process, bool all) {
@@ -46,10 +46,10 @@ void set_process(std::vector<std::string>& environment, const engine::effect::Ca
 std::vector<std::string> check_environment(const BaseEnvironment& base, const engine::Identity& identity,
                                            std::string_view service) {
   std::vector<std::string> environment;
-  set(environment, "PATH", base.path);
-  set(environment, "HOME", identity.home.empty() ? base.home : identity.home);
-  set(environment, "LANG", base.lang);
-  for (const auto& [name, value] : base.written) set(environment, name, value);
+  set_variable(environment, "PATH", base.path);
+  set_variable(environment, "HOME", identity.home.empty() ? base.home : identity.home);
+  set_variable(environment, "LANG", base.lang);
+  for (const auto& [name, value] : base.written) set_variable(environment, name, value);
   set_both(environment, "SERVICE", service);
   return environment;
 }
@@ -59,7 +59,7 @@ std::vector<std::string> foreground_environment(const BaseEnvironment& base, con
                                                 engine::ActionId action) {
   std::vector<std::string> environment = check_environment(base, identity, service);
   set_both(environment, "HOST", base.host);
-  if (!notify_socket.empty()) set(environment, "NOTIFY_SOCKET", notify_socket);
+  if (!notify_socket.empty()) set_variable(environment, "NOTIFY_SOCKET", notify_socket);
   environment.push_back(action_mark(base.state, action));
   return environment;
 }
@@ -80,7 +80,7 @@ std::vector<std::string> action_environment(const BaseEnvironment& base, const e
 
 void add_row(std::vector<std::string>& environment, const engine::Row& row) {
   std::vector<std::string> values;
-  for (const auto& [name, value] : row.variables) set(values, row_variable(name), value);
+  for (const auto& [name, value] : row.variables) set_variable(values, row_variable(name), value);
   for (std::string& value : values) {
     const std::string_view name = std::string_view(value).substr(0, value.find('=') + 1);
     const auto is_same = [&](const std::string& known) { return known.starts_with(name); };
@@ -101,7 +101,7 @@ std::string action_mark(std::string_view state, engine::ActionId action) {
   return action_mark(state) + std::to_string(action.number());
 }
 
-std::string action_mark(std::string_view state) { return fmt::format("HEALER_ACTION={}:", state); }
+std::string action_mark(std::string_view state) { return fmt::format("{}={}:", kMarkVariable, state); }
 
 std::string check_mark(std::string_view state) { return fmt::format("HEALER_CHECK={}:", state); }
 

@@ -50,12 +50,17 @@ struct BaseEnvironment {
                                                           const engine::effect::Cause& cause, const CivilClock& civil,
                                                           bool of_job = false, engine::ActionId action = {});
 
+/// Sets NAME, replacing an earlier value. A value ends at its first NUL: that is all a program would see of it.
+void set_variable(std::vector<std::string>& environment, std::string_view name, std::string_view value);
+
 /// Adds the values of the row that a service is of, for each `for each` around it: HEALER_NODE, HEALER_NODE_IP of
 /// NODE.ip. What has such a name already stays.
 void add_row(std::vector<std::string>& environment, const engine::Row& row);
 /// "HEALER_NODE_IP" of "NODE.ip".
 [[nodiscard]] std::string row_variable(std::string_view name);
 
+/// The variable of the mark, which is nobody else's to set.
+inline constexpr std::string_view kMarkVariable = "HEALER_ACTION";
 /// The variable HEALER_ACTION by which the processes that a program leaves behind are known as its own, unless they
 /// write over their environment. The number is one of `state`: a daemon with another one may issue the same.
 [[nodiscard]] std::string action_mark(std::string_view state, engine::ActionId action);

@@ -41,6 +41,8 @@ struct DaemonHooks {
   std::function<void()> quit;
   /// Where the program of an action writes its output.
   std::function<std::string(engine::ActionId)> output_path;
+  /// Whether what it writes is a secret; may be empty.
+  std::function<bool(engine::ActionId)> hides_output{};
   /// What the daemon has done since it started; may be empty.
   std::function<CountsView()> counts;
   /// The mails that wait; may be empty.

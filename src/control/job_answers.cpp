@@ -55,7 +55,7 @@ class FollowAnswer : public Answer {
           told_.action = 0;
         }
       }
-      if (follower_->last || !ask()) {
+      if (follower_->last || !ask(out)) {
         out += end_line(Done{true, follower_->last ? "healerd has ended" : ""});
         return Next::Done;
       }
@@ -65,14 +65,20 @@ class FollowAnswer : public Answer {
 
  private:
   /// Asks for what comes next; false where nothing will come any more.
-  bool ask() {
+  bool ask(std::string& out) {
     const auto job = view_job(daemon_.engine, id_, daemon_.now());
     if (told_.action == 0) {
       if (!job) return false;
       // Between two programs there is nothing to read: an empty page is time that passes.
       place_ = {};
-      if (job->action != 0) place_.path = daemon_.output_path(engine::ActionId{job->action});
+      const engine::ActionId action{job->action};
+      const bool hidden = job->action != 0 && daemon_.hides_output && daemon_.hides_output(action);
+      if (job->action != 0 && !hidden) place_.path = daemon_.output_path(action);
       told_ = {.action = job->action, .service = job->service, .doing = job->doing, .text = {}};
+      if (hidden) {
+        told_.text = kHiddenOutput;
+        out += item_line(told_);
+      }
     }
     last_ = told_.action != 0 && (!job || job->action != told_.action);
     page_ = reader_.ask(std::move(place_), last_, wake_);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "control/commands.hpp"
 #include "control/history_reader.hpp"
@@ -26,6 +27,9 @@ struct Follower {
 
 /// Everything that is under way now. Requires: `daemon` outlives the answer.
 [[nodiscard]] std::unique_ptr<Answer> answer_jobs(const DaemonHooks& daemon);
+
+/// What is shown of what a program has written that is a secret.
+inline constexpr std::string_view kHiddenOutput = "[its output holds a secret, and is not shown]\n";
 
 /// The output of the program of the action `id`, to its end; or of the programs of the job `id`, step by step, until
 /// the job has ended. Requires: `daemon` and `reader` outlive it.

@@ -77,7 +77,10 @@ class OutputAnswer : public Answer {
         out += end_line(Done{true, "healerd has ended"});
         return Next::Done;
       }
-      if (chosen_) {
+      if (chosen_ && hidden()) {
+        tell_hidden(out);
+        if (!follower_ || service_.empty()) return Next::Done;
+      } else if (chosen_) {
         ask();
       } else {
         // One may have begun and ended since: the history knows.
@@ -209,6 +212,20 @@ class OutputAnswer : public Answer {
     if (follower_ && !service_.empty()) return Next::More;
     out += end_line(Done{true, wrote_ ? "" : fmt::format("nothing was written{}: {}", runs ? " yet" : "", what)});
     return Next::Done;
+  }
+
+  [[nodiscard]] bool hidden() const { return daemon_.hides_output && daemon_.hides_output(ActionId{chosen_->action}); }
+  void tell_hidden(std::string& out) {
+    const std::string what = chosen_->doing.empty() ? fmt::format("program {}", chosen_->action) : chosen_->doing;
+    if (follower_ && !service_.empty())
+      out += item_line(OutputView{.action = chosen_->action,
+                                  .service = chosen_->service,
+                                  .doing = chosen_->doing,
+                                  .text = std::string(kHiddenOutput)});
+    else
+      out += error_line({"secret-output", fmt::format("its output holds a secret: {}", what),
+                         "the step of its healing saves what it writes as a secret, which nobody is shown"});
+    chosen_.reset();
   }
 
   /// Asks for what comes next.

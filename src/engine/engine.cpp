@@ -290,6 +290,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
   turn.record(RecordKind::DaemonStarted, found_.died ? Severity::Warning : Severity::Info, {}, text).subject =
       turn.now.boot;
 
+  host_ = event.host;  // what is set free anew is told it
   restore_acts(turn);
   for (const auto& [name, saved] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
@@ -299,7 +300,6 @@ void Engine::on(const event::Started& event, Turn& turn) {
   }
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
-  host_ = event.host;
   resume_healings(turn);
   const bool died = found_.died.has_value();
   found_ = {};

@@ -207,8 +207,8 @@ class Engine {
   [[nodiscard]] std::optional<PauseInForce> pause_of(ServiceId id, Instant now) const;
   /// The pauses of everything and of groups that are in force.
   [[nodiscard]] std::vector<WidePause> wide_pauses(Instant now) const;
-  /// Whether the event tells what a step saves as a secret: it is not recorded as it is.
-  [[nodiscard]] bool holds_secret(const Event& event) const;
+  /// The event as it may be recorded, where it tells what a step saves as a secret; nothing: as it is.
+  [[nodiscard]] std::optional<Event> without_secrets(const Event& event) const;
   /// Healings, under way or held back, and what is remembered of others.
   [[nodiscard]] const Healings& healings() const { return healings_; }
   /// What each guard and brake says to a healing now.

@@ -287,7 +287,7 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
     text = fmt::format("could not be started: {}", event.output);
   else
     text = describe_exit(event.outcome, event.status);
-  if (!good && event.outcome != Outcome::NotStarted)
+  if (!good && event.outcome != Outcome::NotStarted && !healings_.saves_secret(exec.action))
     if (const std::string_view line = telling_line(event.output); !line.empty()) text += fmt::format(": {}", line);
   Ward ward(*this, turn);
   healings_.program_ended(
@@ -295,10 +295,14 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
       {.good = good, .in_doubt = event.unseen, .text = std::move(text), .output = event.output, .saved = event.saved});
 }
 
-bool Engine::holds_secret(const Event& event) const {
-  if (const auto* const ended = std::get_if<event::ActionEnded>(&event)) return healings_.saves_secret(ended->action);
-  const auto* const answered = std::get_if<event::Answered>(&event);
-  return answered != nullptr && healings_.saves_secret(answered->request);
+std::optional<Event> Engine::without_secrets(const Event& event) const {
+  if (!std::holds_alternative<event::ActionEnded>(event) && !std::holds_alternative<event::Answered>(event))
+    return std::nullopt;
+  Event rest = event;
+  auto* const ended = std::get_if<event::ActionEnded>(&rest);
+  const bool held = ended != nullptr ? healings_.leave_out_secrets(*ended)
+                                     : healings_.leave_out_secrets(std::get<event::Answered>(rest));
+  return held ? std::optional(std::move(rest)) : std::nullopt;
 }
 
 void Engine::on(const event::Answered& event, Turn& turn) {

@@ -103,7 +103,7 @@ struct ActionEnded {
   bool unseen = false;  ///< it ended while no healer was there to see how, nobody could tell, or a reboot cut it
   Duration elapsed{0};
   std::string output;  ///< bounded; or why it could not be started
-  /// Of a step that has ended well: what filters find in its output, in the order of Engine::savings_of().
+  /// Of a step that has ended well: what is found in its output, in the order of Engine::savings_of().
   std::vector<std::optional<std::string>> saved{};
   std::int64_t left = 0;  ///< of a foreground process: one that it has left outside of its session, and that was ended
 };
@@ -112,8 +112,8 @@ struct ActionEnded {
 struct Answered {
   ActionId request;
   enum class Kind : std::uint8_t {
-    Failed,   ///< nothing of it was sent, or what was answered is not taken
-    InDoubt,  ///< it was sent, or a part of it, and no whole answer came
+    Failed,   ///< nothing of it was sent
+    InDoubt,  ///< it was sent, or a part of it, and no whole answer came that is taken
     Whole
   } kind = Kind::Whole;
   std::uint16_t status = 0;  ///< Whole

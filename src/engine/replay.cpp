@@ -322,7 +322,9 @@ class Player final : public EffectSink {
     });
     if (!exec.foreground)
       plan(now_.mono + kTakes, [this, action = exec.action] {
-        tell(event::ActionEnded{.action = action, .elapsed = kTakes, .output = {}});
+        event::ActionEnded ended{.action = action, .elapsed = kTakes, .output = {}};
+        ended.saved.assign(engine_->savings_of(action, now_).size(), std::string());
+        tell(ended);
       });
   }
 

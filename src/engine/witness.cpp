@@ -24,23 +24,6 @@ std::optional<Duration> Witness::landed(ServiceId service, RunId run) {
   return begun;
 }
 
-namespace {
-
-/// What a step saves as a secret is in no recording; that there was something is.
-void leave_out_secrets(recorded::What& what) {
-  const auto empty = [](std::vector<std::optional<std::string>>& saved) {
-    for (std::optional<std::string>& value : saved)
-      if (value) value->clear();
-  };
-  if (auto* answered = std::get_if<event::Answered>(&what)) empty(answered->saved);
-  if (auto* ended = std::get_if<event::ActionEnded>(&what)) {
-    ended->output.clear();
-    empty(ended->saved);
-  }
-}
-
-}  // namespace
-
 std::optional<recorded::What> Witness::what_of(const Event& event, std::optional<Duration> deadline, Duration now) {
   using recorded::What;
   if (const auto* known = std::get_if<event::Started>(&event)) {
@@ -80,10 +63,9 @@ std::optional<recorded::What> Witness::what_of(const Event& event, std::optional
   return std::nullopt;  // what changes nothing that is decided
 }
 
-void Witness::goes_in(const Event& event, std::optional<Duration> deadline, Instant now, bool secret) {
+void Witness::goes_in(const Event& event, std::optional<Duration> deadline, Instant now) {
   std::optional<recorded::What> what = what_of(event, deadline, now.mono);
   if (!what) return;
-  if (secret) leave_out_secrets(*what);
   if (auto* sick = std::get_if<recorded::Sick>(&*what)) {
     if (sick->why.empty() == !sick_) return;
     sick_ = !sick->why.empty();

@@ -24,8 +24,9 @@ class Witness {
     made_ = std::move(begun);
     flights_.clear();
   }
-  /// Before the engine is told; `deadline` is Engine::next_deadline() then. `secret`: Engine::holds_secret() of it.
-  void goes_in(const Event& event, std::optional<Duration> deadline, Instant now, bool secret = false);
+  /// Before the engine is told; `deadline` is Engine::next_deadline() then. The event is as it may be recorded, see
+  /// Engine::without_secrets().
+  void goes_in(const Event& event, std::optional<Duration> deadline, Instant now);
   /// Of each effect; `now` is the instant at which the event was handled that it came of.
   void comes_out(const Effect& effect, Instant now);
 

@@ -47,6 +47,7 @@ enum class Tag : std::uint8_t {
 /// The wall clock is told anew where it is off by more: it is slewed all the time.
 constexpr Duration kSlewed{20};
 constexpr std::size_t kMostOutput = 256;
+constexpr std::size_t kMostValue = (std::size_t{1} << 16) + 1;  // what is longer is refused as this is
 constexpr std::uint64_t kMostServices = 1U << 20;
 
 void head(Tag tag, ByteWriter& out) { out.byte(static_cast<std::uint8_t>(tag)); }
@@ -55,7 +56,7 @@ void put(const std::vector<std::optional<std::string>>& values, ByteWriter& out)
   out.number(values.size());
   for (const std::optional<std::string>& value : values) {
     out.byte(value ? 1 : 0);
-    if (value) out.text(std::string_view(*value).substr(0, kMostOutput));
+    if (value) out.text(std::string_view(*value).substr(0, kMostValue));
   }
 }
 void put(const Launched& what, ByteWriter& out) {

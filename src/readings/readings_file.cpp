@@ -144,22 +144,44 @@ Result<void> ReadingsFile::add_part(WallTime until, std::string bytes) {
   return outcome();
 }
 
+ReadingsFile::Bounds ReadingsFile::bounds() {
+  return {database_->number("SELECT coalesce(min(id), 0) FROM chunks"),
+          database_->number("SELECT coalesce(max(id), 0) FROM chunks")};
+}
+
+/// How much is used that the pragma counts in pages.
+std::uint64_t ReadingsFile::bytes_of(const char* pages) {
+  return static_cast<std::uint64_t>(database_->number(pages) * database_->number("PRAGMA page_size"));
+}
+
+Result<void> ReadingsFile::drop(std::int64_t chunk) {
+  database_->execute("BEGIN IMMEDIATE");
+  database_->prepare("DELETE FROM parts WHERE chunk = ?").run(chunk);
+  database_->prepare("DELETE FROM chunks WHERE id = ?").run(chunk);
+  database_->execute("COMMIT");
+  return outcome();
+}
+
 Result<void> ReadingsFile::prune(WallTime oldest, std::uint64_t bytes) {
   for (;;) {
-    const std::int64_t first = database_->number("SELECT coalesce(min(id), 0) FROM chunks");
-    const std::int64_t last = database_->number("SELECT coalesce(max(id), 0) FROM chunks");
-    const std::int64_t used = (database_->number("PRAGMA page_count") - database_->number("PRAGMA freelist_count")) *
-                              database_->number("PRAGMA page_size");
+    const auto [first, last] = bounds();
+    const std::uint64_t used = bytes_of("PRAGMA page_count") - bytes_of("PRAGMA freelist_count");
     std::int64_t until = 0;
     database_->prepare("SELECT coalesce(max(until_ms), 0) FROM parts WHERE chunk = ?")
         .rows([&until](Statement& row) { row.read(until); }, first);
     const bool old = WallTime{Duration{until}} < oldest;
-    if (!database_->ok() || first == last || (!old && static_cast<std::uint64_t>(used) <= bytes)) return outcome();
-    database_->execute("BEGIN IMMEDIATE");
-    database_->prepare("DELETE FROM parts WHERE chunk = ?").run(first);
-    database_->prepare("DELETE FROM chunks WHERE id = ?").run(first);
-    database_->execute("COMMIT");
-    if (auto done = outcome(); !done) return done;
+    if (!database_->ok() || first == last || (!old && used <= bytes)) return outcome();
+    if (auto done = drop(first); !done) return done;
+  }
+}
+
+Result<bool> ReadingsFile::make_room(std::uint64_t bytes) {
+  for (;;) {
+    const bool enough = bytes_of("PRAGMA freelist_count") >= bytes;
+    const auto [first, last] = bounds();
+    if (auto done = outcome(); !done) return done.error();
+    if (enough || first == last) return enough;
+    if (auto done = drop(first); !done) return done.error();
   }
 }
 

@@ -43,10 +43,19 @@ class ReadingsFile {
   Result<void> add_part(WallTime until, std::string bytes);
   /// Drops the oldest chunks, but never the last, until none ends before `oldest` and no more than `bytes` are used.
   Result<void> prune(WallTime oldest, std::uint64_t bytes);
+  /// Drops the oldest chunks, but never the last, until so many bytes can be written without more of the disk. False:
+  /// they cannot.
+  Result<bool> make_room(std::uint64_t bytes);
 
  private:
   explicit ReadingsFile(std::unique_ptr<store::Database> database) : database_(std::move(database)) {}
   Result<void> outcome();
+  struct Bounds {
+    std::int64_t first = 0, last = 0;  ///< chunks; 0: there is none
+  };
+  [[nodiscard]] Bounds bounds();
+  [[nodiscard]] std::uint64_t bytes_of(const char* pages);
+  Result<void> drop(std::int64_t chunk);
 
   std::unique_ptr<store::Database> database_;
   std::int64_t chunk_ = 0;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "readings/recorder.hpp"
 
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -13,6 +17,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/commit.hpp"
+#include "engine/metric.hpp"
 #include "readings/item_code.hpp"
 #include "readings/readings_file.hpp"
 #include "store/state_image.hpp"
@@ -25,8 +30,9 @@ using engine::recorded::Item;
 
 namespace {
 
-constexpr Duration kPatience{2000};      // at the end, for a disk that hangs
-constexpr Duration kPruneEvery{60'000};  // by the clock of what is recorded
+constexpr Duration kPatience{2000};                      // at the end, for a disk that hangs
+constexpr Duration kPruneEvery{60'000};                  // by the clock of what is recorded
+constexpr std::uint64_t kRoom = std::uint64_t{4} << 20;  // for what is written at once
 
 }  // namespace
 
@@ -123,6 +129,7 @@ class Recorder::Worker {
       file_ = std::move(opened->file);
       if (!opened->note.empty()) note(opened->note);
     }
+    if (auto room = find_room(); !room) return room;
     std::string bytes;
     for (const Item& item : items) {
       const auto* begun = std::get_if<recorded::Begun>(&item.what);
@@ -140,6 +147,19 @@ class Recorder::Worker {
     }
     if (auto added = add_part(bytes, items.back().wall); !added) return added;
     return prune(items.back());
+  }
+
+  /// The last of the disk is the state's.
+  Result<void> find_room() {
+    struct statvfs disk {};
+    if (::statvfs(path_.c_str(), &disk) != 0) return {};
+    const std::uint64_t reserve = std::min(options_.reserve, std::uint64_t{disk.f_blocks} * disk.f_frsize / 20);
+    if (std::uint64_t{disk.f_bavail} * disk.f_frsize >= reserve) return {};
+    const Result<bool> made = file_->make_room(kRoom);
+    if (!made) return made.error();
+    if (*made) return {};
+    return Error{ENOSPC, fmt::format("less than {} of its disk is free",
+                                     format_metric(Unit::Bytes, static_cast<double>(reserve)))};
   }
 
   Result<void> begin_chunk(const Item& item, const recorded::Begun* begun, std::string& bytes) {

@@ -29,6 +29,9 @@ struct RecorderOptions {
   Duration chunk = hours{6};
   std::size_t chunk_bytes = 16'000'000;
   Duration retry{10'000};  ///< after a write has failed
+  /// Of the disk, which the state needs more: with less room than that, or a twentieth of the disk where that is less,
+  /// the oldest goes, and at last nothing is recorded.
+  std::uint64_t reserve = 64'000'000;
 };
 
 class Recorder {

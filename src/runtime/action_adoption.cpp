@@ -91,6 +91,7 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
   if (!found->unknown.empty()) return look_again(id, tell_start, found->unknown);
   const ActionFiles::Trace& trace = found->trace;
   Action& action = *actions_.at(id.number());
+  if (trace.start.secret) hidden_.insert(id.number());
   if (trace.never_started(now().boot) && !action.request.command.arguments.empty()) {
     if (action.ending)
       return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kToEnd}, false);

@@ -32,6 +32,7 @@ constexpr std::string_view kUnfinishedSuffix = ".new";  // what a record is call
 constexpr std::size_t kRoom = 1280;                     // for the lines of the child and of the end
 constexpr std::size_t kLargestBlock = 64 * 1024;  // of file systems: what is taken out of a file is so many of these
 constexpr std::size_t kIdentityDigits = 16;       // hexadecimal digits
+constexpr std::string_view kSecret = "[its output held a secret, and is not kept]\n";
 constexpr std::string_view kCut = "\n[... output left out ...]\n";
 
 constexpr std::string_view kHex = "0123456789abcdef";
@@ -105,6 +106,7 @@ std::optional<ActionFiles::End> read_record(const std::string& path) {
 bool begin_trace(int file, const ActionFiles::Start& start) {
   std::string text = fmt::format("boot {}\ndeadline {}\n", start.boot, start.deadline.count());
   if (start.locked) text += "locked\n";
+  if (start.secret) text += "secret\n";
   if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
   return ::ftruncate(file, 0) == 0 && write_whole(file, text + std::string(kRoom, ' ') + '\n') &&
          ::lseek(file, static_cast<off_t>(text.size()), SEEK_SET) >= 0;
@@ -263,6 +265,8 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
       if (fields >> waiter.pid >> waiter.start_ticks && waiter.pid > 0) trace.waiter = waiter;
     } else if (word == "locked") {
       trace.start.locked = true;
+    } else if (word == "secret") {
+      trace.start.secret = true;
     } else if (word == "service") {
       fields >> word;
       trace.start.service = decode(word);
@@ -327,8 +331,10 @@ void ActionFiles::remove_records(const std::unordered_set<std::uint64_t>& keep) 
       std::uint64_t id = 0;
       const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), id);
       // What a waiter of one in `keep` has begun it may be about to end.
-      if (error == std::errc{} && std::string_view(rest).starts_with(kRecordSuffix) && !keep.contains(id))
-        ::unlink(entry.path().c_str());
+      if (error != std::errc{} || !std::string_view(rest).starts_with(kRecordSuffix) || keep.contains(id)) continue;
+      if (const auto trace = read(engine::ActionId{id}); trace && trace->start.secret)
+        forget_output(engine::ActionId{id});
+      ::unlink(entry.path().c_str());
     }
   }
 }
@@ -373,6 +379,16 @@ std::string ActionFiles::excerpt(engine::ActionId action) const {
   constexpr std::size_t kStart = kExcerpt / 4;
   const std::size_t end = kExcerpt - kStart - kCut.size();
   return read_at(file.get(), 0, kStart) + std::string(kCut) + read_at(file.get(), size - end, end);
+}
+
+std::string ActionFiles::kept(engine::ActionId action) const {
+  const Descriptor file(::open(output_path(action).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return file ? read_at(file.get(), 0, kHead + kTail + kCut.size()) : std::string();
+}
+
+void ActionFiles::forget_output(engine::ActionId action) const {
+  const Descriptor file(::open(output_path(action).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  if (file && ::ftruncate(file.get(), 0) == 0) write_whole(file.get(), kSecret);
 }
 
 std::string ActionFiles::true_path(engine::ActionId action) const {

@@ -2,13 +2,14 @@
 // The files of started actions, by which a later daemon knows what an earlier one did. All calls block on the disk, so
 // they are made on worker threads, or before the loop runs.
 //
-//   ID.pid   lines: "boot N", "deadline MS", "locked" and, of a foreground process, "service NAME" from the daemon; the
-//            own /proc/self/stat of the child, written by it before it becomes the program; "ended OUTCOME STATUS MS"
-//            once a daemon has seen its end. The room of the later lines is taken when the file is made, as blanks, so
-//            that they need no more of the disk (save where a file system writes in new places only). The file is
-//            locked until the child has become the program: what is missing while it is not locked was never written.
-//            Where a waiter runs the program (runtime/waiter), "waiter PID TICKS" from that one comes before the line
-//            of the child.
+//   ID.pid   lines: "boot N", "deadline MS", "locked", "secret" where what the program writes is not for people, and,
+//   of
+//            a foreground process, "service NAME" from the daemon; the own /proc/self/stat of the child, written by it
+//            before it becomes the program; "ended OUTCOME STATUS MS" once a daemon has seen its end. The room of the
+//            later lines is taken when the file is made, as blanks, so that they need no more of the disk (save where a
+//            file system writes in new places only). The file is locked until the child has become the program: what is
+//            missing while it is not locked was never written. Where a waiter runs the program (runtime/waiter),
+//            "waiter PID TICKS" from that one comes before the line of the child.
 //   ID.end   how the program ended, as its waiter has written it down, whether or not a daemon was there to see it: one
 //            line, "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is whole or not there. It stays
 //            until the journal no longer needs it.
@@ -75,6 +76,7 @@ class ActionFiles {
     std::uint64_t boot = 0;
     Duration deadline{0};   ///< mono; 0: none
     std::string service{};  ///< whose foreground process it is; empty: none
+    bool secret = false;    ///< what it writes is not for people
     bool locked = false;    ///< written down by create(), where the file could be locked: it tells of any child
   };
   /// What the files know of an action.
@@ -129,7 +131,8 @@ class ActionFiles {
   [[nodiscard]] static Result<void> write_record(int folder, engine::ActionId action, const End& end);
   /// Removes ID.end.
   void remove_record(engine::ActionId action) const;
-  /// Removes every ID.end, and what was begun of one, but those of the actions in `keep`.
+  /// Removes every ID.end, and what was begun of one, but those of the actions in `keep`. What they have written that
+  /// is secret goes before that.
   void remove_records(const std::unordered_set<std::uint64_t>& keep) const;
   /// For an action that could not be started: its output is the reason.
   void write_reason(engine::ActionId action, const std::string& reason) const;
@@ -141,6 +144,10 @@ class ActionFiles {
   void cut(engine::ActionId action) const;
   /// Head and tail of the output, at most kExcerpt bytes.
   [[nodiscard]] std::string excerpt(engine::ActionId action) const;
+  /// All of the output that cut() has left.
+  [[nodiscard]] std::string kept(engine::ActionId action) const;
+  /// Nothing of the output stays but a line that says why.
+  void forget_output(engine::ActionId action) const;
   /// The output file as the kernel names it, whatever links lead there; empty where it is not there.
   [[nodiscard]] std::string true_path(engine::ActionId action) const;
   /// The actions of which there are files, the newest first.

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "actions/environment.hpp"
 #include "runtime/action_runner_impl.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
@@ -61,6 +62,7 @@ void ActionRunner::start(ActionRequest request) {
   action->id = id;
   action->foreground = request.foreground;
   action->owner = request.command.identity.uid;
+  if (request.secret) hidden_.insert(id.number());
   action->request = std::move(request);
   if (action->foreground) action->request.command.timeout = Duration{0};
   Action& added = *actions_.emplace(id.number(), std::move(action)).first->second;
@@ -102,14 +104,20 @@ void ActionRunner::spawn(Action& action) {
   launch.must_prove = action.foreground;
   auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
                   timeout = command.timeout, uid = command.identity.uid, durable = !action.request.repeatable,
+                  secret = action.request.secret, late = action.request.late,
                   groups = action.request.grouped ? options_.groups : nullptr,
                   waiter = action.request.waited ? options_.waiter : std::string()](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
     const Duration deadline = timeout > Duration{0} ? moment.mono + timeout : Duration{0};
-    auto opened = files->create(id, {moment.boot, deadline, service}, uid, durable);
+    auto opened = files->create(id, {moment.boot, deadline, service, secret}, uid, durable);
     if (!opened) return opened.error();
     *made = true;
+    if (late) {
+      const auto variables = late();
+      if (!variables) return variables.error();
+      for (const auto& [name, value] : *variables) actions::set_variable(into.environment, name, value);
+    }
     into.output = std::move(opened->output);
     into.proof = std::move(opened->proof);
     if (groups != nullptr) into.group = groups->make(id);
@@ -356,14 +364,19 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
 }
 
 void ActionRunner::settle(const std::vector<ActionId>& ended) {
-  std::vector<ActionId> settled;
-  for (const ActionId id : ended)
+  std::vector<ActionId> settled, hidden;
+  for (const ActionId id : ended) {
     if (records_.erase(id.number()) != 0) settled.push_back(id);
-  if (settled.empty()) return;
+    if (hides_output(id)) hidden.push_back(id);
+  }
+  if (settled.empty() && hidden.empty()) return;
   keeper_.submit(
-      [files = files_, settled = std::move(settled)]() -> Loop::Callback {
+      [this, files = files_, settled = std::move(settled), hidden = std::move(hidden)]() -> Loop::Callback {
+        for (const ActionId id : hidden) files->forget_output(id);
         for (const ActionId id : settled) files->remove_record(id);
-        return {};
+        return [this, hidden] {
+          for (const ActionId id : hidden) hidden_.erase(id.number());
+        };
       },
       [](Error) {});
 }

@@ -60,6 +60,10 @@ struct ActionRequest {
   std::string directory = "/";           ///< where it begins
   bool grouped = false;                  ///< it gets a control group of its own, if there can be one
   bool waited = false;                   ///< it runs under a waiter of its own; not a foreground process
+  bool secret = false;                   ///< what it writes is not for people, and goes when its end is settled
+  /// Variables that are set in the environment just before the start, read where slow disks may be waited for; an
+  /// Error: it is not started. May be empty.
+  std::function<Result<std::vector<std::pair<std::string, std::string>>>()> late{};
 };
 
 class ActionRunner {
@@ -108,6 +112,8 @@ class ActionRunner {
   /// Whether how the action has ended, which was told, is kept in a record of its waiter's still. It is kept until
   /// settle().
   [[nodiscard]] bool has_record(engine::ActionId action) const { return records_.contains(action.number()); }
+  /// Whether what the program writes, or has written, is a secret that is on the disk still.
+  [[nodiscard]] bool hides_output(engine::ActionId action) const { return hidden_.contains(action.number()); }
   /// These have ended for good: the journal has it on the disk.
   void settle(const std::vector<engine::ActionId>& ended);
 
@@ -152,6 +158,7 @@ class ActionRunner {
   std::shared_ptr<const ActionFiles> files_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Action>> actions_;
   std::unordered_set<std::uint64_t> records_;  // of actions that have ended, which are not settled yet
+  std::unordered_set<std::uint64_t> hidden_;   // whose output is a secret, until that is settled
   std::unordered_map<std::string, std::deque<engine::ActionId>> lines_;  // not started yet; the first is at it
   std::unordered_map<pid_t, engine::ActionId> mains_;                    // of foreground processes that run
   /// Who said to be ready, by lineage, and when, while it was not known whose it is.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/saving.hpp"
+#include "engine/healing/variables.hpp"
 #include "engine/metric.hpp"
 #include "protocols/conversation.hpp"
 #include "runtime/address.hpp"
@@ -33,6 +35,7 @@ namespace {
 
 constexpr std::size_t kMostOfHead = std::size_t{256} << 10;  // of an answer
 constexpr long kKeptConnections = 16;
+constexpr Duration kSearchPatience{2'000};  // with the expressions of a step
 
 template <auto Function>
 struct FreeCurl {
@@ -115,8 +118,9 @@ struct HttpCaller::Call {
   std::array<char, CURL_ERROR_SIZE> words{};
   std::vector<std::string> head;
   std::size_t head_size = 0;
-  std::string body;
+  std::string body;  // of the answer
   bool too_large = false;
+  bool sent = false;  // all of it, or a part; maybe to whom has led elsewhere
   // of the answer
   Answered answer;
   std::size_t asked = 0;  // filters
@@ -219,7 +223,7 @@ HttpCaller::HttpCaller(Loop& loop, Options options)
       resolver_(loop, options_.resolver),
       searcher_(loop, options_.jq_helper),
       files_(loop, {.name = "healer-body", .workers = 1, .max_lost = 4, .patience = Duration{5'000}}),
-      expressions_(loop, {.name = "healer-saves", .workers = 1, .max_lost = 4, .patience = Duration{2'000}}),
+      expressions_(loop, {.name = "healer-saves", .workers = 1, .max_lost = 4, .patience = kSearchPatience}),
       curl_(std::make_unique<Curl>(*this)) {}
 
 HttpCaller::~HttpCaller() {
@@ -244,16 +248,22 @@ void HttpCaller::call(engine::ActionId id, HttpCall call, Done done) {
   begin_later();
 }
 
-void HttpCaller::read(engine::ActionId id, std::string text, std::vector<Saving> saves, Done done) {
+void HttpCaller::read(engine::ActionId id, std::function<std::string()> text, std::vector<Saving> saves, Done done) {
   auto made = std::make_unique<Call>();
   made->id = id.number();
   made->call.saves = std::move(saves);
   made->done = std::move(done);
-  made->body = std::move(text);
   made->answer.request = id;
   made->answer.saved.resize(made->call.saves.size());
-  Call& call = *calls_.insert_or_assign(id.number(), std::move(made)).first->second;
-  ask_next(call);
+  calls_.insert_or_assign(id.number(), std::move(made));
+  const auto take = [this, number = id.number()](std::string what) {
+    Call* const its = find(number);
+    if (its == nullptr) return;
+    its->body = std::move(what);
+    ask_next(*its);
+  };
+  files_.submit([text = std::move(text), take]() -> Loop::Callback { return [take, what = text()] { take(what); }; },
+                [take](const Error&) { take({}); });
 }
 
 void HttpCaller::end(engine::ActionId id) {
@@ -291,8 +301,31 @@ void HttpCaller::begin(Call& call) {
     if (Call* const late = find(id)) too_late(*late);
   });
   call.timer.set_deadline(call.began + call.call.timeout);
+  call.call.complete ? complete(call) : completed(call);
+}
+
+void HttpCaller::complete(Call& call) {
+  const auto take = [this, id = call.id](Result<HttpCall> told) {
+    Call* const its = find(id);
+    if (its == nullptr) return;
+    if (!told) return fail(*its, told.error().what);
+    its->call = std::move(*told);
+    completed(*its);
+  };
+  files_.submit(
+      [told = call.call, take]() -> Loop::Callback {
+        HttpCall whole = told;
+        const Result<void> done = std::exchange(whole.complete, {})(whole);
+        auto result = std::make_shared<Result<HttpCall>>(done ? Result<HttpCall>(std::move(whole)) : done.error());
+        return [take, result] { take(std::move(*result)); };
+      },
+      [take](Error error) { take(std::move(error)); });
+}
+
+/// All that it says is known, but for a body from a file.
+void HttpCaller::completed(Call& call) {
   for (const std::string& header : call.call.headers)
-    if (std::ranges::any_of(header, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }))
+    if (engine::has_controls(header))
       return fail(call, fmt::format("its header {} holds control characters", printable(header_name(header))));
   call.url.reset(curl_url());
   if (curl_url_set(call.url.get(), CURLUPART_URL, call.call.url.c_str(), 0) != CURLUE_OK)
@@ -431,20 +464,20 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
 void HttpCaller::too_late(Call& call) {
   const std::string patience = format_duration(call.call.timeout);
   if (!call.in_transfer)
-    return fail(call, call.place.host.empty()
+    return fail(call, call.call.complete ? fmt::format("its secrets were not read within {}", patience)
+                      : call.place.host.empty()
                           ? fmt::format("its body was not read within {}", patience)
                           : fmt::format("cannot resolve {}: no answer within {}", call.place.host, patience));
   const bool sent = may_have_left(call.easy.get());
   curl_->remove(call);
-  fail(call,
-       sent ? fmt::format("{} did not answer within {}", call.place.name(), patience)
-            : fmt::format("could not connect to {} within {}", call.place.name(), patience),
-       sent);
+  call.sent = call.sent || sent;
+  fail(call, sent ? fmt::format("{} did not answer within {}", call.place.name(), patience)
+                  : fmt::format("could not connect to {} within {}", call.place.name(), patience));
 }
 
 void HttpCaller::transferred(Call& call, int result) {
   const auto code = static_cast<CURLcode>(result);
-  const bool sent = may_have_left(call.easy.get());
+  call.sent = call.sent || code == CURLE_OK || may_have_left(call.easy.get());
   long status = 0;
   (void)curl_easy_getinfo(call.easy.get(), CURLINFO_RESPONSE_CODE, &status);
   char* elsewhere = nullptr;
@@ -458,7 +491,7 @@ void HttpCaller::transferred(Call& call, int result) {
                                   engine::format_metric(engine::Unit::Bytes, static_cast<double>(call.call.limit))));
   if (call.head_size > kMostOfHead) return fail(call, fmt::format("answered {}, with too long a head", status));
   // A handshake that has failed was before the request, unless it is about another of the same connection.
-  if (code != CURLE_OK) return fail(call, why, sent);
+  if (code != CURLE_OK) return fail(call, why);
   if (call.call.follow && !redirected.empty()) return redirect(call, redirected);
   call.timer.set_deadline(std::nullopt);
   call.answer.kind = Answered::Kind::Whole;
@@ -536,10 +569,21 @@ void HttpCaller::search(Call& call) {
       if (found[i]) its->answer.saved[i] = found[i];
     finish(*its);
   };
+  // An expression cannot be stopped; but it is known when its thread has begun with it.
+  auto begun = std::make_shared<std::atomic<Duration>>(Duration{0});
+  call.timer = loop_.timer([this, begun, id = call.id] {
+    Call* const its = find(id);
+    if (its == nullptr) return;
+    const Duration since = begun->load(), now = mono_now();
+    if (since != Duration{0} && now >= since + kSearchPatience) return finish(*its);
+    its->timer.set_deadline((since == Duration{0} ? now : since) + kSearchPatience);
+  });
+  call.timer.set_deadline(mono_now() + kSearchPatience);
   auto work =
       std::make_shared<const std::pair<std::vector<Saving>, std::string>>(call.call.saves, std::move(call.body));
   expressions_.submit(
-      [work, told]() -> Loop::Callback {
+      [work, told, begun]() -> Loop::Callback {
+        begun->store(mono_now());
         Found found;
         for (const Saving& saving : work->first) found.push_back(engine::saved_from(saving, work->second));
         return [told, found = std::move(found)] { told(found); };
@@ -547,8 +591,8 @@ void HttpCaller::search(Call& call) {
       [told](const Error&) { told({}); });
 }
 
-void HttpCaller::fail(Call& call, std::string why, bool sent) {
-  call.answer.kind = sent ? Answered::Kind::InDoubt : Answered::Kind::Failed;
+void HttpCaller::fail(Call& call, std::string why) {
+  call.answer.kind = call.sent ? Answered::Kind::InDoubt : Answered::Kind::Failed;
   call.answer.why = std::move(why);
   call.answer.elapsed = mono_now() - call.began;
   finish(call);

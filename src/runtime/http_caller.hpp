@@ -3,6 +3,9 @@
 // and block): the addresses are given to it. Bodies are read from files on a thread, filters and expressions of what an
 // answer is asked are run on others.
 //
+// Nothing that is asked of an answer waits for ever: a filter or an expression that takes more than two seconds finds
+// nothing.
+//
 // Whoever asks wants to know whether something may have been done: a request that has failed is in doubt unless it is
 // certain that nothing of it was sent. One that is not `safe` goes over a connection of its own, for libcurl sends
 // again by itself where one that was used before dies.
@@ -26,6 +29,7 @@
 #include "runtime/resolver.hpp"
 #include "runtime/searcher.hpp"
 #include "runtime/worker_pool.hpp"
+#include "util/result.hpp"
 #include "util/time.hpp"
 
 namespace healer::runtime {
@@ -45,6 +49,8 @@ struct HttpCall {
   engine::TlsOptions tls;            ///< as in `set ssl`
   std::vector<std::string> filters;  ///< whose first values are asked of the answer
   std::vector<engine::Saving> saves;
+  /// Says the rest of it before it is sent, where slow disks may be waited for; an Error: it is not sent. May be empty.
+  std::function<Result<void>(HttpCall&)> complete{};
 };
 
 class HttpCaller {
@@ -67,8 +73,9 @@ class HttpCaller {
   HttpCaller& operator=(const HttpCaller&) = delete;
 
   void call(engine::ActionId id, HttpCall call, Done done);
-  /// Takes a text for the answer to a request that was made: what is to be saved of it is told by `done`.
-  void read(engine::ActionId id, std::string text, std::vector<engine::Saving> saves, Done done);
+  /// Takes a text for the answer to a request that was made: what is to be saved of it is told by `done`. The text is
+  /// read where slow disks may be waited for.
+  void read(engine::ActionId id, std::function<std::string()> text, std::vector<engine::Saving> saves, Done done);
   /// Nobody waits for it any more; `done` is not called.
   void end(engine::ActionId id);
 
@@ -82,6 +89,8 @@ class HttpCaller {
   void begin_later();
   void begin_some();
   void begin(Call& call);
+  void complete(Call& call);
+  void completed(Call& call);
   void read_body(Call& call);
   void resolve(Call& call);
   void send(Call& call, const std::string& addresses);
@@ -90,7 +99,7 @@ class HttpCaller {
   void redirect(Call& call, const std::string& url);
   void ask_next(Call& call);
   void search(Call& call);
-  void fail(Call& call, std::string why, bool sent = false);
+  void fail(Call& call, std::string why);
   void finish(Call& call);
   Call* find(std::uint64_t id);
 

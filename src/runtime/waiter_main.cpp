@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -31,6 +32,8 @@ namespace {
 using engine::Outcome;
 
 constexpr Duration kSweepPause{20};
+constexpr Duration kFastThinInterval{50};     // while the program writes much
+constexpr Duration kQuietThinInterval{1000};  // at most, while it does not
 
 void pause_for(Duration duration) { ::poll(nullptr, 0, static_cast<int>(duration.count())); }
 
@@ -38,8 +41,13 @@ void pause_for(Duration duration) { ::poll(nullptr, 0, static_cast<int>(duration
 /// reaped, its numbers are nobody else's.
 class Wait {
  public:
-  Wait(pid_t pid, Duration deadline, int signals, int timer)
-      : pid_(pid), deadline_(deadline), signals_(signals), timer_(timer) {}
+  Wait(pid_t pid, const WaiterOrder& order, int signals, int timer)
+      : pid_(pid),
+        deadline_(order.deadline),
+        action_(order.action),
+        files_(fmt::format("/proc/self/fd/{}", order.folder.get())),
+        signals_(signals),
+        timer_(timer) {}
 
   ActionFiles::End until_end() {
     const Duration began = mono_now();
@@ -72,8 +80,11 @@ class Wait {
     due.it_value.tv_sec = deadline_.count() / 1000;
     due.it_value.tv_nsec = deadline_.count() % 1000 * 1'000'000;
     ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &due, nullptr);  // all zero: never
-    std::array<pollfd, 2> sources{{{signals_, POLLIN, 0}, {timer_, POLLIN, 0}}};
-    if (::poll(sources.data(), sources.size(), -1) < 0) return;
+    std::array<pollfd, 3> sources{
+        {{signals_, POLLIN, 0}, {timer_, POLLIN, 0}, {alone_ ? -1 : STDIN_FILENO, POLLRDHUP, 0}}};
+    if (::poll(sources.data(), sources.size(), alone_ ? static_cast<int>(thin_pause_.count()) : -1) < 0) return;
+    alone_ = alone_ || sources[2].revents != 0;
+    if (alone_) thin();
     signalfd_siginfo signal{};
     while (::read(signals_, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
       if (signal.ssi_signo == static_cast<unsigned>(kEndProgram)) end();
@@ -86,6 +97,12 @@ class Wait {
       timed_out_ = true;
       end();
     }
+  }
+
+  /// Keeps the output small, as the daemon did while it was there.
+  void thin() {
+    const bool thinned = files_.thin(action_).thinned;
+    thin_pause_ = thinned ? kFastThinInterval : std::min(2 * thin_pause_, kQuietThinInterval);
   }
 
   void end() {
@@ -104,6 +121,10 @@ class Wait {
 
   pid_t pid_;
   Duration deadline_;
+  engine::ActionId action_;
+  ActionFiles files_;
+  Duration thin_pause_ = kFastThinInterval;
+  bool alone_ = false;  // the daemon has gone
   int signals_;
   int timer_;
   bool ending_ = false;
@@ -156,7 +177,7 @@ int run_waiter() {
     return 1;
   }
   say_start(STDIN_FILENO, started);
-  const ActionFiles::End end = Wait(started->pid, order.deadline, signals.get(), timer.get()).until_end();
+  const ActionFiles::End end = Wait(started->pid, order, signals.get(), timer.get()).until_end();
   const bool recorded = static_cast<bool>(ActionFiles::write_record(order.folder.get(), order.action, end));
   say_end(STDIN_FILENO, {end, recorded});
   return 0;

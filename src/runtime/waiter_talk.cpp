@@ -77,12 +77,14 @@ std::optional<Packet> receive_message(int socket, int flags) {
   return got;
 }
 
-// ---- texts, none of which has a NUL
-// -----------------------------------------------------------------------------------
+// ---- texts, none of which has a NUL -------------------------------------------------------------------------------
 
 class TextsOut {
  public:
-  void add(std::string_view text) { all_.append(text).push_back('\0'); }
+  void add(std::string_view text) {
+    good_ = good_ && text.find('\0') == std::string_view::npos;
+    all_.append(text).push_back('\0');
+  }
   void add(std::uint64_t number) { add(std::to_string(number)); }
   void add(const std::optional<std::uint32_t>& number) { add(number ? std::to_string(*number) : std::string()); }
   void add(const std::vector<std::string>& texts) {
@@ -90,9 +92,12 @@ class TextsOut {
     for (const std::string& text : texts) add(text);
   }
   [[nodiscard]] const std::string& all() const { return all_; }
+  /// Whether they are read as they were added: none has a NUL.
+  [[nodiscard]] bool good() const { return good_; }
 
  private:
   std::string all_;
+  bool good_ = true;
 };
 
 class TextsIn {
@@ -159,6 +164,10 @@ bool send_task(int socket, const Launch& launch, const LaunchDefaults& defaults)
     texts.add(static_cast<std::uint64_t>(resource));
     texts.add(std::uint64_t{value.rlim_cur});
     texts.add(std::uint64_t{value.rlim_max});
+  }
+  if (!texts.good()) {
+    errno = EINVAL;
+    return false;
   }
   const Descriptor file(::memfd_create("healer-waiter", MFD_CLOEXEC));
   if (!file || !write_whole(file.get(), texts.all())) return false;

@@ -47,6 +47,7 @@ DaemonHooks DaemonWorld::hooks() {
               },
           .quit = [this] { on_quit(); },
           .output_path = [this](ActionId action) { return output_path(action); },
+          .hides_output = [this](ActionId action) { return action.number() == hidden; },
           .mail = [this] { return mail_; },
           .version = "1.2.3",
           .diff = [this](ReloadDone done) { on_diff(std::move(done)); },

@@ -2,7 +2,9 @@
 // A daemon without a machine: the engine in virtual time, a store in memory, and the commands on a real control socket.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -48,6 +50,8 @@ class DaemonWorld {
   void set_mail(const MailView& mail);
   /// From now on the rules in force are not those on disk.
   void set_stale(const std::optional<StaleView>& stale);
+  /// What programs write that is a secret; the server's thread asks.
+  std::atomic<std::uint64_t> hidden{0};  ///< the number of an action
   /// Where programs write their output.
   [[nodiscard]] std::string output_path(ActionId action) const;
 

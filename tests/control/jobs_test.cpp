@@ -380,6 +380,29 @@ TEST_CASE("the output of a program is followed to its end", "[control][jobs]") {
   CHECK(ask(world, {.verb = Verb::Jobs}).items.empty());
 }
 
+TEST_CASE("nobody is shown what a program writes that is a secret", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const ActionId action = running_action(world);
+  world.hidden = action.number();
+  std::ofstream(world.output_path(action)) << "hunter2\n";
+  CHECK(ask(world, {.verb = Verb::Output, .names = {"db"}})
+            .failure()
+            .starts_with("secret-output: its output holds a secret: exec /bin/heal | "));
+  CHECK(ask(world, {.verb = Verb::Output, .id = action.number()}).failure().starts_with("secret-output: "));
+  const std::string line =
+      item_line(OutputView{action.number(), "db", "exec /bin/heal", "[its output holds a secret, and is not shown]\n"});
+  RawClient jobs(world.path()), output(world.path());
+  jobs.send(to_line(Request{.verb = Verb::Follow, .id = action.number()}) + "\n");
+  CHECK(jobs.lines(2).ends_with("\n" + line));
+  output.send(to_line(Request{.verb = Verb::Output, .names = {"db"}, .follow = true}) + "\n");
+  CHECK(output.lines(2).ends_with("\n" + line));
+  world.act(
+      [&](World& engine) { engine.handle(event::ActionEnded{.action = action, .elapsed = seconds{1}, .output = {}}); });
+  const std::string rest = jobs.lines(1);
+  CHECK(rest.find("hunter2") == std::string::npos);
+  CHECK(rest.starts_with("{\"end\""));
+}
+
 TEST_CASE("the output of a service is that of its program that runs, or ran last", "[control][jobs]") {
   DaemonWorld world(two_services());
   const auto output = [&](const std::string& name, std::uint64_t id = 0) {

@@ -358,11 +358,101 @@ TEST_CASE("what a program has written is saved by filter and by expression, secr
     }));
     CHECK(world.saved.healings.at(0).saved == Variables{{"ID", "vm-7"}});
   }
-  SECTION("the filter finds nothing") {
-    ended.saved = {std::nullopt, std::nullopt};
+  SECTION("what is found counts, whatever of the output is told") {
+    ended.output = "an excerpt";
+    world.handle(ended);
+    CHECK(only(world).saved == Variables{{"ID", "vm-7"}});
+  }
+  SECTION("the filter finds nothing: it was done, and is not done again") {
+    ended.saved = {std::nullopt, "hidden"};
     world.handle(ended);
     CHECK(any_record(world, "but its output has nothing to save as ID"));
+    CHECK(any_record(world, "with rebuild failed: step \"shutdown\""));
+    CHECK(world.programs("shutdown") == 1);
   }
+  SECTION("what is found holds a NUL") {
+    ended.saved = {std::string("vm-7\0x", 6), "hidden"};
+    world.handle(ended);
+    CHECK(any_record(world, "but its output holds control characters in what is to be saved as ID"));
+    CHECK(world.programs("shutdown") == 1);
+    CHECK_FALSE(any_record(world, "tried again"));
+  }
+  SECTION("it fails: nobody is told what it has written") {
+    ended.status = 1;
+    ended.output = "fatal: the key is hidden";
+    world.handle(ended);
+    CHECK(any_record(world, "step \"shutdown\": exited with status 1 after"));
+    CHECK_FALSE(any_record(world, "hidden"));
+  }
+  SECTION("what is recorded of its end") {
+    const std::optional<Event> rest = world.engine.without_secrets(ended);
+    REQUIRE(rest);
+    const auto& told = std::get<event::ActionEnded>(*rest);
+    CHECK(told.output.empty());
+    CHECK(told.saved == std::vector<std::optional<std::string>>{"vm-7", ""});
+    CHECK_FALSE(world.engine.without_secrets(event::ActionEnded{.action = ActionId{99}, .output = "plain"}));
+  }
+}
+
+TEST_CASE("of an answer that holds a secret is recorded what its tests say of it, also of questions",
+          "[healing][http]") {
+  RuleSet rules = fleet_rules(kCalls);
+  auto calls = std::make_shared<Workflow>(*rules.workflows[0]);
+  auto& update = std::get<step::Http>(calls->steps[2].what);
+  update.expect_json = {{.filter = ".key", .comparison = Comparison::NotEqual, .value = "", .quoted = true},
+                        {.filter = ".n", .comparison = Comparison::Greater, .value = "3"}};
+  update.saves = {{.from = Saving::From::Json, .what = ".key", .name = "KEY", .secret = true},
+                  {.from = Saving::From::Json, .what = ".id", .name = "ID"}};
+  rules.workflows[0] = calls;
+  FleetWorld world(make_graph(std::move(rules)), {}, {false}, World::kStart);
+  world.fail(0);
+  world.pass("guard");
+  pass_token(world);
+  pass_mark(world);
+  REQUIRE(world.wait_for_request("PATCH", "/v1/stack") != ActionId{});
+  const auto recorded = [&](std::vector<std::optional<std::string>> values) {
+    const auto rest = world.engine.without_secrets(event::Answered{.request = world.requests.back().request,
+                                                                   .status = 202,
+                                                                   .values = std::move(values),
+                                                                   .saved = {"hidden", "vm-7"}});
+    REQUIRE(rest);
+    CHECK(std::get<event::Answered>(*rest).saved == std::vector<std::optional<std::string>>{"", "vm-7"});
+    return std::get<event::Answered>(*rest).values;
+  };
+  const auto kept = recorded({"\"hidden\"", "17"});
+  REQUIRE(kept.size() == 2);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    REQUIRE(kept[i]);
+    CHECK(is_met(update.expect_json[i], kept[i]));
+  }
+  CHECK(kept[0]->find("hidden") == std::string::npos);
+  CHECK(kept[1] != "17");
+  CHECK(recorded({"\"\"", "2"}) == std::vector<std::optional<std::string>>{std::nullopt, std::nullopt});
+  world.answer_request(202, {"\"hidden\"", "17"}, {"hidden", "vm-7"});
+  REQUIRE(world.wait_for_request("GET", "/v1/stack") != ActionId{});
+  CHECK(recorded({"\"hidden\"", "\"hidden\""}) == std::vector<std::optional<std::string>>{std::nullopt, std::nullopt});
+  const auto done = recorded({"\"UPDATE_COMPLETE\"", "\"UPDATE_COMPLETE\""});
+  CHECK(is_met(update.until->met[0], done[0]));
+  CHECK_FALSE(done[1]);
+}
+
+TEST_CASE("a request that was done is not made again for what its answer lacks", "[healing][http]") {
+  RuleSet rules = fleet_rules(kCalls);
+  auto calls = std::make_shared<Workflow>(*rules.workflows[0]);
+  calls->steps[2].retries = 2;
+  std::get<step::Http>(calls->steps[2].what).saves = {{.from = Saving::From::Json, .what = ".id", .name = "ID"}};
+  rules.workflows[0] = calls;
+  FleetWorld world(make_graph(std::move(rules)), {}, {false}, World::kStart);
+  world.fail(0);
+  world.pass("guard");
+  pass_token(world);
+  pass_mark(world);
+  REQUIRE(world.wait_for_request("PATCH", "/v1/stack") != ActionId{});
+  const std::size_t made = world.requests.size();
+  world.answer_request(202, {}, {GENERATE(std::optional<std::string>(), std::optional<std::string>("a\x7F"))});
+  world.advance(minutes{1});
+  CHECK(world.requests.size() == made);
+  CHECK(any_record(world, "with rebuild failed: step \"update\""));
 }
 
 TEST_CASE("values are written into a request as its place wants them", "[healing][http]") {

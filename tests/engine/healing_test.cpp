@@ -294,12 +294,46 @@ TEST_CASE("only what a rule says is a secret, never a value that is filled in", 
   const engine::Variables variables{{"VM", "${secret:other}"}};
   engine::step::Program program;
   program.environment = {{"TOKEN", "x ${secret:key} ${VM}"}, {"PLAIN", "$${secret:key}"}};
-  std::string missing;
-  const auto place = engine::place_of(engine::fill(program, variables, {}, missing), variables);
-  CHECK(missing.empty());
+  const engine::FilledProgram filled = engine::fill(program, variables, {});
+  const auto place = engine::place_of(filled.program, variables);
+  CHECK(filled.missing.empty());
   REQUIRE(place->environment.size() == 3);
   CHECK(place->environment[0].second == std::vector<Part>{{.text = "${secret:other}"}});  // HEALER_VM
   CHECK(place->environment[1].second ==
         std::vector<Part>{{.text = "x "}, {.text = "key", .secret = true}, {.text = " ${secret:other}"}});
   CHECK(place->environment[2].second == std::vector<Part>{{.text = "${secret:key}"}});
+}
+
+TEST_CASE("no value with control characters comes into what a program is told", "[healing]") {
+  const engine::Variables variables{{"A", std::string("n0\0HOME=/", 9)}, {"B", "two\nlines"}, {"C", "plain"}};
+  const auto refused = [&](const auto& change) {
+    engine::step::Program program;
+    program.command.arguments = {"/bin/act", "${C}"};
+    change(program);
+    const engine::FilledProgram filled = engine::fill(program, variables, {{"T", "a\tb"}});
+    CHECK(engine::why_not_filled(filled.missing, filled.refused).empty() == filled.refused.empty());
+    return filled.refused;
+  };
+  CHECK(refused([](auto&) {}).empty());
+  CHECK(refused([](auto& program) { program.command.arguments.emplace_back("x=${A}"); }) == "A");
+  CHECK(refused([](auto& program) { program.directory = "/srv/${B}"; }) == "B");
+  CHECK(refused([](auto& program) { program.environment = {{"X", "${B}"}}; }) == "B");
+  CHECK(refused([](auto& program) { program.environment = {{"X", "${T}"}}; }) == "T");
+  CHECK(refused([](auto& program) { program.environment = {{"X", "a\nb ${C}"}}; }).empty());  // the rule's own
+  CHECK(engine::why_not_filled("", "B") == "cannot use the value of ${B}: it holds control characters");
+}
+
+TEST_CASE("a program that is set free anew after a death of the daemon is told the name of the machine", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.wait_for("guard");
+  world.commits = false;
+  world.end_program(0);
+  world.commits = true;
+  FleetWorld next(make_graph(fleet_rules({.targets = 1})), world.saved, world.failed, world.now);
+  REQUIRE(next.wait_for("shutdown") == "n0");
+  const auto& environment = next.execs.back().place->environment;
+  const auto host = std::ranges::find(environment, "HEALER_HOST", [](const auto& entry) { return entry.first; });
+  REQUIRE(host != environment.end());
+  CHECK(host->second.at(0).text == "box");
 }

@@ -119,6 +119,25 @@ TEST_CASE("a run that has seen nothing new takes four bytes") {
   CHECK(ran(1031, 1) == 4);
 }
 
+TEST_CASE("what steps have saved comes back whole, as far as it counts") {
+  const auto graph = make_graph(test::rule_set({test::service("a", {})}));
+  const auto back = [&](const std::string& value) {
+    ChunkWriter writer(graph);
+    std::string bytes;
+    writer.write({Duration{1}, WallTime{Duration{1}}, recorded::Begun{}}, bytes);
+    writer.write({Duration{2}, WallTime{Duration{2}},
+                  event::ActionEnded{.action = ActionId{7}, .output = value, .saved = {value, std::nullopt}}},
+                 bytes);
+    std::vector<recorded::Service> services;
+    std::vector<recorded::Item> items;
+    REQUIRE(ChunkReader(services).read(bytes, items));
+    return std::get<event::ActionEnded>(items.back().what).saved;
+  };
+  const std::string longest(std::size_t{1} << 16, 'x');
+  CHECK(back(longest) == std::vector<std::optional<std::string>>{longest, std::nullopt});
+  CHECK(back(longest + "yy").at(0)->size() == longest.size() + 1);  // refused as it was
+}
+
 TEST_CASE("bytes that nobody has written do no harm") {
   std::mt19937 random(9);
   const auto graph = make_graph(test::rule_set({test::service("a", {})}));

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -12,6 +13,7 @@
 #include "readings/recorder.hpp"
 #include "readings/recording.hpp"
 #include "support/recorded_shell.hpp"
+#include "support/small_disk.hpp"
 
 using namespace healer;
 using namespace healer::engine;
@@ -149,6 +151,66 @@ TEST_CASE("a file that cannot be written is a gap, told once, and no more") {
     shell.advance(minutes{1});
     std::this_thread::sleep_for(Duration{2});
   }
+}
+
+TEST_CASE("the last of the disk is left to others", "[disk]") {
+  const SmallDisk disk(40);
+  if (!disk.works()) {
+    WARN("SKIPPED: no file system can be mounted here");
+    return;
+  }
+  const std::string path = disk.file("state.readings");
+  std::mutex mutex;
+  std::vector<std::string> notes;
+  Recorder recorder(path, state_of_nothing(),
+                    [&](const std::string& text) {
+                      const std::scoped_lock lock(mutex);
+                      notes.push_back(text);
+                    },
+                    {.gather = Duration{0}, .retry = Duration{1}});
+  RecordedShell shell(
+      one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); }, [&](ServiceId) { return told(0); });
+  const auto noted = [&](std::size_t count, const std::string& text) {
+    for (int i = 0; i < 5000; ++i) {
+      shell.advance(minutes{1});
+      std::this_thread::sleep_for(Duration{2});
+      const std::scoped_lock lock(mutex);
+      if (notes.size() >= count) return notes[count - 1].starts_with(text);
+    }
+    return false;
+  };
+  const std::string ballast = disk.file("ballast");
+  // A megabyte is left, of the two that are not for readings.
+  const auto space = [&] { return std::filesystem::space(disk.path()).available; };
+  {
+    std::ofstream file(ballast, std::ios::binary);
+    const std::string block(1 << 16, 'b');
+    while (space() > 1'000'000) (file << block).flush();
+  }
+  CHECK(noted(1, "what is seen is not recorded for replays: less than 2"));
+  const auto left = space();
+  for (int i = 0; i < 100; ++i) shell.advance(minutes{10});
+  CHECK(space() + 300'000 > left);
+  std::filesystem::remove(ballast);
+  CHECK(noted(2, "what is seen is recorded again"));
+}
+
+TEST_CASE("where there is no room the oldest makes it") {
+  const Folder folder;
+  auto opened = ReadingsFile::open(folder.file());
+  REQUIRE(opened);
+  ReadingsFile& file = *opened->file;
+  for (int chunk = 0; chunk < 5; ++chunk) {
+    REQUIRE(file.begin_chunk(kBegin + hours{chunk}, false, "state"));
+    REQUIRE(file.add_part(kBegin + hours{chunk}, std::string(100'000, 'x')));
+  }
+  const auto chunks = [&] { return (*ReadingsReader::open(folder.file()))->chunks()->size(); };
+  CHECK(*file.make_room(150'000));
+  CHECK(chunks() == 3);
+  CHECK(*file.make_room(150'000));  // it is there
+  CHECK(chunks() == 3);
+  CHECK_FALSE(*file.make_room(5'000'000));
+  CHECK(chunks() == 1);
 }
 
 TEST_CASE("a symbolic link is not followed, and what is no recording is set aside") {

@@ -32,6 +32,8 @@ void ActionBench::start(std::uint64_t id, std::vector<std::string> arguments, Du
   request.foreground = foreground;
   request.grouped = grouped;
   request.waited = waited;
+  request.secret = secret;
+  request.late = late;
   if (foreground) request.service = service;
   request.line = line;
   if (!runner) new_daemon();

@@ -41,6 +41,8 @@ struct ActionBench {
   bool foreground = false;
   bool grouped = false;
   bool waited = false;
+  bool secret = false;
+  decltype(runtime::ActionRequest::late) late;
   std::string service = "shop";
   std::string line;
   std::map<std::uint64_t, std::int64_t> started;

@@ -2,6 +2,7 @@
 // Requests over HTTP, against servers of the test's own: what is certain to have failed, and what is in doubt.
 #include <atomic>
 #include <fstream>
+#include <future>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -210,18 +211,20 @@ TEST_CASE("a server that never shakes hands was sent nothing", "[http]") {
   CHECK(told.kind == Ending::Failed);
 }
 
-TEST_CASE("an answer that is too large has failed", "[http]") {
+TEST_CASE("an answer that is too large is none, and what it answers is in doubt", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", std::string(5000, 'x')); });
   Requester requester;
   const Answered told = requester.run({.url = server.url(), .limit = 4096});
-  CHECK(told.kind == Ending::Failed);
+  CHECK(told.kind == Ending::InDoubt);
   CHECK(told.why == "answered 200, with over 4 kB");
   Server endless([](const std::string&) {
     std::string head = "HTTP/1.1 200 OK\r\n";
     for (int i = 0; i < 10'000; ++i) head += "X-Header: " + std::string(40, 'x') + "\r\n";
     return head + "Content-Length: 0\r\n\r\n";
   });
-  CHECK(requester.run({.url = endless.url()}).why == "answered 200, with too long a head");
+  const Answered long_head = requester.run({.url = endless.url()});
+  CHECK(long_head.why == "answered 200, with too long a head");
+  CHECK(long_head.kind == Ending::InDoubt);
 }
 
 TEST_CASE("redirects are followed only where that is said", "[http]") {
@@ -249,7 +252,7 @@ TEST_CASE("redirects are followed only where that is said", "[http]") {
   }
   SECTION("a body is not for another server") {
     const Answered told = requester.run({.method = "POST", .url = here.url(), .body = "{}", .follow = true});
-    CHECK(told.kind == Ending::Failed);
+    CHECK(told.kind == Ending::InDoubt);
     CHECK(told.why == "answered 307: its body is not for http://127.0.0.1:" + std::to_string(there.port()));
     CHECK(there.heard().empty());
   }
@@ -266,8 +269,79 @@ TEST_CASE("redirects are followed only where that is said", "[http]") {
   }
   SECTION("nowhere but over HTTP") {
     Server bad([](const std::string&) { return answer("302 Found", "", "Location: file:///etc/passwd\r\n"); });
-    CHECK(requester.run({.url = bad.url(), .follow = true}).kind == Ending::Failed);
+    CHECK(requester.run({.url = bad.url(), .follow = true}).kind == Ending::InDoubt);
   }
+  SECTION("where nobody is: the first has taken it") {
+    const std::string nowhere = "http://127.0.0.1:" + std::to_string(closed_port()) + "/";
+    Server moved([&](const std::string&) { return answer("303 See Other", "", "Location: " + nowhere + "\r\n"); });
+    const Answered told = requester.run({.method = "POST", .url = moved.url(), .body = "{}", .follow = true});
+    CHECK(told.kind == Ending::InDoubt);
+    CHECK(told.why.starts_with("could not connect to "));
+  }
+}
+
+TEST_CASE("an expression that finds no end finds nothing, and holds up nobody", "[http]") {
+  Requester requester;
+  const std::string text = std::string(60, 'a') + "!\nkey word\n";
+  // Back-references make the C library go through all that there is.
+  const std::string endless = "(a*)*(a*)*(a*)*(a*)*\\1\\2\\3\\4b";
+  std::optional<Answered> hung, other;
+  const auto look = [&](std::uint64_t id, const std::string& what, std::optional<Answered>& into) {
+    requester.caller().read(
+        engine::ActionId{id}, [&] { return text; }, {{.from = Saving::From::Regex, .what = what, .name = "X"}},
+        [&](Answered told) {
+          into = std::move(told);
+          if (hung && other) requester.loop().stop();
+        });
+  };
+  const Duration began = mono_now();
+  look(1, endless, hung);
+  look(2, "key ([a-z]+)", other);
+  requester.loop().run();
+  REQUIRE(hung);
+  REQUIRE(other);
+  CHECK(other->saved == std::vector<std::optional<std::string>>{"word"});
+  CHECK(hung->saved == std::vector<std::optional<std::string>>{std::nullopt});
+  CHECK(mono_now() - began < seconds{20});
+  CHECK(requester.caller().in_flight() == 0);
+}
+
+TEST_CASE("the rest of a request is said where a disk may be waited for", "[http]") {
+  Server server([](const std::string&) { return answer("200 OK", "{}"); });
+  Requester requester;
+  HttpCall call{.method = "POST", .timeout = seconds{20}};
+  SECTION("it is said") {
+    call.complete = [&](HttpCall& whole) -> Result<void> {
+      whole.url = server.url("/secret");
+      whole.headers.emplace_back("X-Auth-Token: hunter2");
+      whole.body = "{}";
+      return {};
+    };
+    CHECK(requester.run(call).status == 200);
+    CHECK(server.heard().at(0).starts_with("POST /secret "));
+    CHECK(server.heard().at(0).find("X-Auth-Token: hunter2") != std::string::npos);
+  }
+  SECTION("it cannot be read") {
+    call.complete = [](HttpCall&) -> Result<void> { return Error{0, "secret x: gone"}; };
+    const Answered told = requester.run(call);
+    CHECK(told.kind == Ending::Failed);
+    CHECK(told.why == "secret x: gone");
+  }
+  SECTION("the disk hangs: its time runs out, and others go on") {
+    std::promise<void> answers;
+    call.timeout = milliseconds{300};
+    call.complete = [answered = answers.get_future().share()](HttpCall&) -> Result<void> {
+      answered.wait();
+      return {};
+    };
+    const auto told = requester.run_all({call, {.url = server.url()}});
+    const auto& late = told.at(0).kind == Ending::Failed ? told[0] : told[1];
+    CHECK(late.kind == Ending::Failed);
+    CHECK(late.why == "its secrets were not read within 300 ms");
+    CHECK((&late == &told[0] ? told[1] : told[0]).status == 200);
+    answers.set_value();
+  }
+  CHECK(server.heard().size() <= 1);
 }
 
 TEST_CASE("names are resolved by healer's own resolver", "[http]") {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <string>
 
 #include "runtime/action_bench.hpp"
@@ -292,6 +293,96 @@ TEST_CASE("what a waiter is told nobody else can read", "[waiter]") {
   CHECK(stat->session == waiter);
   bench.open_gate();
   bench.end(1);
+}
+
+TEST_CASE("no text that a program is told can become another", "[waiter]") {
+  WaitedBench bench;
+  SECTION("an argument") { bench.start(1, {"/bin/echo", std::string("x\0/bin/evil", 11)}); }
+  SECTION("a variable") {
+    bench.environment.push_back(std::string("A=x\0LD_PRELOAD=/evil.so", 23));
+    bench.start(1, {"/bin/echo", "said"});
+  }
+  CHECK(bench.end(1).outcome == Outcome::NotStarted);
+  CHECK(bench.end(1).output == "cannot tell a waiter what to start: Invalid argument");
+}
+
+TEST_CASE("what a program writes stays small while no daemon is there", "[waiter]") {
+  WaitedBench bench;
+  bench.begin(1, "yes filler | head -c 200000000; echo; echo last; sleep 600");
+  bench.runner.reset();
+  bench.open_gate();
+  const auto blocks = [&] {
+    struct stat facts {};
+    return ::stat(bench.file("1.out").c_str(), &facts) == 0 && facts.st_size > 200'000'000 ? facts.st_blocks * 512 : -1;
+  };
+  CHECK(run_until(bench.loop, [&] { return blocks() >= 0 && blocks() < 1'000'000; }));
+  bench.new_daemon();
+  bench.runner->adopt(ActionId(1));
+  REQUIRE(run_until(bench.loop, [&] { return bench.started.contains(1); }));
+  bench.runner->end(ActionId(1));
+  const std::string output = bench.end(1).output;
+  CHECK(output.starts_with("begun\n"));
+  CHECK(output.ends_with("last\n"));
+}
+
+TEST_CASE("a secret that a program has written goes when its end is settled", "[waiter]") {
+  WaitedBench bench;
+  bench.secret = true;
+  bench.begin(1, "echo hunter2");
+  CHECK(bench.runner->hides_output(ActionId(1)));
+  const bool away = GENERATE(false, true);
+  if (away) {
+    bench.end_while_away(1);
+    bench.new_daemon();
+    bench.runner->adopt(ActionId(1));
+  }
+  bench.open_gate();
+  CHECK(bench.end(1).output == "begun\nhunter2\n");
+  CHECK(bench.runner->hides_output(ActionId(1)));
+  CHECK(bench.runner->files().kept(ActionId(1)) == "begun\nhunter2\n");
+  const std::string gone = "[its output held a secret, and is not kept]\n";
+  SECTION("by the daemon that has seen it") {
+    bench.runner->settle({ActionId(1)});
+    CHECK(run_until(bench.loop, [&] { return !bench.runner->hides_output(ActionId(1)); }));
+    CHECK_FALSE(std::filesystem::exists(bench.record(1)));
+  }
+  SECTION("by the next one, where that one has died before it could") {
+    bench.runner.reset();
+    ActionFiles((bench.directory.path() / "actions").string()).remove_records({});
+  }
+  CHECK(read_file(bench.file("1.out")) == gone);
+}
+
+TEST_CASE("variables are read where a disk may be waited for, and replace others", "[waiter]") {
+  WaitedBench bench;
+  bench.environment = {"PATH=/usr/bin:/bin", "LANG=C"};
+  SECTION("they are there") {
+    bench.late = [] {
+      return Result<std::vector<std::pair<std::string, std::string>>>({{"LANG", "other"}, {"TOKEN", "hunter2"}});
+    };
+    bench.shell(1, "env | grep -E '^(LANG|TOKEN)=' | sort");
+    CHECK(bench.end(1).output == "LANG=other\nTOKEN=hunter2\n");
+  }
+  SECTION("they cannot be read") {
+    bench.late = [] { return Result<std::vector<std::pair<std::string, std::string>>>(Error{0, "secret x: gone"}); };
+    bench.shell(1, "echo said");
+    CHECK(bench.end(1).outcome == Outcome::NotStarted);
+    CHECK(bench.end(1).output == "secret x: gone");
+  }
+  SECTION("a disk hangs: others go on") {
+    std::promise<void> answers;
+    bench.late = [answered = answers.get_future().share()] {
+      answered.wait();
+      return Result<std::vector<std::pair<std::string, std::string>>>({{"TOKEN", "hunter2"}});
+    };
+    bench.shell(1, "echo $TOKEN");
+    bench.late = {};
+    bench.shell(2, "echo other");
+    CHECK(bench.end(2).output == "other\n");
+    CHECK(bench.ended.count(1) == 0);
+    answers.set_value();
+    CHECK(bench.end(1).output == "hunter2\n");
+  }
 }
 
 TEST_CASE("where its waiter is lost before the program began, that is said", "[waiter]") {

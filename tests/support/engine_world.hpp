@@ -58,7 +58,7 @@ class World : public EffectSink {
 
   void handle(const Event& event);
 
-  void start() { handle(event::Started{"test"}); }
+  void start() { handle(event::Started{"test", "box"}); }
 
   /// Lets time pass, waking the engine at each of its deadlines.
   void advance(Duration span);

@@ -44,7 +44,8 @@ class RecordedShell final : public EffectSink {
   Duration some(Duration most) { return Duration{pick(static_cast<int>(most.count()) + 1)}; }
 
   void handle(const Event& event) {
-    witness_.goes_in(event, engine_->next_deadline(), now);
+    const std::optional<Event> shown = engine_->without_secrets(event);
+    witness_.goes_in(shown ? *shown : event, engine_->next_deadline(), now);
     engine_->handle(event, now, *this);
     for (const Effect& effect : std::exchange(effects_, {})) {
       witness_.comes_out(effect, now);

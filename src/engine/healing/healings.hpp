@@ -95,6 +95,10 @@ class Healings {
   [[nodiscard]] bool verifies(ServiceId service) const { return verifying_.contains(service); }
   /// Whether what the program writes, or the request is answered, is saved as a secret.
   [[nodiscard]] bool saves_secret(ActionId action) const;
+  /// Takes out what its step saves as a secret, and what others could learn that from; that there was something stays,
+  /// and what the tests of an answer say of it. False: nothing of it is secret.
+  bool leave_out_secrets(event::ActionEnded& end) const;
+  bool leave_out_secrets(event::Answered& answer) const;
   /// Whether the program is one that was told to end.
   [[nodiscard]] bool ends(ActionId action) const;
   [[nodiscard]] bool idle() const { return healings_.empty(); }
@@ -239,8 +243,11 @@ class Healings {
                         const event::Answered& answer);
   void request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);
   void stop_polling(HealingWorld& world, const Healing& healing, std::size_t run);
-  bool save_values(Healing& healing, const std::vector<Saving>& saves,
-                   const std::vector<std::optional<std::string>>& values, std::string& missing);
+  /// Why they cannot be saved: "has nothing to save as TOKEN"; empty: they are.
+  [[nodiscard]] std::string save_values(Healing& healing, const std::vector<Saving>& saves,
+                                        const std::vector<std::optional<std::string>>& values);
+  /// Whose program, request or question it is; null: no step's.
+  [[nodiscard]] const Step* asker(ActionId action) const;
   /// A step wants a value that nobody has. If a step that may be repeated had saved it, and it was lost with the
   /// daemon, that one is run again: true.
   bool save_again(HealingWorld& world, Healing& healing, const std::string& name);

@@ -8,6 +8,7 @@
 #include "engine/healing/healings.hpp"
 #include "engine/healing/request.hpp"
 #include "engine/healing/step_runs.hpp"
+#include "engine/healing/variables.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -20,11 +21,6 @@ constexpr std::size_t kMostOfValue = 80;  // of an answer's, in what people read
 constexpr std::size_t kMostSaved = std::size_t{1} << 16;
 
 Duration patience_of(const Step& step) { return step.timeout > Duration{0} ? step.timeout : kTimeout; }
-
-std::string why_not_made(const FilledRequest& filled) {
-  if (!filled.missing.empty()) return fmt::format("has no value for ${{{}}}", filled.missing);
-  return fmt::format("cannot be made: the value of ${{{}}} holds control characters", filled.refused);
-}
 
 /// "PATCH https://heat.example/v1".
 std::string name_of(const effect::Request& request) { return fmt::format("{} {}", request.method, request.shown); }
@@ -45,6 +41,12 @@ std::string describe_value(const Step& step, const JsonTest& test, const std::op
   std::string text = printable(*value);
   if (text.size() > kMostOfValue) text.replace(kMostOfValue, text.size(), "...");
   return fmt::format("{} is {}", test.filter, text);
+}
+
+/// That there was something stays.
+void empty_secrets(std::vector<std::optional<std::string>>& values, const std::vector<Saving>& saves) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] && (i >= saves.size() || saves[i].secret)) values[i]->clear();
 }
 
 }  // namespace
@@ -86,7 +88,7 @@ void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& 
   FilledRequest filled = fill(http.request, values, hidden);
   if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
   if (!filled.missing.empty() || !filled.refused.empty())
-    return run_over(world, healing, step, run, false, why_not_made(filled), Again::Never);
+    return run_over(world, healing, step, run, false, why_not_filled(filled.missing, filled.refused), Again::Never);
   effect::Request& request = filled.request;
   request.request = ActionId{world.next_id()};
   request.healing = healing.id;
@@ -106,14 +108,44 @@ void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& 
   world.save(healing);
 }
 
-bool Healings::saves_secret(ActionId action) const {
+const Step* Healings::asker(ActionId action) const {
   for (const auto& [id, healing] : healings_) {
     if (healing.stage == Healing::Stage::Guarding || healing.position >= healing.steps().size()) continue;
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i)
-      if (healing.under_way[i].action == action)
-        return is_to_save_secret(step_of(healing.steps()[healing.position], i));
+    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
+      const auto asked = polls_.find({id, i});
+      if (healing.under_way[i].action == action || (asked != polls_.end() && asked->second.flight == action))
+        return &step_of(healing.steps()[healing.position], i);
+    }
   }
-  return false;
+  return nullptr;
+}
+
+bool Healings::saves_secret(ActionId action) const {
+  const Step* const step = asker(action);
+  return step != nullptr && is_to_save_secret(*step);
+}
+
+bool Healings::leave_out_secrets(event::ActionEnded& end) const {
+  const Step* const step = asker(end.action);
+  if (step == nullptr || !is_to_save_secret(*step)) return false;
+  if (end.outcome != Outcome::NotStarted) end.output.clear();
+  empty_secrets(end.saved, std::get<step::Program>(step->what).saves);
+  return true;
+}
+
+bool Healings::leave_out_secrets(event::Answered& answer) const {
+  const Step* const step = asker(answer.request);
+  if (step == nullptr || !is_to_save_secret(*step)) return false;
+  const auto& http = std::get<step::Http>(step->what);
+  std::vector<JsonTest> tests = http.expect_json;
+  if (std::ranges::any_of(polls_, [&](const auto& entry) { return entry.second.flight == answer.request; })) {
+    tests = http.until->met;
+    tests.insert(tests.end(), http.until->failed.begin(), http.until->failed.end());
+  }
+  answer.values.resize(tests.size());
+  for (std::size_t i = 0; i < tests.size(); ++i) answer.values[i] = stand_in(tests[i], answer.values[i]);
+  empty_secrets(answer.saved, http.saves);
+  return true;
 }
 
 void Healings::answered(HealingWorld& world, const event::Answered& answer) {
@@ -163,9 +195,9 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
     return fails(fmt::format("answered {}, but {}", answer.status,
                              said.empty() ? fmt::format("{} is not as expected", test.filter) : said));
   }
-  std::string missing;
-  if (!save_values(healing, http.saves, answer.saved, missing))
-    return fails(fmt::format("answered {}, but has nothing to save as {}", answer.status, missing));
+  if (const std::string why = save_values(healing, http.saves, answer.saved); !why.empty())
+    return fails(fmt::format("answered {}, but {}", answer.status, why),
+                 step.repeatable || only_asks(http.request) ? Again::AsWritten : Again::Never);
   const std::string told = fmt::format("{} answered {} in {}", what, answer.status, format_duration(answer.elapsed));
   if (!http.until) return run_over(world, healing, step, run, true, told);
   run.state = State::Polling;
@@ -198,17 +230,17 @@ void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& s
   world.save(healing);
 }
 
-bool Healings::save_values(Healing& healing, const std::vector<Saving>& saves,
-                           const std::vector<std::optional<std::string>>& values, std::string& missing) {
+std::string Healings::save_values(Healing& healing, const std::vector<Saving>& saves,
+                                  const std::vector<std::optional<std::string>>& values) {
   for (std::size_t i = 0; i < saves.size(); ++i) {
-    if (i >= values.size() || !values[i] || values[i]->size() > kMostSaved) {
-      missing = saves[i].name;
-      return false;
-    }
+    if (i >= values.size() || !values[i] || values[i]->size() > kMostSaved)
+      return fmt::format("has nothing to save as {}", saves[i].name);
+    if (has_controls(*values[i]))
+      return fmt::format("holds control characters in what is to be saved as {}", saves[i].name);
     Variables& kept = saves[i].secret ? secrets_[healing.id] : healing.saved;
     kept.insert_or_assign(saves[i].name, *values[i]);
   }
-  return true;
+  return {};
 }
 
 // ---- until --------------------------------------------------------------------------------------------------------
@@ -240,7 +272,7 @@ void Healings::poll(HealingWorld& world, Healing& healing, const Step& step, std
   if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
   if (!filled.missing.empty() || !filled.refused.empty()) {
     stop_polling(world, healing, run);
-    return run_over(world, healing, step, its, false, why_not_made(filled), Again::Never);
+    return run_over(world, healing, step, its, false, why_not_filled(filled.missing, filled.refused), Again::Never);
   }
   effect::Request& request = filled.request;
   request.request = ActionId{world.next_id()};

@@ -7,7 +7,6 @@
 
 #include "engine/healing/healings.hpp"
 #include "engine/healing/request.hpp"
-#include "engine/healing/saving.hpp"
 #include "engine/healing/step_runs.hpp"
 #include "engine/healing/variables.hpp"
 #include "engine/job.hpp"
@@ -58,9 +57,9 @@ bool Healings::complete(const HealingWorld& world, effect::Exec& exec) const {
       const auto* const program = is_guard ? &healing.plan->guard->program : std::get_if<step::Program>(&step->what);
       if (program == nullptr) return true;
       const Variables values = variables(world, healing, is_guard ? "guard" : step->name);
-      std::string missing;
-      exec.place = place_of(fill(*program, values, secrets(healing), missing), values);
-      return missing.empty();
+      const FilledProgram filled = fill(*program, values, secrets(healing));
+      exec.place = place_of(filled.program, values);
+      return filled.missing.empty() && filled.refused.empty();
     }
   }
   return true;
@@ -86,15 +85,14 @@ std::vector<Saving> Healings::savings_of(const HealingWorld& world, ActionId act
 void Healings::begin_guard(HealingWorld& world, Healing& healing) {
   healing.stage = Stage::Guarding;
   const Guard& guard = *healing.plan->guard;
-  std::string missing;
   const Variables values = variables(world, healing, "guard");
-  const step::Program program = fill(guard.program, values, secrets(healing), missing);
+  const FilledProgram filled = fill(guard.program, values, secrets(healing));
   healing.under_way = {StepRun{.state = State::Running, .begun = world.now().wall}};
-  if (!missing.empty()) {
+  if (std::string why = why_not_filled(filled.missing, filled.refused); !why.empty()) {
     world.save(healing);
-    return guard_ended(world, healing, {.text = fmt::format("${{{}}} has no value", missing), .output = {}});
+    return guard_ended(world, healing, {.text = std::move(why), .output = {}});
   }
-  healing.under_way.front().action = world.run(healing, program, guard.timeout, values, "guard");
+  healing.under_way.front().action = world.run(healing, filled.program, guard.timeout, values, "guard");
   world.save(healing);
 }
 
@@ -274,14 +272,14 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
   const Variables values = variables(world, healing, step.name);
   const auto fails = [&](const std::string& text) { run_over(world, healing, step, run, false, text); };
   if (const auto* const program = std::get_if<step::Program>(&step.what)) {
-    std::string missing;
-    const step::Program filled = fill(*program, values, secrets(healing), missing);
-    if (!missing.empty() && save_again(world, healing, missing)) return;
-    if (!missing.empty()) return fails(fmt::format("has no value for ${{{}}}", missing));
+    const FilledProgram filled = fill(*program, values, secrets(healing));
+    if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
+    if (const std::string why = why_not_filled(filled.missing, filled.refused); !why.empty())
+      return run_over(world, healing, step, run, false, why, Again::Never);
     run.state = State::Running;
     Variables all = values;
     all.insert(secrets(healing).begin(), secrets(healing).end());
-    run.action = world.run(healing, filled, step.timeout, all, step.name);
+    run.action = world.run(healing, filled.program, step.timeout, all, step.name);
   } else if (std::holds_alternative<step::Http>(step.what)) {
     begin_request(world, healing, step, run);
     return;
@@ -407,17 +405,15 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
     std::string text = end_of_program.text;
     bool good = end_of_program.good && run.state == State::Running;
     if (run.state == State::Ending) text = "was ended";
+    Again again = Again::AsWritten;
     if (good) {
-      const std::vector<Saving>& saves = std::get<step::Program>(step.what).saves;
-      std::vector<std::optional<std::string>> values = end_of_program.saved;
-      values.resize(saves.size());
-      for (std::size_t j = 0; j < saves.size(); ++j)
-        if (saves[j].from == Saving::From::Regex && !values[j]) values[j] = saved_from(saves[j], end_of_program.output);
-      std::string missing;
-      good = save_values(*healing, saves, values, missing);
-      if (!good) text = fmt::format("{}, but its output has nothing to save as {}", text, missing);
+      const std::string why = save_values(*healing, std::get<step::Program>(step.what).saves, end_of_program.saved);
+      good = why.empty();
+      // It has done what it does.
+      if (!good && !step.repeatable) again = Again::Never;
+      if (!good) text = fmt::format("{}, but its output {}", text, why);
     }
-    run_over(world, *healing, step, run, good, text);
+    run_over(world, *healing, step, run, good, text, again);
     break;
   }
   go_on(world, *healing);

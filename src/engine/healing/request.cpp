@@ -19,8 +19,6 @@ using Writing = effect::Request::Writing;
 
 constexpr std::string_view kHidden = "*****";
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
-
 bool is_unreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' || c == '.' || c == '_' ||
          c == '~';
@@ -49,6 +47,9 @@ std::string without_user(std::string url) {
   return url;
 }
 
+/// What a test compares with, as JSON.
+std::string wanted_value(const JsonTest& test) { return test.quoted ? json_string(test.value) : test.value; }
+
 /// What the `$NAME`s of a filter are bound to.
 std::string bound(const std::string& filter, const Variables& variables, const Variables& secrets) {
   std::string text;
@@ -68,7 +69,7 @@ std::optional<std::string> write_value(Writing writing, const std::string& value
     const std::string quoted = json_string(value);
     return quoted.substr(1, quoted.size() - 2);
   }
-  if (std::ranges::any_of(value, is_control)) return std::nullopt;
+  if (has_controls(value)) return std::nullopt;
   if (writing == Writing::Plain) return value;
   std::string encoded;
   for (const char c : value) {
@@ -87,11 +88,13 @@ FilledRequest fill(const HttpRequest& request, const Variables& variables, const
   const auto as = [](Writing writing) {
     return [writing](std::string_view, const std::string& value) { return write_value(writing, value); };
   };
-  const auto text = [&](const std::string& written, const WriteValue& write) {
-    FilledParts parts = fill_parts(written, all, write);
+  const auto taken = [&filled](FilledParts parts) {
     if (filled.missing.empty()) filled.missing = std::move(parts.missing);
     if (filled.refused.empty()) filled.refused = std::move(parts.refused);
     return std::move(parts.parts);
+  };
+  const auto text = [&](const std::string& written, const WriteValue& write) {
+    return taken(fill_parts(written, all, write));
   };
   effect::Request& made = filled.request;
   made.method = request.method;
@@ -111,9 +114,8 @@ FilledRequest fill(const HttpRequest& request, const Variables& variables, const
   for (const std::string& header : request.headers) made.headers.push_back(text(header, as(Writing::Plain)));
   made.body_as = body_as(request.headers);
   made.body = text(request.body, as(made.body_as));
-  Filled file = fill(request.body_file, variables);
-  if (filled.missing.empty()) filled.missing = std::move(file.missing);
-  made.body_file = std::move(file.text);
+  for (const auto& [part, secret] : taken(fill_parts(request.body_file, variables, as(Writing::Plain))))
+    made.body_file += part;
   made.follow = request.follow;
   made.insecure = request.insecure;
   made.limit = request.limit;
@@ -135,7 +137,7 @@ bool only_asks(const HttpRequest& request) { return request.method == "GET" || r
 
 bool is_met(const JsonTest& test, const std::optional<std::string>& value) {
   if (!value) return false;
-  const JsonOrder order = json_order(*value, test.quoted ? json_string(test.value) : test.value);
+  const JsonOrder order = json_order(*value, wanted_value(test));
   switch (test.comparison) {
     case Comparison::Equal: return order == JsonOrder::Equal;
     case Comparison::NotEqual: return order != JsonOrder::Equal;
@@ -145,6 +147,17 @@ bool is_met(const JsonTest& test, const std::optional<std::string>& value) {
     case Comparison::GreaterEqual: return order == JsonOrder::Greater || order == JsonOrder::Equal;
   }
   return false;
+}
+
+std::optional<std::string> value_that_meets(const JsonTest& test) {
+  for (const std::string& value : {wanted_value(test), std::string("[]"), std::string("-1e308"), std::string("1e308"),
+                                   json_string(""), json_string(test.value + "\x7F")})
+    if (is_met(test, value)) return value;
+  return std::nullopt;
+}
+
+std::optional<std::string> stand_in(const JsonTest& test, const std::optional<std::string>& value) {
+  return is_met(test, value) ? value_that_meets(test) : std::nullopt;
 }
 
 std::string describe_expected(const std::vector<std::uint16_t>& expect) {
@@ -158,22 +171,12 @@ bool is_expected(const std::vector<std::uint16_t>& expect, std::uint16_t status)
   return expect.empty() ? status >= 200 && status <= 299 : std::ranges::find(expect, status) != expect.end();
 }
 
-std::string value_that_meets(const JsonTest& test) {
-  const std::string written = test.quoted ? json_string(test.value) : test.value;
-  if (is_met(test, written)) return written;
-  // One that is not it, less, or more.
-  if (test.quoted) return json_string(test.comparison == Comparison::Less ? "" : test.value + "~");
-  if (test.comparison == Comparison::NotEqual) return "null" == test.value ? "0" : "null";
-  const double number = std::strtod(test.value.c_str(), nullptr);
-  return fmt::format("{}", test.comparison == Comparison::Less ? number - 1 : number + 1);
-}
-
 event::Answered expected_answer(const effect::Request& request) {
   event::Answered answer{.request = request.request, .status = request.expected};
-  for (const JsonTest& test : request.wanted) answer.values.emplace_back(value_that_meets(test));
+  for (const JsonTest& test : request.wanted) answer.values.push_back(value_that_meets(test));
   for (const JsonTest& test : request.failing) {
     const auto same = std::ranges::find(request.wanted, test.filter, &JsonTest::filter);
-    answer.values.push_back(same == request.wanted.end() ? std::nullopt : std::optional(value_that_meets(*same)));
+    answer.values.push_back(same == request.wanted.end() ? std::nullopt : value_that_meets(*same));
   }
   for (const Saving& saving : request.saves) answer.saved.emplace_back(saving.name);
   return answer;

@@ -36,12 +36,15 @@ struct FilledRequest {
 /// Whether a test of an answer is met. A value that is not known meets none.
 [[nodiscard]] bool is_met(const JsonTest& test, const std::optional<std::string>& value);
 
+/// A value of which the test says what it says of this one, and that tells nothing else of it.
+[[nodiscard]] std::optional<std::string> stand_in(const JsonTest& test, const std::optional<std::string>& value);
+
 /// "200 to 299", "200 or 202".
 [[nodiscard]] std::string describe_expected(const std::vector<std::uint16_t>& expect);
 [[nodiscard]] bool is_expected(const std::vector<std::uint16_t>& expect, std::uint16_t status);
 
 /// A value that meets a test.
-[[nodiscard]] std::string value_that_meets(const JsonTest& test);
+[[nodiscard]] std::optional<std::string> value_that_meets(const JsonTest& test);
 /// The answer that a request hopes for; what it saves is called as the variables.
 [[nodiscard]] event::Answered expected_answer(const effect::Request& request);
 

@@ -16,9 +16,29 @@ void add(FilledParts& filled, std::string_view text) {
   filled.parts.back().text.append(text);
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
 std::optional<std::string> as_it_is(std::string_view, const std::string& value) { return value; }
 
+/// For what a program is told. The reason is healer's own text, and may be of several lines.
+std::optional<std::string> without_controls(std::string_view name, const std::string& value) {
+  if (!has_controls(value)) return value;
+  if (name != "REASON") return std::nullopt;
+  std::string line = value;
+  std::ranges::replace_if(line, is_control, ' ');
+  return line;
+}
+
+/// With `${secret:NAME}` as it is.
+std::string whole(const FilledParts& filled) {
+  std::string text;
+  for (const auto& [part, secret] : filled.parts) text += secret ? fmt::format("${{{}{}}}", kSecret, part) : part;
+  return text;
+}
+
 }  // namespace
+
+bool has_controls(std::string_view text) { return std::ranges::any_of(text, is_control); }
 
 FilledParts fill_parts(std::string_view text, const Variables& variables, const WriteValue& write) {
   FilledParts filled;
@@ -53,24 +73,30 @@ FilledParts fill_parts(std::string_view text, const Variables& variables, const 
 
 Filled fill(std::string_view text, const Variables& variables) {
   FilledParts filled = fill_parts(text, variables, as_it_is);
-  std::string whole;
-  for (const auto& [part, secret] : filled.parts) whole += secret ? fmt::format("${{{}{}}}", kSecret, part) : part;
-  return {.text = std::move(whole), .missing = std::move(filled.missing)};
+  return {.text = whole(filled), .missing = std::move(filled.missing)};
 }
 
-step::Program fill(step::Program program, const Variables& variables, const Variables& secrets, std::string& missing) {
-  const auto replace = [&](std::string& text) {
-    Filled filled = fill(text, variables);
-    if (missing.empty()) missing = std::move(filled.missing);
-    text = std::move(filled.text);
+FilledProgram fill(step::Program program, const Variables& variables, const Variables& secrets) {
+  FilledProgram filled;
+  const auto fill_in = [&](std::string_view text, const Variables& known) {
+    FilledParts parts = fill_parts(text, known, without_controls);
+    if (filled.missing.empty()) filled.missing = std::move(parts.missing);
+    if (filled.refused.empty()) filled.refused = std::move(parts.refused);
+    return whole(parts);
   };
-  for (std::string& argument : program.command.arguments) replace(argument);
+  for (std::string& argument : program.command.arguments) argument = fill_in(argument, variables);
   Variables all = variables;
   all.insert(secrets.begin(), secrets.end());
-  for (const auto& [name, value] : program.environment)
-    if (missing.empty()) missing = fill(value, all).missing;
-  replace(program.directory);
-  return program;
+  for (const auto& [name, value] : program.environment) (void)fill_in(value, all);
+  program.directory = fill_in(program.directory, variables);
+  filled.program = std::move(program);
+  return filled;
+}
+
+std::string why_not_filled(const std::string& missing, const std::string& refused) {
+  if (!missing.empty()) return fmt::format("has no value for ${{{}}}", missing);
+  return refused.empty() ? std::string()
+                         : fmt::format("cannot use the value of ${{{}}}: it holds control characters", refused);
 }
 
 std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables) {

@@ -13,6 +13,9 @@
 
 namespace healer::engine {
 
+/// Whether some of it is no text that a person would write on one line: a value with such is taken nowhere but in JSON.
+[[nodiscard]] bool has_controls(std::string_view text);
+
 /// A text whose `${NAME}`s were replaced.
 struct Filled {
   std::string text;
@@ -33,10 +36,18 @@ struct FilledParts {
 using WriteValue = std::function<std::optional<std::string>(std::string_view name, const std::string& value)>;
 [[nodiscard]] FilledParts fill_parts(std::string_view text, const Variables& variables, const WriteValue& write);
 
-/// The same of each argument of a program, and of its directory. Its environment, which place_of() fills and which may
-/// have `secrets`, is only looked at. `missing` as in Filled.
-[[nodiscard]] step::Program fill(step::Program program, const Variables& variables, const Variables& secrets,
-                                 std::string& missing);
+/// A program whose values were filled in.
+struct FilledProgram {
+  step::Program program;
+  std::string missing;  ///< as Filled
+  std::string refused;  ///< the first name whose value holds control characters
+};
+/// Fills each argument of a program, and its directory. Its environment, which place_of() fills and which may have
+/// `secrets`, is only looked at.
+[[nodiscard]] FilledProgram fill(step::Program program, const Variables& variables, const Variables& secrets);
+
+/// "has no value for ${NAME}"; empty: both names are.
+[[nodiscard]] std::string why_not_filled(const std::string& missing, const std::string& refused);
 
 /// What a program gets of them: HEALER_NAME, and what its step says, filled.
 [[nodiscard]] std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables);
