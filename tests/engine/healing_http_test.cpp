@@ -347,7 +347,7 @@ TEST_CASE("what a program has written is saved by filter and by expression, secr
   REQUIRE(asked.size() == 2);
   CHECK(asked[0].what == "\"n0\" as $TARGET | .[] | select(.name == $TARGET)");
   CHECK(asked[1].what == "key ([a-z]+)");
-  event::ActionEnded ended{.action = action, .output = "key hidden", .saved = {"vm-7", std::nullopt}};
+  event::ActionEnded ended{.action = action, .output = "key hidden", .saved = {"vm-7", "hidden"}};
   SECTION("all is there") {
     world.handle(ended);
     CHECK(only(world).saved == Variables{{"ID", "vm-7"}});

@@ -373,7 +373,8 @@ TEST_CASE("variables are read where a disk may be waited for, and replace others
     std::promise<void> answers;
     bench.late = [answered = answers.get_future().share()] {
       answered.wait();
-      return Result<std::vector<std::pair<std::string, std::string>>>({{"TOKEN", "hunter2"}});
+      using Values = std::vector<std::pair<std::string, std::string>>;
+      return Result<Values>(Values{{"TOKEN", "hunter2"}});
     };
     bench.shell(1, "echo $TOKEN");
     bench.late = {};
