@@ -177,7 +177,7 @@ void Daemon::perform(effect::Request& effect) {
   const auto has_secret = [](const effect::Request::Text& text) {
     return std::ranges::any_of(text, &effect::Place::Part::secret);
   };
-  const bool secret =
+  const bool has_secrets =
       has_secret(effect.url) || has_secret(effect.body) || std::ranges::any_of(effect.headers, has_secret);
   auto say_rest = [url = std::move(effect.url), headers = std::move(effect.headers), body = std::move(effect.body),
                    body_as = effect.body_as, folder = settings.secrets](runtime::HttpCall& whole) -> Result<void> {
@@ -194,7 +194,7 @@ void Daemon::perform(effect::Request& effect) {
     return trouble ? Result<void>(*trouble) : Result<void>();
   };
   // As for programs: secrets are not read here.
-  if (secret)
+  if (has_secrets)
     call.complete = std::move(say_rest);
   else
     (void)say_rest(call);
