@@ -22,6 +22,7 @@
 #include "runtime/body_file.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/curl_failure.hpp"
+#include "runtime/curl_origin.hpp"
 #include "runtime/curl_tls.hpp"
 #include "util/jq.hpp"
 #include "util/text.hpp"
@@ -64,29 +65,6 @@ bool has_header(const std::vector<std::string>& headers, std::string_view name) 
 bool is_harmless(const std::string& header) {
   static constexpr std::array<std::string_view, 4> kHarmless{"accept", "accept-language", "content-type", "user-agent"};
   return std::ranges::find(kHarmless, header_name(header)) != kHarmless.end();
-}
-
-std::string part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
-  char* text = nullptr;
-  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return {};
-  std::string copy(text);
-  curl_free(text);
-  return copy;
-}
-
-/// Where a URL leads.
-struct Origin {
-  std::string scheme, host, port;
-  [[nodiscard]] std::string name() const { return fmt::format("{}:{}", host, port); }
-  bool operator==(const Origin&) const = default;
-};
-
-Origin origin_of(CURLU* url) {
-  Origin place{.scheme = part_of(url, CURLUPART_SCHEME),
-               .host = to_lower(part_of(url, CURLUPART_HOST)),
-               .port = part_of(url, CURLUPART_PORT, CURLU_DEFAULT_PORT)};
-  if (place.host.ends_with('.')) place.host.pop_back();
-  return place;
 }
 
 curl_socket_t open_for_call(void*, curlsocktype, curl_sockaddr* address) {

@@ -323,6 +323,7 @@ TEST_CASE("what a program writes stays small while no daemon is there", "[waiter
   const std::string output = bench.end(1).output;
   CHECK(output.starts_with("begun\n"));
   CHECK(output.ends_with("last\n"));
+  CHECK(reap_all());
 }
 
 TEST_CASE("a secret that a program has written goes when its end is settled", "[waiter]") {
@@ -351,6 +352,7 @@ TEST_CASE("a secret that a program has written goes when its end is settled", "[
     ActionFiles((bench.directory.path() / "actions").string()).remove_records({});
   }
   CHECK(read_file(bench.file("1.out")) == gone);
+  CHECK(reap_all());
 }
 
 TEST_CASE("variables are read where a disk may be waited for, and replace others", "[waiter]") {

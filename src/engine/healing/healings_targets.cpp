@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// What the rules say of targets: their services, their groups, and which must not be healed at the same time.
+#include <algorithm>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/healing/healings.hpp"
+#include "engine/service.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+/// The group that the rows of a `for each` make. No group that is written can have that name.
+std::string list_group(const std::string& list) { return fmt::format("${{{}}}", to_lower(list)); }
+
+}  // namespace
+
+void Healings::index(const Graph& graph) {
+  targets_.clear();
+  groups_.clear();
+  target_at_.clear();
+  group_at_.clear();
+  counted_ = false;
+  const auto place = [](auto& places, auto& all, const std::string& name) {
+    const auto [at, is_new] = places.try_emplace(name, static_cast<std::uint32_t>(all.size()));
+    if (is_new) all.emplace_back();
+    return at->second;
+  };
+  for (const ServiceId id : graph.order) {
+    const ServiceBlock& block = graph.at(id);
+    const std::string own = to_lower(block.target());
+    const std::uint32_t at = place(target_at_, targets_, own);
+    targets_[at].name = own;
+    targets_[at].services.push_back(id);
+    const auto join = [&](const std::string& name) {
+      const std::uint32_t group = place(group_at_, groups_, name);
+      if (std::ranges::find(targets_[at].groups, group) != targets_[at].groups.end()) return;
+      targets_[at].groups.push_back(group);
+      groups_[group].name = name;
+      groups_[group].targets.push_back(at);
+    };
+    for (const std::string& group : block.groups) join(to_lower(group));
+    if (block.row != nullptr)
+      for (const std::string& list : block.row->lists) join(list_group(list));
+  }
+  // Who heals a composite heals its members, and the other way round; so do two that share a member.
+  std::map<std::string, std::set<std::string>> holders;  // by member
+  const auto relate = [&](auto&& self, const std::string& holder, ServiceId composite) -> void {
+    for (const ServiceId member : graph.members[composite.index()]) {
+      holders[to_lower(graph.at(member).target())].insert(holder);
+      self(self, holder, member);
+    }
+  };
+  for (const ServiceId id : graph.order)
+    if (graph.at(id).has_members()) relate(relate, to_lower(graph.at(id).target()), id);
+  const auto conflict = [&](const std::string& one, const std::string& other) {
+    if (one != other) targets_[target_at_.at(one)].conflicts.insert(other);
+  };
+  for (const auto& [member, all] : holders)
+    for (const std::string& holder : all) {
+      conflict(member, holder);
+      conflict(holder, member);
+      for (const std::string& other : all) conflict(holder, other);
+    }
+}
+
+/// The target that a name means: one of that name, else the target of the service of that name.
+std::string Healings::target_of(const Graph& graph, const std::string& name) const {
+  if (target(name) != nullptr) return name;
+  const std::optional<ServiceId> service = graph.find(name);
+  return service ? graph.at(*service).target() : name;
+}
+
+const Healings::Target* Healings::target(std::string_view name) const {
+  const auto found = target_at_.find(to_lower(name));
+  return found == target_at_.end() ? nullptr : &targets_[found->second];
+}
+
+bool Healings::is_in(std::string_view name, std::string_view group) const {
+  const Target* const known = target(name);
+  return known != nullptr &&
+         std::ranges::any_of(known->groups, [&](std::uint32_t at) { return iequals(groups_[at].name, group); });
+}
+
+std::vector<ServiceId> Healings::services_of(std::string_view name) const {
+  const Target* const known = target(name);
+  return known == nullptr ? std::vector<ServiceId>() : known->services;
+}
+
+void Healings::visit_rivals(std::string_view name, const std::function<void(const Healing&)>& visit) const {
+  const auto visit_all = [&](const std::string& of) {
+    if (const auto found = of_target_.find(of); found != of_target_.end())
+      for (const HealingId id : found->second) visit(healings_.at(id));
+  };
+  visit_all(to_lower(name));
+  const Target* const known = target(name);
+  if (known == nullptr || known->conflicts.empty()) return;
+  if (known->conflicts.size() < of_target_.size()) {
+    for (const std::string& other : known->conflicts) visit_all(other);
+  } else {
+    for (const auto& [other, healings] : of_target_)
+      if (known->conflicts.contains(other)) visit_all(other);
+  }
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Which server a URL is of.
+#pragma once
+
+#include <string>
+
+#include <curl/curl.h>
+
+namespace healer::runtime {
+
+/// Two URLs of one origin lead to the same server, with the same protocol.
+struct Origin {
+  std::string scheme;
+  std::string host;  ///< in lower case, without a dot at its end
+  std::string port;  ///< also where the URL leaves it to the scheme
+  /// "heat.example:443"
+  [[nodiscard]] std::string name() const;
+  bool operator==(const Origin&) const = default;
+};
+[[nodiscard]] Origin origin_of(CURLU* url);
+
+}  // namespace healer::runtime
