@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/curl_origin.hpp"
 
+#include <curl/curl.h>
+
 #include <spdlog/fmt/fmt.h>
 
 #include "util/text.hpp"

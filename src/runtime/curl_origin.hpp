@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include <curl/curl.h>
+struct Curl_URL;  ///< of libcurl: CURLU
 
 namespace healer::runtime {
 
@@ -17,6 +17,6 @@ struct Origin {
   [[nodiscard]] std::string name() const;
   bool operator==(const Origin&) const = default;
 };
-[[nodiscard]] Origin origin_of(CURLU* url);
+[[nodiscard]] Origin origin_of(Curl_URL* url);
 
 }  // namespace healer::runtime
