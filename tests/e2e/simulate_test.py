@@ -49,7 +49,7 @@ class Simulate(support.Case):
     def test_what_becomes_of_a_healing_is_told(self):
         done = self.play(SCRIPT)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for line in ("healing-held  healing of n1 with rebuild is held back: storm: ",
+        for line in ("healing-asked  healing of n1 with rebuild asked for by its rule",
                      "exec  guard of rebuild: /bin/may-go n1",
                      "healing-begun  healing of n1 with rebuild begins",
                      "request  step \"ticket\" of rebuild: POST https://tickets.example/new",
@@ -63,7 +63,7 @@ class Simulate(support.Case):
     def test_the_same_as_json(self):
         events = json.loads(self.play(SCRIPT, "--json").stdout)["events"]
         self.assertEqual([event["turn"] for event in events if event["target"] == "n1" and event["turn"]],
-                         ["asked", "held", "begun", "recovered"])
+                         ["asked", "begun", "recovered"])
         self.assertEqual([(event["workflow"], event["step"]) for event in events if event["kind"] in ("exec", "request")],
                          [("rebuild", "guard"), ("rebuild", "ticket"), ("rebuild", "rebuild")])
 

@@ -266,7 +266,7 @@ TEST_CASE("what bears the mark of another action is left alone", "[foreground]")
 TEST_CASE("what cannot be looked for has not gone", "[foreground]") {
   Bench bench;
   bench.environment.push_back(bench.action_mark(1));
-  bench.begin(1, "setsid -f sleep 600; echo begun; sleep 600");
+  bench.begin(1, "setsid -f sh -c 'echo begun; exec sleep 600'; sleep 600");
   {
     const test::FewDescriptors none;
     ::kill(bench.pid(1), SIGKILL);
@@ -281,7 +281,7 @@ TEST_CASE("what cannot be looked for has not gone", "[foreground]") {
 TEST_CASE("the next daemon ends what has gone to the background, whether it saw the process or not", "[foreground]") {
   Bench bench;
   bench.environment.push_back(bench.action_mark(1));
-  bench.begin(1, "setsid -f sleep 600; echo begun; sleep 600");
+  bench.begin(1, "setsid -f sh -c 'echo begun; exec sleep 600'; sleep 600");
   REQUIRE(run_until(bench.loop, [&] { return bench.alive() == 3; }));
   const pid_t pid = bench.pid(1);
   SECTION("it did") {
