@@ -52,6 +52,13 @@ using pegtl::star;
   return is_ready_statement(in) || is_leftovers_statement(in) || is_define_statement(in) || is_for_each_statement(in);
 }
 
+/// Whether `define NAME "value"` or `for each NAME ... {` begins here, behind a list of words that has no end of its
+/// own.
+[[nodiscard]] inline bool is_own_item(const TokenInput& in) {
+  return is_for_each_statement(in) || ((in.flags() & kFirstOfLine) != 0 && in.kind() == Kind::String &&
+                                       iequals(in.text(), "define") && in.kind(1) == Kind::String);
+}
+
 // clang-format off
 struct number        : token<Kind::Number> {};
 struct cycle_word    : token<Kind::Cycle> {};

@@ -115,7 +115,7 @@ struct timeout_option : timeout {};
 struct hostname_value : string_word {};
 struct hostname_option: seq<token<Kind::HostName>, hostname_value> {};
 struct server_option  : sor<port_option, username_option, password_option, tls_server, certificate, timeout_option, hostname_option> {};
-struct server         : seq<server_host, star<server_option>> {};
+struct server         : seq<pegtl::not_at<ahead<is_own_item>>, server_host, star<server_option>> {};
 struct set_mailserver : seq<token<Kind::MailServer>, plus<server>> {};
 
 struct set_mail_format: seq<token<Kind::MailFormat>, format_block> {};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // When a healing may go on: the order among those that wait, what has changed meanwhile, and what a name means.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "engine/diff.hpp"
@@ -127,6 +129,19 @@ TEST_CASE("a guard's word is for now: what was paused, or became well, while it 
     next.end_program(0);
     CHECK(next.wait_for("shutdown") == "n0");
   }
+}
+
+TEST_CASE("whoever asks is told that rules leave alone what was healed in vain", "[healing]") {
+  FleetWorld world({.targets = 1, .tries = 1});
+  fail_first_plan(world);
+  world.end_program(1);
+  world.advance(hours{1});
+  CHECK(world.engine.healings().idle());
+  const auto said = world.engine.would_say(world.id("n0"), {.workflow = "rebuild"}, world.now);
+  const auto recovery = std::ranges::find(said, "recovery", &BrakeVerdict::brake);
+  REQUIRE(recovery != said.end());
+  CHECK_FALSE(recovery->lets);
+  CHECK(recovery->text.ends_with("has not healed it: nothing more starts by itself until it has recovered"));
 }
 
 TEST_CASE("a step waits for the journal until that has just this step", "[healing]") {

@@ -23,7 +23,7 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
   Healing healing{.id = {},
                   .target = order.target.empty() ? block.target() : target_of(world.graph(), order.target),
                   .service = block.name,
-                  .rule = {},
+                  .rule = hash128(block.name),  // any: as a rule asks, not a person
                   .by = {},
                   .cause = {},
                   .workflow = order.workflow,
