@@ -104,8 +104,12 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
   if (end_of_guard.good) {
     // While it was asked, or healer was away, a person may have paused it, or the target may be well again.
     forget_counts();
-    const std::string brake =
-        condition_stands(world, healing) ? first_brake(world, healing) : "look: its target does not fail any more";
+    std::string brake = condition_stands(world, healing) ? "" : "look: its target does not fail any more";
+    // Places and shares were taken before the guard was asked: to ask for them again could hold up all for ever.
+    for (const BrakeVerdict& verdict : verdicts(world, healing))
+      if (brake.empty() && !verdict.lets &&
+          (verdict.brake == "pause" || verdict.brake == "doubt" || verdict.brake == "list"))
+        brake = fmt::format("{}: {}", verdict.brake, verdict.text);
     if (brake.empty()) return begin_try(world, healing);
     healing.stage = healing.escalated || healing.round > 0 ? Stage::Between : Stage::Held;
     note_held(world, healing, brake);
