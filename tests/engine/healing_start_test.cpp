@@ -188,31 +188,9 @@ TEST_CASE("what a step starts waits for the journal, too", "[healing]") {
 
 namespace {
 
-/// Gives the target a row of the list NODE.
-RuleSet listed(const Fleet& fleet) {
-  RuleSet rules = fleet_rules(fleet);
-  for (auto& one : rules.services) {
-    auto block = std::make_shared<ServiceBlock>(*one);
-    block->row =
-        std::make_shared<Row>(Row{.target = block->name, .variables = {{"NODE", block->name}}, .lists = {"NODE"}});
-    one = block;
-  }
-  return rules;
-}
-
-FleetWorld world_of(RuleSet rules, int targets) {
-  return {make_graph(std::move(rules)), {}, std::vector<bool>(static_cast<std::size_t>(targets)), World::kStart};
-}
-
 void answer_person(FleetWorld& world, event::Command::Kind kind, HealingId healing) {
   world.handle(
       event::Command{.id = CommandId{78}, .kind = kind, .services = {}, .by = "anna", .job = JobId{healing.number()}});
-}
-
-void change_mode(FleetWorld& world, const Fleet& fleet, HealingMode mode) {
-  RuleSet rules = fleet_rules(fleet);
-  rules.settings.healing.mode = mode;
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
 }
 
 /// The first try of target 0 fails.
@@ -260,10 +238,10 @@ TEST_CASE("who cancels while the guard of a later try is asked has `on cancel` d
 }
 
 TEST_CASE("a healing that has begun keeps its lock while its next try waits for approval", "[healing]") {
-  const Fleet fleet{.targets = 1};
-  FleetWorld world(fleet);
+  FleetWorld world({.targets = 1});
   const HealingId healing = fail_first_try(world);
-  change_mode(world, fleet, HealingMode::Approval);
+  world.handle(
+      event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 1, .over_all = HealingMode::Approval}))});
   world.advance(minutes{30});
   REQUIRE(only(world).stage == Healing::Stage::Approval);
   CHECK(only(world).locks());
@@ -278,9 +256,7 @@ TEST_CASE("a healing that has begun keeps its lock while its next try waits for 
 TEST_CASE("a pause of everything holds a target that is gone from the rules, too", "[healing]") {
   FleetWorld world({.targets = 2});
   fail_first_try(world);
-  RuleSet rules = fleet_rules({.targets = 2});
-  rules.services.erase(rules.services.begin());
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2, .absent = {0}}))});
   world.handle(event::Command{.id = CommandId{77},
                               .kind = event::Command::Kind::Pause,
                               .services = {world.id("n1")},
@@ -292,11 +268,10 @@ TEST_CASE("a pause of everything holds a target that is gone from the rules, too
 }
 
 TEST_CASE("a doubted list holds its rows that are gone from the rules, too", "[healing]") {
-  FleetWorld world = world_of(listed({.targets = 2}), 2);
+  FleetWorld world({.targets = 2, .listed = true});
   fail_first_try(world);
-  RuleSet rules = listed({.targets = 2});
-  rules.services.erase(rules.services.begin());
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+  world.handle(
+      event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2, .listed = true, .absent = {0}}))});
   world.handle(event::ListsDoubted{.names = {"node"}});
   world.advance(hours{1});
   CHECK(world.programs("guard") == 1);
@@ -306,7 +281,7 @@ TEST_CASE("a doubted list holds its rows that are gone from the rules, too", "[h
 }
 
 TEST_CASE("a row that failed only after it was missing from its list is not healed", "[healing]") {
-  FleetWorld world = world_of(listed({.targets = 2}), 2);
+  FleetWorld world({.targets = 2, .listed = true});
   world.handle(event::ListsDoubted{.names = {}, .missing = {{.list = "node", .name = "n0"}}});
   world.fail(0);
   world.advance(minutes{10});
@@ -314,6 +289,29 @@ TEST_CASE("a row that failed only after it was missing from its list is not heal
   CHECK(only(world).reason == "list: n0 is missing from the list NODE, and was so before it failed");
   world.fail(1);
   CHECK(world.wait_for("guard") == "n1");
+}
+
+TEST_CASE("what a person asks for is dropped where its service goes from the rules", "[healing]") {
+  FleetWorld world({.targets = 2});
+  world.advance(seconds{2});
+  say(world, event::Command::Kind::Pause);
+  say(world, event::Command::Kind::Heal);
+  REQUIRE(only(world).stage == Healing::Stage::Held);
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2, .absent = {0}}))});
+  CHECK(world.engine.healings().idle());
+  CHECK(world.alerts_of("Healing dropped") == 1);
+}
+
+TEST_CASE("a guard's refusal is recorded as its healing's", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.wait_for("guard");
+  world.end_program(1);
+  const auto refused = std::ranges::find_if(world.records, [](const Record& record) {
+    return record.text.find(" refused by its guard") != std::string::npos;
+  });
+  REQUIRE(refused != world.records.end());
+  CHECK(refused->subject == only(world).id.number());
 }
 
 TEST_CASE("a reload with equal rules changes nothing of what waits", "[healing]") {

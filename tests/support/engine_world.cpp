@@ -114,8 +114,10 @@ void World::take(Effect effect) {
     std::erase_if(open, [&](const effect::Measure& o) { return o.run == cancel->run; });
   } else if (auto* exec = std::get_if<effect::Exec>(&effect)) {
     execs.push_back(*exec);
+    if (begins) begins(*exec);
   } else if (auto* request = std::get_if<effect::Request>(&effect)) {
     requests.push_back(*request);
+    if (asks) asks(*request);
   } else if (auto* end = std::get_if<effect::EndRequest>(&effect)) {
     ended_requests.push_back(end->request);
   } else if (auto* alert = std::get_if<effect::Alert>(&effect)) {
@@ -131,6 +133,8 @@ void World::take(Effect effect) {
 void World::keep(const effect::Commit& commit) {
   records.insert(records.end(), commit.records.begin(), commit.records.end());
   engine::keep(saved, commit);
+  if (!recorded) return;
+  for (const Record& record : commit.records) recorded(record);
 }
 
 }  // namespace healer::test

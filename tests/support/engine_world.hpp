@@ -51,6 +51,10 @@ class World : public EffectSink {
   std::vector<effect::Reply> replies;
   std::vector<Record> records;
   SavedState saved;  ///< what a store would hold
+  // Told at once of what is recorded and set free, where set.
+  std::function<void(const Record&)> recorded;
+  std::function<void(const effect::Exec&)> begins;
+  std::function<void(const effect::Request&)> asks;
   /// Answers runs by itself where set: status of a run.
   std::function<std::optional<std::int64_t>(ServiceId)> answer;
 

@@ -54,14 +54,25 @@ RuleSet fleet_rules(const Fleet& fleet) {
   std::vector<std::shared_ptr<ServiceBlock>> services;
   const auto order = std::make_shared<const HealOrder>(HealOrder{.workflow = "rebuild"});
   for (int i = 0; i < fleet.targets; ++i) {
+    if (fleet.absent.contains(i)) continue;
     Rule rule = status_rule(Comparison::NotEqual, 0);
     rule.action = {.kind = ActionKind::Heal, .heal = order};
     auto block = service("n" + std::to_string(i), {rule});
     block->groups = {"nodes"};
     block->recipients = {Recipient{.address = "ops@example"}};
+    if (fleet.listed)
+      block->row =
+          std::make_shared<Row>(Row{.target = block->name, .variables = {{"NODE", block->name}}, .lists = {"NODE"}});
     services.push_back(std::move(block));
   }
+  if (fleet.sentinel) {
+    Rule rule = status_rule(Comparison::NotEqual, 0);
+    rule.action = {.kind = ActionKind::Alert};
+    services.push_back(service(std::string(kSentinel), {rule}));
+  }
   RuleSet rules = rule_set(std::move(services));
+  rules.settings.healing.mode = fleet.over_all;
+  if (fleet.sentinel) rules.settings.healing.only_while = {std::string(kSentinel)};
   rules.settings.mail.recipients = {Recipient{.address = "ops@example"}};
   Workflow rebuild{.name = "rebuild",
                    .guard = guard("guard"),
@@ -72,6 +83,7 @@ RuleSet fleet_rules(const Fleet& fleet) {
                    .tries = fleet.tries,
                    .probation = fleet.probation,
                    .breaker = fleet.breaker,
+                   .approval = fleet.approval,
                    .mode = fleet.mode,
                    .key = hash128("rebuild")};
   if (fleet.calls) {
@@ -95,7 +107,14 @@ FleetWorld::FleetWorld(const Fleet& fleet)
 
 FleetWorld::FleetWorld(std::shared_ptr<const Graph> graph, SavedState left, std::vector<bool> states, Instant at)
     : World(std::move(graph), std::move(left), at), failed(std::move(states)) {
-  answer = [this](ServiceId id) -> std::optional<std::int64_t> { return failed[id.index()] ? 1 : 0; };
+  answer = [this](ServiceId id) -> std::optional<std::int64_t> {
+    const std::string& name = engine.graph()->at(id).name;
+    const bool is_target = name.starts_with('n');
+    const bool fails =
+        name == kSentinel ? sentinel_failed : is_target && failed[static_cast<std::size_t>(std::stoi(name.substr(1)))];
+    if (judged) judged(name, !fails);
+    return fails ? 1 : 0;
+  };
   start();
 }
 

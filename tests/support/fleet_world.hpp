@@ -2,8 +2,10 @@
 // A fleet in virtual time: targets that fail and are well as a test says, healed by a workflow "rebuild".
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +24,14 @@ struct Fleet {
   Duration probation{0};
   bool escalate = false;  ///< on failure: heal with redeploy
   bool calls = false;     ///< steps of requests in place of programs: token, mark, update (until it is done)
+  std::optional<Approval> approval{};
+  bool listed = false;                            ///< targets are rows of the list NODE
+  bool sentinel = false;                          ///< `set healing only while sentinel`
+  std::set<int> absent{};                         ///< targets that the rules do not have now
+  HealingMode over_all = HealingMode::Automatic;  ///< `set healing mode`
 };
+
+inline constexpr std::string_view kSentinel = "sentinel";
 
 /// Rules of a fleet: services n0, n1, ... of group "nodes", each with `if status != 0 then heal with rebuild`.
 RuleSet fleet_rules(const Fleet& fleet);
@@ -56,6 +65,9 @@ class FleetWorld : public World {
   [[nodiscard]] std::size_t alerts_of(std::string_view event) const;
 
   std::vector<bool> failed;
+  bool sentinel_failed = false;
+  /// Told of each answer, where set: whether that is well.
+  std::function<void(const std::string& service, bool well)> judged;
   std::size_t taken = 0;           ///< programs that a test has waited for
   std::size_t requests_taken = 0;  ///< the same of requests
 };

@@ -6,6 +6,9 @@
 
 namespace healer::test {
 
+/// Whether this is `./start test --long`.
+inline bool is_long() { return std::getenv("HEALER_LONG") != nullptr; }
+
 /// How often a test of many rounds goes round: `usual`, or ten times that in `./start test --long`; a tenth of it under
 /// a sanitizer, which makes each round slow and looks for other faults.
 inline int rounds(int usual) {
@@ -16,7 +19,7 @@ inline int rounds(int usual) {
   usual = std::max(1, usual / 10);
 #endif
 #endif
-  return std::getenv("HEALER_LONG") != nullptr ? 10 * usual : usual;
+  return is_long() ? 10 * usual : usual;
 }
 
 }  // namespace healer::test

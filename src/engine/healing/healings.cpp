@@ -401,10 +401,14 @@ bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
     end(world, healing, HealingEnd::Dropped, why);
     return false;
   };
-  const auto gone = [&](const Trigger& one) { return one.rule != Hash128{} && order_of(world, one) == nullptr; };
+  const auto gone = [&](const Trigger& one) {
+    return one.rule == Hash128{} ? !world.graph().find(one.service) : order_of(world, one) == nullptr;
+  };
   std::erase_if(healing.also, gone);
   if (gone({healing.service, healing.rule})) {
-    if (healing.also.empty()) return drop("no rule asks for it any more");
+    if (healing.also.empty())
+      return drop(healing.by_person() ? fmt::format("{} is gone from the rules", healing.service)
+                                      : "no rule asks for it any more");
     healing.service = healing.also.front().service;
     healing.rule = healing.also.front().rule;
     healing.also.erase(healing.also.begin());

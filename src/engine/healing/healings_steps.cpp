@@ -122,8 +122,9 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
   const std::string text = fmt::format("{} refused by its guard: {}", describe(healing), end_of_guard.text);
   if (healing.has_begun() || healing.rule == Hash128{})  // a person's word is for now
     return end(world, healing, HealingEnd::Refused, end_of_guard.text);
-  world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text).output =
-      std::string(end_of_guard.output);
+  Record& record = world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text);
+  record.subject = healing.id.number();
+  record.output = std::string(end_of_guard.output);
   if (!std::exchange(healing.refused, true)) world.tell(healing, "Healing refused", effect::Cause::State::Failed, text);
   if (!wait_again(world, healing)) return;
   healing.failure = "refused by its guard: " + end_of_guard.text;
