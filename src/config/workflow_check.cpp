@@ -13,6 +13,7 @@
 #include "config/passes.hpp"
 #include "config/workflow.hpp"
 #include "config/workflow_variables.hpp"
+#include "engine/healing/variables.hpp"
 #include "util/jq.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
@@ -45,6 +46,7 @@ class WorkflowChecker {
       : document_(document), sources_(sources), said_(said) {
     for_each_check(document, [this](const CheckSyntax& check) {
       services_.add(check.name.value);
+      targets_.add(check.row ? check.row->target : check.name.value);
       for (const ServiceStatement& statement : check.statements)
         if (const auto* group = std::get_if<GroupSyntax>(&statement)) groups_.add(group->name.value);
     });
@@ -66,6 +68,7 @@ class WorkflowChecker {
       for (const ServiceStatement& statement : check.statements)
         if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
           action(rule->action);
+          target(check, rule->action);
           if (rule->recovery) recovery(rule->recovery->action);
         }
     });
@@ -93,6 +96,26 @@ class WorkflowChecker {
 
   void action(const ActionSyntax& action) {
     if (action.kind == ActionSyntax::Kind::Heal) named(action.workflow);
+  }
+
+  /// Whom it heals: a target, else a service.
+  void target(const CheckSyntax& check, const ActionSyntax& action) {
+    if (action.kind != ActionSyntax::Kind::Heal || !action.target || !document_.is_whole) return;
+    engine::Variables known{{"SERVICE", check.name.value},
+                            {"TARGET", check.row ? check.row->target : check.name.value}};
+    if (check.row) known.insert(check.row->variables.begin(), check.row->variables.end());
+    const engine::Filled filled = engine::fill(action.target->value, known);
+    if (!filled.missing.empty() || targets_.has(filled.text) || services_.has(filled.text)) return;
+    const std::string named = targets_.remedy(filled.text);
+    const std::string near = named.empty() ? services_.remedy(filled.text) : named;
+    if (!document_.expansion.lists.empty())
+      return warn(Code::UnknownService, action.target->range,
+                  fmt::format("there is no target and no service {} now: whoever heals it looks at nothing",
+                              in_quotes(filled.text)),
+                  near.empty() ? "it counts from when a list has it" : near);
+    error(Code::UnknownService, action.target->range,
+          fmt::format("there is no target and no service {} to heal", in_quotes(filled.text)),
+          near.empty() ? "name a service, or a row of a 'for each'; 'heal with' alone heals the service itself" : near);
   }
 
   void recovery(const ActionSyntax& action) {
@@ -408,7 +431,7 @@ class WorkflowChecker {
   const Document& document_;
   const Sources& sources_;
   Diagnostics& said_;
-  Names services_, groups_, workflow_names_;
+  Names services_, targets_, groups_, workflow_names_;
   std::map<std::string, const WorkflowSyntax*> workflows_;
 };
 

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "config/check.hpp"
 #include "config/load.hpp"
 #include "config/parser.hpp"
@@ -177,7 +179,10 @@ TEST_CASE("each step has a name, and no two the same", "[workflow]") {
 
 TEST_CASE("a rule heals its own target, or another", "[workflow]") {
   const auto order = [](const std::string& text) {
-    const engine::RuleSet made = rules(kService + text + "\nworkflow w { step alert \"x\" }");
+    std::string others;
+    for (const char* other : {"\"a b\"", "with", "restart"})
+      others += fmt::format("\ncheck program {} with path /bin/true if status != 0 then alert", other);
+    const engine::RuleSet made = rules(kService + text + others + "\nworkflow w { step alert \"x\" }");
     REQUIRE(made.services.at(0)->rules.at(0).action.kind == engine::ActionKind::Heal);
     return *made.services.at(0)->rules.at(0).action.heal;
   };
@@ -189,12 +194,32 @@ TEST_CASE("a rule heals its own target, or another", "[workflow]") {
   CHECK(order("heal \"${SERVICE}\" with w") == engine::HealOrder{.workflow = "w", .target = "${SERVICE}"});
 }
 
+TEST_CASE("whom a rule heals is there: a target, or a service", "[workflow]") {
+  const auto row = std::make_shared<engine::Row>();
+  row->target = "Node1";
+  row->variables = {{"NODE", "Node1"}};
+  row->lists = {"NODE"};
+  const auto said = [&](const std::string& name) {
+    return said_with_rows(
+        "check program other with path /bin/true\ncheck program ping with path /bin/true\n  if "
+        "status != 0 then heal " +
+            name + " with w\nworkflow w { step alert \"x\" }",
+        {nullptr, row});
+  };
+  for (const char* good : {"other", "OTHER", "ping", "node1", "\"${NODE}\"", "\"${TARGET}\"", "\"${SERVICE}\""}) {
+    INFO(good);
+    CHECK(said(good).empty());
+  }
+  CHECK(said("othr") == "3: there is no target and no service 'othr' to heal\n");
+  CHECK(said("\"x${NODE}\"") == "3: there is no target and no service 'xNode1' to heal\n");
+}
+
 TEST_CASE("another workflow, or dry run, is another action of the rule", "[workflow]") {
   const auto block = [](const std::string& text) {
     return rules(kService + text + "\nworkflow v { step alert \"x\" }\nworkflow w { step alert \"x\" }").services.at(0);
   };
   const auto plain = block("heal with w");
-  for (const std::string other : {"heal with v", "heal with w dry run", "heal x with w"}) {
+  for (const std::string other : {"heal with v", "heal with w dry run", "heal P with w"}) {
     INFO(other);
     CHECK(block(other)->key != plain->key);
     CHECK(block(other)->rules[0].identity.actions != plain->rules[0].identity.actions);
@@ -282,7 +307,7 @@ TEST_CASE("a workflow's text is read back to the same workflow", "[workflow]") {
       "pause while more than 2.5% of group g failed cooldown 1 hour tries 3\n"
       "approval within 3 minutes else run when more than 10% of group g failed mode approval }\n"
       "workflow w { step alert \"\\0x07\" }\n" +
-      kService + "heal x with \"a b\" dry run\n  group g";
+      kService + "heal p with \"a b\" dry run\n  group g";
   const engine::RuleSet once = rules(text);
   const std::string printed = print(once);
   INFO(printed);

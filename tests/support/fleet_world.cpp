@@ -59,6 +59,10 @@ RuleSet fleet_rules(const Fleet& fleet) {
     auto block = service("n" + std::to_string(i), {rule});
     block->groups = {"nodes"};
     block->recipients = {Recipient{.address = "ops@example"}};
+    if (fleet.of_rows) {
+      const std::string name = "row" + std::to_string(i);
+      block->row = std::make_shared<const Row>(Row{.target = name, .variables = {{"NODE", name}}, .lists = {"NODE"}});
+    }
     services.push_back(std::move(block));
   }
   RuleSet rules = rule_set(std::move(services));
@@ -79,6 +83,7 @@ RuleSet fleet_rules(const Fleet& fleet) {
     rebuild.steps.push_back(recovered());
   }
   if (fleet.escalate) rebuild.on_failure = {{.name = "escalate", .what = step::Escalate{.workflow = "redeploy"}}};
+  if (!fleet.tell.empty()) rebuild.on_failure = {{.name = "tell", .what = step::Tell{.text = fleet.tell}}};
   Workflow redeploy{.name = "redeploy",
                     .guard = guard("redeploy-guard"),
                     .steps = {program("redeploy"), recovered()},
