@@ -152,6 +152,11 @@ class Listing {
   void output(const control::OutputView& part) {
     const bool to_person = request_.verb == Verb::Output && output_.style().width != 0;
     const bool of_job = request_.verb == Verb::Follow && part.action != request_.id;
+    if (!part.waits_for.empty()) {
+      output_.print(control::render_stage(part));
+      followed_ = part.action;
+      return;
+    }
     if (part.text.empty() && !to_person) return;  // only says that there is nothing yet
     if (!part.doing.empty() && (followed_ ? *followed_ != part.action : to_person || of_job))
       output_.print(fmt::format("==> {} <==\n", printable(part.doing)));

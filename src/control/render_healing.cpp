@@ -37,16 +37,6 @@ std::string plan_of(const HealingView& healing) {
                                                  : fmt::format("{} (after {})", healing.plan, healing.workflow);
 }
 
-std::string describe(const CooldownView& one, const Style& style) {
-  std::string text = printable(one.target);
-  if (one.left > Duration{0}) text += fmt::format(" rests for another {}", whole_seconds(one.left));
-  if (one.probation)
-    text += fmt::format("{} on probation for another {}", one.left > Duration{0} ? "," : " is",
-                        whole_seconds(*one.probation));
-  text += fmt::format(" (healing {}: {} {})", one.healing, printable(one.end), ago(one.ended, style));
-  return one.rehearsed ? text + ", from dry runs" : text;
-}
-
 std::string holds_text(const HealingHolds& holds, const Style& style) {
   std::string text;
   if (!holds.doubt.empty())
@@ -69,11 +59,25 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
                             breaker.failed_at ? ", the last " + ago(*breaker.failed_at, style) : std::string{}, name),
                 style);
   }
-  for (const CooldownView& one : holds.cooldowns) text += hanging("", describe(one, style), style);
+  for (const CooldownView& one : holds.cooldowns)
+    text += hanging("", printable(fmt::format("{} {}", one.target, rest_text(one, style))), style);
   return text;
 }
 
 }  // namespace
+
+std::string rest_text(const CooldownView& one, const Style& style) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += text.empty() ? part : ", " + part; };
+  if (one.left > Duration{0}) add(fmt::format("rests for another {}", whole_seconds(one.left)));
+  if (one.probation)
+    add(fmt::format("{}on probation for another {}", text.empty() ? "is " : "", whole_seconds(*one.probation)));
+  if (one.until_recovered)
+    add(fmt::format("{}healed again by rules only after it has recovered; `healerctl heal` heals it before that",
+                    text.empty() ? "is " : "then "));
+  text += fmt::format(" (healing {}: {} {})", one.healing, one.end, ago(one.ended, style));
+  return one.rehearsed ? text + ", from dry runs" : text;
+}
 
 std::string healing_text(const HealingView& healing, const Style& style) {
   std::string text = fmt::format("{} with {}", stage_of(healing), plan_of(healing));

@@ -260,6 +260,8 @@ class Healings {
   WorkflowMemory& workflow_memory(std::string_view workflow);
   [[nodiscard]] const WorkflowMemory* workflow_memory(std::string_view workflow) const;
   [[nodiscard]] bool stays_failed(const HealingWorld& world, const TargetMemory& memory) const;
+  [[nodiscard]] std::string came_to(HealingId id) const;
+  [[nodiscard]] std::string left_alone(const HealingWorld& world) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
   void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
   void plan_wake(const HealingWorld& world);
