@@ -428,7 +428,7 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
   in_force_ = sources_of(outcome.loaded.result);
   store_->save_sources(in_force_);
   lists_->declare(outcome.loaded.result.lists);
-  handle(event::ListsDoubted{lists_->doubted()});
+  handle(lists_->doubted());
   compiler_->release(std::move(before));
   text += changes_line("rules reloaded: ", *outcome.changes);
   if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");

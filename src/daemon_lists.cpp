@@ -42,7 +42,7 @@ ListRow row_of(const json& saved) {
 json to_json(const ListMemory::Saved& saved) {
   json rows = json::array();
   for (const ListRow& row : saved.rows) rows.push_back(to_json(row));
-  return {{"rows", std::move(rows)}, {"names", saved.names},   {"missing", saved.missing},
+  return {{"rows", std::move(rows)}, {"names", saved.names},   {"missing", saved.missing}, {"well", saved.well},
           {"equal", saved.equal},    {"proven", saved.proven}, {"failure", saved.failure}};
 }
 
@@ -51,6 +51,7 @@ ListMemory::Saved memory_of(const json& saved) {
   for (const json& row : saved.at("rows")) memory.rows.push_back(row_of(row));
   saved.at("names").get_to(memory.names);
   saved.at("missing").get_to(memory.missing);
+  if (saved.contains("well")) saved.at("well").get_to(memory.well);  // a healer of before did not know of it
   saved.at("equal").get_to(memory.equal);
   saved.at("proven").get_to(memory.proven);
   saved.at("failure").get_to(memory.failure);
@@ -242,12 +243,16 @@ bool DaemonLists::forget(std::string_view row, const std::string& by) {
   return true;
 }
 
-std::vector<std::string> DaemonLists::doubted() const {
-  std::vector<std::string> names;
-  for (const auto& [source, list] : lists_)
+engine::event::ListsDoubted DaemonLists::doubted() const {
+  engine::event::ListsDoubted doubted;
+  for (const auto& [source, list] : lists_) {
+    if (!list.declared) continue;
     // Rows know their list by its variable, which several lists may share: then all of these are doubted.
-    if (list.declared && !list.memory.proven()) names.push_back(to_lower(source.name));
-  return names;
+    const std::string name = to_lower(source.name);
+    if (!list.memory.proven()) doubted.names.push_back(name);
+    for (const std::string& row : list.memory.missing_well()) doubted.missing.push_back({name, row});
+  }
+  return doubted;
 }
 
 // ---- the daemon's part --------------------------------------------------------------------------------------------
@@ -261,7 +266,7 @@ void Daemon::begin_lists() {
                      [this](const std::string& text, bool alerts) {
                        handle(engine::event::ListTold{text, alerts});
                      },
-                 .read = [this] { handle(engine::event::ListsDoubted{lists_->doubted()}); },
+                 .read = [this] { handle(lists_->doubted()); },
                  .changed = [this] { reload_lists(); }});
 }
 

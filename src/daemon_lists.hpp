@@ -15,6 +15,7 @@
 #include "config/environments.hpp"
 #include "config/expand.hpp"
 #include "config/list_memory.hpp"
+#include "engine/event.hpp"
 #include "runtime/list_reader.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/worker_pool.hpp"
@@ -56,8 +57,8 @@ class DaemonLists {
   [[nodiscard]] std::optional<std::string> accept(std::string_view name, const std::string& by);
   /// Takes a row out that leaves, at once. False: no list has such a row.
   [[nodiscard]] bool forget(std::string_view row, const std::string& by);
-  /// The lists of which nobody knows yet whether they are right, by their names in lower case.
-  [[nodiscard]] std::vector<std::string> doubted() const;
+  /// What is not healed, as the lists say.
+  [[nodiscard]] engine::event::ListsDoubted doubted() const;
 
  private:
   struct One {

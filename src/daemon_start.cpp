@@ -317,7 +317,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
     std::cerr << "healerd: started with the rules that were last good; mend the files, then: healerctl reload\n";
   }
   lists_->declare(lists);
-  handle(event::ListsDoubted{lists_->doubted()});
+  handle(lists_->doubted());
   background_.up();
   beat();
   tell_ready();

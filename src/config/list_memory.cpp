@@ -75,18 +75,23 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
 
   // Rows of the reading are in force at once; the others leave one after the other.
   std::map<std::string, unsigned> missing;
+  std::set<std::string> well;
   for (ListRow& row : saved_.rows) {
     std::string name = to_lower(row.name);
     if (std::ranges::binary_search(names, name)) continue;
     const auto before = saved_.missing.find(name);
     // Only a reading that is believed says that something is gone.
     const unsigned misses = before == saved_.missing.end() ? 0 : before->second;
+    const bool was_well = before == saved_.missing.end() ? !failed.contains(name) && !in_repair.contains(name)
+                                                         : saved_.well.contains(name);
+    if (was_well) well.insert(name);
     missing.emplace(std::move(name), saved_.proven ? misses + 1 : misses);
     rows.push_back(std::move(row));
   }
   saved_.names = std::move(names);
   saved_.rows = std::move(rows);
   saved_.missing = std::move(missing);
+  saved_.well = std::move(well);
   if (saved_.proven) let_leave(failed, in_repair, said);
   return said;
 }
@@ -124,6 +129,7 @@ bool ListMemory::is_missing(std::string_view name) const { return saved_.missing
 bool ListMemory::forget(std::string_view name) {
   const std::string wanted = to_lower(name);
   if (saved_.missing.erase(wanted) == 0) return false;
+  saved_.well.erase(wanted);
   std::erase_if(saved_.rows, [&](const ListRow& row) { return iequals(row.name, wanted); });
   return true;
 }

@@ -35,6 +35,7 @@ class ListMemory {
     std::vector<ListRow> rows;                ///< in force: those of the last good reading, then those that leave
     std::vector<std::string> names;           ///< of the last good reading, in lower case, in order
     std::map<std::string, unsigned> missing;  ///< rows in force, in lower case, by how many good readings they miss
+    std::set<std::string> well{};             ///< of those, who were well when they were missing for the first time
     unsigned equal = 0;                       ///< good readings with equal names in a row
     bool proven = false;
     std::string failure;  ///< why the last listing failed; empty: it did not
@@ -60,6 +61,9 @@ class ListMemory {
   [[nodiscard]] bool known() const { return !saved_.names.empty(); }
   /// Whether its rows may be healed.
   [[nodiscard]] bool proven() const { return saved_.proven; }
+  /// Rows in force, in lower case, that were well when they were missing for the first time: if they fail now, that is
+  /// because somebody took them away.
+  [[nodiscard]] const std::set<std::string>& missing_well() const { return saved_.well; }
   /// Whether a row is in force, but was missing from the last good reading.
   [[nodiscard]] bool is_missing(std::string_view name) const;
   [[nodiscard]] const std::vector<ListRow>& rows() const { return saved_.rows; }

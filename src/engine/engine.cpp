@@ -439,8 +439,8 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   maintenance_.first = -1;
   if (graph_->settings.shadow || graph_->settings.dry_run)
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
-  reload_healings(turn);
   if (plan.empty()) return;
+  reload_healings(turn);
   all_composites_due();
 
   const std::string text = fmt::format("rules reloaded: {} service{}, {} added, {} removed, {} changed",

@@ -205,6 +205,8 @@ class Engine {
   [[nodiscard]] bool paused(ServiceId id, Instant now) const { return pause_of(id, now).has_value(); }
   /// Which that is: the narrowest of them.
   [[nodiscard]] std::optional<PauseInForce> pause_of(ServiceId id, Instant now) const;
+  /// A person's pause of everything, if it is in force; null: none is.
+  [[nodiscard]] const WidePause* pause_of_everything(Instant now) const;
   /// The pauses of everything and of groups that are in force.
   [[nodiscard]] std::vector<WidePause> wide_pauses(Instant now) const;
   /// The event as it may be recorded, where it tells what a step saves as a secret; nothing: as it is.
@@ -497,6 +499,7 @@ class Engine {
   std::optional<std::pair<Duration, std::string>> doubt_;  // mono: until when, and why
   std::string host_;
   std::vector<std::string> doubted_lists_;
+  std::set<std::pair<std::string, std::string>> missing_rows_;  // of lists, that were well before: list and row
   mutable std::pair<std::int64_t, std::vector<bool>> maintenance_{-1, {}};  // in which windows a minute is
   std::vector<WidePause> wide_pauses_;
   Wheel wheel_;

@@ -59,9 +59,12 @@ class Engine::Ward final : public HealingWorld {
   }
   [[nodiscard]] std::string paused(ServiceId service) const override {
     if (const auto by = engine_.pause_of(service, turn_.now))
-      return fmt::format("{} was paused{} by {}{}{}", graph().at(service).name, by->with(), by->pause->by,
-                         by->pause->reason.empty() ? "" : ": ", by->pause->reason);
+      return graph().at(service).name + paused_by(*by->pause, by->with());
     return engine_.in_maintenance(service, turn_.now) ? "maintenance of " + graph().at(service).name : "";
+  }
+  [[nodiscard]] std::string all_paused() const override {
+    const WidePause* const everything = engine_.pause_of_everything(turn_.now);
+    return everything == nullptr ? "" : "everything" + paused_by(everything->pause, {});
   }
   [[nodiscard]] std::vector<ServiceId> seen_by(ServiceId service) const override {
     std::vector<ServiceId> seen;
@@ -96,12 +99,21 @@ class Engine::Ward final : public HealingWorld {
       if (engine_.health(needed) == Health::Failed) failed.push_back(needed);
     return failed;
   }
-  [[nodiscard]] std::string doubted_list(ServiceId service) const override {
+  [[nodiscard]] std::string list_doubt(ServiceId service) const override {
     const auto& row = graph().at(service).row;
     if (row == nullptr) return {};
     for (const std::string& list : row->lists)
-      if (std::ranges::find(engine_.doubted_lists_, to_lower(list)) != engine_.doubted_lists_.end()) return list;
+      if (std::ranges::find(engine_.doubted_lists_, to_lower(list)) != engine_.doubted_lists_.end())
+        return not_known_to_be_right(list);
+    for (const std::string& list : row->lists) {
+      const auto value = std::ranges::find(row->variables, list, &std::pair<std::string, std::string>::first);
+      if (value != row->variables.end() && engine_.missing_rows_.contains({to_lower(list), to_lower(value->second)}))
+        return fmt::format("{} is missing from the list {}, and was so before it failed", value->second, list);
+    }
     return {};
+  }
+  [[nodiscard]] std::string lists_doubt() const override {
+    return engine_.doubted_lists_.empty() ? "" : not_known_to_be_right(engine_.doubted_lists_.front());
   }
   [[nodiscard]] std::string doubt() const override { return engine_.doubt(turn_.now); }
 
@@ -202,12 +214,21 @@ class Engine::Ward final : public HealingWorld {
     engine_.alert(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn_);
   }
 
+  static std::string paused_by(const Pause& pause, const std::string& with) {
+    return fmt::format(" was paused{} by {}{}{}", with, pause.by, pause.reason.empty() ? "" : ": ", pause.reason);
+  }
+  static std::string not_known_to_be_right(const std::string& list) {
+    return fmt::format("nobody knows yet whether the list {} is right; `healerctl accept list {}` says so", list, list);
+  }
+
   Engine& engine_;
   Turn& turn_;
 };
 
 void Engine::on(const event::ListsDoubted& event, Turn& turn) {
   doubted_lists_ = event.names;
+  missing_rows_.clear();
+  for (const event::ListsDoubted::Row& row : event.missing) missing_rows_.emplace(row.list, row.name);
   Ward ward(*this, turn);
   healings_.stir(ward);
 }

@@ -41,17 +41,19 @@ std::string PauseInForce::with() const { return wide == nullptr ? "" : " with " 
 
 // ---- pauses -------------------------------------------------------------------------------------------------------
 
+const WidePause* Engine::pause_of_everything(Instant now) const {
+  const auto found = std::ranges::find_if(
+      wide_pauses_, [&](const WidePause& wide) { return wide.group.empty() && in_force(wide.pause, now); });
+  return found == wide_pauses_.end() ? nullptr : &*found;
+}
+
 std::optional<PauseInForce> Engine::pause_of(ServiceId id, Instant now) const {
   if (const std::optional<Pause>& own = services_[id.index()].pause; own && in_force(*own, now))
     return PauseInForce{&*own, nullptr};
-  const WidePause* everything = nullptr;
-  for (const WidePause& wide : wide_pauses_) {
-    if (!in_force(wide.pause, now)) continue;
-    if (wide.group.empty())
-      everything = &wide;
-    else if (is_in(graph_->at(id), wide.group))
+  for (const WidePause& wide : wide_pauses_)
+    if (in_force(wide.pause, now) && !wide.group.empty() && is_in(graph_->at(id), wide.group))
       return PauseInForce{&wide.pause, &wide};
-  }
+  const WidePause* const everything = pause_of_everything(now);
   if (everything == nullptr) return std::nullopt;
   return PauseInForce{&everything->pause, everything};
 }

@@ -183,10 +183,16 @@ struct Command {
   std::vector<std::string> groups{};  ///< Pause, Resume: the same of groups; their services are among `services`
 };
 
-/// The lists, by their names in lower case, of which nobody knows yet whether they are right: none of their rows is
-/// healed.
+/// What is not healed, as the lists say. All names are in lower case.
 struct ListsDoubted {
-  std::vector<std::string> names;
+  /// A row that was well when it was missing from its list for the first time.
+  struct Row {
+    std::string list;
+    std::string name;
+    auto operator<=>(const Row&) const = default;
+  };
+  std::vector<std::string> names;  ///< lists of which nobody knows yet whether they are right: none of their rows
+  std::vector<Row> missing{};      ///< if they fail now
 };
 /// The daemon is about to end: recorded and mailed.
 struct Stopping {};

@@ -89,6 +89,11 @@ void put(const event::NotSignalled& what, ByteWriter& out) {
 void put(const event::ListsDoubted& what, ByteWriter& out) {
   out.number(what.names.size());
   for (const std::string& name : what.names) out.text(name);
+  out.number(what.missing.size());
+  for (const event::ListsDoubted::Row& row : what.missing) {
+    out.text(row.list);
+    out.text(row.name);
+  }
 }
 void put(const recorded::Sick& what, ByteWriter& out) { out.text(what.why); }
 void put(const recorded::Begun& what, ByteWriter& out) {
@@ -429,6 +434,10 @@ What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
     case Tag::Doubted: {
       event::ListsDoubted doubted;
       for (std::size_t left = in.count(); left > 0 && in.ok(); --left) doubted.names.push_back(in.text());
+      for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
+        const std::string list = in.text();
+        doubted.missing.push_back({list, in.text()});
+      }
       return doubted;
     }
     case Tag::Sick: return recorded::Sick{in.text()};

@@ -22,7 +22,7 @@ using store::Statement;
 namespace {
 
 constexpr std::int64_t kReadingsId = 0x68656172;  // "hear"
-constexpr std::int64_t kReadingsVersion = 1;
+constexpr std::int64_t kReadingsVersion = 2;
 constexpr Duration kBusy{1000};
 constexpr std::string_view kCalled = "readings file";
 constexpr int kLongLog = 1000;  // pages

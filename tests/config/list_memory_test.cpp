@@ -196,4 +196,15 @@ TEST_CASE("a row that leaves can be forgotten at once, another not", "[lists]") 
   CHECK(ListMemory(memory.saved()).saved() == memory.saved());
 }
 
+TEST_CASE("it is remembered which rows were well when they were missing for the first time", "[lists]") {
+  ListMemory memory;
+  (void)memory.read(reading({"a", "b", "c", "d"}), {}, {});
+  (void)memory.read(reading({"a", "d"}), {"b"}, {"d"});
+  CHECK(memory.missing_well() == std::set<std::string>{"c"});
+  (void)memory.read(reading({"a"}), {"b", "c"}, {"d"});
+  CHECK(memory.missing_well() == std::set<std::string>{"c"});  // it failed later, and d is being healed
+  (void)memory.read(reading({"a", "c"}), {"b", "c"}, {});
+  CHECK(memory.missing_well().empty());
+}
+
 }  // namespace list_memory_test

@@ -186,4 +186,155 @@ TEST_CASE("what a step starts waits for the journal, too", "[healing]") {
   CHECK(world.programs("start-other") == 1);
 }
 
+namespace {
+
+/// Gives the target a row of the list NODE.
+RuleSet listed(const Fleet& fleet) {
+  RuleSet rules = fleet_rules(fleet);
+  for (auto& one : rules.services) {
+    auto block = std::make_shared<ServiceBlock>(*one);
+    block->row =
+        std::make_shared<Row>(Row{.target = block->name, .variables = {{"NODE", block->name}}, .lists = {"NODE"}});
+    one = block;
+  }
+  return rules;
+}
+
+FleetWorld world_of(RuleSet rules, int targets) {
+  return {make_graph(std::move(rules)), {}, std::vector<bool>(static_cast<std::size_t>(targets)), World::kStart};
+}
+
+void answer_person(FleetWorld& world, event::Command::Kind kind, HealingId healing) {
+  world.handle(
+      event::Command{.id = CommandId{78}, .kind = kind, .services = {}, .by = "anna", .job = JobId{healing.number()}});
+}
+
+void change_mode(FleetWorld& world, const Fleet& fleet, HealingMode mode) {
+  RuleSet rules = fleet_rules(fleet);
+  rules.settings.healing.mode = mode;
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+}
+
+/// The first try of target 0 fails.
+HealingId fail_first_try(FleetWorld& world) {
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.wait_for("rebuild");
+  world.end_program(1);
+  REQUIRE(only(world).stage == Healing::Stage::Between);
+  return only(world).id;
+}
+
+}  // namespace
+
+TEST_CASE("`on cancel` of what is cancelled between its tries waits for a place", "[healing]") {
+  FleetWorld world({.targets = 2});
+  const HealingId first = fail_first_try(world);
+  world.fail(1);
+  CHECK(world.wait_for("guard") == "n1");
+  answer_person(world, event::Command::Kind::Cancel, first);
+  world.advance(seconds{1});
+  CHECK(world.programs("undo") == 0);
+  CHECK(world.engine.healings().all().at(first).reason == "limit: 1 at once under way");
+  SECTION("which the other gives back") {
+    world.end_program(1);  // its guard refuses
+    CHECK(world.wait_for("undo") == "n0");
+  }
+  SECTION("over a death of the daemon, too") {
+    FleetWorld next(make_graph(fleet_rules({.targets = 2})), world.saved, world.failed, world.now);
+    for (const effect::Exec& exec : world.execs)
+      if (exec.command.arguments.front() == "/bin/guard")
+        next.handle(event::ActionEnded{.action = exec.action, .status = 1, .elapsed = seconds{1}});
+    CHECK(next.wait_for("undo") == "n0");
+  }
+}
+
+TEST_CASE("who cancels while the guard of a later try is asked has `on cancel` done", "[healing]") {
+  FleetWorld world({.targets = 1});
+  const HealingId healing = fail_first_try(world);
+  CHECK(world.wait_for("guard") == "n0");
+  answer_person(world, event::Command::Kind::Cancel, healing);
+  world.end_program(0);
+  CHECK(world.wait_for("undo") == "n0");
+}
+
+TEST_CASE("a healing that has begun keeps its lock while its next try waits for approval", "[healing]") {
+  const Fleet fleet{.targets = 1};
+  FleetWorld world(fleet);
+  const HealingId healing = fail_first_try(world);
+  change_mode(world, fleet, HealingMode::Approval);
+  world.advance(minutes{30});
+  REQUIRE(only(world).stage == Healing::Stage::Approval);
+  CHECK(only(world).locks());
+  CHECK(world.engine.hold(world.id("n0"), world.engine.graph()->at(world.id("n0")).rules[0], {}, ActionKind::Restart,
+                          world.now) != Hold::None);
+  answer_person(world, event::Command::Kind::Approve, healing);
+  CHECK(world.wait_for("guard") == "n0");
+  world.pass("shutdown");
+  CHECK(only(world).round == 2);
+}
+
+TEST_CASE("a pause of everything holds a target that is gone from the rules, too", "[healing]") {
+  FleetWorld world({.targets = 2});
+  fail_first_try(world);
+  RuleSet rules = fleet_rules({.targets = 2});
+  rules.services.erase(rules.services.begin());
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+  world.handle(event::Command{.id = CommandId{77},
+                              .kind = event::Command::Kind::Pause,
+                              .services = {world.id("n1")},
+                              .by = "anna",
+                              .everything = true});
+  world.advance(hours{1});
+  CHECK(world.programs("guard") == 1);
+  CHECK(only(world).reason == "pause: everything was paused by anna");
+}
+
+TEST_CASE("a doubted list holds its rows that are gone from the rules, too", "[healing]") {
+  FleetWorld world = world_of(listed({.targets = 2}), 2);
+  fail_first_try(world);
+  RuleSet rules = listed({.targets = 2});
+  rules.services.erase(rules.services.begin());
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+  world.handle(event::ListsDoubted{.names = {"node"}});
+  world.advance(hours{1});
+  CHECK(world.programs("guard") == 1);
+  CHECK(only(world).reason.starts_with("list: nobody knows yet whether the list node is right"));
+  world.handle(event::ListsDoubted{});
+  CHECK(world.wait_for("guard") == "n0");
+}
+
+TEST_CASE("a row that failed only after it was missing from its list is not healed", "[healing]") {
+  FleetWorld world = world_of(listed({.targets = 2}), 2);
+  world.handle(event::ListsDoubted{.names = {}, .missing = {{.list = "node", .name = "n0"}}});
+  world.fail(0);
+  world.advance(minutes{10});
+  CHECK(world.programs("guard") == 0);
+  CHECK(only(world).reason == "list: n0 is missing from the list NODE, and was so before it failed");
+  world.fail(1);
+  CHECK(world.wait_for("guard") == "n1");
+}
+
+TEST_CASE("a reload with equal rules changes nothing of what waits", "[healing]") {
+  const Fleet fleet{.targets = 1};
+  FleetWorld world(fleet);
+  const auto reload = [&](Hash128 key) {
+    RuleSet rules = fleet_rules(fleet);
+    Workflow plan = *rules.workflows[0];
+    plan.key = key;
+    rules.workflows[0] = std::make_shared<const Workflow>(std::move(plan));
+    world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+  };
+  world.fail(0);
+  world.wait_for("guard");
+  reload(hash128("another"));  // while the guard of the plan before is asked
+  world.end_program(1);
+  const Healing waits = only(world);
+  CHECK(waits.plan->key == hash128("another"));
+  reload(hash128("another"));
+  CHECK(only(world).stage == waits.stage);
+  CHECK(only(world).plan == waits.plan);
+}
+
 }  // namespace healing_start_test

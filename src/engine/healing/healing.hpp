@@ -13,7 +13,7 @@
 //                                                v
 //                                             Failing (`on failure`) --------> ended: failed, or goes on with another
 //                                             plan
-//      cancel: Cancelling (`on cancel`) ----> ended: cancelled
+//      cancel: Cancelling (`on cancel`, between tries when there is a place for it) ----> ended: cancelled
 //
 // From Guarding on the target is locked. Guarding, Stepping, Failing and Cancelling hold a place in the limits.
 #pragma once
@@ -166,14 +166,20 @@ struct Healing {
   [[nodiscard]] bool by_person() const {
     return rule == Hash128{} || std::ranges::any_of(also, [](const Trigger& one) { return one.rule == Hash128{}; });
   }
+  /// Whether something was done to its target: a try has begun, of this plan or of the one before an escalation.
+  [[nodiscard]] bool has_begun() const { return round > 0 || escalated; }
+  /// The stage in which it waits for brakes.
+  [[nodiscard]] Stage waiting_stage() const { return has_begun() ? Stage::Between : Stage::Held; }
   /// Whether nothing else may be done to its target.
-  [[nodiscard]] bool locks() const { return !rehearses() && (stage >= Stage::Guarding || escalated); }
+  [[nodiscard]] bool locks() const { return !rehearses() && (stage >= Stage::Guarding || has_begun()); }
   /// Whether it counts as one `at once`.
   [[nodiscard]] bool has_place() const {
     return stage == Stage::Guarding || stage == Stage::Stepping || stage == Stage::Failing ||
            stage == Stage::Cancelling;
   }
   [[nodiscard]] bool waits() const { return stage < Stage::Guarding || stage == Stage::Between; }
+  /// Whether it was cancelled, and waits for a place to undo what it did.
+  [[nodiscard]] bool is_to_undo() const { return waits() && !cancelled_by.empty(); }
   /// Whether nothing of it acts on the world.
   [[nodiscard]] bool rehearses() const { return mode == HealingMode::DryRun || mode == HealingMode::Shadow; }
 };

@@ -389,7 +389,7 @@ void Healings::reloaded(HealingWorld& world) {
       confirming_.erase(id);
       healing.stage = Healing::Stage::Held;
     }
-    if (healing.stage < Healing::Stage::Guarding && !healing.escalated) judge_anew(world, healing);
+    if (healing.stage < Healing::Stage::Guarding && !healing.has_begun()) judge_anew(world, healing);
   }
   verify_all(world);
   stir(world);
@@ -438,8 +438,7 @@ Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std:
   if (healing == nullptr || healing->stage != Healing::Stage::Approval)
     return {false, fmt::format("no healing {} waits for approval", id.number())};
   healing->approved_by = by;
-  healing->stage = healing->escalated ? Healing::Stage::Between : Healing::Stage::Held;
-  healing->not_before.reset();
+  ask_anew(*healing);
   WorkflowMemory& memory = workflow_memory(healing->plan->name);
   ++memory.counts.approved;
   world.save(memory);
@@ -466,15 +465,20 @@ Healings::Answer Healings::cancel(HealingWorld& world, HealingId id, const std::
     return {false, fmt::format("healing {} is being ended: cancelled by {}", id.number(), healing->cancelled_by)};
   const std::string what = describe(*healing);
   healing->cancelled_by = by;
-  const bool tried = healing->stage == Healing::Stage::Between && healing->round > 0;
-  if (healing->waits() && !(tried && !healing->plan->on_cancel.empty())) {
+  if (healing->waits() && (healing->round == 0 || healing->plan->on_cancel.empty())) {
     end(world, *healing, HealingEnd::Cancelled, fmt::format("cancelled by {}", by));
+    return {true, fmt::format("{} cancelled", what)};
+  }
+  world
+      .record(RecordKind::HealingStep, Severity::Warning, healing->service,
+              fmt::format("{} is to end: cancelled by {}", what, by))
+      .subject = id.number();
+  if (healing->waits()) {  // between its tries: nothing of it is under way, but it has no place
+    healing->stage = Healing::Stage::Between;
+    healing->not_before.reset();
+    world.save(*healing);
+    consider(world);
   } else {
-    world
-        .record(RecordKind::HealingStep, Severity::Warning, healing->service,
-                fmt::format("{} is to end: cancelled by {}", what, by))
-        .subject = id.number();
-    if (tried) healing->stage = Healing::Stage::Stepping;  // nothing of it is under way: `on cancel` is next
     end_others(world, *healing);
     world.save(*healing);
     go_on(world, *healing);
@@ -501,7 +505,7 @@ void Healings::let_go(HealingWorld& world, ServiceId service, const std::string&
   const std::string target = to_lower(world.graph().at(service).target());
   std::vector<HealingId> ids;
   for (const auto& [id, healing] : healings_)
-    if (healing.stage < Healing::Stage::Guarding && !healing.escalated && to_lower(healing.target) == target)
+    if (healing.stage < Healing::Stage::Guarding && !healing.has_begun() && to_lower(healing.target) == target)
       ids.push_back(id);
   for (const HealingId id : ids)
     end(world, healings_.at(id), HealingEnd::Dropped,

@@ -37,6 +37,9 @@ struct BrakeVerdict {
   std::string text;  ///< "2 of 2 at once", "for another 4 m"
 };
 
+/// The brake that holds while healer doubts itself.
+inline constexpr std::string_view kDoubtBrake = "doubt";
+
 /// How a program of a step has ended.
 struct ProgramEnd {
   bool good = false;      ///< exited with status 0
@@ -176,6 +179,10 @@ class Healings {
   // start (healings_start.cpp)
   void consider(HealingWorld& world);
   bool consider(HealingWorld& world, Healing& healing);
+  static void ask_anew(Healing& healing);
+  bool consider_undoing(HealingWorld& world, Healing& healing);
+  void undo(HealingWorld& world, Healing& healing);
+  bool wait_again(HealingWorld& world, Healing& healing);
   void confirm(HealingWorld& world, Healing& healing);
   void confirmed(HealingWorld& world, Healing& healing);
   void take(HealingWorld& world, Healing& healing);

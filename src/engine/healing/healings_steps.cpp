@@ -99,8 +99,10 @@ void Healings::begin_guard(HealingWorld& world, Healing& healing) {
 /// Refused: it uses no try, and is asked again after the cooldown while the condition stands.
 void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramEnd& end_of_guard) {
   healing.under_way.clear();
-  if (!healing.cancelled_by.empty())
+  if (!healing.cancelled_by.empty()) {
+    if (healing.round > 0) return undo(world, healing);  // an earlier try has done something
     return end(world, healing, HealingEnd::Cancelled, "cancelled by " + healing.cancelled_by);
+  }
   if (end_of_guard.good) {
     // While it was asked, or healer was away, a person may have paused it, or the target may be well again.
     forget_counts();
@@ -111,19 +113,19 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
           (verdict.brake == "pause" || verdict.brake == "doubt" || verdict.brake == "list"))
         brake = fmt::format("{}: {}", verdict.brake, verdict.text);
     if (brake.empty()) return begin_try(world, healing);
-    healing.stage = healing.escalated || healing.round > 0 ? Stage::Between : Stage::Held;
+    if (!wait_again(world, healing)) return;
     note_held(world, healing, brake);
     world.save(healing);
     return stir(world);
   }
   if (end_of_guard.in_doubt) return begin_guard(world, healing);  // it asks, and changes nothing
   const std::string text = fmt::format("{} refused by its guard: {}", describe(healing), end_of_guard.text);
-  if (healing.round > 0 || healing.escalated || healing.rule == Hash128{})  // a person's word is for now
+  if (healing.has_begun() || healing.rule == Hash128{})  // a person's word is for now
     return end(world, healing, HealingEnd::Refused, end_of_guard.text);
   world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text).output =
       std::string(end_of_guard.output);
   if (!std::exchange(healing.refused, true)) world.tell(healing, "Healing refused", effect::Cause::State::Failed, text);
-  healing.stage = Stage::Held;
+  if (!wait_again(world, healing)) return;
   healing.failure = "refused by its guard: " + end_of_guard.text;
   healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
   healing.approved_by.clear();

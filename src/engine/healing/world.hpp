@@ -46,8 +46,13 @@ class HealingWorld {
   [[nodiscard]] virtual std::string busy(ServiceId service) const = 0;
   /// What it depends on, directly or not, that stands failed.
   [[nodiscard]] virtual std::vector<ServiceId> failed_requirements(ServiceId service) const = 0;
-  /// The list that it is a row of, where nobody knows yet whether that is right: its name; empty: there is none.
-  [[nodiscard]] virtual std::string doubted_list(ServiceId service) const = 0;
+  /// Why people want no action on anything now; empty: they do not.
+  [[nodiscard]] virtual std::string all_paused() const = 0;
+  /// Why its lists say that nothing is to be healed for it: nobody knows yet whether one is right, or its row was
+  /// missing before it failed. Empty: they do not.
+  [[nodiscard]] virtual std::string list_doubt(ServiceId service) const = 0;
+  /// The same of rows that are gone from the rules: some list is doubted.
+  [[nodiscard]] virtual std::string lists_doubt() const = 0;
   /// Why healer doubts itself: "the state cannot be written", "its loop was late"; empty: it does not.
   [[nodiscard]] virtual std::string doubt() const = 0;
 
