@@ -171,6 +171,25 @@ class WorkflowChecker {
     if (limit.group) group(*limit.group);
   }
 
+  /// Of two that count the same the smaller one holds, and the other has no effect.
+  void same_limits(const std::vector<HealingLimitSyntax>& limits) {
+    const auto group = [](const HealingLimitSyntax& one) { return one.group ? to_lower(one.group->value) : ""; };
+    const auto within = [](const HealingLimitSyntax& one) { return one.within ? one.within->value : Duration{0}; };
+    for (std::size_t i = 1; i < limits.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k) {
+        const HealingLimitSyntax& one = limits[i];
+        const HealingLimitSyntax& before = limits[k];
+        if (one.percent != before.percent || group(one) != group(before) || within(one) != within(before)) continue;
+        const bool is_smaller = one.number.value < before.number.value;
+        const SourceRange& other = is_smaller ? one.range : before.range;
+        warn(Code::DuplicateStatement, is_smaller ? before.range : one.range,
+             fmt::format("this limit has no effect: that of line {} counts the same, and is {}",
+                         sources_.position(other.file, other.begin).line,
+                         one.number.value == before.number.value ? "as small" : "smaller"),
+             "keep one of them");
+      }
+  }
+
   void share(const ShareSyntax& share) {
     percent(share.above);
     if (share.until) {
@@ -208,6 +227,7 @@ class WorkflowChecker {
       places(*workflow.on_failure, &workflow.on_failure->back());
     if (workflow.on_cancel) places(*workflow.on_cancel, nullptr);
     for (const HealingLimitSyntax& one : workflow.limits) limit(one);
+    same_limits(workflow.limits);
     for (const ShareSyntax& one : workflow.pauses) share(one);
     if (workflow.tries) at_least_one(*workflow.tries, "tries");
     for (const Number& one : workflow.ramp) at_least_one(one, "healings");
@@ -255,8 +275,11 @@ class WorkflowChecker {
         error(Code::WrongPlace, step.range, "'recovered' cannot stand in 'parallel'",
               "write it after the steps that are to be done");
       if (!std::holds_alternative<EscalateStepSyntax>(step.what) || &step == last) continue;
-      error(Code::WrongPlace, step.range, "'heal with' is the last that is done on failure",
-            last != nullptr ? "move it to the end of 'on failure'" : "write 'on failure heal with NAME'");
+      error(Code::WrongPlace, step.range,
+            "'heal with' is no step: another workflow goes on where all tries of this one have failed",
+            last != nullptr ? "move it to the end of 'on failure'"
+                            : fmt::format("write it behind the steps: on failure heal with {}",
+                                          printable(std::get<EscalateStepSyntax>(step.what).workflow.value)));
     }
   }
 
