@@ -231,8 +231,11 @@ HealingHolds view_holds(const Engine& engine, Instant now) {
   for (const engine::WidePause& wide : engine.wide_pauses(now)) holds.pauses.push_back(view_pause(wide.pause, &wide));
   const engine::HealingMemory& memory = engine.healings().memory();
   for (const engine::ClosedBrake& brake : memory.closed)
-    holds.closed.push_back(
-        {.workflow = brake.workflow, .group = group_name(brake.group), .above = brake.above, .since = brake.since});
+    holds.closed.push_back({.workflow = brake.workflow,
+                            .group = group_name(brake.group),
+                            .above = brake.above,
+                            .since = brake.since,
+                            .text = engine.unwell_of(brake.group, now)});
   for (const engine::WorkflowMemory& workflow : memory.workflows)
     if (workflow.open)
       holds.open.push_back(

@@ -45,11 +45,11 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
     text +=
         hanging("", fmt::format("nothing but alerts is done: paused {}", printable(pause_text(pause, style))), style);
   for (const ClosedBrakeView& brake : holds.closed)
-    text += hanging(
-        "",
-        fmt::format("workflow {} is paused, for {}: more than {:.3g} % of group {} are not well",
-                    printable(brake.workflow), lasting(brake.since, style), brake.above, printable(brake.group)),
-        style);
+    text += hanging("",
+                    fmt::format("workflow {} is paused, for {}: more than {:.3g} % of group {} were not well; now {}",
+                                printable(brake.workflow), lasting(brake.since, style), brake.above,
+                                printable(brake.group), printable(brake.text)),
+                    style);
   for (const OpenBreakerView& breaker : holds.open) {
     const std::string name = printable(breaker.workflow);
     text +=
@@ -103,7 +103,7 @@ std::string heal_lines(const HealExplanation& heals, const Style& style) {
   line("healing", heals.healing ? healing_text(*heals.healing, style) : "none is under way or asked for");
   std::string_view label = heals.healing ? "brakes say" : "would say";
   for (const BrakeView& brake : heals.brakes) {
-    line(label, fmt::format("{:<3}  {}{}", brake.lets ? "yes" : "no", brake.brake,
+    line(label, fmt::format("{:<13}  {}{}", brake.lets ? "lets it go" : "holds it back", brake.brake,
                             brake.text.empty() ? "" : ": " + brake.text));
     label = "";
   }
@@ -137,7 +137,7 @@ std::string render_healings(std::span<const HealingView> healings, const Healing
 std::string render_healing_report(std::span<const WorkflowReport> reports, const Style& style) {
   if (reports.empty()) return "the rules have no workflow\n";
   Column name{.title = "WORKFLOW"}, proposed{.title = "PROPOSED"}, would_run{.title = "WOULD HAVE RUN", .spare = true};
-  Column approved{.title = "APPROVED", .spare = true}, rejected{.title = "REJECTED", .spare = true};
+  Column approved{.title = "APPROVED UNCHANGED", .spare = true}, rejected{.title = "REJECTED", .spare = true};
   Column ran{.title = "RAN"}, recovered{.title = "RECOVERED"}, failed{.title = "FAILED"};
   name.most = style.width == 0 ? 0 : std::max<std::size_t>(style.width / 4, 12);
   const auto number = [](std::uint64_t count) { return fmt::format("{}", count); };

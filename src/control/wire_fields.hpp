@@ -295,6 +295,7 @@ void fields(Walk walk, T& v) {
   walk("group", v.group);
   walk("above", v.above);
   walk("since", v.since);
+  walk("text", v.text);
 }
 
 template <typename Walk, Same<OpenBreakerView> T>

@@ -68,6 +68,7 @@ struct ClosedBrakeView {
   std::string group;
   double above = 0;  ///< percent
   WallTime since{};
+  std::string text{};  ///< how it is now: "4 of 6 in group nodes are not well"
 
   bool operator==(const ClosedBrakeView&) const = default;
 };

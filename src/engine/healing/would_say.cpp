@@ -44,9 +44,26 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
     const Census count = census(world, group);
     if (count.percent() <= brake.above || (brake.group.empty() && count.whole < kFewest)) continue;
     pause->lets = false;
-    pause->text = fmt::format("{} of {} in group {} are not well", count.unhealthy, count.whole, group);
+    pause->text = describe(count, group);
   }
   return said;
+}
+
+/// Who is paused counts as not well: those are told apart.
+std::string Healings::describe(const Census& count, std::string_view group) {
+  // What a `for each` makes of its list has no name of its own.
+  const bool of_list = group.starts_with("${") && group.ends_with("}");
+  const std::string paused = count.paused == 0 ? ""
+                             : count.paused == 1
+                                 ? " (1 of them is paused, which counts as not well)"
+                                 : fmt::format(" ({} of them are paused, which counts as not well)", count.paused);
+  return fmt::format("{} of {} in {} {} are not well{}", count.unhealthy, count.whole, of_list ? "list" : "group",
+                     of_list ? group.substr(2, group.size() - 3) : group, paused);
+}
+
+std::string Healings::unwell_of(const HealingWorld& world, std::string_view group) const {
+  forget_counts();
+  return describe(census(world, group), group);
 }
 
 std::string to_string(const Overrides& overrides) {
