@@ -104,6 +104,9 @@ class Listing {
       output_.print(render_summary(header_.at("daemon").get<DaemonView>(), rows_, totals_, style));
     if (request_.verb == Verb::Report) output_.print(control::render_report(totals_, options_.report));
     if (request_.verb == Verb::Output) return silent(end.get<Done>());
+    if (request_.verb == Verb::Follow)
+      if (const auto done = end.get<Done>(); !done.text.empty())
+        output_.print(fmt::format("==> {} <==\n", printable(done.text)));
     if (request_.verb == Verb::HealingStatus)
       output_.print(control::render_healings(healings_, end.get<control::HealingHolds>(), style));
     if (request_.verb == Verb::HealingReport) output_.print(control::render_healing_report(workflows_, style));

@@ -57,7 +57,7 @@ class FollowAnswer : public Answer {
         }
       }
       if (follower_->last || !ask(out)) {
-        out += end_line(Done{true, follower_->last ? "healerd has ended" : ""});
+        out += end_line(Done{true, follower_->last ? "healerd has ended" : outcome()});
         return Next::Done;
       }
     }
@@ -101,6 +101,14 @@ class FollowAnswer : public Answer {
                                 .text = {},
                                 .waits_for = job.waits_for,
                                 .left = job.left});
+  }
+
+  /// How a healing has ended; empty: it is none, or nothing was done.
+  [[nodiscard]] std::string outcome() const {
+    for (const engine::TargetMemory& memory : daemon_.engine.healings().memory().targets)
+      if (memory.healing.number() == id_)
+        return fmt::format("healing {} of {} has ended: {}", id_, memory.target, to_string(memory.end));
+    return {};
   }
 
   const DaemonHooks& daemon_;

@@ -217,6 +217,12 @@ TEST_CASE("a healing under way is a job, whose output can be followed", "[contro
   // Also where no program writes anything.
   world.end_program(7);
   CHECK(stage_in(client.lines(1)) == "heal n0 with rebuild, try 1 of 2, shutdown; its next attempt");
+  healerctl(world, "cancel " + std::to_string(job.id));
+  world.wait_for("undo");
+  world.end_program(0);
+  std::string line = client.lines(1);
+  while (has(line, "\"item\"")) line = client.lines(1);
+  CHECK(has(line, "healing " + std::to_string(job.id) + " of n0 has ended: cancelled"));
   const std::string shown = render_stage({.doing = "calm\x1b", .waits_for = "its time to pass", .left = seconds{30}});
   CHECK(has(shown, ", waits for its time to pass (at most 30 s more) <==\n"));
   CHECK_FALSE(has(shown, "\x1b"));
