@@ -65,6 +65,11 @@ std::optional<EarlierCause> workflow_slip(const TokenStream& tokens, std::size_t
     return EarlierCause{token,
                         {"the name of a step stands in double quotes",
                          fmt::format("write step \"{}\"", printable(tokens.text_of(token)))}};
+  if (iequals(tokens.text_of(token), "heal") && token + 2 < tokens.tokens.size() &&
+      iequals(tokens.text_of(token + 1), "with"))
+    return EarlierCause{token,
+                        {"'heal with' is no step: another workflow goes on where all tries of this one have failed",
+                         fmt::format("write on failure heal with {}", printable(tokens.text_of(token + 2)))}};
   if (!of_workflow) return std::nullopt;
   const std::optional<std::size_t> block = open_block(tokens, begin, token);
   if (!block) return std::nullopt;

@@ -29,6 +29,7 @@ class WorkflowAdviser {
   WorkflowAdviser(const Document& document, Diagnostics& said) : document_(document), said_(said) {
     for_each_workflow(document, [this](const WorkflowSyntax& workflow) {
       workflows_.emplace(to_lower(workflow.name.value), &workflow);
+      is_whole_ = is_whole_ && !workflow.broken;
     });
     for_each_set<SetAlert>(document, [this](const SetAlert& set, const SourceRange&) {
       if (takes_healings(set.alert)) global_.insert(to_lower(set.alert.address.value));
@@ -49,7 +50,7 @@ class WorkflowAdviser {
       }
     });
     for (const auto& [name, workflow] : workflows_)
-      if (!used.contains(name) && document_.is_whole && !workflow->broken)
+      if (!used.contains(name) && is_whole_)
         say(Code::NoEffect, workflow->name.range,
             fmt::format("no rule heals with the workflow {}", in_quotes(workflow->name.value)),
             fmt::format("write 'then heal with {}' in a rule; a person may use it by `healerctl heal NAME --with`",
@@ -104,6 +105,7 @@ class WorkflowAdviser {
 
   const Document& document_;
   Diagnostics& said_;
+  bool is_whole_ = document_.is_whole;  ///< no service is missing, and what each workflow goes on with is known
   std::map<std::string, const WorkflowSyntax*> workflows_;
   std::set<std::string> global_;  ///< addresses, in lower case
   std::set<const WorkflowSyntax*> told_;

@@ -254,6 +254,9 @@ TEST_CASE("what is wrong in a workflow is said at its place, and how to mend it"
   CHECK(in(step + "  step \"b\" heal with v\n}\nworkflow v {\n  step \"c\" alert \"x\"") ==
         "4:3: 'heal with' is no step: another workflow goes on where all tries of this one have failed | write it "
         "behind the steps: on failure heal with v\n");
+  CHECK(in(step + "  heal with v")
+            .starts_with("4:3: 'heal with' is no step: another workflow goes on where all tries of this one have "
+                         "failed | write on failure heal with v\n"));
   CHECK(in(step + "  limit 2 at once\n  limit 4 within 1 hour\n  limit 1 at once") ==
         "4:3: this limit has no effect: that of line 6 counts the same, and is smaller | keep one of them\n");
   CHECK(in(step + "  limit 1 at once\n  limit 2 at once group g\n  limit 2 within 1 hour").find("no effect") ==
