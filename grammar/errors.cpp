@@ -9,6 +9,7 @@
 
 #include "grammar/habits.hpp"
 #include "grammar/tight.hpp"
+#include "grammar/workflow_slips.hpp"
 #include "util/text.hpp"
 
 namespace healer::grammar {
@@ -367,6 +368,7 @@ std::optional<Complaint> escaped_quote(const TokenStream& tokens, std::size_t to
 
 std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t begin, std::size_t token) {
   if (auto found = quote_before(tokens, token)) return found;
+  if (auto found = workflow_slip(tokens, begin, token)) return found;
   if (auto found = earlier_habit(tokens, begin, token)) return found;
   if (auto found = server_option_expected(tokens, token)) return found;
   return second_action(tokens, begin);

@@ -399,6 +399,7 @@ std::string complaint(Arguments& arguments) {
   if (request.verb == Verb::Pause)
     if (std::string wrong = take_span(request); !wrong.empty()) return wrong;
   if (std::string wrong = take_overrides(arguments.overrides, request); !wrong.empty()) return wrong;
+  take_number(request);
   const bool explicit_selection = !request.names.empty() || !request.groups.empty();
   if (!arguments.since.empty()) {
     const WallTime now = runtime::now().wall;

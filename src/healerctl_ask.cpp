@@ -104,6 +104,9 @@ class Listing {
       output_.print(render_summary(header_.at("daemon").get<DaemonView>(), rows_, totals_, style));
     if (request_.verb == Verb::Report) output_.print(control::render_report(totals_, options_.report));
     if (request_.verb == Verb::Output) return silent(end.get<Done>());
+    if (request_.verb == Verb::Follow)
+      if (const auto done = end.get<Done>(); !done.text.empty())
+        output_.print(fmt::format("==> {} <==\n", printable(done.text)));
     if (request_.verb == Verb::HealingStatus)
       output_.print(control::render_healings(healings_, end.get<control::HealingHolds>(), style));
     if (request_.verb == Verb::HealingReport) output_.print(control::render_healing_report(workflows_, style));
@@ -152,6 +155,11 @@ class Listing {
   void output(const control::OutputView& part) {
     const bool to_person = request_.verb == Verb::Output && output_.style().width != 0;
     const bool of_job = request_.verb == Verb::Follow && part.action != request_.id;
+    if (!part.waits_for.empty()) {
+      output_.print(control::render_stage(part));
+      followed_ = part.action;
+      return;
+    }
     if (part.text.empty() && !to_person) return;  // only says that there is nothing yet
     if (!part.doing.empty() && (followed_ ? *followed_ != part.action : to_person || of_job))
       output_.print(fmt::format("==> {} <==\n", printable(part.doing)));

@@ -4,7 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 
 #include <spdlog/fmt/fmt.h>
@@ -27,8 +30,8 @@ CLI::App* add_command(CLI::App& app, Request& request, Verb verb, const std::str
 }  // namespace
 
 void add_healing(CLI::App& app, Request& request, std::string& overrides) {
-  CLI::App* heal = add_command(app, request, Verb::Heal, "heal", "Heal services, as far as guards and brakes let it");
-  heal->add_option("names", request.names, "Services, or all")->type_name("NAME");
+  CLI::App* heal = add_command(app, request, Verb::Heal, "heal", "Heal targets, as far as guards and brakes let it");
+  heal->add_option("names", request.names, "Targets, services, or all")->type_name("NAME");
   heal->add_option("-g,--group", request.groups, "All services of the group (may be given again)")
       ->type_name("GROUP")
       ->allow_extra_args(false);
@@ -43,9 +46,10 @@ void add_healing(CLI::App& app, Request& request, std::string& overrides) {
         {Verb::Reject, "Let it not begin", "that `healing status` shows"},
         {Verb::Cancel, "End a healing, or what `jobs cancel` ends", "that `healing status` or `jobs` shows"}})
     add_command(app, request, verb, std::string(to_string(verb)), help)
-        ->add_option("id", request.id, fmt::format("The number {}", number))
-        ->type_name("ID")
-        ->required();
+        ->add_option("id", request.names, fmt::format("The number {}, or whose healing it is", number))
+        ->type_name("ID|NAME")
+        ->required()
+        ->expected(1);
 
   CLI::App* healing = app.add_subcommand("healing", "What is being healed and held back, and what came of it");
   healing->fallthrough();
@@ -60,6 +64,15 @@ void add_healing(CLI::App& app, Request& request, std::string& overrides) {
       ->type_name("WORKFLOW")
       ->required()
       ->check([](const std::string& text) { return text.empty() ? "WORKFLOW must not be empty" : ""; });
+}
+
+void take_number(Request& request) {
+  const bool names_one = request.verb == Verb::Approve || request.verb == Verb::Reject || request.verb == Verb::Cancel;
+  if (!names_one || request.names.size() != 1) return;
+  const std::string& text = request.names.front();
+  std::uint64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && rest == text.data() + text.size()) request.id = number;
 }
 
 std::string take_overrides(const std::string& text, Request& request) {

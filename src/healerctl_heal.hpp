@@ -15,6 +15,9 @@ namespace healer {
 /// Adds heal, approve, reject, cancel and healing. `overrides` becomes the words after --override.
 void add_healing(CLI::App& app, control::Request& request, std::string& overrides);
 
+/// approve, reject, cancel: what is named may be a number.
+void take_number(control::Request& request);
+
 /// Puts the words of --override, "limit,cooldown", into the request. What is wrong with them; empty where all is well.
 [[nodiscard]] std::string take_overrides(const std::string& text, control::Request& request);
 

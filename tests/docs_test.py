@@ -156,6 +156,13 @@ def lint(page: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+def quotes_in_quotes(page: str) -> list[str]:
+    """Lines of which one quote swallows the next: `.Ql a , Ql b` is one quote within another."""
+    return [f"{page}:{number}: quotes within quotes: {line}"
+            for number, line in enumerate((MAN / page).read_text().splitlines(), 1)
+            if line.startswith(".") and len(re.findall(r"(?<![^ .])(?:Ql|Sq|Dq)(?= )", line)) > 1]
+
+
 def see_also(page: str) -> list[str]:
     """The pages that this one does not refer to at its end."""
     text = mentioned(page)
@@ -183,7 +190,7 @@ def main() -> None:
         faults.append("healerctl.1 shows no rules that are tested")
     for page in PAGES:
         wrong, run = run_examples(page, "--update" in sys.argv)
-        faults += wrong + lint(page) + see_also(page)
+        faults += wrong + lint(page) + quotes_in_quotes(page) + see_also(page)
         commands += run
     if rules < 30 or commands < 20:
         faults.append(f"only {rules} examples of rules and {commands} commands were found")

@@ -299,6 +299,7 @@ class Adviser {
 
 void advise(const Document& document, const Sources& sources, Diagnostics& said) {
   Adviser(sources, said).run(document);
+  advise_workflows(document, said);
 }
 
 }  // namespace healer::config

@@ -114,6 +114,8 @@ void lint(const Document& document, const Sources& sources, Diagnostics& said);
 
 /// LoadOptions::advice: what could be said better, as notes. The only reader of that option is load().
 void advise(const Document& document, const Sources& sources, Diagnostics& said);
+/// The same of workflows.
+void advise_workflows(const Document& document, Diagnostics& said);
 
 /// Writes into the document whatever was left out. The only owner of default values.
 void apply_defaults(Document& document);

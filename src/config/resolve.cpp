@@ -127,6 +127,9 @@ class Resolver {
     if (!facts) {
       if (iequals(path, "signal"))
         remedy = "'stop signal' is for a process that healer runs itself: here, as in Monit, this names a program";
+      else if (iequals(path, "workflow"))
+        remedy = fmt::format("a workflow is run by 'then heal with {}'; 'exec' takes the path of a program",
+                             command.arguments.size() > 1 ? printable(command.arguments[1]) : "NAME");
       else if (!path.starts_with('/'))
         remedy = "write the whole path: programs are not searched for";
       report(said_, severity, Code::MissingProgram, command.range,

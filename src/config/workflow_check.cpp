@@ -13,6 +13,7 @@
 #include "config/passes.hpp"
 #include "config/workflow.hpp"
 #include "config/workflow_variables.hpp"
+#include "engine/healing/variables.hpp"
 #include "util/jq.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
@@ -45,6 +46,7 @@ class WorkflowChecker {
       : document_(document), sources_(sources), said_(said) {
     for_each_check(document, [this](const CheckSyntax& check) {
       services_.add(check.name.value);
+      targets_.add(check.row ? check.row->target : check.name.value);
       for (const ServiceStatement& statement : check.statements)
         if (const auto* group = std::get_if<GroupSyntax>(&statement)) groups_.add(group->name.value);
     });
@@ -66,6 +68,7 @@ class WorkflowChecker {
       for (const ServiceStatement& statement : check.statements)
         if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
           action(rule->action);
+          target(check, rule->action);
           if (rule->recovery) recovery(rule->recovery->action);
         }
     });
@@ -93,6 +96,26 @@ class WorkflowChecker {
 
   void action(const ActionSyntax& action) {
     if (action.kind == ActionSyntax::Kind::Heal) named(action.workflow);
+  }
+
+  /// Whom it heals: a target, else a service.
+  void target(const CheckSyntax& check, const ActionSyntax& action) {
+    if (action.kind != ActionSyntax::Kind::Heal || !action.target || !document_.is_whole) return;
+    engine::Variables known{{"SERVICE", check.name.value},
+                            {"TARGET", check.row ? check.row->target : check.name.value}};
+    if (check.row) known.insert(check.row->variables.begin(), check.row->variables.end());
+    const engine::Filled filled = engine::fill(action.target->value, known);
+    if (!filled.missing.empty() || targets_.has(filled.text) || services_.has(filled.text)) return;
+    const std::string named = targets_.remedy(filled.text);
+    const std::string near = named.empty() ? services_.remedy(filled.text) : named;
+    if (!document_.expansion.lists.empty())
+      return warn(Code::UnknownService, action.target->range,
+                  fmt::format("there is no target and no service {} now: whoever heals it looks at nothing",
+                              in_quotes(filled.text)),
+                  near.empty() ? "it counts from when a list has it" : near);
+    error(Code::UnknownService, action.target->range,
+          fmt::format("there is no target and no service {} to heal", in_quotes(filled.text)),
+          near.empty() ? "name a service, or a row of a 'for each'; 'heal with' alone heals the service itself" : near);
   }
 
   void recovery(const ActionSyntax& action) {
@@ -148,6 +171,25 @@ class WorkflowChecker {
     if (limit.group) group(*limit.group);
   }
 
+  /// Of two that count the same the smaller one holds, and the other has no effect.
+  void same_limits(const std::vector<HealingLimitSyntax>& limits) {
+    const auto group = [](const HealingLimitSyntax& one) { return one.group ? to_lower(one.group->value) : ""; };
+    const auto within = [](const HealingLimitSyntax& one) { return one.within ? one.within->value : Duration{0}; };
+    for (std::size_t i = 1; i < limits.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k) {
+        const HealingLimitSyntax& one = limits[i];
+        const HealingLimitSyntax& before = limits[k];
+        if (one.percent != before.percent || group(one) != group(before) || within(one) != within(before)) continue;
+        const bool is_smaller = one.number.value < before.number.value;
+        const SourceRange& other = is_smaller ? one.range : before.range;
+        warn(Code::DuplicateStatement, is_smaller ? before.range : one.range,
+             fmt::format("this limit has no effect: that of line {} counts the same, and is {}",
+                         sources_.position(other.file, other.begin).line,
+                         one.number.value == before.number.value ? "as small" : "smaller"),
+             "keep one of them");
+      }
+  }
+
   void share(const ShareSyntax& share) {
     percent(share.above);
     if (share.until) {
@@ -185,6 +227,7 @@ class WorkflowChecker {
       places(*workflow.on_failure, &workflow.on_failure->back());
     if (workflow.on_cancel) places(*workflow.on_cancel, nullptr);
     for (const HealingLimitSyntax& one : workflow.limits) limit(one);
+    same_limits(workflow.limits);
     for (const ShareSyntax& one : workflow.pauses) share(one);
     if (workflow.tries) at_least_one(*workflow.tries, "tries");
     for (const Number& one : workflow.ramp) at_least_one(one, "healings");
@@ -232,8 +275,11 @@ class WorkflowChecker {
         error(Code::WrongPlace, step.range, "'recovered' cannot stand in 'parallel'",
               "write it after the steps that are to be done");
       if (!std::holds_alternative<EscalateStepSyntax>(step.what) || &step == last) continue;
-      error(Code::WrongPlace, step.range, "'heal with' is the last that is done on failure",
-            last != nullptr ? "move it to the end of 'on failure'" : "write 'on failure heal with NAME'");
+      error(Code::WrongPlace, step.range,
+            "'heal with' is no step: another workflow goes on where all tries of this one have failed",
+            last != nullptr ? "move it to the end of 'on failure'"
+                            : fmt::format("write it behind the steps: on failure heal with {}",
+                                          printable(std::get<EscalateStepSyntax>(step.what).workflow.value)));
     }
   }
 
@@ -408,7 +454,7 @@ class WorkflowChecker {
   const Document& document_;
   const Sources& sources_;
   Diagnostics& said_;
-  Names services_, groups_, workflow_names_;
+  Names services_, targets_, groups_, workflow_names_;
   std::map<std::string, const WorkflowSyntax*> workflows_;
 };
 

@@ -38,6 +38,7 @@ std::optional<std::size_t> script_of(const std::vector<std::string>& arguments) 
 struct Saved {
   const SavingSyntax* saving = nullptr;
   bool repeatable = false;  ///< its step
+  std::string step{};       ///< its name, where it has one
 };
 
 /// What a workflow asks of whoever heals with it: names, and where each stands first.
@@ -55,10 +56,10 @@ class WorkflowReader {
     if (workflow.on_cancel) steps(*workflow.on_cancel);
     return std::move(wanted_);
   }
-  /// Names of values that are saved.
-  [[nodiscard]] std::vector<std::string> saved() const {
-    std::vector<std::string> names;
-    for (const auto& [name, one] : saved_) names.push_back(name);
+  /// Names of values that are saved, and the names of the steps that save them; a step may have none.
+  [[nodiscard]] std::map<std::string, std::string> saved() const {
+    std::map<std::string, std::string> names;
+    for (const auto& [name, one] : saved_) names.emplace(name, one.step);
     return names;
   }
 
@@ -82,7 +83,8 @@ class WorkflowReader {
 
   void save(const StepSyntax& step) {
     const auto remember = [&](const std::vector<SavingSyntax>& saves) {
-      for (const SavingSyntax& saving : saves) saved_[saving.name.value] = {&saving, step.repeatable};
+      for (const SavingSyntax& saving : saves)
+        saved_[saving.name.value] = {&saving, step.repeatable, step.name ? step.name->value : ""};
     };
     if (const auto* program = std::get_if<ProgramStepSyntax>(&step.what)) remember(program->saves);
     if (const auto* http = std::get_if<HttpStepSyntax>(&step.what)) remember(http->saves);
@@ -247,9 +249,9 @@ class VariableChecker {
   struct Needs {
     const WorkflowSyntax* workflow = nullptr;
     Wanted wanted;
-    std::vector<std::string> saved;
-    std::string next{};           ///< what it goes on with, in lower case
-    std::set<std::string> known;  ///< what somebody who heals with it has
+    std::map<std::string, std::string> saved;  ///< names of values, and the step that saves each; or empty
+    std::string next{};                        ///< what it goes on with, in lower case
+    std::set<std::string> known;               ///< what somebody who heals with it has
   };
 
   template <typename Visit>
@@ -286,20 +288,34 @@ class VariableChecker {
   }
 
   void unknown(const Needs& needs, const std::string& name, const SourceRange& range) {
+    const auto say = [&](const std::string& message, const std::string& remedy) {
+      report(said_, DiagnosticSeverity::Error, Code::UnknownVariable, range, message, remedy);
+    };
+    if (const auto saver = needs.saved.find(name); saver != needs.saved.end())
+      return say(fmt::format("${{{}}} is not saved yet when this is run", printable(name)),
+                 saver->second.empty()
+                     ? "move this behind the step that saves it"
+                     : fmt::format("move this behind the step {}, which saves it", in_quotes(saver->second)));
     std::vector<std::string> names(std::begin(kBuiltIn), std::end(kBuiltIn));
-    names.insert(names.end(), needs.saved.begin(), needs.saved.end());
+    for (const auto& [saved, step] : needs.saved) names.push_back(saved);
+    bool of_row = false;
     for_each_check(document_, [&](const CheckSyntax& check) {
+      of_row = of_row || has_value(check.row.get(), name);
       if (check.row)
         for (const auto& [variable, value] : check.row->variables) names.push_back(variable);
     });
+    if (of_row)
+      return say(fmt::format("${{{}}} has a value in its 'for each' alone, and no rule there heals with {}",
+                             printable(name), in_quotes(needs.workflow->name.value)),
+                 fmt::format("write the rule that heals with it into the 'for each {}', or use ${{TARGET}}",
+                             printable(stem(name))));
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string_view near = nearest_word(name, candidates);
-    const bool saved_later = std::ranges::find(needs.saved, name) != needs.saved.end();
-    report(said_, DiagnosticSeverity::Error, Code::UnknownVariable, range,
-           saved_later ? fmt::format("${{{}}} is not saved yet when this is run", printable(name))
-                       : fmt::format("nobody knows a value of ${{{}}}", printable(name)),
-           saved_later || near.empty() ? "write $${ for these signs themselves"
-                                       : fmt::format("did you mean ${{{}}}?", near));
+    say(fmt::format("nobody knows a value of ${{{}}}", printable(name)),
+        near.empty() ? fmt::format("the row of a 'for each {}' around the services would be one, and so would what a "
+                                   "step saves; write $${{ for these signs themselves",
+                                   printable(stem(name)))
+                     : fmt::format("did you mean ${{{}}}?", near));
   }
 
   const Document& document_;

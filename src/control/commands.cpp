@@ -19,6 +19,7 @@
 #include "control/history_reader.hpp"
 #include "control/job_answers.hpp"
 #include "control/output_reader.hpp"
+#include "control/selection.hpp"
 #include "control/views.hpp"
 #include "engine/explain.hpp"
 #include "engine/service.hpp"
@@ -37,8 +38,6 @@ constexpr std::size_t kMaxFollowers = 16;
 constexpr std::uint32_t kDefaultRecords = 100;
 constexpr std::string_view kSelf = "healer";  // as `history` calls the daemon
 constexpr Duration kLongest = days{36'500};   // a longer time might be beyond what a clock can say
-/// How many services are looked through for a name that was meant; with more the loop would be kept too long.
-constexpr std::size_t kMaxCandidates = 10'000;
 
 engine::event::Command::Kind kind_of(Verb verb) {
   using Kind = engine::event::Command::Kind;
@@ -61,53 +60,11 @@ engine::event::Command::Kind kind_of(Verb verb) {
   }
 }
 
-using Selection = std::variant<std::vector<ServiceId>, Failure>;
-
-Failure unknown_service(const Graph& graph, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const ServiceId id : graph.order) {
-    if (names.size() == kMaxCandidates) break;
-    names.emplace_back(graph.at(id).name);
-  }
-  const std::string_view near = nearest_word(name, names);
-  return {"unknown-service", fmt::format("there is no service \"{}\"", printable(name)),
-          near.empty() ? "`healerctl summary` lists them" : fmt::format("did you mean \"{}\"?", near)};
-}
-
 /// The number that `text` is, as a whole; 0: it is none.
 std::uint64_t number_in(std::string_view text) {
   std::uint64_t number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && rest == text.data() + text.size() ? number : 0;
-}
-
-bool in_group(const engine::ServiceBlock& block, std::string_view group) {
-  return std::ranges::any_of(block.groups, [&](const std::string& own) { return iequals(own, group); });
-}
-
-/// The services that a request names, in the order of the files (of the request where it only names services).
-Selection select(const Graph& graph, const Request& request) {
-  if (request.all) return graph.order;
-  std::vector<ServiceId> named;
-  std::set<ServiceId> chosen;
-  for (const std::string& name : request.names) {
-    const auto found = graph.find(name);
-    if (!found) return unknown_service(graph, name);
-    if (chosen.insert(*found).second) named.push_back(*found);
-  }
-  if (request.groups.empty()) return named;
-  for (const std::string& group : request.groups) {
-    bool any = false;
-    for (const ServiceId id : graph.order) {
-      if (!in_group(graph.at(id), group)) continue;
-      any = true;
-      chosen.insert(id);
-    }
-    if (!any) return Failure{"unknown-group", fmt::format("no service is in a group \"{}\"", printable(group)), ""};
-  }
-  std::vector<ServiceId> services;
-  std::ranges::copy_if(graph.order, std::back_inserter(services), [&](ServiceId id) { return chosen.contains(id); });
-  return services;
 }
 
 /// A text that is ready.
@@ -539,11 +496,14 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (verb == Verb::HealingStatus || verb == Verb::HealingReport) return answer_healing(impl_->daemon, verb);
   if (verb == Verb::Follow) return impl_->follow(request, std::move(wake));
   if (verb == Verb::Output) return impl_->output_of(request, std::move(wake));
-  if (verb == Verb::Cancel) {
-    if (const auto failure = impl_->cannot_cancel(request.id)) return refuse(*failure);
-    return impl_->submit(request, peer, {}, std::move(wake));
+  if (verb == Verb::Cancel || verb == Verb::Approve || verb == Verb::Reject) {
+    Request meant = request;
+    if (const auto failure = find_healing(impl_->daemon.engine, meant)) return refuse(*failure);
+    const auto failure =
+        verb == Verb::Cancel ? impl_->cannot_cancel(meant.id) : cannot_heal(impl_->daemon.engine, meant);
+    return failure ? refuse(*failure) : impl_->submit(meant, peer, {}, std::move(wake));
   }
-  if (verb == Verb::Heal || verb == Verb::Approve || verb == Verb::Reject || verb == Verb::HealingReset) {
+  if (verb == Verb::Heal || verb == Verb::HealingReset) {
     if (const auto failure = cannot_heal(impl_->daemon.engine, request)) return refuse(*failure);
     if (verb != Verb::Heal) return impl_->submit(request, peer, {}, std::move(wake));
   }

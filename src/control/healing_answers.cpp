@@ -13,6 +13,8 @@
 
 #include "control/healing_views.hpp"
 #include "control/job_answers.hpp"
+#include "engine/healing/named.hpp"
+#include "engine/service.hpp"
 #include "engine/workflow.hpp"
 #include "util/text.hpp"
 
@@ -65,6 +67,34 @@ std::unique_ptr<Answer> answer_healing(const DaemonHooks& daemon, Verb verb) {
     items.emplace_back(view_healing(daemon.engine, healing, now));
   return std::make_unique<HealingAnswer>(answer_header(daemon, verb), std::move(items),
                                          Json(view_holds(daemon.engine, now)));
+}
+
+std::optional<Failure> find_healing(const engine::Engine& engine, Request& request) {
+  if (request.names.empty()) return std::nullopt;
+  if (request.names.size() > 1)
+    return Failure{"bad-request", "one healing is named, by its number or its target",
+                   "`healerctl healing status` lists them"};
+  const std::string name = request.names.front();
+  request.names.clear();
+  const engine::Healings& healings = engine.healings();
+  // A number that is known is that, whatever there is of the same name.
+  if (request.id != 0 && (healings.all().contains(engine::HealingId{request.id}) ||
+                          engine.jobs().contains(request.id) || engine.actions().contains(request.id)))
+    return std::nullopt;
+  const bool decides = request.verb != Verb::Cancel;
+  const engine::Healing* meant = healing_meant(healings, name, decides);
+  if (const auto service = engine.graph()->find(name); meant == nullptr && service)
+    meant = healing_meant(healings, engine.graph()->at(*service).target(), decides);
+  if (meant != nullptr) request.id = meant->id.number();
+  if (meant != nullptr || request.id != 0) return std::nullopt;
+  const bool known = engine.graph()->find(name) || !healings.services_of(name).empty();
+  if (!known)
+    return Failure{"unknown-service", fmt::format("there is no target and no service \"{}\"", printable(name)),
+                   "`healerctl healing status` lists the healings"};
+  return Failure{"unknown-healing",
+                 decides ? fmt::format("no healing of {} waits for approval", printable(name))
+                         : fmt::format("no healing of {} is under way or waits", printable(name)),
+                 "`healerctl healing status` lists them"};
 }
 
 std::optional<Failure> cannot_heal(const engine::Engine& engine, const Request& request) {

@@ -15,6 +15,10 @@ namespace healer::control {
 /// Why heal, approve, reject or the reset of a workflow cannot be done; none: it is told to the engine.
 [[nodiscard]] std::optional<Failure> cannot_heal(const engine::Engine& engine, const Request& request);
 
+/// approve, reject, cancel: of a request that names a target or a service, or a number that may be the name of one,
+/// finds the number of the healing that is meant. Why there is none; nothing: `request.id` has it.
+[[nodiscard]] std::optional<Failure> find_healing(const engine::Engine& engine, Request& request);
+
 /// What a request sets aside. Requires: cannot_heal() has found nothing wrong.
 [[nodiscard]] engine::Overrides overrides_of(const Request& request);
 

@@ -79,6 +79,29 @@ std::string group_name(const std::string& group) {
   return of_list ? fmt::format("list {}", group.substr(2, group.size() - 3)) : group;
 }
 
+/// Whether a healing was in vain, and its target has not recovered since.
+bool in_vain(const Engine& engine, const engine::TargetMemory& memory) {
+  return memory.left_ill() && !memory.rehearsed &&
+         std::ranges::any_of(engine.healings().services_of(memory.target), [&](engine::ServiceId service) {
+           return engine.health(service) == engine::Health::Failed;
+         });
+}
+
+/// None: the target does not rest any more.
+std::optional<CooldownView> view_rest(const Engine& engine, const engine::TargetMemory& memory, Instant now) {
+  const bool on_probation = memory.probation && !memory.probation->over(now);
+  const bool vain = in_vain(engine, memory);
+  if (memory.cooldown.over(now) && !on_probation && !vain) return std::nullopt;
+  return CooldownView{.target = memory.target,
+                      .left = memory.cooldown.left(now),
+                      .probation = on_probation ? std::optional(memory.probation->left(now)) : std::nullopt,
+                      .healing = memory.healing.number(),
+                      .end = std::string(to_string(memory.end)),
+                      .ended = memory.ended,
+                      .rehearsed = memory.rehearsed,
+                      .until_recovered = vain};
+}
+
 std::vector<BrakeView> views_of(std::vector<engine::BrakeVerdict> verdicts) {
   std::vector<BrakeView> views;
   for (engine::BrakeVerdict& one : verdicts)
@@ -173,9 +196,24 @@ const Healing* healing_of(const Engine& engine, engine::ServiceId service) {
   return first;
 }
 
-std::string healing_note(const Engine& engine, engine::ServiceId service) {
+std::optional<CooldownView> rest_of(const Engine& engine, engine::ServiceId service, Instant now) {
+  const std::vector<engine::TargetMemory>& targets = engine.healings().memory().targets;
+  const std::string& name = engine.graph()->at(service).target();
+  const auto found = std::ranges::find_if(
+      targets, [&](const engine::TargetMemory& memory) { return !memory.rehearsed && iequals(memory.target, name); });
+  return found == targets.end() ? std::nullopt : view_rest(engine, *found, now);
+}
+
+std::string healing_note(const Engine& engine, engine::ServiceId service, Instant now) {
   const Healing* const healing = healing_of(engine, service);
-  if (healing == nullptr) return {};
+  if (healing == nullptr) {
+    const std::optional<CooldownView> rest = rest_of(engine, service, now);
+    return rest && rest->until_recovered ? fmt::format(
+                                               "healing {} has not healed it ({}): rules heal it again only "
+                                               "after it has recovered",
+                                               rest->healing, rest->end)
+                                         : std::string();
+  }
   const std::string& plan = healing->plan->name;
   if (healing->stage == Stage::Held) return fmt::format("healing with {} held back: {}", plan, healing->reason);
   if (healing->stage == Stage::Approval)
@@ -193,25 +231,19 @@ HealingHolds view_holds(const Engine& engine, Instant now) {
   for (const engine::WidePause& wide : engine.wide_pauses(now)) holds.pauses.push_back(view_pause(wide.pause, &wide));
   const engine::HealingMemory& memory = engine.healings().memory();
   for (const engine::ClosedBrake& brake : memory.closed)
-    holds.closed.push_back(
-        {.workflow = brake.workflow, .group = group_name(brake.group), .above = brake.above, .since = brake.since});
+    holds.closed.push_back({.workflow = brake.workflow,
+                            .group = group_name(brake.group),
+                            .above = brake.above,
+                            .since = brake.since,
+                            .text = engine.unwell_of(brake.group, now)});
   for (const engine::WorkflowMemory& workflow : memory.workflows)
     if (workflow.open)
       holds.open.push_back(
           {.workflow = workflow.workflow,
            .failed = workflow.failures.size(),
            .failed_at = workflow.failures.empty() ? std::nullopt : std::optional(workflow.failures.back())});
-  for (const engine::TargetMemory& target : memory.targets) {
-    const bool on_probation = target.probation && !target.probation->over(now);
-    if (target.cooldown.over(now) && !on_probation) continue;
-    holds.cooldowns.push_back({.target = target.target,
-                               .left = target.cooldown.left(now),
-                               .probation = on_probation ? std::optional(target.probation->left(now)) : std::nullopt,
-                               .healing = target.healing.number(),
-                               .end = std::string(to_string(target.end)),
-                               .ended = target.ended,
-                               .rehearsed = target.rehearsed});
-  }
+  for (const engine::TargetMemory& target : memory.targets)
+    if (std::optional<CooldownView> rest = view_rest(engine, target, now)) holds.cooldowns.push_back(std::move(*rest));
   return holds;
 }
 

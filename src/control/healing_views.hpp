@@ -23,8 +23,11 @@ namespace healer::control {
 [[nodiscard]] JobView view_healing_job(const engine::Engine& engine, const engine::Healing& healing, Instant now);
 /// The healing of a service's target: the one that is under way, else the first that waits; null: there is none.
 [[nodiscard]] const engine::Healing* healing_of(const engine::Engine& engine, engine::ServiceId service);
-/// "being healed with rebuild: step 2 of 3, drain", "healing with rebuild held back: limit: ..."; empty: neither.
-[[nodiscard]] std::string healing_note(const engine::Engine& engine, engine::ServiceId service);
+/// How a service's target rests after its last healing; none: it does not.
+[[nodiscard]] std::optional<CooldownView> rest_of(const engine::Engine& engine, engine::ServiceId service, Instant now);
+/// "being healed with rebuild: step 2 of 3, drain", "healing with rebuild held back: limit: ...", "healing 7 has not
+/// healed it (failed): ..."; empty: none of them.
+[[nodiscard]] std::string healing_note(const engine::Engine& engine, engine::ServiceId service, Instant now);
 /// What stands in the way of all healings, and which targets rest.
 [[nodiscard]] HealingHolds view_holds(const engine::Engine& engine, Instant now);
 /// Of each workflow of the rules, in their order, then of those that are gone.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
 #include "control/views.hpp"
@@ -56,7 +57,7 @@ class FollowAnswer : public Answer {
         }
       }
       if (follower_->last || !ask(out)) {
-        out += end_line(Done{true, follower_->last ? "healerd has ended" : ""});
+        out += end_line(Done{true, follower_->last ? "healerd has ended" : outcome()});
         return Next::Done;
       }
     }
@@ -67,6 +68,8 @@ class FollowAnswer : public Answer {
   /// Asks for what comes next; false where nothing will come any more.
   bool ask(std::string& out) {
     const auto job = view_job(daemon_.engine, id_, daemon_.now());
+    // Of a program what it has written is told before what comes next.
+    if (job && (told_.action == 0 || told_.action == job->action)) tell_stage(*job, out);
     if (told_.action == 0) {
       if (!job) return false;
       // Between two programs there is nothing to read: an empty page is time that passes.
@@ -85,12 +88,36 @@ class FollowAnswer : public Answer {
     return true;
   }
 
+  /// What is done now, where that has changed; of a program that is followed by itself there is nothing to tell.
+  void tell_stage(const JobView& job, std::string& out) {
+    if (job.action == id_) return;
+    // How long it waits changes all the time, and is told once.
+    std::string stage = fmt::format("{}\n{}", job.doing, job.waits_for.substr(0, job.waits_for.find(": ")));
+    if (stage == stage_) return;
+    stage_ = std::move(stage);
+    out += item_line(OutputView{.action = job.action,
+                                .service = job.service,
+                                .doing = job.doing,
+                                .text = {},
+                                .waits_for = job.waits_for,
+                                .left = job.left});
+  }
+
+  /// How a healing has ended; empty: it is none, or nothing was done.
+  [[nodiscard]] std::string outcome() const {
+    for (const engine::TargetMemory& memory : daemon_.engine.healings().memory().targets)
+      if (memory.healing.number() == id_)
+        return fmt::format("healing {} of {} has ended: {}", id_, memory.target, to_string(memory.end));
+    return {};
+  }
+
   const DaemonHooks& daemon_;
   OutputReader& reader_;
   std::uint64_t id_;
   std::shared_ptr<Follower> follower_;
   Wake wake_;
-  OutputView told_;  ///< whose program is read; action 0: none
+  std::string stage_;  ///< that was told last
+  OutputView told_;    ///< whose program is read; action 0: none
   OutputReader::Place place_;
   std::shared_ptr<OutputReader::Page> page_;
   bool last_ = false;  ///< the program had ended when the page was asked for

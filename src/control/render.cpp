@@ -104,6 +104,7 @@ std::string supervision(const ServiceStatus& status, const Style& style) {
   for (const ConnectionView& connection : status.connections) text += field("connection", describe(connection), style);
   if (status.job) text += field("job", fmt::format("{}: {}", status.job->kind, job_text(*status.job)), style);
   if (status.healing) text += field("healing", healing_text(*status.healing, style), style);
+  if (status.rests) text += field(status.healing ? "rests" : "healing", rest_text(*status.rests, style), style);
   if (!status.waits.empty()) text += field("waits", status.waits, style);
   if (!status.left.empty()) text += field("left", status.left, style);
   if (status.acknowledged) text += field("acknowledged", describe(*status.acknowledged, style), style);

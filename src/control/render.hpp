@@ -56,6 +56,9 @@ struct Style {
 /// `healing report`: a table of the workflows.
 [[nodiscard]] std::string render_healing_report(std::span<const WorkflowReport> reports, const Style& style);
 
+/// `jobs follow`: a line that tells of another stage.
+[[nodiscard]] std::string render_stage(const OutputView& stage);
+
 /// `jobs follow`: output of a program as it came, its control characters but newlines and tabs made visible.
 [[nodiscard]] std::string render_output(std::string_view text);
 

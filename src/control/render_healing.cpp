@@ -37,16 +37,6 @@ std::string plan_of(const HealingView& healing) {
                                                  : fmt::format("{} (after {})", healing.plan, healing.workflow);
 }
 
-std::string describe(const CooldownView& one, const Style& style) {
-  std::string text = printable(one.target);
-  if (one.left > Duration{0}) text += fmt::format(" rests for another {}", whole_seconds(one.left));
-  if (one.probation)
-    text += fmt::format("{} on probation for another {}", one.left > Duration{0} ? "," : " is",
-                        whole_seconds(*one.probation));
-  text += fmt::format(" (healing {}: {} {})", one.healing, printable(one.end), ago(one.ended, style));
-  return one.rehearsed ? text + ", from dry runs" : text;
-}
-
 std::string holds_text(const HealingHolds& holds, const Style& style) {
   std::string text;
   if (!holds.doubt.empty())
@@ -55,11 +45,11 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
     text +=
         hanging("", fmt::format("nothing but alerts is done: paused {}", printable(pause_text(pause, style))), style);
   for (const ClosedBrakeView& brake : holds.closed)
-    text += hanging(
-        "",
-        fmt::format("workflow {} is paused, for {}: more than {:.3g} % of group {} are not well",
-                    printable(brake.workflow), lasting(brake.since, style), brake.above, printable(brake.group)),
-        style);
+    text += hanging("",
+                    fmt::format("workflow {} is paused, for {}: more than {:.3g} % of group {} were not well; now {}",
+                                printable(brake.workflow), lasting(brake.since, style), brake.above,
+                                printable(brake.group), printable(brake.text)),
+                    style);
   for (const OpenBreakerView& breaker : holds.open) {
     const std::string name = printable(breaker.workflow);
     text +=
@@ -69,11 +59,25 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
                             breaker.failed_at ? ", the last " + ago(*breaker.failed_at, style) : std::string{}, name),
                 style);
   }
-  for (const CooldownView& one : holds.cooldowns) text += hanging("", describe(one, style), style);
+  for (const CooldownView& one : holds.cooldowns)
+    text += hanging("", printable(fmt::format("{} {}", one.target, rest_text(one, style))), style);
   return text;
 }
 
 }  // namespace
+
+std::string rest_text(const CooldownView& one, const Style& style) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += text.empty() ? part : ", " + part; };
+  if (one.left > Duration{0}) add(fmt::format("rests for another {}", whole_seconds(one.left)));
+  if (one.probation)
+    add(fmt::format("{}on probation for another {}", text.empty() ? "is " : "", whole_seconds(*one.probation)));
+  if (one.until_recovered)
+    add(fmt::format("{}healed again by rules only after it has recovered; `healerctl heal` heals it before that",
+                    text.empty() ? "is " : "then "));
+  text += fmt::format(" (healing {}: {} {})", one.healing, one.end, ago(one.ended, style));
+  return one.rehearsed ? text + ", from dry runs" : text;
+}
 
 std::string healing_text(const HealingView& healing, const Style& style) {
   std::string text = fmt::format("{} with {}", stage_of(healing), plan_of(healing));
@@ -99,7 +103,7 @@ std::string heal_lines(const HealExplanation& heals, const Style& style) {
   line("healing", heals.healing ? healing_text(*heals.healing, style) : "none is under way or asked for");
   std::string_view label = heals.healing ? "brakes say" : "would say";
   for (const BrakeView& brake : heals.brakes) {
-    line(label, fmt::format("{:<3}  {}{}", brake.lets ? "yes" : "no", brake.brake,
+    line(label, fmt::format("{:<13}  {}{}", brake.lets ? "lets it go" : "holds it back", brake.brake,
                             brake.text.empty() ? "" : ": " + brake.text));
     label = "";
   }
@@ -133,7 +137,7 @@ std::string render_healings(std::span<const HealingView> healings, const Healing
 std::string render_healing_report(std::span<const WorkflowReport> reports, const Style& style) {
   if (reports.empty()) return "the rules have no workflow\n";
   Column name{.title = "WORKFLOW"}, proposed{.title = "PROPOSED"}, would_run{.title = "WOULD HAVE RUN", .spare = true};
-  Column approved{.title = "APPROVED", .spare = true}, rejected{.title = "REJECTED", .spare = true};
+  Column approved{.title = "APPROVED UNCHANGED", .spare = true}, rejected{.title = "REJECTED", .spare = true};
   Column ran{.title = "RAN"}, recovered{.title = "RECOVERED"}, failed{.title = "FAILED"};
   name.most = style.width == 0 ? 0 : std::max<std::size_t>(style.width / 4, 12);
   const auto number = [](std::uint64_t count) { return fmt::format("{}", count); };

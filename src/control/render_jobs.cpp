@@ -54,6 +54,11 @@ std::string render_jobs(std::span<const JobView> jobs, const Style& style) {
                style);
 }
 
+std::string render_stage(const OutputView& stage) {
+  const std::string left = stage.left ? fmt::format(" (at most {} more)", whole_seconds(*stage.left)) : std::string();
+  return printable(fmt::format("==> {}, waits for {}{} <==", stage.doing, stage.waits_for, left)) + "\n";
+}
+
 std::string render_output(std::string_view text) {
   std::string result;
   while (!text.empty()) {

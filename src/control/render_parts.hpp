@@ -47,6 +47,8 @@ inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what mat
 
 /// "under way with rebuild, step 2 of 3, for 3 s: drain, waits for its program to end (healing 7, ...)".
 [[nodiscard]] std::string healing_text(const HealingView& healing, const Style& style);
+/// How a target rests after a healing: "rests for another 9 m (healing 7: failed 1 m ago)".
+[[nodiscard]] std::string rest_text(const CooldownView& one, const Style& style);
 /// Of `explain`: how a rule heals, and what guards and brakes say.
 [[nodiscard]] std::string heal_lines(const HealExplanation& heals, const Style& style);
 

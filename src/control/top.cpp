@@ -102,7 +102,7 @@ void Top::explained(const ServiceExplanation& explanation, const CivilClock& civ
 }
 
 void Top::written(const OutputView& part) {
-  pane_.note = printable(part.doing);
+  pane_.note = printable(part.waits_for.empty() ? part.doing : part.doing + ", waits for " + part.waits_for);
   pane_.text += part.text;
   if (pane_.text.size() > kMostOutput) {
     const std::size_t cut = pane_.text.find('\n', pane_.text.size() - kMostOutput);

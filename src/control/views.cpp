@@ -149,7 +149,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
       failure && (state.start_failure.empty() || !failure->text.ends_with(state.start_failure) ||
                   text.find(engine::brief_failure(state.start_failure, block)) == std::string::npos))
     add("last action: " + engine::brief_failure(failure->text, block));
-  if (const std::string healing = healing_note(engine, service); !healing.empty()) add(healing);
+  if (const std::string healing = healing_note(engine, service, now); !healing.empty()) add(healing);
   if (state.acknowledged) add("acknowledged");
   if (engine.paused(service, now)) add("paused");
   return text;
@@ -174,6 +174,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
         view.since = view.since ? std::min(*view.since, *rule.changed) : *rule.changed;
   if (condition == Condition::Unknown) view.since = state.unknown->since;
   view.next_run = engine.next_run(service, now);
+  view.rests = rest_of(engine, service, now);
 }
 
 std::vector<ActionView> view_actions(const Engine& engine, const ServiceBlock& block, const ActionIndex& index,

@@ -191,14 +191,15 @@ struct DaemonView {
 /// One service on one line.
 struct ServiceSummary {
   std::string name;
-  std::string kind;                  ///< "program", "process", "system"
-  std::string state;                 ///< "running", "unknown", "failing", "failed", "initialising", ...
-  std::string text;                  ///< what was seen last, or what is the matter, for people
-  std::optional<WallTime> since;     ///< since when it stands failed, or is unknown
-  std::optional<Duration> next_run;  ///< time until the next run; none: not scheduled
-  bool dying = false;                ///< its process has died and was not seen since, or dies again and again
-  std::string rule{};                ///< that stands failed or fails, the worst first; empty: none
-  std::string rule_place{};          ///< "file:line"
+  std::string kind;                     ///< "program", "process", "system"
+  std::string state;                    ///< "running", "unknown", "failing", "failed", "initialising", ...
+  std::string text;                     ///< what was seen last, or what is the matter, for people
+  std::optional<WallTime> since;        ///< since when it stands failed, or is unknown
+  std::optional<Duration> next_run;     ///< time until the next run; none: not scheduled
+  bool dying = false;                   ///< its process has died and was not seen since, or dies again and again
+  std::string rule{};                   ///< that stands failed or fails, the worst first; empty: none
+  std::string rule_place{};             ///< "file:line"
+  std::optional<CooldownView> rests{};  ///< its target, after a healing; none: it does not
 
   bool operator==(const ServiceSummary&) const = default;
 };
@@ -330,6 +331,8 @@ struct OutputView {
   std::string service;
   std::string doing;  ///< as in JobView; or that there is none yet
   std::string text;
+  std::string waits_for{};         ///< Follow: another stage has come, and what it waits for; empty: `text` is new
+  std::optional<Duration> left{};  ///< of that stage
 
   bool operator==(const OutputView&) const = default;
 };

@@ -125,6 +125,7 @@ void fields(Walk walk, T& v) {
   walk("dying", v.dying);
   walk("rule", v.rule);
   walk("rule_place", v.rule_place);
+  if_any(walk, "rests", v.rests);
 }
 
 template <typename Walk, Same<ServiceName> T>
@@ -241,6 +242,8 @@ void fields(Walk walk, T& v) {
   walk("service", v.service);
   walk("doing", v.doing);
   walk("text", v.text);
+  if_any(walk, "waits_for", v.waits_for);
+  if_any(walk, "left_ms", v.left);
 }
 
 template <typename Walk, Same<MemberView> T>
@@ -292,6 +295,7 @@ void fields(Walk walk, T& v) {
   walk("group", v.group);
   walk("above", v.above);
   walk("since", v.since);
+  walk("text", v.text);
 }
 
 template <typename Walk, Same<OpenBreakerView> T>
@@ -310,6 +314,7 @@ void fields(Walk walk, T& v) {
   walk("end", v.end);
   walk("ended", v.ended);
   walk("rehearsed", v.rehearsed);
+  walk("until_recovered", v.until_recovered);
 }
 
 template <typename Walk, Same<HealingHolds> T>

@@ -68,6 +68,7 @@ struct ClosedBrakeView {
   std::string group;
   double above = 0;  ///< percent
   WallTime since{};
+  std::string text{};  ///< how it is now: "4 of 6 in group nodes are not well"
 
   bool operator==(const ClosedBrakeView&) const = default;
 };
@@ -81,7 +82,7 @@ struct OpenBreakerView {
   bool operator==(const OpenBreakerView&) const = default;
 };
 
-/// A target that rests after a healing.
+/// A target that rests after a healing: for a while, or, where that was in vain, until it has recovered.
 struct CooldownView {
   std::string target;
   Duration left{0};
@@ -89,7 +90,8 @@ struct CooldownView {
   std::uint64_t healing = 0;
   std::string end;  ///< how that has ended: "recovered", "failed", ...
   WallTime ended{};
-  bool rehearsed = false;  ///< it was a dry run: the next one waits, no real one
+  bool rehearsed = false;        ///< it was a dry run: the next one waits, no real one
+  bool until_recovered = false;  ///< it was in vain: rules do not heal the target again before that has recovered
 
   bool operator==(const CooldownView&) const = default;
 };

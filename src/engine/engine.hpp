@@ -217,6 +217,8 @@ class Engine {
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const Healing& healing, Instant now) const;
   /// What they would say if the service were to be healed so now.
   [[nodiscard]] std::vector<BrakeVerdict> would_say(ServiceId service, const HealOrder& order, Instant now) const;
+  /// How many of a group are not well now, for people.
+  [[nodiscard]] std::string unwell_of(std::string_view group, Instant now) const;
   /// What a step saves of the output of its program.
   [[nodiscard]] std::vector<Saving> savings_of(ActionId action, Instant now) const;
   /// Whether a maintenance window is in force for the service.

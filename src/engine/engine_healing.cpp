@@ -459,6 +459,14 @@ std::vector<BrakeVerdict> Engine::would_say(ServiceId service, const HealOrder& 
   return healings_.would_say(Ward(const_cast<Engine&>(*this), turn), service, order);
 }
 
+std::string Engine::unwell_of(std::string_view group, Instant now) const {
+  struct Nowhere final : EffectSink {
+    void emit(Effect) override {}
+  } nowhere;
+  Turn turn{.now = now, .sink = nowhere};
+  return healings_.unwell_of(Ward(const_cast<Engine&>(*this), turn), group);
+}
+
 // ---- commands -----------------------------------------------------------------------------------------------------
 
 bool Engine::cancel_healing(const event::Command& command, Turn& turn) {

@@ -103,7 +103,9 @@ std::string held_back(Hold hold, std::string_view service) {
       return fmt::format("paused: nothing but alerts is done before its end or `healerctl resume {}`", service);
     case Hold::Maintenance: return "maintenance: nothing is done, and nobody is told, before its window is over";
     case Hold::Healing:
-      return "its target is being healed, or was just now: rules leave it alone until its cooldown is over";
+      return "its target is being healed, or was just now: rules leave it alone until its cooldown is over, and after "
+             "a "
+             "healing in vain until it has recovered";
   }
   return {};
 }

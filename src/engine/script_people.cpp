@@ -6,6 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/healing/named.hpp"
 #include "engine/script_reader.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
@@ -128,20 +129,14 @@ void ScriptReader::healing_command(ScriptedCommand& command) {
     command.target = is_service ? to_lower(service->second->target()) : target_of(name);
     return;
   }
-  if (service != blocks_.end()) {
-    command.services.push_back(whom);
+  std::vector<const ServiceBlock*> all;
+  all.reserve(blocks_.size());
+  for (const auto& [own, block] : blocks_) all.push_back(block);
+  if (const ServiceBlock* const block = block_to_heal(all, whom, see("with"))) {
+    command.services = {to_lower(block->name)};
   } else {
     const std::string target = target_of(name);
-    const auto heals = [](const ServiceBlock& block) {
-      return std::ranges::any_of(block.rules, [](const Rule& rule) { return rule.action.heal != nullptr; });
-    };
-    for (const auto& [own, block] : blocks_) {
-      if (to_lower(block->target()) != target) continue;
-      if (command.services.empty() || (heals(*block) && !heals(*blocks_.at(command.services.front()))))
-        command.services = {own};
-    }
-    if (!failed_ && command.services.empty())
-      fail(name.offset, fmt::format("no service has the target '{}'", printable(target)), "name a service");
+    if (!failed_) fail(name.offset, fmt::format("no service has the target '{}'", printable(target)), "name a service");
   }
   if (take("with")) {
     const Word workflow = want_word("the name of the workflow", kForm);

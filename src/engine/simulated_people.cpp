@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
+#include "engine/healing/named.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -63,16 +64,13 @@ std::optional<event::Command> order_of(const ScriptedCommand& command, const Eng
   if (command.target.empty()) return told;
   // People know a healing by its number, a script by its target.
   const bool decides = command.kind == CommandKind::Approve || command.kind == CommandKind::Reject;
-  const auto& healings = engine.healings().all();
-  const auto found = std::ranges::find_if(healings, [&](const auto& entry) {
-    return iequals(entry.second.target, command.target) && (!decides || entry.second.stage == Healing::Stage::Approval);
-  });
-  if (found == healings.end()) {
+  const Healing* const meant = healing_meant(engine.healings(), command.target, decides);
+  if (meant == nullptr) {
     why = decides ? fmt::format("no healing of {} waits for approval", command.target)
                   : fmt::format("there is no healing of {}", command.target);
     return std::nullopt;
   }
-  told.job = JobId{found->first.number()};
+  told.job = JobId{meant->id.number()};
   return told;
 }
 

@@ -30,7 +30,8 @@ std::set<std::string> advice(const std::string& text) {
   CHECK(result.diagnostics.size() >= plain.diagnostics.size());
   std::set<std::string> found;
   for (const Diagnostic& one : result.diagnostics)
-    if (one.code > Code::NotYet || one.code == Code::NeverTrue || one.message.starts_with("a ping of no")) {
+    if (one.code > Code::NotYet || one.code == Code::NeverTrue || one.message.starts_with("no rule heals") ||
+        one.message.starts_with("a ping of no")) {
       CHECK(!one.message.empty());
       CHECK(!one.remedy.empty());
       found.insert(std::string(to_string(one.code)) + " " +
@@ -88,6 +89,27 @@ TEST_CASE("alerts that reach nobody, and rules that fire too late", "[advice]") 
   CHECK(advice("set daemon 60\n" + kAlert +
                "check program x with path /bin/x\nevery 60 cycles\nif status > 0 for 30 cycles then alert") ==
         Set{"slow-to-notice 6"});
+}
+
+TEST_CASE("workflows that nothing heals with, and that tell nobody", "[advice]") {
+  const auto with = [](const std::string& before, const std::string& in_service, const std::string& workflows) {
+    return before + "set mailserver localhost\ncheck program x with path /bin/true\n" + in_service +
+           "if status != 0 then heal with w\n" + workflows;
+  };
+  const std::string tells = "workflow w { step alert \"x\" }\n";
+  CHECK(advice(with("", "", tells)) == Set{"no-recipient 4"});
+  CHECK(advice(with("set alert a@b\n", "", tells)) == Set{});
+  CHECK(advice(with("set alert a@b { action }\n", "", tells)) == Set{});
+  CHECK(advice(with("set alert a@b { nonexist }\n", "", tells)) == Set{"no-recipient 5"});
+  CHECK(advice(with("set alert a@b\n", "alert a@b not on { action }\n", tells)) == Set{"no-recipient 6"});
+  CHECK(advice(with("set alert a@b\n", "noalert a@b\n", tells)) == Set{"no-recipient 6"});
+  CHECK(advice(with("", "alert a@b\n", tells)) == Set{});
+  // Also where another goes on to it; and one that nothing comes to.
+  const std::string chain =
+      "workflow w { guard program \"/bin/true\" step program \"/bin/true\" on failure heal with call }\n"
+      "workflow call { step alert \"x\" }\n";
+  CHECK(advice(with("", "", chain)) == Set{"no-recipient 5"});
+  CHECK(advice(with("", "alert a@b\n", chain + "workflow lost { step alert \"x\" }")) == Set{"no-effect 7"});
 }
 
 TEST_CASE("tests of connections that cannot be meant", "[advice]") {

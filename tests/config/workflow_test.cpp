@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "config/check.hpp"
 #include "config/load.hpp"
 #include "config/parser.hpp"
@@ -67,6 +69,19 @@ std::string said_with_rows(const std::string& text, const std::vector<std::share
   std::string out;
   for (const Diagnostic& one : said)
     out += std::to_string(sources.position(one.range->file, one.range->begin).line) + ": " + one.message + "\n";
+  return out;
+}
+
+/// What is said of a file, a line each: "3:8: message | remedy".
+std::string said_of(const std::string& text) {
+  test::FakeEnvironment machine;
+  machine.files["/main"] = text;
+  const LoadResult result = load("/main", {}, machine);
+  std::string out;
+  for (const Diagnostic& one : result.diagnostics) {
+    const Position at = result.sources.position(one.range->file, one.range->begin);
+    out += fmt::format("{}:{}: {} | {}\n", at.line, at.column, one.message, one.remedy);
+  }
   return out;
 }
 
@@ -177,7 +192,10 @@ TEST_CASE("each step has a name, and no two the same", "[workflow]") {
 
 TEST_CASE("a rule heals its own target, or another", "[workflow]") {
   const auto order = [](const std::string& text) {
-    const engine::RuleSet made = rules(kService + text + "\nworkflow w { step alert \"x\" }");
+    std::string others;
+    for (const char* other : {"\"a b\"", "with", "restart"})
+      others += fmt::format("\ncheck program {} with path /bin/true if status != 0 then alert", other);
+    const engine::RuleSet made = rules(kService + text + others + "\nworkflow w { step alert \"x\" }");
     REQUIRE(made.services.at(0)->rules.at(0).action.kind == engine::ActionKind::Heal);
     return *made.services.at(0)->rules.at(0).action.heal;
   };
@@ -189,12 +207,84 @@ TEST_CASE("a rule heals its own target, or another", "[workflow]") {
   CHECK(order("heal \"${SERVICE}\" with w") == engine::HealOrder{.workflow = "w", .target = "${SERVICE}"});
 }
 
+TEST_CASE("whom a rule heals is there: a target, or a service", "[workflow]") {
+  const auto row = std::make_shared<engine::Row>();
+  row->target = "Node1";
+  row->variables = {{"NODE", "Node1"}};
+  row->lists = {"NODE"};
+  const auto said = [&](const std::string& name) {
+    return said_with_rows(
+        "check program other with path /bin/true\ncheck program ping with path /bin/true\n  if "
+        "status != 0 then heal " +
+            name + " with w\nworkflow w { step alert \"x\" }",
+        {nullptr, row});
+  };
+  for (const char* good : {"other", "OTHER", "ping", "node1", "\"${NODE}\"", "\"${TARGET}\"", "\"${SERVICE}\""}) {
+    INFO(good);
+    CHECK(said(good).empty());
+  }
+  CHECK(said("othr") == "3: there is no target and no service 'othr' to heal\n");
+  CHECK(said("\"x${NODE}\"") == "3: there is no target and no service 'xNode1' to heal\n");
+}
+
+TEST_CASE("what is wrong in a workflow is said at its place, and how to mend it", "[workflow]") {
+  const std::string heals = kService + "heal with w\n";
+  const auto in = [&](const std::string& items) {
+    return said_of("workflow w {\n  guard program \"/bin/true\"\n" + items + "\n}\n" + heals);
+  };
+  const std::string step = "  step \"a\" program \"/bin/true\"\n";
+  CHECK(in("  step rebuild program \"/bin/true\"") ==
+        "3:8: the name of a step stands in double quotes | write step \"rebuild\"\n");
+  CHECK(in(step + "  step \"b\" wait 30") ==
+        "4:17: this time has no unit: 'wait 30' | as in: wait 30 seconds, or wait 30 minutes\n");
+  CHECK(in("  step \"b\" wait 30\n" + step) ==
+        "3:17: this time has no unit: 'wait 30' | as in: wait 30 seconds, or wait 30 minutes\n");
+  CHECK(in(step + "  cooldown 20\n  tries 2") ==
+        "4:12: this time has no unit: 'cooldown 20' | as in: cooldown 20 seconds, or cooldown 20 minutes\n");
+  CHECK(in("  step \"use\" program \"/bin/true ${X}\"\n  step \"make\" program \"/bin/true\" save \"(.*)\" as X") ==
+        "3:22: ${X} is not saved yet when this is run | move this behind the step 'make', which saves it\n");
+  CHECK(in("  step \"a\" program \"/bin/true ${NODE}\"") ==
+        "3:20: nobody knows a value of ${NODE} | the row of a 'for each NODE' around the services would be one, and so "
+        "would what a step saves; write $${ for these signs themselves\n");
+  const std::string rows =
+      "for each NODE in n1 n2 {\n  check program x_${NODE} with path /bin/true\n    if status != 0 then alert\n}\n";
+  CHECK(in("  step \"a\" program \"/bin/true ${NODE}\"\n}\n" + rows + "workflow v {\n  step \"b\" alert \"x\"") ==
+        "3:20: ${NODE} has a value in its 'for each' alone, and no rule there heals with 'w' | write the rule that "
+        "heals with it into the 'for each NODE', or use ${TARGET}\n");
+  CHECK(in(step + "  step \"b\" heal with v\n}\nworkflow v {\n  step \"c\" alert \"x\"") ==
+        "4:3: 'heal with' is no step: another workflow goes on where all tries of this one have failed | write it "
+        "behind the steps: on failure heal with v\n");
+  CHECK(in(step + "  heal with v")
+            .starts_with("4:3: 'heal with' is no step: another workflow goes on where all tries of this one have "
+                         "failed | write on failure heal with v\n"));
+  CHECK(in(step + "  limit 2 at once\n  limit 4 within 1 hour\n  limit 1 at once") ==
+        "4:3: this limit has no effect: that of line 6 counts the same, and is smaller | keep one of them\n");
+  CHECK(in(step + "  limit 1 at once\n  limit 2 at once group g\n  limit 2 within 1 hour").find("no effect") ==
+        std::string::npos);
+  // A block without its end.
+  const std::string open = "workflow w {\n  guard program \"/bin/true\"\n" + step;
+  CHECK(said_of(open + heals).starts_with("1:10: this block has no end | close it with '}'\n"));
+  CHECK(said_of(open).starts_with("1:10: this block has no end | close it with '}'\n"));
+  CHECK(
+      in("  parallel {\n" + step + "  limit 1 at once")
+          .starts_with("5:3: 'limit' cannot stand in the block of 'parallel' | close that block with '}' before it\n"));
+  // Words of rules.
+  const std::string good = "workflow w {\n  guard program \"/bin/true\"\n" + step + "}\n";
+  const std::string rule = "check program p with path /bin/true\n  if status != 0 then ";
+  CHECK(said_of(good + rule + "workflow w")
+            .starts_with("6:23: unexpected 'workflow', expected an action | write 'then "
+                         "heal with NAME'\n"));
+  CHECK(said_of(good + rule + "exec workflow w")
+            .find("a workflow is run by 'then heal with w'; 'exec' takes the path "
+                  "of a program") != std::string::npos);
+}
+
 TEST_CASE("another workflow, or dry run, is another action of the rule", "[workflow]") {
   const auto block = [](const std::string& text) {
     return rules(kService + text + "\nworkflow v { step alert \"x\" }\nworkflow w { step alert \"x\" }").services.at(0);
   };
   const auto plain = block("heal with w");
-  for (const std::string other : {"heal with v", "heal with w dry run", "heal x with w"}) {
+  for (const std::string other : {"heal with v", "heal with w dry run", "heal P with w"}) {
     INFO(other);
     CHECK(block(other)->key != plain->key);
     CHECK(block(other)->rules[0].identity.actions != plain->rules[0].identity.actions);
@@ -282,7 +372,7 @@ TEST_CASE("a workflow's text is read back to the same workflow", "[workflow]") {
       "pause while more than 2.5% of group g failed cooldown 1 hour tries 3\n"
       "approval within 3 minutes else run when more than 10% of group g failed mode approval }\n"
       "workflow w { step alert \"\\0x07\" }\n" +
-      kService + "heal x with \"a b\" dry run\n  group g";
+      kService + "heal p with \"a b\" dry run\n  group g";
   const engine::RuleSet once = rules(text);
   const std::string printed = print(once);
   INFO(printed);

@@ -419,12 +419,18 @@ TEST_CASE("healerctl follows the output of programs", "[control][healerctl]") {
     client.join();
     return ran.out;
   };
-  CHECK(follow("") == "==> start db <==\ndb comes\tup\n\\x1b[2J\n==> start web <==\nweb comes up\n");
+  CHECK(follow("") ==
+        "==> start db, waits for its program to end (at most 30 s more) <==\ndb comes\tup\n\\x1b[2J\n"
+        "==> start web, waits for its program to end (at most 30 s more) <==\nweb comes up\n");
   world.act([](World& engine) { add_restart(engine); });
-  CHECK(follow("--json") == R"({"action":71,"service":"web","doing":"start db","text":"db comes\tup\n\u001b[2J\n"})"
-                            "\n"
-                            R"({"action":72,"service":"web","doing":"start web","text":"web comes up\n"})"
-                            "\n");
+  const std::string stage = R"("text":"","waits_for":"its program to end","left_ms":30000})";
+  CHECK(follow("--json") == R"({"action":71,"service":"web","doing":"start db",)" + stage + "\n" +
+                                R"({"action":71,"service":"web","doing":"start db","text":"db comes\tup\n\u001b[2J\n"})"
+                                "\n"
+                                R"({"action":72,"service":"web","doing":"start web",)" +
+                                stage + "\n" +
+                                R"({"action":72,"service":"web","doing":"start web","text":"web comes up\n"})"
+                                "\n");
 }
 
 TEST_CASE("healerctl shows the history, of a daemon and of a state file", "[control][healerctl]") {
@@ -550,12 +556,13 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     CHECK(document.at("version") == 1);
     collect(document, "", seen);
   }
-  collect(Json(OutputView{}), "", seen);  // of `jobs follow`, a line each
+  collect(Json(OutputView{.waits_for = "x", .left = seconds{1}}), "", seen);  // of `jobs follow`, a line each
   collect(Json(HealingView{}), "healings[]", seen);
   collect(Json(WorkflowReport{}), "workflows[]", seen);
   collect(Json(HealingHolds{.doubt = {}, .pauses = {{}}, .closed = {{}}, .open = {{}}, .cooldowns = {{}}}), "", seen);
   ServiceStatus healed;
   healed.healing = HealingView{};
+  healed.rests = CooldownView{};
   healed.acknowledged = AcknowledgementView{};
   collect(Json(healed), "services[]", seen);
   RuleExplanation rule;

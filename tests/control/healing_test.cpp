@@ -43,6 +43,12 @@ class HealedWorld : public DaemonWorld {
       world.advance(seconds{2});
     });
   }
+  void recover(std::size_t target) {
+    act([&](World& world) {
+      failed_.erase(target);
+      world.advance(seconds{2});
+    });
+  }
   void pass(Duration time) {
     act([&](World& world) { world.advance(time); });
   }
@@ -102,6 +108,12 @@ std::string healerctl(DaemonWorld& world, const std::string& arguments) {
 }
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// What a line of `jobs follow` says of another stage.
+std::string stage_in(const std::string& line) {
+  const Json item = Json::parse(line).at("item");
+  return item.at("doing").get<std::string>() + "; " + item.value("waits_for", "");
+}
 
 std::string id_of(DaemonWorld& world, std::size_t at = 0) {
   return std::to_string(ask(world, {.verb = Verb::HealingStatus}).items.at(at).at("id").get<std::uint64_t>());
@@ -198,9 +210,22 @@ TEST_CASE("a healing under way is a job, whose output can be followed", "[contro
   RawClient client(world.path());
   client.send(to_line(Request{.verb = Verb::Follow, .id = job.id}) + "\n");
   CHECK(has(client.lines(1), "\"follow\""));
+  CHECK(stage_in(client.lines(1)) == "heal n0 with rebuild, try 1 of 2, shutdown; its program to end");
   std::ofstream(world.output_path(ActionId{job.action})) << "going down\n";
   world.act([](World&) {});
   CHECK(client.lines(1) == item_line(OutputView{job.action, "n0", job.doing, "going down\n"}));
+  // Also where no program writes anything.
+  world.end_program(7);
+  CHECK(stage_in(client.lines(1)) == "heal n0 with rebuild, try 1 of 2, shutdown; its next attempt");
+  healerctl(world, "cancel " + std::to_string(job.id));
+  world.wait_for("undo");
+  world.end_program(0);
+  std::string line = client.lines(1);
+  while (has(line, "\"item\"")) line = client.lines(1);
+  CHECK(has(line, "healing " + std::to_string(job.id) + " of n0 has ended: cancelled"));
+  const std::string shown = render_stage({.doing = "calm\x1b", .waits_for = "its time to pass", .left = seconds{30}});
+  CHECK(has(shown, ", waits for its time to pass (at most 30 s more) <==\n"));
+  CHECK_FALSE(has(shown, "\x1b"));
 }
 
 TEST_CASE("explain tells what each brake says, and would say", "[control][healing]") {
@@ -238,9 +263,9 @@ TEST_CASE("explain tells what each brake says, and would say", "[control][healin
   INFO(shown);
   CHECK(has(shown, "     heals        n1 with rebuild; its guard is /bin/guard\n"));
   CHECK(has(shown, "     healing      held back with rebuild: limit: 1 at once under way"));
-  CHECK(has(shown, "     brakes say   yes  one at a time\n"));
-  CHECK(has(shown, "                  no   limit: 1 at once under way\n"));
-  CHECK(has(healerctl(world, "explain n5"), "     would say    yes  one at a time\n"));
+  CHECK(has(shown, "     brakes say   lets it go     one at a time\n"));
+  CHECK(has(shown, "                  holds it back  limit: 1 at once under way\n"));
+  CHECK(has(healerctl(world, "explain n5"), "     would say    lets it go     one at a time\n"));
 }
 
 TEST_CASE("what would be said where most of a group is not well closes the brake, though nothing waits",
@@ -256,7 +281,7 @@ TEST_CASE("what would be said where most of a group is not well closes the brake
     const auto pause = std::ranges::find(said, "pause while", &BrakeVerdict::brake);
     REQUIRE(pause != said.end());
     CHECK_FALSE(pause->lets);
-    CHECK(pause->text == "4 of 6 in group nodes are not well");
+    CHECK(pause->text == "4 of 6 in group nodes are not well (4 of them are paused, which counts as not well)");
     CHECK(engine.engine.would_say(engine.id("n1"), {.workflow = "rebuild"}, engine.now)[1].text ==
           "n1 was paused by anna");
     CHECK(engine.engine.would_say(engine.id("n0"), {.workflow = "nosuch"}, engine.now).at(0).text ==
@@ -297,8 +322,8 @@ TEST_CASE("people ask for healings, approve, reject and cancel them", "[control]
         R"("recovered":0,"failed":0})");
   const std::string shown = healerctl(world, "healing report");
   INFO(shown);
-  CHECK(has(shown, "WORKFLOW  PROPOSED  WOULD HAVE RUN  APPROVED  REJECTED  RAN  RECOVERED  FAILED\n"));
-  CHECK(has(shown, "rebuild   2         0               1         1         0    0          0\n"));
+  CHECK(has(shown, "WORKFLOW  PROPOSED  WOULD HAVE RUN  APPROVED UNCHANGED  REJECTED  RAN  RECOVERED  FAILED\n"));
+  CHECK(has(shown, "rebuild   2         0               1                   1         0    0          0\n"));
 }
 
 TEST_CASE("who asks for a healing that wants approval is told so", "[control][healing]") {
@@ -326,7 +351,44 @@ TEST_CASE("people set brakes aside, by name", "[control][healing]") {
   CHECK(ask(world, {.verb = Verb::Heal, .names = {"n1"}, .workflow = "rebild"}).failure() ==
         "unknown-workflow: there is no workflow \"rebild\" | did you mean \"rebuild\"?");
   CHECK(has(healerctl(world, "heal"), "2|healerctl: heal which services?"));
-  CHECK(has(healerctl(world, "heal n9"), "there is no service \"n9\""));
+  CHECK(has(healerctl(world, "heal n9"), "there is no target and no service \"n9\""));
+}
+
+TEST_CASE("who sets brakes aside for what is held back is told what came of it", "[control][healing]") {
+  HealedWorld world({.targets = 6});
+  world.fail(0);
+  world.wait_for("guard");
+  CHECK(has(healerctl(world, "heal n1"), "is held back: limit: 1 at once under way"));
+  const std::string id = id_of(world, 1);
+  CHECK(healerctl(world, "heal n1") == "0|healing of n1 with rebuild is asked for already (healing " + id +
+                                           "); it is held back: limit: 1 at once under way\n");
+  CHECK(healerctl(world, "heal n1 --override cooldown") ==
+        "0|healing of n1 with rebuild is asked for already (healing " + id +
+            "); set aside for it: cooldown; it is held back: limit: 1 at once under way\n");
+  CHECK(healerctl(world, "heal n1 --override limit") == "0|healing of n1 with rebuild is asked for already (healing " +
+                                                            id +
+                                                            "); set aside for it: limit; it has begun: its guard is "
+                                                            "asked\n");
+  CHECK(healerctl(world, "heal n1 --override pause") ==
+        "0|healing of n1 with rebuild is under way already (healing " + id +
+            "); it has begun before, and no brake holds it: nothing is set aside\n");
+}
+
+TEST_CASE("healings are named by number, by target and by service", "[control][healing]") {
+  HealedWorld world({.targets = 2, .mode = HealingMode::Approval, .of_rows = true});
+  CHECK(has(healerctl(world, "heal row1"), "0|healing of row1 with rebuild"));
+  world.pass(seconds{2});
+  CHECK(has(healerctl(world, "approve row0"), "1|healerctl: no healing of row0 waits for approval"));
+  CHECK(has(healerctl(world, "approve row9"), "1|healerctl: there is no target and no service \"row9\""));
+  CHECK(has(healerctl(world, "heal row9"), "there is no target and no service \"row9\""));
+  CHECK(has(healerctl(world, "approve ROW1"), "0|healing of row1 with rebuild approved by "));
+  CHECK(has(healerctl(world, "cancel n1"), "0|healing of row1 with rebuild cancelled\n"));  // by its service
+  world.wait_for("guard");
+  world.end_program(0);
+  CHECK(has(healerctl(world, "cancel row1"), "1|healerctl: no healing of row1 is under way or waits"));
+  CHECK(has(healerctl(world, "heal n0 --with rebuild"), "0|healing of row0 with rebuild"));
+  world.pass(seconds{2});
+  CHECK(healerctl(world, "reject row0") == "0|healing of row0 with rebuild rejected\n");
 }
 
 TEST_CASE("what rests, and what is open until a person resets it, is told", "[control][healing]") {
@@ -355,6 +417,40 @@ TEST_CASE("what rests, and what is open until a person resets it, is told", "[co
   CHECK(ask(world, {.verb = Verb::HealingStatus}).reply.end.at("open").empty());
 }
 
+TEST_CASE("what was healed in vain is told wherever one looks, until it has recovered", "[control][healing]") {
+  HealedWorld world({.targets = 2, .tries = 1});
+  world.fail(0);
+  world.wait_for("guard");
+  CHECK_FALSE(one(world, Verb::Summary, "n0").contains("rests"));
+  world.end_program(0);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    world.wait_for("shutdown");
+    world.end_program(7);
+  }
+  world.pass(hours{2});  // long after its cooldown
+  const std::string told = "rules heal it again only after it has recovered";
+  const Json summary = one(world, Verb::Summary, "n0");
+  CHECK(has(summary.at("text"), told));
+  CHECK(summary.at("rests").at("until_recovered") == true);
+  CHECK(summary.at("rests").at("left_ms") == 0);
+  CHECK(one(world, Verb::Status, "n0").at("rests").at("end") == "failed");
+  CHECK_FALSE(one(world, Verb::Status, "n1").contains("rests"));
+  const Json end = ask(world, {.verb = Verb::HealingStatus}).reply.end;
+  REQUIRE(end.at("cooldowns").size() == 1);
+  CHECK(end.at("cooldowns")[0].at("until_recovered") == true);
+  const std::string shown = "healed again by rules only after it has recovered; `healerctl heal` heals it before that";
+  CHECK(has(healerctl(world, "healing status"), "n0 is " + shown + " (healing "));
+  CHECK(has(healerctl(world, "status n0"), "healing    is healed again by rules only after it has recovered"));
+  CHECK(has(healerctl(world, "summary n0"), told));
+  CHECK(has(healerctl(world, "healing reset rebuild"),
+            "rules heal what was healed in vain again only after it has recovered, also now: n0; `healerctl heal "
+            "NAME` heals it before that"));
+  world.recover(0);
+  CHECK_FALSE(one(world, Verb::Summary, "n0").contains("rests"));
+  CHECK(ask(world, {.verb = Verb::HealingStatus}).reply.end.at("cooldowns").empty());
+  CHECK_FALSE(has(healerctl(world, "healing reset rebuild"), "in vain"));
+}
+
 TEST_CASE("a brake that has closed, and doubt, are told", "[control][healing]") {
   HealedWorld world({.targets = 6});
   for (const std::size_t target : {0, 1, 2, 3}) world.fail(target);
@@ -363,7 +459,8 @@ TEST_CASE("a brake that has closed, and doubt, are told", "[control][healing]") 
   REQUIRE(end.at("closed").size() == 1);
   CHECK(end.at("closed")[0].at("group") == "nodes");
   CHECK(end.at("closed")[0].at("above") == 50);
-  CHECK(has(healerctl(world, "healing"), "more than 50 % of group nodes are not well"));
+  CHECK(has(healerctl(world, "healing"),
+            "more than 50 % of group nodes were not well; now 4 of 6 in group nodes are not well\n"));
   HealingHolds holds;
   holds.doubt = "healer has just started";
   CHECK(render_healings({}, holds, {}) ==

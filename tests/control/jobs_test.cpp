@@ -532,8 +532,16 @@ TEST_CASE("a followed job is followed from program to program", "[control][jobs]
   RawClient client(world.path());
   client.send(to_line(Request{.verb = Verb::Follow, .id = 70}) + "\n");
   CHECK(client.lines(1).find("\"follow\"") != std::string::npos);
+  const auto stage = [&] {
+    const Json item = Json::parse(client.lines(1)).at("item");
+    CHECK(item.at("text") == "");
+    CHECK(item.at("left_ms") > 0);
+    return item.at("doing").get<std::string>() + ": " + item.at("waits_for").get<std::string>();
+  };
+  CHECK(stage() == "start db: the process of db to appear");
   std::ofstream(world.output_path(ActionId{71})) << "db comes up\n";
   world.act([](World& engine) { add_restart(engine); });
+  CHECK(stage() == "start db: its program to end");
   CHECK(client.lines(1) == item_line(OutputView{71, "web", "start db", "db comes up\n"}));
   std::ofstream(world.output_path(ActionId{72})) << "web comes up\n";
   world.act([](World& engine) {
@@ -541,6 +549,7 @@ TEST_CASE("a followed job is followed from program to program", "[control][jobs]
     job.position = 2;
     job.action = ActionId{72};
   });
+  CHECK(stage() == "start web: its program to end");
   CHECK(client.lines(1) == item_line(OutputView{72, "web", "start web", "web comes up\n"}));
   world.act([](World& engine) { const_cast<std::map<std::uint64_t, Job>&>(engine.engine.jobs()).clear(); });
   CHECK(client.lines(1) == "{\"end\":{\"ok\":true,\"text\":\"\"}}\n");

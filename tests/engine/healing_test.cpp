@@ -95,6 +95,20 @@ TEST_CASE("after the last try on failure is done, and another plan takes over th
   CHECK(world.alerts_of("Healing recovered") == 1);
 }
 
+TEST_CASE("what a step tells people is in the record of the step", "[healing]") {
+  FleetWorld world({.targets = 1, .tries = 1, .tell = "${TARGET} needs a person"});
+  world.fail(0);
+  world.pass("guard");
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    world.wait_for("shutdown");
+    world.end_program(1);
+  }
+  world.advance(seconds{1});
+  const auto told = std::ranges::find(
+      world.records, "healing of n0 with rebuild, step \"tell\": told: n0 needs a person", &Record::text);
+  CHECK(told != world.records.end());
+}
+
 TEST_CASE("what has not recovered in time is no success", "[healing]") {
   FleetWorld world({.targets = 1, .tries = 1});
   world.fail(0);

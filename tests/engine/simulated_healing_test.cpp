@@ -330,6 +330,31 @@ TEST_CASE("people approve, reject, cancel, pause and ask for healings", "[engine
   }
 }
 
+TEST_CASE("a script names a target or a service, as people do", "[engine][simulator][healing]") {
+  // The service of the target's own name does not say with what it is healed; another of the target's does.
+  const std::string text = kRebuild + R"(
+for each NODE in "n1" "n2" {
+  check program ${NODE} with path "/bin/uptime ${NODE}"
+    if status != 0 then alert
+  check program ping_${NODE} with path "/bin/ping ${NODE}"
+    if status != 0 for 2 cycles then heal with rebuild
+})";
+  for (const std::string name : {"n1", "ping_n1"}) {
+    INFO(name);
+    play(text,
+         "step rebuild rebuild takes 10 minutes\n"
+         "at 5 minutes heal " +
+             name +
+             "\n"
+             "at 8 minutes cancel " +
+             name +
+             "\n"
+             "expect healing n1 asked 1 time\n"
+             "expect healing n1 begun\n"
+             "expect healing n1 cancelled\n");
+  }
+}
+
 TEST_CASE("a dry run asks the guard, and does nothing", "[engine][simulator][healing]") {
   std::string text = app(kBrakes);
   text.replace(text.find("BRAKES"), 6, "mode dry run");

@@ -60,9 +60,10 @@ RuleSet fleet_rules(const Fleet& fleet) {
     auto block = service("n" + std::to_string(i), {rule});
     block->groups = {"nodes"};
     block->recipients = {Recipient{.address = "ops@example"}};
-    if (fleet.listed)
-      block->row =
-          std::make_shared<Row>(Row{.target = block->name, .variables = {{"NODE", block->name}}, .lists = {"NODE"}});
+    if (fleet.listed || fleet.of_rows) {
+      const std::string name = fleet.of_rows ? "row" + std::to_string(i) : block->name;
+      block->row = std::make_shared<const Row>(Row{.target = name, .variables = {{"NODE", name}}, .lists = {"NODE"}});
+    }
     services.push_back(std::move(block));
   }
   if (fleet.sentinel) {
@@ -91,6 +92,7 @@ RuleSet fleet_rules(const Fleet& fleet) {
     rebuild.steps.push_back(recovered());
   }
   if (fleet.escalate) rebuild.on_failure = {{.name = "escalate", .what = step::Escalate{.workflow = "redeploy"}}};
+  if (!fleet.tell.empty()) rebuild.on_failure = {{.name = "tell", .what = step::Tell{.text = fleet.tell}}};
   Workflow redeploy{.name = "redeploy",
                     .guard = guard("redeploy-guard"),
                     .steps = {program("redeploy"), recovered()},

@@ -23,6 +23,8 @@ struct Fleet {
   std::optional<Breaker> breaker{};
   Duration probation{0};
   bool escalate = false;  ///< on failure: heal with redeploy
+  std::string tell{};     ///< on failure: alert with this text
+  bool of_rows = false;   ///< their targets are rows of a list: row0, row1, ...
   bool calls = false;     ///< steps of requests in place of programs: token, mark, update (until it is done)
   std::optional<Approval> approval{};
   bool listed = false;                            ///< targets are rows of the list NODE

@@ -48,6 +48,9 @@ struct Overrides {
   bool operator==(const Overrides&) const = default;
 };
 
+/// "limit and pause"; empty: nothing.
+[[nodiscard]] std::string to_string(const Overrides& overrides);
+
 /// A step that is under way; of `parallel` each of its steps is one.
 struct StepRun {
   enum class State : std::uint8_t {

@@ -214,11 +214,12 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
     Healing& other = healings_.at(id);
     if (!iequals(other.workflow, plan->name) || other.dry_run != order.dry_run || !other.cancelled_by.empty()) continue;
     // One that runs is the answer to this failure, too; what comes of it is seen at its end.
-    std::string text = fmt::format("{} is {} already (healing {})", describe(other),
-                                   other.waits() ? "asked for" : "under way", id.number());
+    const bool waits = other.waits();
+    std::string text =
+        fmt::format("{} is {} already (healing {})", describe(other), waits ? "asked for" : "under way", id.number());
     const bool is_known = (iequals(other.service, trigger.service) && other.rule == trigger.rule) ||
                           std::ranges::find(other.also, trigger) != other.also.end();
-    if (other.waits() && (!is_known || overrides != Overrides{})) {
+    if (waits && (!is_known || overrides != Overrides{})) {
       if (!is_known) other.also.push_back(trigger);
       if (overrides != Overrides{}) {  // a person's word opens what may be opened
         other.overrides = {.limit = other.overrides.limit || overrides.limit,
@@ -234,7 +235,13 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
                 fmt::format("{}; asked for by {}, too{}", text, by == kByRule ? "another rule" : by,
                             overrides == Overrides{} ? "" : ", with brakes set aside"))
         .subject = id.number();
-    return text;
+    if (rule != nullptr) return text;
+    if (!waits)
+      return overrides == Overrides{} ? text
+                                      : text + "; it has begun before, and no brake holds it: nothing is set aside";
+    consider(world);
+    return fmt::format("{}{}; it {}", text,
+                       overrides == Overrides{} ? "" : "; set aside for it: " + to_string(overrides), came_to(id));
   }
   Healing healing{
       .id = HealingId{world.next_id()},
@@ -273,13 +280,8 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
   }
   consider(world);
   const auto now = healings_.find(id);
-  if (now == healings_.end()) return fmt::format("{} with {}: see its history", target, plan->name);
-  if (now->second.stage == Healing::Stage::Approval)
-    return fmt::format("{} waits for approval (healing {})", describe(now->second), id.number());
-  return now->second.stage == Healing::Stage::Held
-             ? fmt::format("{} is held back: {} (healing {})", describe(now->second), now->second.reason, id.number())
-             : fmt::format("{} has begun{} (healing {})", describe(now->second),
-                           now->second.stage == Healing::Stage::Guarding ? ": its guard is asked" : "", id.number());
+  return now == healings_.end() ? fmt::format("{} with {}: see its history", target, plan->name)
+                                : fmt::format("{} {} (healing {})", describe(now->second), came_to(id), id.number());
 }
 
 /// To look at all that waits costs the more the more there is: it never takes more than a small part of the time.
@@ -500,7 +502,7 @@ Healings::Answer Healings::reset(HealingWorld& world, std::string_view workflow,
       fmt::format("workflow {} reset by {}{}", memory.workflow, by, was_open ? ": its breaker is closed again" : "");
   world.record(RecordKind::HealingStep, Severity::Info, {}, text);
   stir(world);
-  return {true, text};
+  return {true, text + left_alone(world)};
 }
 
 void Healings::let_go(HealingWorld& world, ServiceId service, const std::string& by) {

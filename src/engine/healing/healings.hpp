@@ -131,16 +131,19 @@ class Healings {
   /// What they would say if the service were to be healed so now.
   [[nodiscard]] std::vector<BrakeVerdict> would_say(const HealingWorld& world, ServiceId service,
                                                     const HealOrder& order) const;
+  /// How many of a group are not well, for people: "4 of 6 in group nodes are not well (3 of them are paused)".
+  [[nodiscard]] std::string unwell_of(const HealingWorld& world, std::string_view group) const;
   /// The services of a target, in the order of the files.
   [[nodiscard]] std::vector<ServiceId> services_of(std::string_view target) const;
 
  private:
   /// The fewest targets of a group that the brake of every workflow asks for.
   static constexpr std::size_t kFewest = 3;
-  /// How many of a group's targets there are, and how many of them are not well.
+  /// How many of a group's targets there are, how many of them are not well, and how many of those are paused.
   struct Census {
     std::size_t whole = 0;
     std::size_t unhealthy = 0;
+    std::size_t paused = 0;
     [[nodiscard]] double percent() const {
       return whole == 0 ? 0 : 100.0 * static_cast<double>(unhealthy) / static_cast<double>(whole);
     }
@@ -152,7 +155,12 @@ class Healings {
     Duration others{0};
   };
   /// How a target counts in a census.
-  enum class Fitness : std::uint8_t { LeftOut, Well, Unwell };
+  enum class Fitness : std::uint8_t {
+    LeftOut,
+    Well,
+    Unwell,
+    Paused  ///< not well, be it for that alone or for more
+  };
   struct Target {
     std::string name{};                   ///< in lower case
     std::vector<ServiceId> services{};    ///< in the order of the files
@@ -267,6 +275,9 @@ class Healings {
   WorkflowMemory& workflow_memory(std::string_view workflow);
   [[nodiscard]] const WorkflowMemory* workflow_memory(std::string_view workflow) const;
   [[nodiscard]] bool stays_failed(const HealingWorld& world, const TargetMemory& memory) const;
+  [[nodiscard]] static std::string describe(const Census& count, std::string_view group);
+  [[nodiscard]] std::string came_to(HealingId id) const;
+  [[nodiscard]] std::string left_alone(const HealingWorld& world) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
   void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
   void plan_wake(const HealingWorld& world);

@@ -29,13 +29,16 @@ std::string group_text(const std::string& group) { return group.empty() ? "" : "
 Healings::Fitness Healings::fitness(const HealingWorld& world, const Target& target) const {
   bool monitored = false;
   bool well = true;
+  bool paused = false;
   for (const ServiceId service : target.services) {
     const Health health = world.health(service);
     if (health == Health::Unmonitored && !world.given_up(service)) continue;
     monitored = true;
-    well = well && health == Health::Ok && world.paused(service).empty();
+    paused = paused || !world.paused(service).empty();
+    well = well && health == Health::Ok;
   }
   if (!monitored) return Fitness::LeftOut;
+  if (paused) return Fitness::Paused;
   const auto of = of_target_.find(target.name);
   // What a person asks for and is held back may be well: it must not hold back others, and itself, for ever.
   const auto in_repair = [&](HealingId id) {
@@ -61,7 +64,8 @@ void Healings::count(const Target& target, int sign) const {
   if (target.fitness == Fitness::LeftOut) return;
   for (const std::uint32_t at : target.groups) {
     groups_[at].census.whole += static_cast<std::size_t>(sign);
-    if (target.fitness == Fitness::Unwell) groups_[at].census.unhealthy += static_cast<std::size_t>(sign);
+    if (target.fitness != Fitness::Well) groups_[at].census.unhealthy += static_cast<std::size_t>(sign);
+    if (target.fitness == Fitness::Paused) groups_[at].census.paused += static_cast<std::size_t>(sign);
   }
 }
 
@@ -127,9 +131,8 @@ void Healings::watch_brakes(HealingWorld& world) {
                                 .until = brake.until,
                                 .since = world.now().wall});
       changed = true;
-      const std::string text =
-          fmt::format("workflow {} is paused: {} of {} in group {} are not well, more than {}", healing.plan->name,
-                      now.unhealthy, now.whole, group, percent_text(brake.above));
+      const std::string text = fmt::format("workflow {} is paused: {}, more than {}", healing.plan->name,
+                                           describe(now, group), percent_text(brake.above));
       world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
       world.tell_all("Healing paused", effect::Cause::State::Failed, text);
     }
@@ -152,8 +155,7 @@ void Healings::watch_brakes(HealingWorld& world) {
     const bool opens = !known || (closed.until ? now.percent() < *closed.until : now.percent() <= closed.above);
     if (!opens) return false;
     changed = true;
-    const std::string text = fmt::format("workflow {} goes on: {} of {} in group {} are not well", closed.workflow,
-                                         now.unhealthy, now.whole, closed.group);
+    const std::string text = fmt::format("workflow {} goes on: {}", closed.workflow, describe(now, closed.group));
     world.record(RecordKind::HealingStep, Severity::Info, {}, text);
     world.tell_all("Healing resumed", effect::Cause::State::Succeeded, text);
     return true;
@@ -268,8 +270,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   for (const auto& [group, brake] : pauses_of(healing))
     for (const ClosedBrake& one : memory_.closed)
       if (to_lower(one.workflow) == to_lower(healing.plan->name) && one.group == group && one.above == brake.above) {
-        const Census count = census(world, group);
-        closed = fmt::format("{} of {} in group {} are not well", count.unhealthy, count.whole, group);
+        closed = describe(census(world, group), group);
       }
   if (healing.overrides.pause)
     say("pause while", {}, closed.empty() ? "" : "set aside by " + healing.overridden_by);

@@ -294,8 +294,9 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     run.state = State::Waiting;
     run.due = Deadline::in(wait->length, world.now());
   } else if (const auto* const tell = std::get_if<step::Tell>(&step.what)) {
-    world.tell(healing, "Healing", effect::Cause::State::Changed, fill(tell->text, values).text);
-    run_over(world, healing, step, run, true, "told");
+    const std::string text = fill(tell->text, values).text;
+    world.tell(healing, "Healing", effect::Cause::State::Changed, text);
+    run_over(world, healing, step, run, true, "told: " + text);
   } else if (const auto* const recovered = std::get_if<step::Recovered>(&step.what)) {
     run.state = State::Verifying;
     run.due = Deadline::in(recovered->within, world.now());
@@ -353,7 +354,8 @@ void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step,
   if (!good) run.failure = text;
   const Duration took = std::max(now.wall - run.begun, Duration{0});
   healing.outcomes.push_back({healing.round, step.name, good, took, text});
-  const bool is_timed = std::holds_alternative<step::Http>(step.what);  // the text says how long it took
+  // The text of a request says how long it took; to tell takes no time.
+  const bool is_timed = std::holds_alternative<step::Http>(step.what) || std::holds_alternative<step::Tell>(step.what);
   Record& record =
       world.record(RecordKind::HealingStep, good ? Severity::Info : Severity::Warning, healing.service,
                    fmt::format("{}, step \"{}\": {}{}{}", describe(healing), step.name, text,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What guards and brakes say to people who ask: of a healing that waits, and of one that nobody has asked for.
+// What guards and brakes say to people who ask: of a healing that waits, of one that nobody has asked for, and of what
+// rules leave alone.
 #include <algorithm>
 #include <utility>
 
@@ -43,9 +44,68 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
     const Census count = census(world, group);
     if (count.percent() <= brake.above || (brake.group.empty() && count.whole < kFewest)) continue;
     pause->lets = false;
-    pause->text = fmt::format("{} of {} in group {} are not well", count.unhealthy, count.whole, group);
+    pause->text = describe(count, group);
   }
   return said;
+}
+
+/// Who is paused counts as not well: those are told apart.
+std::string Healings::describe(const Census& count, std::string_view group) {
+  // What a `for each` makes of its list has no name of its own.
+  const bool of_list = group.starts_with("${") && group.ends_with("}");
+  const std::string paused = count.paused == 0 ? ""
+                             : count.paused == 1
+                                 ? " (1 of them is paused, which counts as not well)"
+                                 : fmt::format(" ({} of them are paused, which counts as not well)", count.paused);
+  return fmt::format("{} of {} in {} {} are not well{}", count.unhealthy, count.whole, of_list ? "list" : "group",
+                     of_list ? group.substr(2, group.size() - 3) : group, paused);
+}
+
+std::string Healings::unwell_of(const HealingWorld& world, std::string_view group) const {
+  forget_counts();
+  return describe(census(world, group), group);
+}
+
+std::string to_string(const Overrides& overrides) {
+  std::vector<std::string> words;
+  if (overrides.limit) words.emplace_back("limit");
+  if (overrides.cooldown) words.emplace_back("cooldown");
+  if (overrides.pause) words.emplace_back("pause");
+  return join_words(words, "and");
+}
+
+/// What has become of a healing that a person has asked for.
+std::string Healings::came_to(HealingId id) const {
+  const auto known = healings_.find(id);
+  if (known == healings_.end()) return "has ended: see its history";
+  const Healing& healing = known->second;
+  switch (healing.stage) {
+    case Healing::Stage::Held: return "is held back: " + healing.reason;
+    case Healing::Stage::Approval: return "waits for approval";
+    case Healing::Stage::Confirming: return "is looked at once more";
+    case Healing::Stage::Between: return "waits: " + healing.reason;
+    case Healing::Stage::Guarding: return "has begun: its guard is asked";
+    default: return "has begun";
+  }
+}
+
+/// For whom it does not help to reset a workflow: the targets that a healing has not healed. Empty: there are none.
+std::string Healings::left_alone(const HealingWorld& world) const {
+  constexpr std::size_t kMost = 10;
+  std::vector<std::string> names;
+  std::size_t more = 0;
+  for (const TargetMemory& memory : memory_.targets) {
+    if (!stays_failed(world, memory)) continue;
+    if (names.size() < kMost)
+      names.push_back(memory.target);
+    else
+      ++more;
+  }
+  if (names.empty()) return {};
+  return fmt::format(
+      "\nrules heal what was healed in vain again only after it has recovered, also now: {}{}; "
+      "`healerctl heal NAME` heals it before that",
+      fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
 }  // namespace healer::engine

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "grammar/workflow_slips.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "util/text.hpp"
+
+namespace healer::grammar {
+namespace {
+
+constexpr std::string_view kUnits[] = {"ms",  "milliseconds", "s",       "second", "seconds", "m",
+                                       "min", "minute",       "minutes", "h",      "hour",    "hours",
+                                       "day", "days",         "week",    "weeks"};
+constexpr std::string_view kTimed[] = {"wait", "within", "every", "timeout", "cooldown", "probation"};
+constexpr std::string_view kItems[] = {"guard", "on",        "limit",   "pause",    "cooldown", "tries",
+                                       "ramp",  "probation", "breaker", "approval", "mode"};
+
+bool is_one_of(std::string_view text, const auto& words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return iequals(word, text); });
+}
+
+bool is_first_of_line(const TokenStream& tokens, std::size_t token) {
+  return (tokens.tokens[token].flags & kFirstOfLine) != 0;
+}
+
+/// Whether a token begins what stands beside workflows, not in them.
+bool begins_other(const TokenStream& tokens, std::size_t token) {
+  const Kind kind = tokens.tokens[token].kind;
+  return kind == Kind::End || kind == Kind::Set || kind == Kind::Workflow ||
+         (is_first_of_line(tokens, token) && iequals(tokens.text_of(token).substr(0, 5), "check"));
+}
+
+/// The word before the innermost brace that is open at a token; nothing: none is.
+std::optional<std::size_t> open_block(const TokenStream& tokens, std::size_t begin, std::size_t token) {
+  std::vector<std::size_t> open;
+  for (std::size_t one = begin; one < token; ++one) {
+    if (tokens.tokens[one].kind == Kind::LeftBrace) open.push_back(one - 1);
+    if (tokens.tokens[one].kind == Kind::RightBrace && !open.empty()) open.pop_back();
+  }
+  return open.empty() ? std::nullopt : std::optional(open.back());
+}
+
+}  // namespace
+
+std::optional<EarlierCause> workflow_slip(const TokenStream& tokens, std::size_t begin, std::size_t token) {
+  if (token == 0 || begin >= tokens.tokens.size() || token >= tokens.tokens.size()) return std::nullopt;
+  const Kind kind = tokens.tokens[token].kind;
+  if (tokens.tokens[token - 1].kind == Kind::Then && iequals(tokens.text_of(token), "workflow"))
+    return EarlierCause{token, {"unexpected 'workflow', expected an action", "write 'then heal with NAME'"}};
+  const bool of_workflow = tokens.tokens[begin].kind == Kind::Workflow;
+  if (!of_workflow && !iequals(tokens.text_of(begin), "step") && !is_one_of(tokens.text_of(begin), kItems))
+    return std::nullopt;
+  const bool ends = begins_other(tokens, token) || kind == Kind::RightBrace || is_first_of_line(tokens, token);
+  if (token > 1 && tokens.tokens[token - 1].kind == Kind::Number && is_one_of(tokens.text_of(token - 2), kTimed) &&
+      (ends || nearest_word(tokens.text_of(token), kUnits).empty()))
+    return EarlierCause{
+        token - 1,
+        {fmt::format("this time has no unit: '{} {}'", tokens.text_of(token - 2), tokens.text_of(token - 1)),
+         fmt::format("as in: {0} {1} seconds, or {0} {1} minutes", tokens.text_of(token - 2),
+                     tokens.text_of(token - 1))}};
+  if (kind == Kind::String && iequals(tokens.text_of(token - 1), "step") && !ends)
+    return EarlierCause{token,
+                        {"the name of a step stands in double quotes",
+                         fmt::format("write step \"{}\"", printable(tokens.text_of(token)))}};
+  if (iequals(tokens.text_of(token), "heal") && token + 2 < tokens.tokens.size() &&
+      iequals(tokens.text_of(token + 1), "with"))
+    return EarlierCause{token,
+                        {"'heal with' is no step: another workflow goes on where all tries of this one have failed",
+                         fmt::format("write on failure heal with {}", printable(tokens.text_of(token + 2)))}};
+  if (!of_workflow) return std::nullopt;
+  const std::optional<std::size_t> block = open_block(tokens, begin, token);
+  if (!block) return std::nullopt;
+  if (begins_other(tokens, token)) return EarlierCause{*block, {"this block has no end", "close it with '}'"}};
+  const std::string_view word = tokens.text_of(*block);
+  if (*block > begin + 1 && is_first_of_line(tokens, token) && is_one_of(tokens.text_of(token), kItems))
+    return EarlierCause{token,
+                        {fmt::format("'{}' cannot stand in the block of '{}'", tokens.text_of(token), printable(word)),
+                         "close that block with '}' before it"}};
+  return std::nullopt;
+}
+
+}  // namespace healer::grammar

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// What is often wrong in workflows, and came to light further on.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "grammar/errors.hpp"
+
+namespace healer::grammar {
+
+/// A block without its end, a step's name without quotes, a time without unit, a workflow where an action may stand.
+/// `begin` is where the statement begins that has the error, `token` the one that does not fit.
+[[nodiscard]] std::optional<EarlierCause> workflow_slip(const TokenStream& tokens, std::size_t begin,
+                                                        std::size_t token);
+
+}  // namespace healer::grammar

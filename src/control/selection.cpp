@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "control/selection.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/healing/named.hpp"
+#include "engine/service.hpp"
+#include "util/text.hpp"
+
+namespace healer::control {
+
+using engine::Graph;
+using engine::ServiceId;
+
+namespace {
+
+/// How many services are looked through for a name that was meant; with more the loop would be kept too long.
+constexpr std::size_t kMaxCandidates = 10'000;
+
+bool in_group(const engine::ServiceBlock& block, std::string_view group) {
+  return std::ranges::any_of(block.groups, [&](const std::string& own) { return iequals(own, group); });
+}
+
+/// The service in whose name a target is healed.
+std::optional<ServiceId> to_heal(const Graph& graph, std::string_view name, const Request& request) {
+  std::vector<const engine::ServiceBlock*> all;
+  all.reserve(graph.order.size());
+  for (const ServiceId id : graph.order) all.push_back(&graph.at(id));
+  const engine::ServiceBlock* const block = engine::block_to_heal(all, name, !request.workflow.empty());
+  return block == nullptr ? std::nullopt : graph.find(block->name);
+}
+
+}  // namespace
+
+Failure unknown_service(const Graph& graph, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const ServiceId id : graph.order) {
+    if (names.size() == kMaxCandidates) break;
+    names.emplace_back(graph.at(id).name);
+  }
+  const std::string_view near = nearest_word(name, names);
+  return {"unknown-service", fmt::format("there is no service \"{}\"", printable(name)),
+          near.empty() ? "`healerctl summary` lists them" : fmt::format("did you mean \"{}\"?", near)};
+}
+
+Selection select(const Graph& graph, const Request& request) {
+  if (request.all) return graph.order;
+  std::vector<ServiceId> named;
+  std::set<ServiceId> chosen;
+  for (const std::string& name : request.names) {
+    const auto found = request.verb == Verb::Heal ? to_heal(graph, name, request) : graph.find(name);
+    if (!found) {
+      Failure failure = unknown_service(graph, name);
+      if (request.verb == Verb::Heal)
+        failure.message = fmt::format("there is no target and no service \"{}\"", printable(name));
+      return failure;
+    }
+    if (chosen.insert(*found).second) named.push_back(*found);
+  }
+  if (request.groups.empty()) return named;
+  for (const std::string& group : request.groups) {
+    bool any = false;
+    for (const ServiceId id : graph.order) {
+      if (!in_group(graph.at(id), group)) continue;
+      any = true;
+      chosen.insert(id);
+    }
+    if (!any) return Failure{"unknown-group", fmt::format("no service is in a group \"{}\"", printable(group)), ""};
+  }
+  std::vector<ServiceId> services;
+  std::ranges::copy_if(graph.order, std::back_inserter(services), [&](ServiceId id) { return chosen.contains(id); });
+  return services;
+}
+
+}  // namespace healer::control

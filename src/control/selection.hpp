@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Which services a request names.
+#pragma once
+
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "control/wire.hpp"
+#include "engine/graph.hpp"
+#include "engine/ids.hpp"
+
+namespace healer::control {
+
+/// Services, or why there are none.
+using Selection = std::variant<std::vector<engine::ServiceId>, Failure>;
+
+[[nodiscard]] Failure unknown_service(const engine::Graph& graph, std::string_view name);
+
+/// The services that a request names, in the order of the files (of the request where it only names services). Who is
+/// to be healed may be named as a target, too.
+[[nodiscard]] Selection select(const engine::Graph& graph, const Request& request);
+
+}  // namespace healer::control
