@@ -72,6 +72,7 @@ class Storm {
       if (const auto* const commit = std::get_if<effect::Commit>(&effect))
         for (const Record& record : commit->records) model_.recorded(record);
       if (const auto* const exec = std::get_if<effect::Exec>(&effect)) begins(*exec);
+      if (const auto* const request = std::get_if<effect::Request>(&effect)) asks(*request);
     }
     world_->judged = [this](const std::string& service, bool well) { model_.judged(service, well, world_->now); };
     world_->recorded = [this](const Record& record) {
@@ -82,6 +83,7 @@ class Storm {
       model_.recorded(record);
     };
     world_->begins = [this](const effect::Exec& exec) { begins(exec); };
+    world_->asks = [this](const effect::Request& request) { asks(request); };
   }
 
   static Program program_of(const effect::Exec& exec) {
@@ -230,19 +232,20 @@ class Storm {
     end(chosen->first, chance(75) ? 0 : 1);
   }
 
-  /// Requests that were set free: each but a question only once in a try, unless it may be repeated.
+  /// A request that is set free: each but a question only once in a try, unless it may be repeated.
+  void asks(const effect::Request& request) {
+    const Healing& healing = world_->engine.healings().all().at(request.healing);
+    CHECK(let_go_.contains({request.healing, "guard"}));
+    if (!request.safe) CHECK(made_.insert({request.healing, healing.round}).second);
+    for (const Healing& saved : world_->saved.healings)  // the journal knows of it
+      if (saved.id == request.healing) CHECK(saved.under_way.size() == healing.under_way.size());
+    for (const auto& header : request.headers)
+      for (const auto& part : header) CHECK(part.text.find("${") == std::string::npos);
+  }
+
   void hear_requests() {
-    for (; requests_heard_ < world_->requests.size(); ++requests_heard_) {
-      const effect::Request request = world_->requests[requests_heard_];
-      const Healing& healing = world_->engine.healings().all().at(request.healing);
-      CHECK(let_go_.contains({request.healing, "guard"}));
-      if (!request.safe) CHECK(made_.insert({request.healing, healing.round}).second);
-      for (const Healing& saved : world_->saved.healings)  // the journal knows of it
-        if (saved.id == request.healing) CHECK(saved.under_way.size() == healing.under_way.size());
-      for (const auto& header : request.headers)
-        for (const auto& part : header) CHECK(part.text.find("${") == std::string::npos);
-      asked_.push_back(request);
-    }
+    for (; requests_heard_ < world_->requests.size(); ++requests_heard_)
+      asked_.push_back(world_->requests[requests_heard_]);
     for (const ActionId ended : world_->ended_requests)
       std::erase_if(asked_, [&](const effect::Request& request) { return request.request == ended; });
   }

@@ -291,6 +291,23 @@ TEST_CASE("a row that failed only after it was missing from its list is not heal
   CHECK(world.wait_for("guard") == "n1");
 }
 
+TEST_CASE("a target that fails when its recovery is awaited is not taken for well, whatever its rules last counted",
+          "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.wait_for("rebuild");
+  world.heal(0);
+  world.advance(seconds{5});
+  REQUIRE(world.engine.health(world.id("n0")) == Health::Ok);
+  world.fail(0);
+  world.end_program(0);
+  world.advance(minutes{6});
+  CHECK(only(world).stage == Healing::Stage::Between);
+  CHECK(world.wait_for("guard") == "n0");
+}
+
 TEST_CASE("what a person asks for is dropped where its service goes from the rules", "[healing]") {
   FleetWorld world({.targets = 2});
   world.advance(seconds{2});

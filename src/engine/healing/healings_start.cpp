@@ -8,6 +8,7 @@
 
 #include "engine/healing/healings.hpp"
 #include "engine/job.hpp"
+#include "engine/rule.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
 
@@ -61,8 +62,15 @@ bool Healings::condition_stands(const HealingWorld& world, const Healing& healin
            std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, one); });
   // Once begun it goes by its plan, whatever became of the rule: it is over where the target is seen to be well.
   const std::vector<ServiceId> services = services_of(healing.target);
-  return services.empty() ||
-         !std::ranges::all_of(services, [&](ServiceId one) { return world.health(one) == Health::Ok; });
+  // While its recovery was awaited no run counted for its rules: they may not know yet that it fails again.
+  const auto fails_now = [&](ServiceId one) {
+    return std::ranges::any_of(world.graph().at(one).rules, [&](const Rule& rule) {
+      return rule.mode == Mode::Latched && !rule.counts_restarts() && world.holds_now(one, rule.key) == true;
+    });
+  };
+  return services.empty() || !std::ranges::all_of(services, [&](ServiceId one) {
+           return world.health(one) == Health::Ok && !fails_now(one);
+         });
 }
 
 /// The most careful of all that apply.
