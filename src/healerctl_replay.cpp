@@ -71,7 +71,10 @@ std::vector<std::string> remarks(const Replay& replay, const std::string& troubl
   if (!replay.unknown.empty())
     lines.push_back(fmt::format("recorded, but not in these rules: {}", named(replay.unknown)));
   if (!replay.unseen.empty())
-    lines.push_back(fmt::format("in these rules, but not recorded: {}", named(replay.unseen)));
+    lines.push_back(
+        fmt::format("in these rules, but without any reading, and left out of groups, shares and brakes: {}; "
+                    "what they could have touched is marked [may differ]",
+                    named(replay.unseen)));
   if (!replay.unasked.empty())
     lines.push_back(
         fmt::format("these rules ask for a content or a connection that was not recorded, and is taken as not "
@@ -87,7 +90,8 @@ std::string summary(const Replay& replay) {
   const std::string span =
       fmt::format("{} to {}, {} run{}", civil(replay.from), civil(replay.to), replay.runs, replay.runs == 1 ? "" : "s");
   if (then + now == 0)
-    return fmt::format("{}: these rules do exactly what was done: {} action{}\n", span, both, both == 1 ? "" : "s");
+    return fmt::format("{}: these rules do exactly what was done{}: {} action{}\n", span,
+                       replay.unseen.empty() ? "" : ", as far as there are readings", both, both == 1 ? "" : "s");
   return fmt::format("{}: {} the same, {} only then (-), {} only with these rules (+)\n", span, both, then, now);
 }
 
@@ -126,6 +130,8 @@ int replay_day(const ReplayOptions& options, Output& output) {
                        {"both", replay.count(ReplayLine::Who::Both)},
                        {"only_then", replay.count(ReplayLine::Who::Then)},
                        {"only_now", replay.count(ReplayLine::Who::Now)},
+                       {"without_readings", replay.unseen},
+                       {"not_in_rules", replay.unknown},
                        {"notes", notes}});
     return output.finish(status);
   }

@@ -91,11 +91,20 @@ struct Begun {
   bool shadow = false;
   std::shared_ptr<const SavedState> state;  ///< that it began with, or has reached; never null
   std::shared_ptr<const Graph> rules;       ///< null where it is read
+  /// Of what is read: the names of all services that there were; none: it was not recorded.
+  std::optional<std::vector<std::string>> services{};
 };
 
 /// Other rules were taken over.
 struct Reloaded {
   std::shared_ptr<const Graph> rules;  ///< null where it is read
+  bool edited = true;                  ///< they say something else
+  /// Of what is read: the names of the services that are new, and of those that are gone; none: it was not recorded.
+  struct Difference {
+    std::vector<std::string> come;
+    std::vector<std::string> gone;
+  };
+  std::optional<Difference> services{};
 };
 
 /// What was to be recorded here is not.
@@ -119,6 +128,8 @@ class Source {
   virtual ~Source() = default;
   /// The next item, in the order in which it was recorded; none: there are no more. The first is a Begun.
   [[nodiscard]] virtual std::optional<Item> next() = 0;
+  /// From the beginning again; numbers of services stay as they are.
+  virtual void rewind() = 0;
   /// Requires: an item that next() has given names it.
   [[nodiscard]] virtual const Service& service(Number number) const = 0;
 };

@@ -18,6 +18,7 @@
 #include "engine/diff.hpp"
 #include "engine/engine.hpp"
 #include "engine/recorded_day.hpp"
+#include "engine/recorded_rules.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
 
@@ -31,17 +32,46 @@ constexpr Duration kStartsApart = minutes{5};  // between a start then and now t
 constexpr Duration kTakes = seconds{1};        // a program that did not run then
 constexpr Duration kLastEnd = minutes{1};      // after it was told to end, a program has
 constexpr std::int64_t kMadeUpPid = 1;
+constexpr std::size_t kMostAdded = 8;  // services that a note of a reload names
+
+/// What is known of a recording only at its end. By slot.
+struct Hindsight {
+  Slots always;  ///< composites that were never there: they are judged by their members from the beginning
+  Slots never;   ///< where it is not recorded which services there were: nothing was seen of them
+};
 
 class Player final : public EffectSink {
  public:
-  Player(const RuleSet& rules, recorded::Source& recording, const Span& span, const CivilClock& civil)
+  Player(const RuleSet& rules, recorded::Source& recording, const Span& span, const CivilClock& civil,
+         Hindsight hindsight)
       : rules_(make_graph(rules)),
         graph_(rules_),
         recording_(recording),
         day_(recording, *rules_),
         span_(span),
-        civil_(civil) {
-    latest_.resize(graph_->slots.size());
+        civil_(civil),
+        hindsight_(std::move(hindsight)) {
+    const std::size_t slots = graph_->slots.size();
+    latest_.resize(slots);
+    ever_.resize(slots);
+    unanswered_.resize(slots);
+    hindsight_.always.resize(slots);
+    hindsight_.never.resize(slots);
+  }
+
+  /// What another play of the same should know from its beginning; none: nothing more. Requires: it was played.
+  [[nodiscard]] std::optional<Hindsight> hindsight() const {
+    Hindsight known = hindsight_;
+    bool is_more = false;
+    for (const ServiceId id : graph_->order) {
+      const std::size_t slot = id.index();
+      const bool composite = graph_->at(id).has_members();
+      if (ever_[slot] || composite != tells_services_ || (!composite && is_named(id))) continue;
+      auto& list = composite ? known.always : known.never;
+      is_more = is_more || !list[slot];
+      list[slot] = true;
+    }
+    return is_more ? std::optional(std::move(known)) : std::nullopt;
   }
 
   Replay play() {
@@ -121,8 +151,49 @@ class Player final : public EffectSink {
 
   // ---- what is recorded --------------------------------------------------------------------------------------------
 
+  // ---- which services there are -------------------------------------------------------------------------------------
+
+  [[nodiscard]] bool is_named(ServiceId id) const {
+    return id.index() < day_.named().size() && day_.named()[id.index()];
+  }
+
+  /// Whether the engine has the service now.
+  [[nodiscard]] bool is_here(ServiceId id) const {
+    return engine_ && id.index() < engine_->graph()->slots.size() && engine_->graph()->slots[id.index()] != nullptr;
+  }
+  [[nodiscard]] std::optional<ServiceId> here(recorded::Number number) {
+    const std::optional<ServiceId> id = day_.service(number);
+    return id && is_here(*id) ? id : std::nullopt;
+  }
+
+  void settle_services(const std::optional<std::vector<std::string>>& names) {
+    tells_services_ = names.has_value();
+    present_ = hindsight_.always;
+    for (const ServiceId id : graph_->order)
+      if (!names && !hindsight_.never[id.index()]) present_[id.index()] = true;
+    if (!names) return;
+    for (const std::string& name : *names) come(name);
+  }
+
+  /// The service, where the rules have it.
+  std::optional<ServiceId> come(const std::string& name) {
+    const std::optional<ServiceId> id = graph_->find(name);
+    if (id) present_[id->index()] = ever_[id->index()] = true;
+    return id;
+  }
+
+  /// The rules of this moment are taken over as a reload takes them over.
+  void take_over(bool edited) {
+    if (engine_) tell(event::Swap{plan_narrowed(*engine_->graph(), *graph_, present_, edited)});
+  }
+
   void take(const recorded::Begun& begun, const recorded::Item& item) {
-    if (begun.goes_on && lives_ > 0) return;
+    if (begun.goes_on && lives_ > 0) {
+      const Slots before = present_;
+      settle_services(begun.services);
+      if (present_ != before) take_over(false);  // a reload was not recorded
+      return;
+    }
     engine_.reset();
     own_.clear();
     effects_.clear();
@@ -135,6 +206,7 @@ class Player final : public EffectSink {
       if (!stopped_) note(last_, "healerd ended without a word: what was seen in its last second may be missing");
       go_on_from(*begun.state);
     }
+    settle_services(begun.services);
     stopped_ = false;
     sick_.clear();
     promised_.clear();
@@ -151,7 +223,7 @@ class Player final : public EffectSink {
     }
     now_ = here;
     const auto begin = [this, made, start, version = begun.version, host = begun.host] {
-      engine_ = std::make_unique<Engine>(graph_, civil_, saved_, made);
+      engine_ = std::make_unique<Engine>(narrowed(*graph_, present_), civil_, saved_, made);
       now_ = start;
       tell(event::Started{version, host});
     };
@@ -198,7 +270,7 @@ class Player final : public EffectSink {
     if (!id) return;
     const std::shared_ptr<const Evidence> seen = ran.seen ? asked(ran, *id) : nullptr;
     if (seen) latest_[id->index()] = {.seen = seen, .took = now_.mono - ran.begun};
-    if (!engine_) return;
+    if (!is_here(*id)) return;
     const std::optional<RunId> flight = engine_->service(*id).flight;
     // One that nobody has claimed answers a run that nothing else answers.
     const bool waits = flight && !promised_.contains(*flight) && !graph_->at(*id).has_members();
@@ -231,7 +303,7 @@ class Player final : public EffectSink {
   void take(const recorded::Woke&, const recorded::Item&) { tell(event::Wake{}); }
 
   void take(const recorded::Died& died, const recorded::Item&) {
-    if (const auto id = day_.service(died.service)) tell(event::ProcessDied{*id, died.pid, died.start_ticks, died.end});
+    if (const auto id = here(died.service)) tell(event::ProcessDied{*id, died.pid, died.start_ticks, died.end});
   }
 
   void take(const recorded::Launched&, const recorded::Item&) {}  // claimed when the same is started
@@ -259,7 +331,7 @@ class Player final : public EffectSink {
     event::Command command = ordered.command;
     command.id = CommandId{++commands_};
     for (const recorded::Number number : ordered.services)
-      if (const auto id = day_.service(number)) command.services.push_back(*id);
+      if (const auto id = here(number)) command.services.push_back(*id);
     if (command.services.empty() && !ordered.services.empty()) return;
     tell(command);
   }
@@ -269,7 +341,24 @@ class Player final : public EffectSink {
     acknowledge();
   }
 
-  void take(const recorded::Reloaded&, const recorded::Item& item) { note(item.wall, "the rules were reloaded"); }
+  void take(const recorded::Reloaded& reloaded, const recorded::Item& item) {
+    std::vector<std::string> added;
+    if (reloaded.services) {
+      for (const std::string& name : reloaded.services->gone)
+        if (const auto id = graph_->find(name)) present_[id->index()] = hindsight_.always[id->index()];
+      for (const std::string& name : reloaded.services->come)
+        if (const auto id = come(name)) added.push_back(graph_->at(*id).name);
+      take_over(reloaded.edited);
+    }
+    if (added.size() > kMostAdded) {
+      const std::size_t more = added.size() - kMostAdded;
+      added.resize(kMostAdded);
+      added.push_back(fmt::format("{} more", more));
+    }
+    note(item.wall, added.empty() ? "the rules were reloaded"
+                                  : fmt::format("the rules were reloaded, with what was not there before: {}",
+                                                join_words(added, "and")));
+  }
 
   void take(const event::Stopping& told, const recorded::Item&) {
     stopped_ = true;
@@ -300,6 +389,7 @@ class Player final : public EffectSink {
     }
     // Near the end of the recording nobody knows how it would have ended; and before its first run, what is to be seen.
     const auto& latest = latest_[id.index()];
+    if (!latest.seen) unanswered_[id.index()] = true;
     if (!latest.seen || !day_.more_runs(id, begun)) return;
     promised_.insert(run);
     plan(now_.mono + std::max(latest.took, Duration{1}), [this, id, run] {
@@ -364,15 +454,21 @@ class Player final : public EffectSink {
   void acknowledge() { tell(event::Committed{.up_to = submitted_, .unjournalled = !sick_.empty(), .reason = sick_}); }
 
   Replay told() {
-    const std::vector<bool>& named = day_.named();
-    for (const ServiceId id : graph_->order)
-      if (!graph_->at(id).has_members() && (id.index() >= named.size() || !named[id.index()]))
-        result_.unseen.push_back(graph_->at(id).name);
+    Slots left_out(graph_->slots.size());
+    for (const ServiceId id : graph_->order) {
+      if (graph_->at(id).has_members() || is_named(id)) continue;
+      result_.unseen.push_back(graph_->at(id).name);
+      // One that was there, and of which nothing was wanted then or now, is as it was.
+      left_out[id.index()] = !ever_[id.index()] || unanswered_[id.index()];
+    }
+    const Touched touched = touched_by(*graph_, left_out);
     result_.unknown = day_.unknown();
     result_.unasked.assign(unasked_.begin(), unasked_.end());
     result_.from = std::max(span_.since, first_);
     result_.to = std::max(result_.from, std::min(span_.until, last_));
-    result_.lines = compare_deeds(std::move(then_done_), std::move(now_done_), result_.unasked);
+    Doubts doubts{.wholly = touched.wholly, .healing = touched.healing};
+    for (const std::string& name : result_.unasked) doubts.wholly.insert(to_lower(name));
+    result_.lines = compare_deeds(std::move(then_done_), std::move(now_done_), doubts);
     // What was decided in the last moments of a recording that goes on was not done yet.
     std::erase_if(result_.lines, [&](const ReplayLine& line) {
       return !stopped_ && line.who == ReplayLine::Who::Now && line.deed.when > last_ - kSetFree;
@@ -391,6 +487,11 @@ class Player final : public EffectSink {
   RecordedDay day_;
   const Span span_;
   const CivilClock& civil_;
+  Hindsight hindsight_;
+  bool tells_services_ = false;  // the recording says which services there are
+  Slots present_;                // by slot: that there are now
+  Slots ever_;                   // that there were at any time, as far as it says
+  Slots unanswered_;             // whose run has begun before anything was seen of them
   SavedState saved_;
   std::unique_ptr<Engine> engine_;  // null: healer is away
   Instant now_;
@@ -423,11 +524,18 @@ std::size_t Replay::count(ReplayLine::Who who) const {
 }
 
 Replay replay(const RuleSet& rules, recorded::Source& recording, const Span& span, const CivilClock& civil) {
-  return Player(rules, recording, span, civil).play();
+  Hindsight known;
+  for (;;) {
+    Player player(rules, recording, span, civil, known);
+    Replay done = player.play();
+    std::optional<Hindsight> more = player.hindsight();
+    if (!more) return done;
+    known = std::move(*more);
+    recording.rewind();
+  }
 }
 
-std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> now,
-                                      const std::vector<std::string>& doubtful) {
+std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> now, const Doubts& doubts) {
   const auto order = [](const Deed& a) { return std::tie(a.when, a.service, a.kind, a.text); };
   const auto settle = [&](std::vector<Deed>& deeds) {
     std::ranges::sort(deeds, {}, order);
@@ -453,12 +561,12 @@ std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> 
   for (const Deed& deed : now)
     if (!paired.contains(&deed)) lines.push_back({ReplayLine::Who::Now, deed});
   std::ranges::stable_sort(lines, {}, [&](const ReplayLine& line) { return order(line.deed); });
-  std::set<std::string> guessed;
-  for (const std::string& name : doubtful) guessed.insert(to_lower(name));
+  std::set<std::string> guessed = doubts.wholly;
   for (ReplayLine& line : lines) {
     const std::string name = to_lower(line.deed.service);
-    line.may_differ = guessed.contains(name);
-    if (line.who != ReplayLine::Who::Both) guessed.insert(name);
+    const bool healing = line.deed.kind == Deed::Kind::Heal && doubts.healing.contains(name);
+    line.may_differ = healing || guessed.contains(name);
+    if (healing || line.who != ReplayLine::Who::Both) guessed.insert(name);
   }
   return lines;
 }

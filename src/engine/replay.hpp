@@ -6,11 +6,15 @@
 // Where the rules differ, it asks for runs at other times, and for programs that were not started then. A run that was
 // not made is answered by what was seen last; a program that did not run then runs a second and ends well. So what a
 // service does after its first difference is a guess, and is said to be one.
+//
+// A service is there from the moment on at which the recording has it. One of which nothing is recorded, since only
+// these rules have it, is left out of everything; what it could have touched is said to be a guess.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,7 +36,7 @@ struct Span {
 struct ReplayLine {
   enum class Who : std::uint8_t { Both, Then, Now } who = Who::Both;
   Deed deed;
-  bool may_differ = false;  ///< it comes after a difference of its service, or what the rules ask was not recorded
+  bool may_differ = false;  ///< it comes after a difference of its service, or what it depends on was not recorded
 };
 [[nodiscard]] std::string_view to_string(ReplayLine::Who who);  ///< "both", "then", "now"
 
@@ -49,18 +53,25 @@ struct Replay {
   WallTime to{};
   std::uint64_t runs = 0;              ///< judged in that time
   std::vector<std::string> unknown{};  ///< services of that day that the rules do not have
-  std::vector<std::string> unseen{};   ///< services of the rules of which nothing was recorded
+  std::vector<std::string> unseen{};   ///< services of the rules, but composites, of which nothing was recorded
   std::vector<std::string> unasked{};  ///< services whose rules ask for what was not recorded: a content, a connection
   [[nodiscard]] std::size_t count(ReplayLine::Who who) const;
 };
 
-/// Plays the whole recording, and compares what lies within `span`.
+/// Plays the whole recording, again where only its end says which services there were, and compares what lies within
+/// `span`.
 [[nodiscard]] Replay replay(const RuleSet& rules, recorded::Source& recording, const Span& span,
                             const CivilClock& civil = utc_civil);
+
+/// What cannot be known, by names of services in lower case.
+struct Doubts {
+  std::set<std::string> wholly;   ///< all that these do
+  std::set<std::string> healing;  ///< their healings, and what they do after one
+};
 
 /// Both sides beside each other. Deeds are the same where service, kind and text are, and the times no more than a
 /// quarter of a second apart; several that are alike at the same time count as one.
 [[nodiscard]] std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> now,
-                                                    const std::vector<std::string>& doubtful = {});
+                                                    const Doubts& doubts = {});
 
 }  // namespace healer::engine

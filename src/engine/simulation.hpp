@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -123,6 +125,11 @@ class Simulation final : public EffectSink {
   [[nodiscard]] std::uint64_t runs_of(ServiceId id) const;
   /// The run that a cause belongs to: the one that was judged last when the cause was first met.
   std::uint64_t run_of(const std::shared_ptr<const effect::Cause>& cause, ServiceId id);
+  /// Whether another line tells the same: that of the program's start; of the end of a step's program that of its
+  /// step, which is among the `later` records of the commit.
+  [[nodiscard]] bool is_told(const Record& record, std::span<const Record> later) const;
+  /// Takes back what the journal says of the begin of what `told` is about to tell, a program or a request: `what`.
+  void drop_begin(const TimelineEntry& told, std::string_view what);
   void tell_of(const Record& record);
   [[nodiscard]] std::string counters(RecordKind kind, ServiceId id, const Rule& rule) const;
 
@@ -141,6 +148,7 @@ class Simulation final : public EffectSink {
   std::size_t commands_left_ = 0;
   std::map<Place, std::function<void()>> happenings_;
   std::map<std::uint64_t, Running> running_;
+  std::map<std::uint64_t, std::pair<std::string, std::string>> programs_;  // of healings: target and step, by action
   std::vector<Effect> inbox_;
   std::unordered_map<std::shared_ptr<const effect::Cause>, std::uint64_t> runs_of_causes_;
   std::vector<RuleState> before_;                   // of the service that is judged
@@ -149,6 +157,7 @@ class Simulation final : public EffectSink {
   Timeline timeline_;
 
   static constexpr Duration kBegin = hours{1};  // mono
+  static constexpr std::string_view kGuard = "guard";
 };
 
 }  // namespace healer::engine

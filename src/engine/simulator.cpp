@@ -208,7 +208,8 @@ void Simulation::perform(const effect::Commit& commit) {
           if (const auto id = graph_->find(known.cause->service)) run_of(known.cause, *id);
         },
         act);
-  for (const Record& record : commit.records) tell_of(record);
+  for (auto record = commit.records.begin(); record != commit.records.end(); ++record)
+    if (!is_told(*record, {std::next(record), commit.records.end()})) tell_of(*record);
   engine_->handle(event::Committed{.up_to = commit.sequence}, now_, *this);
 }
 
@@ -280,6 +281,31 @@ std::uint64_t Simulation::runs_of(ServiceId id) const {
 
 std::uint64_t Simulation::run_of(const std::shared_ptr<const effect::Cause>& cause, ServiceId id) {
   return runs_of_causes_.try_emplace(cause, runs_of(id)).first->second;
+}
+
+bool Simulation::is_told(const Record& record, std::span<const Record> later) const {
+  const bool ends = record.kind == RecordKind::ActionEnded || record.kind == RecordKind::ActionFailed;
+  if (record.kind == RecordKind::ActionStarted) return record.text.ends_with(" started");  // by its exec
+  const auto program = ends ? programs_.find(record.subject) : programs_.end();
+  if (program == programs_.end()) return false;
+  const auto& [target, step] = program->second;
+  return std::ranges::any_of(later, [&](const Record& other) {
+    const std::optional<HealingTold> told = told_of(other, *graph_);
+    return told && iequals(told->target, target) &&
+           (step == told->step || (step == kGuard && told->turn == HealingTurn::Refused));
+  });
+}
+
+void Simulation::drop_begin(const TimelineEntry& told, std::string_view what) {
+  for (auto entry = timeline_.entries.end(); entry != timeline_.entries.begin();) {
+    --entry;
+    if (entry->at != now_.mono - start_) return;
+    if (entry->kind != to_string(RecordKind::HealingStep) || entry->target != told.target || entry->step != told.step ||
+        !entry->text.ends_with(fmt::format(": {}", what)))
+      continue;
+    timeline_.entries.erase(entry);
+    return;
+  }
 }
 
 void Simulation::tell_of(const Record& record) {

@@ -65,6 +65,8 @@ void Simulation::launch(Running running) {
 void Simulation::perform_step(const effect::Exec& exec, const Healings::Origin& origin) {
   TimelineEntry entry = entry_of(origin, "exec");
   entry.text = fmt::format("{}", fmt::join(exec.command.arguments, " "));
+  drop_begin(entry, exec.command.arguments.front());
+  programs_.insert_or_assign(exec.action.number(), std::pair(entry.target, entry.step));
   add(std::move(entry), nullptr);
   const SimulatedHealing::Ending ending = healing_.next(origin);
   Running running{.exec = exec, .began = now_.mono};
@@ -85,7 +87,7 @@ TimelineEntry Simulation::entry_of(const Healings::Origin& origin, std::string k
   if (const auto id = graph_->find(its.service)) entry.run = runs_of(*id);
   entry.target = its.target;
   entry.workflow = its.plan->name;
-  entry.step = origin.step == nullptr ? "guard" : origin.step->name;
+  entry.step = origin.step == nullptr ? std::string(kGuard) : origin.step->name;
   return entry;
 }
 
@@ -257,6 +259,7 @@ void Simulation::perform(const effect::Request& request) {
   if (!origin->polls) {
     TimelineEntry entry = entry_of(*origin, "request");
     entry.text = fmt::format("{} {}", request.method, request.shown);
+    drop_begin(entry, entry.text);
     add(std::move(entry), nullptr);
   }
   const SimulatedHealing::Ending ending = healing_.next(*origin);

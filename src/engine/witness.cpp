@@ -52,7 +52,8 @@ std::optional<recorded::What> Witness::what_of(const Event& event, std::optional
     // Whether it is sick is all that matters of it: else what is decided is done.
     return recorded::Sick{known->unjournalled ? known->reason.empty() ? "sick" : known->reason : std::string()};
   }
-  if (const auto* known = std::get_if<event::Swap>(&event)) return recorded::Reloaded{known->plan->graph};
+  if (const auto* known = std::get_if<event::Swap>(&event))
+    return recorded::Reloaded{.rules = known->plan->graph, .edited = !known->plan->empty()};
   if (const auto* known = std::get_if<event::ActionStarted>(&event)) return *known;
   if (const auto* known = std::get_if<event::ActionReady>(&event)) return *known;
   if (const auto* known = std::get_if<event::ActionEnded>(&event)) return *known;

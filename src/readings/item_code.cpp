@@ -41,6 +41,8 @@ enum class Tag : std::uint8_t {
   Gap,
   Deed,
   Answered,
+  Services,  ///< of the Begun before it: which there are
+  Changes,   ///< of the Reloaded before it: which have come and gone
   Count_
 };
 
@@ -58,6 +60,10 @@ void put(const std::vector<std::optional<std::string>>& values, ByteWriter& out)
     out.byte(value ? 1 : 0);
     if (value) out.text(std::string_view(*value).substr(0, kMostValue));
   }
+}
+void put(const std::vector<std::string>& names, ByteWriter& out) {
+  out.number(names.size());
+  for (const std::string& name : names) out.text(name);
 }
 void put(const Launched& what, ByteWriter& out) {
   out.number(what.action.number());
@@ -87,8 +93,7 @@ void put(const event::NotSignalled& what, ByteWriter& out) {
   out.text(what.why);
 }
 void put(const event::ListsDoubted& what, ByteWriter& out) {
-  out.number(what.names.size());
-  for (const std::string& name : what.names) out.text(name);
+  put(what.names, out);
   out.number(what.missing.size());
   for (const event::ListsDoubted::Row& row : what.missing) {
     out.text(row.list);
@@ -140,6 +145,20 @@ constexpr Tag tag_of(const recorded::Gap&) { return Tag::Gap; }
 constexpr Tag tag_of(const engine::Deed&) { return Tag::Deed; }
 constexpr Tag tag_of(const event::Answered&) { return Tag::Answered; }
 Tag tag_of(const Woke& woke) { return woke.deadline ? Tag::Woke : Tag::WokeAtWill; }
+
+std::vector<std::string> read_names(ByteReader& in) {
+  std::vector<std::string> names;
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) names.push_back(in.text());
+  return names;
+}
+
+/// The services of `rules` that `others` do not have.
+std::vector<std::string> names_beyond(const Graph& rules, const Graph& others) {
+  std::vector<std::string> names;
+  for (const ServiceId id : rules.order)
+    if (!others.find(rules.at(id).name)) names.push_back(rules.at(id).name);
+  return names;
+}
 
 Duration sum(Duration a, std::int64_t b) {
   return Duration{static_cast<std::int64_t>(static_cast<std::uint64_t>(a.count()) + static_cast<std::uint64_t>(b))};
@@ -197,7 +216,7 @@ void ChunkWriter::take_rules(const std::shared_ptr<const Graph>& rules) {
   if (!rules) return;
   // A service that is asked for something else is named anew.
   for (std::size_t slot = 0; slot < known_.size(); ++slot) {
-    const auto& before = rules_->slots[slot];
+    const auto before = slot < rules_->slots.size() ? rules_->slots[slot] : nullptr;
     const auto after = slot < rules->slots.size() ? rules->slots[slot] : nullptr;
     if (before != after && (!before || !after || service_of(*before) != service_of(*after))) known_[slot] = {};
   }
@@ -236,10 +255,25 @@ void ChunkWriter::tell_time(const Item& item, ByteWriter& out) {
 
 void ChunkWriter::write(const Item& item, std::string& bytes) {
   ByteWriter out(bytes);
-  if (const auto* begun = std::get_if<recorded::Begun>(&item.what)) take_rules(begun->rules);
-  if (const auto* reloaded = std::get_if<recorded::Reloaded>(&item.what)) take_rules(reloaded->rules);
+  const auto* const begun = std::get_if<recorded::Begun>(&item.what);
+  const auto* const reloaded = std::get_if<recorded::Reloaded>(&item.what);
+  // A run that was cancelled, since a reload has taken its service away, is nobody's.
+  const auto* const ran = std::get_if<Ran>(&item.what);
+  if (ran != nullptr && (ran->service >= rules_->slots.size() || !rules_->slots[ran->service])) return;
+  const std::shared_ptr<const Graph> former = rules_;
+  if (begun != nullptr) take_rules(begun->rules);
+  if (reloaded != nullptr) take_rules(reloaded->rules);
   tell_time(item, out);
   std::visit([&](const auto& what) { write(what, item, bytes); }, item.what);
+  if (begun != nullptr && rules_) {
+    head(Tag::Services, out);
+    put(names_beyond(*rules_, Graph{}), out);
+  } else if (reloaded != nullptr && former) {
+    head(Tag::Changes, out);
+    out.byte(reloaded->edited ? 1 : 0);
+    put(names_beyond(*rules_, *former), out);
+    put(names_beyond(*former, *rules_), out);
+  }
   mono_ = item.mono;
 }
 
@@ -330,6 +364,8 @@ void ChunkReader::read_item(ByteReader& in, std::vector<Item>& items) {
     if (found == services_.end()) services_.push_back(std::move(service));
     return;
   }
+  if (tag == static_cast<std::uint8_t>(Tag::Services) || tag == static_cast<std::uint8_t>(Tag::Changes))
+    return read_services(tag, in, items);
   if (tag == static_cast<std::uint8_t>(Tag::Clock)) {
     offset_ = Duration{in.difference()};
     return;
@@ -343,6 +379,23 @@ void ChunkReader::read_item(ByteReader& in, std::vector<Item>& items) {
     item.what = read_other(tag, in);
   item.wall = WallTime{sum(item.mono, offset_.count())};
   if (in.ok()) items.push_back(std::move(item));
+}
+
+/// What is said of the services stands behind the item that it is about.
+void ChunkReader::read_services(std::uint8_t tag, ByteReader& in, std::vector<Item>& items) {
+  if (items.empty()) return in.fail();
+  if (tag == static_cast<std::uint8_t>(Tag::Services)) {
+    if (auto* const begun = std::get_if<recorded::Begun>(&items.back().what)) {
+      begun->services = read_names(in);
+      return;
+    }
+  } else if (auto* const reloaded = std::get_if<recorded::Reloaded>(&items.back().what)) {
+    reloaded->edited = in.byte() != 0;
+    std::vector<std::string> come = read_names(in);
+    reloaded->services = {.come = std::move(come), .gone = read_names(in)};
+    return;
+  }
+  in.fail();
 }
 
 void ChunkReader::read_ran(std::uint8_t tag, ByteReader& in, Item& item) {

@@ -63,6 +63,7 @@ class ChunkReader {
     std::shared_ptr<const engine::Evidence> seen;
   };
   void read_item(ByteReader& in, std::vector<engine::recorded::Item>& items);
+  static void read_services(std::uint8_t tag, ByteReader& in, std::vector<engine::recorded::Item>& items);
   void read_ran(std::uint8_t tag, ByteReader& in, engine::recorded::Item& item);
   [[nodiscard]] engine::recorded::What read_other(std::uint8_t tag, ByteReader& in);
   [[nodiscard]] Known& known(std::uint64_t number, ByteReader& in);

@@ -92,12 +92,17 @@ class Recorder::Worker {
   // ---- on the thread -----------------------------------------------------------------------------------------------
 
   void record(std::vector<Item>& items) {
-    for (const Item& item : items) remember(item);
+    std::size_t met = 0;
+    const auto remember_the_rest = [&] {
+      for (; met < items.size(); ++met) remember(items[met]);
+    };
     if (retry_at_ && std::chrono::steady_clock::now() < *retry_at_) {
+      remember_the_rest();
       lost_ = true;
       return;
     }
-    const auto done = write(items);
+    const auto done = write(items, met);
+    remember_the_rest();
     if (done) {
       if (std::exchange(told_, false)) note("what is seen is recorded again");
       retry_at_.reset();
@@ -122,7 +127,8 @@ class Recorder::Worker {
     }
   }
 
-  Result<void> write(std::vector<Item>& items) {
+  /// `met`: how many of them it has taken note of; a chunk begins with the rules of its place, not with later ones.
+  Result<void> write(std::vector<Item>& items, std::size_t& met) {
     if (!file_) {
       auto opened = ReadingsFile::open(path_);
       if (!opened) return opened.error();
@@ -138,9 +144,12 @@ class Recorder::Worker {
       if (begun != nullptr || !chunk_ || full) {
         if (auto added = add_part(bytes, item.wall); !added) return added;
         bytes.clear();
+        if (begun != nullptr) remember(item);
         if (auto started = begin_chunk(item, begun, bytes); !started) return started;
-        if (begun != nullptr) continue;
       }
+      ++met;
+      if (begun != nullptr) continue;
+      remember(item);
       if (std::exchange(lost_, false))
         chunk_->write({item.mono, item.wall, recorded::Gap{"it could not be written"}}, bytes);
       chunk_->write(item, bytes);
@@ -168,11 +177,12 @@ class Recorder::Worker {
     auto image = store::image_of(*state);
     if (!image) return image.error();
     if (auto made = file_->begin_chunk(item.wall, begun != nullptr, std::move(*image)); !made) return made;
-    chunk_.emplace(rules_);
+    chunk_.emplace(rules_);  // which are not those that the life began with, after a reload
     chunk_begun_ = item.mono;
     chunk_size_ = 0;
     recorded::Begun head = life_;
     head.goes_on = begun == nullptr;
+    head.rules = rules_;
     chunk_->write({item.mono, item.wall, std::move(head)}, bytes);
     return {};
   }

@@ -47,7 +47,7 @@ Result<std::unique_ptr<Recording>> Recording::open(const std::string& path, Wall
         0, fmt::format("nothing is recorded of that time: the readings in {} end at {}", path, format_iso(*last))};
   std::unique_ptr<Recording> recording(new Recording(std::move(*reader)));
   recording->chunks_ = std::move(*chunks);
-  recording->chunk_ = first_chunk(recording->chunks_, since);
+  recording->chunk_ = recording->first_ = first_chunk(recording->chunks_, since);
   recording->until_ = until;
   if (!recording->begin_chunk()) return Error{0, fmt::format("{}: {}", path, recording->trouble_)};
   return recording;
@@ -67,8 +67,16 @@ bool Recording::begin_chunk() {
   return true;
 }
 
-void Recording::give_up(const std::string& what) {
-  trouble_ = what;
+void Recording::rewind() {
+  chunk_ = first_;
+  trouble_.clear();
+  items_.clear();
+  given_ = 0;
+  if (!begin_chunk()) give_up(trouble_);
+}
+
+void Recording::give_up(std::string what) {
+  trouble_ = std::move(what);
   chunk_ = chunks_.size();
 }
 

@@ -22,6 +22,7 @@ class Recording final : public engine::recorded::Source {
   [[nodiscard]] static Result<std::unique_ptr<Recording>> open(const std::string& path, WallTime since, WallTime until);
 
   [[nodiscard]] std::optional<engine::recorded::Item> next() override;
+  void rewind() override;
   [[nodiscard]] const engine::recorded::Service& service(engine::recorded::Number number) const override {
     return services_[number];
   }
@@ -32,10 +33,11 @@ class Recording final : public engine::recorded::Source {
   explicit Recording(std::unique_ptr<ReadingsReader> reader) : reader_(std::move(reader)) {}
   bool begin_chunk();
   void read_on();
-  void give_up(const std::string& what);
+  void give_up(std::string what);
 
   std::unique_ptr<ReadingsReader> reader_;
   std::vector<Chunk> chunks_;  // to be read
+  std::size_t first_ = 0;      // the chunk that it begins with
   std::size_t chunk_ = 0;      // the one that is read
   std::int64_t part_ = 0;      // the last that was read of it
   WallTime until_{};

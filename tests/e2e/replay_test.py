@@ -149,6 +149,63 @@ class Replay(supervised.Case):
         told = self.assert_exact(daemon)
         self.assertEqual([one["kind"] for one in told["actions"]], ["heal"])
 
+    def nodes(self, names: list[str]) -> str:
+        """Nodes of a group, each healed by a workflow that takes away the file that says that it is broken."""
+        fine = self.script("fine", "true")
+        mend = self.script("mend", f'rm -f {self.path("broken")}-$HEALER_TARGET')
+        text = (f'workflow mend {{\n  guard program "{fine}"\n  step "mend" program "{mend}"\n'
+                '  step "verify" recovered within 20 seconds\n  cooldown 1 second\n}\n')
+        for name in names:
+            check = self.script(name, f'test ! -e {self.path("broken")}-{name}')
+            text += (f'check program {name} with path "{check}"\n  group nodes\n'
+                     '  if status != 0 then heal with mend\n')
+        return text
+
+    def break_and_heal(self, daemon, name: str) -> None:
+        before = len(self.recorded(daemon, "healing-ended", name))
+        self.path(f"broken-{name}").touch()
+        self.wait_for(lambda: len(self.recorded(daemon, "healing-ended", name)) > before, f"a healing of {name}")
+        self.more_cycles(daemon, 1)
+
+    def test_healings_over_a_reload_that_adds_a_member_of_the_group(self):
+        daemon = self.start(self.nodes(["n1", "n2", "n3"]))
+        self.more_cycles(daemon, 2)
+        self.break_and_heal(daemon, "n1")
+        # What is not judged yet of six are three: no healing of n1 would begin.
+        daemon.rules.write_text(daemon.rules.read_text() +
+                                self.nodes(["n4", "n5", "n6"]).split("}\n", 1)[1])
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.more_cycles(daemon, 2)
+        self.break_and_heal(daemon, "n4")
+        self.break_and_heal(daemon, "n1")
+        daemon.stop()
+        told = self.assert_exact(daemon)
+        self.assertEqual([one["service"] for one in told["actions"] if one["kind"] == "heal"], ["n1", "n4", "n1"])
+        self.assertFalse(any(one["may_differ"] for one in told["actions"]), told["actions"])
+        self.assertEqual((told["without_readings"], told["not_in_rules"]), ([], []))
+        self.assertTrue(any("with what was not there before: n4, n5 and n6" in note for note in told["notes"]),
+                        told["notes"])
+
+    def test_a_service_that_only_the_changed_rules_have(self):
+        daemon = self.start(self.nodes(["n1", "n2", "n3"]) + self.failing("calm", (0, 1, 1, 0)))
+        self.more_cycles(daemon, 2)
+        self.break_and_heal(daemon, "n1")
+        self.wait_for(lambda: self.recorded(daemon, "action-started", "calm"), "its action")
+        daemon.stop()
+        rules = self.changed(daemon, "check program n1 ",
+                             self.nodes(["n4", "n5", "n6", "n7"]).split("}\n", 1)[1] + "check program n1 ")
+        told = self.document(daemon, rules=rules)
+        self.assertEqual((told["only_then"], told["only_now"]), (0, 0), json.dumps(told, indent=1))
+        self.assertEqual(told["without_readings"], ["n4", "n5", "n6", "n7"])
+        self.assertEqual({(one["service"], one["kind"]): one["may_differ"] for one in told["actions"]},
+                         {("n1", "heal"): True, ("calm", "exec"): False})
+        done = self.replay(daemon, "--since", "1 hour", "--all", rules=rules)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("without any reading, and left out of groups, shares and brakes: n4, n5, n6 and n7", done.stdout)
+        self.assertIn("do exactly what was done, as far as there are readings", done.stdout)
+        self.assertTrue(any(" n1  heal  " in line and line.endswith("[may differ]")
+                            for line in done.stdout.splitlines()), done.stdout)
+
     def test_what_is_not_recorded_is_said(self):
         daemon = self.start(self.failing())
         self.more_cycles(daemon, 2)

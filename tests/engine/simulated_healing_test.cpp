@@ -97,6 +97,54 @@ TEST_CASE("steps are tried again, tries fail, and another workflow takes over", 
         "00:24:58 n1 redeploy recovered\n");
 }
 
+TEST_CASE("each program and request of a healing is told once when it begins, and once when it ends",
+          "[engine][simulator][healing]") {
+  const Timeline timeline = play(app(R"(workflow rebuild {
+  guard program "/bin/may-go ${TARGET}" timeout 10 seconds
+  step "stop" program "/bin/stop ${TARGET}" timeout 1 minute retry 1 time every 10 seconds repeatable
+  step "mark" http post "https://heat.example/mark" body '{}' expect 201
+  step "verify" recovered within 5 minutes
+  cooldown 5 minutes
+})"),
+                                 "guard rebuild: refuses ok\n"
+                                 "step rebuild stop: fails ok\n"
+                                 "step rebuild mark heals\n"
+                                 "at 1 minute app fails\n");
+  std::string told;
+  for (const TimelineEntry& entry : timeline.entries)
+    if (entry.target == "app" || entry.kind.starts_with("action-"))
+      told += fmt::format("{} {}\n", entry.kind, entry.text);
+  const std::string healing = "healing of app with rebuild";
+  CHECK(told.find("healing-asked " + healing) == 0);
+  CHECK(told.substr(told.find("exec ")) ==
+        "exec /bin/may-go app\n"
+        "healing-held " +
+            healing +
+            " refused by its guard: exited with status 1\n"
+            "exec /bin/may-go app\n"
+            "action-ended program /bin/may-go exited with status 0 after 1 s\n"
+            "healing-begun " +
+            healing +
+            " begins\n"
+            "exec /bin/stop app\n"
+            "healing-step " +
+            healing +
+            ", step \"stop\": exited with status 1 after 1 s; tried again in 10 s\n"
+            "exec /bin/stop app\n"
+            "healing-step " +
+            healing +
+            ", step \"stop\": exited with status 0 after 1 s\n"
+            "request POST https://heat.example/mark\n"
+            "healing-step " +
+            healing +
+            ", step \"mark\": POST https://heat.example/mark answered 201 in 1 s\n"
+            "healing-step " +
+            healing +
+            ", step \"verify\": recovered after 0 ms\n"
+            "healing-ended " +
+            healing + " recovered\n");
+}
+
 TEST_CASE("a step may hang until its time is over, or its program be missing", "[engine][simulator][healing]") {
   const Timeline timeline = play(app("workflow rebuild {\n"
                                      "  guard program \"/bin/may-go\" timeout 10 seconds\n"

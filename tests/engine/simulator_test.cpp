@@ -94,8 +94,6 @@ TEST_CASE("a timeline tells what would fire, when and why", "[engine][simulator]
         "[3 of the last 3 runs failed]  test.rules:12: if status 1 0 3/3\n"
         "2026-01-01 00:01:30.000  cycle 4  web run 4  alert  Status failed to a@b, c@d\n"
         "2026-01-01 00:01:30.000  cycle 4  web run 4  exec  /bin/heal  test.rules:12: if status 1 0 3/3\n"
-        "2026-01-01 00:01:30.000  cycle 4  web run 4  action-started  exec /bin/heal started  "
-        "test.rules:12: if status 1 0 3/3\n"
         "2026-01-01 00:01:30.000  cycle 4  web run 4  action-ended  exec /bin/heal exited with status 0 after 0 ms  "
         "test.rules:12: if status 1 0 3/3\n"
         "2026-01-01 00:02:30.000  cycle 6  web run 6  rule-recovered  status succeeded (0) -- no output  "
@@ -234,7 +232,6 @@ TEST_CASE("a process that dies is started again once the dust has settled", "[en
         "00:00:46.000 web rule-failed process is not running\n"
         "00:00:46.000 web job-started restart by rule: stop web, start web\n"
         "00:00:46.000 web exec /start web\n"
-        "00:00:46.000 web action-started program /start started\n"
         "00:00:49.000 web process-up process 101 was started by /start web\n"
         "00:00:49.000 web action-ended program /start exited with status 0 after 3 s\n"
         "00:00:49.000 web job-step started with pid 101\n"
@@ -468,14 +465,13 @@ TEST_CASE("a program that hangs is ended when its time is over", "[engine][simul
   CHECK(story(play(rules, "exec \"/stop web\" never ends\nat 10 s stop web")) ==
         "00:00:10.000 web job-started stop by the script: stop web\n"
         "00:00:10.000 web exec /stop web\n"
-        "00:00:10.000 web action-started program /stop started\n"
         "00:00:40.000 web job-failed stop failed: failed to stop (exit status -1) -- Program '/stop web' timed out "
         "after 30 s\n"
         "00:00:40.000 reply web: failed to stop (exit status -1) -- Program '/stop web' timed out after 30 s\n"
         "00:00:40.000 web action-failed program /stop was killed by signal 15 (SIGTERM) after 30 s\n");
   // A rule's own program without a timeout is not ended; with one it is.
   const std::string script = "web: 1*4\nexec /bin/heal never ends\nrun for 2 minutes";
-  CHECK(kinds(play(one_service(kThree), script)) == "daemon-started rule-failed alert exec action-started");
+  CHECK(kinds(play(one_service(kThree), script)) == "daemon-started rule-failed alert exec");
   Rule rule = kThree;
   rule.action.command.timeout = seconds{20};
   CHECK(play(one_service(rule), script).entries.back().text == "exec /bin/heal timed out after 20 s");
@@ -495,7 +491,6 @@ TEST_CASE("people start, stop, restart and pause", "[engine][simulator]") {
         "00:00:20.000 web monitored monitored by the script\n"
         "00:00:20.000 web job-started start by the script: start web\n"
         "00:00:20.000 web exec /start web\n"
-        "00:00:20.000 web action-started program /start started\n"
         "00:00:20.000 web process-up process 101 was started by /start web\n"
         "00:00:20.000 web action-ended program /start exited with status 0 after 0 ms\n"
         "00:00:20.000 web job-step started with pid 101\n"

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -88,6 +89,53 @@ TEST_CASE("what was recorded on disk is replayed exactly, from its beginning and
   const std::size_t all = play(kBegin);
   CHECK(play(kBegin + hours{6}) < all);
   CHECK(play(kBegin + hours{8}) > 0);
+}
+
+TEST_CASE("a chunk that begins after a reload, or before one, names its services by the rules of its place") {
+  // Slot by slot other services: whoever names one by the wrong rules names another.
+  const auto rules = [](std::vector<std::string> names) {
+    std::vector<std::shared_ptr<ServiceBlock>> blocks;
+    for (std::string& name : names) blocks.push_back(service(std::move(name), {status_rule(Comparison::NotEqual, 0)}));
+    return rule_set(std::move(blocks), seconds{30});
+  };
+  const Folder folder;
+  {
+    // All of it is one batch for the thread: reloads that come later are known when the first chunk begins.
+    Recorder recorder(folder.file(), state_of_nothing(), {}, {.gather = hours{1}, .chunk = hours{1}});
+    RecordedShell shell(
+        rules({"old"}), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
+        [&](ServiceId) { return told(0); });
+    shell.advance(minutes{90});
+    shell.reload(rules({}));
+    shell.reload(rules({"new"}));
+    shell.advance(hours{3});
+  }
+  auto recording = Recording::open(folder.file(), kBegin, kBegin + days{1});
+  REQUIRE(recording);
+  bool reloaded = false;
+  std::set<std::string> before;
+  std::set<std::string> after;
+  std::vector<std::vector<std::string>> there;
+  while (const auto item = (*recording)->next()) {
+    if (const auto* begun = std::get_if<recorded::Begun>(&item->what)) {
+      REQUIRE(begun->services);
+      there.push_back(*begun->services);
+    }
+    if (const auto* change = std::get_if<recorded::Reloaded>(&item->what)) {
+      reloaded = true;
+      REQUIRE(change->services);
+      there.push_back(change->services->come);
+      there.push_back(change->services->gone);
+    }
+    if (const auto* ran = std::get_if<recorded::Ran>(&item->what))
+      (reloaded ? after : before).insert((*recording)->service(ran->service).name);
+  }
+  CHECK((*recording)->trouble().empty());
+  CHECK(before == std::set<std::string>{"old"});
+  CHECK(after == std::set<std::string>{"new"});
+  const std::vector<std::string> none;
+  CHECK(there == std::vector<std::vector<std::string>>{
+                     {"old"}, {"old"}, none, {"old"}, {"new"}, none, {"new"}, {"new"}, {"new"}});
 }
 
 TEST_CASE("old chunks go, and what was not recorded is told") {

@@ -60,7 +60,8 @@ class RecordedShell final : public EffectSink {
       if (!woken_) {
         if (const auto deadline = engine_->next_deadline(); deadline && *deadline <= end)
           woken_ = std::max(*deadline, now.mono) + (chance(50) ? Duration{0} : some(latest));
-      } else if (const auto deadline = engine_->next_deadline(); deadline && *deadline > *woken_) {
+      } else if (const auto deadline = engine_->next_deadline();
+                 deadline && (*deadline > *woken_ || *deadline + latest < *woken_)) {
         woken_.reset();  // the timer was set anew
         continue;
       }
@@ -82,6 +83,12 @@ class RecordedShell final : public EffectSink {
 
   void command(event::Command::Kind kind, ServiceId service) {
     handle(event::Command{.id = CommandId{++commands_}, .kind = kind, .services = {service}, .by = "anna"});
+  }
+
+  void reload(RuleSet rules) {
+    const auto plan = plan_swap(*engine_->graph(), std::move(rules));
+    graph_ = plan->graph;
+    handle(event::Swap{plan});
   }
 
   /// The daemon ends, by its own will or not, and another begins a while later.
