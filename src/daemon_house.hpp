@@ -121,8 +121,6 @@ class Daemon : public engine::EffectSink {
   void reload_lists();
   void lists_reloaded(RulesCompiler::Outcome outcome);
   void next_reload();
-  [[nodiscard]] std::set<std::string> failed_rows(const std::string& list) const;
-  [[nodiscard]] std::set<std::string> rows_in_repair(const std::string& list) const;
   [[nodiscard]] bool held_back(const Vanished& loss);
   std::string take_over(const RulesCompiler::Outcome& outcome, const Vanished& loss);
   void hang_up();

@@ -9,8 +9,7 @@
 
 #include "config/list_rows.hpp"
 #include "daemon_house.hpp"
-#include "engine/explain.hpp"
-#include "engine/service.hpp"
+#include "engine/rows.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host.hpp"
 #include "util/text.hpp"
@@ -58,13 +57,6 @@ ListMemory::Saved memory_of(const json& saved) {
   // What stands in a file is looked at like what comes from outside.
   std::erase_if(memory.rows, [](const ListRow& row) { return !config::is_row_name(row.name); });
   return memory;
-}
-
-/// Without regard to their order.
-bool same_rows(std::vector<ListRow> one, std::vector<ListRow> other) {
-  std::ranges::sort(one, {}, &ListRow::name);
-  std::ranges::sort(other, {}, &ListRow::name);
-  return one == other;
 }
 
 std::string from(const ListSource& source) {
@@ -174,7 +166,7 @@ void DaemonLists::take(const ListSource& source, Result<std::string> text) {
     said = list.memory.fail(reading.error().what);
   }
   const std::string name = list.declared->name;
-  const bool is_changed = !same_rows(before.rows(), list.memory.rows());
+  const bool is_changed = !config::same_rows(before.rows(), list.memory.rows());
   if (!(before.saved() == list.memory.saved())) save();
   for (const config::ListRecord& record : said)
     hooks_.tell(fmt::format("list {}: {}", name, record.text), record.alerts);
@@ -259,8 +251,8 @@ engine::event::ListsDoubted DaemonLists::doubted() const {
 
 void Daemon::begin_lists() {
   lists_->begin(loop_, *spawner_,
-                {.failed = [this](const std::string& list) { return failed_rows(list); },
-                 .in_repair = [this](const std::string& list) { return rows_in_repair(list); },
+                {.failed = [this](const std::string& list) { return engine::failed_rows(*engine_, list); },
+                 .in_repair = [this](const std::string& list) { return engine::rows_in_repair(*engine_, list); },
                  .environment = [this] { return actions::check_environment(base_, {}, "healer"); },
                  .tell =
                      [this](const std::string& text, bool alerts) {
@@ -268,27 +260,6 @@ void Daemon::begin_lists() {
                      },
                  .read = [this] { handle(lists_->doubted()); },
                  .changed = [this] { reload_lists(); }});
-}
-
-std::set<std::string> Daemon::failed_rows(const std::string& list) const {
-  std::set<std::string> names;
-  const engine::Graph& graph = *engine_->graph();
-  for (const engine::ServiceId id : graph.order) {
-    const auto& row = graph.at(id).row;
-    if (!row || engine::condition_of(*engine_, id) != engine::Condition::Failed) continue;
-    for (const auto& [name, value] : row->variables)
-      if (name == list) names.insert(to_lower(value));
-  }
-  return names;
-}
-
-std::set<std::string> Daemon::rows_in_repair(const std::string& list) const {
-  std::set<std::string> names;
-  for (const auto& [id, healing] : engine_->healings().all()) {
-    if (!healing.locks()) continue;
-    if (const auto row = healing.row.find(list); row != healing.row.end()) names.insert(to_lower(row->second));
-  }
-  return names;
 }
 
 /// The rules in force, as they are, with the rows that lists have now: what was edited meanwhile is not taken over.

@@ -14,6 +14,7 @@
 #include "config/environments.hpp"
 #include "config/list_rows.hpp"
 #include "config/load.hpp"
+#include "config/scripted_lists.hpp"
 #include "control/wire.hpp"
 #include "engine/script.hpp"
 #include "engine/simulator.hpp"
@@ -61,31 +62,61 @@ std::vector<config::ListRow> rows_of(const std::string& file, std::string& why) 
 using Declarations = std::vector<config::ListDeclaration>;
 using Errors = std::vector<engine::ScriptError>;
 
+using Statement = config::ScriptedLists::Statement;
+
+/// What the script says of a list, read; `errors` where it cannot be.
+Statement read_statement(const engine::ScriptedList& list, const std::string& script, Errors& errors) {
+  using What = engine::ScriptedList::What;
+  Statement read{.list = list.name};
+  read.what = list.what == What::Gains   ? Statement::What::Gains
+              : list.what == What::Loses ? Statement::What::Loses
+              : list.what == What::Fails ? Statement::What::Fails
+                                         : Statement::What::Says;
+  std::string why;
+  if (list.file.empty()) {
+    std::string text;
+    for (const std::string& row : list.rows) text += row + "\n";
+    const auto rows = config::read_rows(text);
+    if (!rows || !rows->refused.empty()) why = rows ? rows->refused.front().why : rows.error().what;
+    if (rows) read.reading = *rows;
+  } else {
+    read.reading.rows = rows_of(beside(script, list.file), why);
+  }
+  if (!why.empty()) errors.push_back({list.line, list.column, fmt::format("list {}: {}", list.name, why), {}});
+  return read;
+}
+
+struct ReadLists {
+  config::ListsEnvironment::Lists begin;  ///< at the beginning
+  config::ListsEnvironment::Lists ever;   ///< with all rows that come later
+  std::vector<Statement> statements;      ///< of the script, in its order
+};
+
 /// The rows of the lists of the rules: as the script has them, else, of a file that can be read, those in it.
-config::ListsEnvironment::Lists read_lists(const Declarations& declared, const std::vector<engine::ScriptedList>& told,
-                                           const std::string& script, Errors& errors) {
-  config::ListsEnvironment::Lists lists;
+ReadLists read_lists(const Declarations& declared, const std::vector<engine::ScriptedList>& told,
+                     const std::string& script, Errors& errors) {
+  ReadLists lists;
+  for (const engine::ScriptedList& list : told) lists.statements.push_back(read_statement(list, script, errors));
   for (const config::ListDeclaration& list : declared) {
-    std::string why;
-    const auto own =
-        std::ranges::find_if(told, [&](const engine::ScriptedList& one) { return iequals(one.name, list.name); });
-    if (own == told.end()) {
-      if (list.source.command.empty())
-        if (auto rows = rows_of(list.source.file, why); why.empty()) lists.emplace(list.source, std::move(rows));
-      continue;
+    std::optional<std::vector<config::ListRow>> begin;
+    std::vector<config::ListRow> ever;
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      if (!iequals(told[i].name, list.name)) continue;
+      const std::vector<config::ListRow>& rows = lists.statements[i].reading.rows;
+      if (!told[i].later && !begin) begin = rows;
+      for (const config::ListRow& row : rows)
+        if (std::ranges::none_of(ever, [&](const config::ListRow& known) { return iequals(known.name, row.name); }))
+          ever.push_back(row);
     }
-    std::vector<config::ListRow> rows;
-    if (own->file.empty()) {
-      std::string text;
-      for (const std::string& row : own->rows) text += row + "\n";
-      const auto read = config::read_rows(text);
-      if (!read || !read->refused.empty()) why = read ? read->refused.front().why : read.error().what;
-      if (read) rows = read->rows;
-    } else {
-      rows = rows_of(beside(script, own->file), why);
+    if (!begin && list.source.command.empty()) {
+      std::string why;
+      if (auto rows = rows_of(list.source.file, why); why.empty()) {
+        ever.insert(ever.begin(), rows.begin(), rows.end());
+        begin = std::move(rows);
+      }
     }
-    if (!why.empty()) errors.push_back({own->line, own->column, fmt::format("list {}: {}", own->name, why), {}});
-    lists.emplace(list.source, std::move(rows));
+    if (begin) lists.begin.emplace(list.source, std::move(*begin));
+    if (!ever.empty()) lists.ever.emplace(list.source, std::move(ever));
   }
   return lists;
 }
@@ -108,6 +139,14 @@ bool has_service_list(const config::LoadResult& loaded) {
          std::ranges::any_of(loaded.rules->services, [](const auto& block) { return iequals(block->name, "list"); });
 }
 
+/// Whether lists change while it is played.
+bool speaks_of_lists(const engine::Script& script) {
+  using Kind = engine::ScriptedCommand::Kind;
+  return std::ranges::any_of(script.commands, [](const engine::ScriptedCommand& command) {
+    return command.kind == Kind::ListSays || command.kind == Kind::AcceptList || command.kind == Kind::ForgetRow;
+  });
+}
+
 }  // namespace
 
 int simulate(const SimulateOptions& options, Output& output) {
@@ -123,25 +162,39 @@ int simulate(const SimulateOptions& options, Output& output) {
 
   const runtime::Host machine;
   const config::OfflineEnvironment environment(machine);
+  const auto load = [&](config::ListsEnvironment::Lists lists) {
+    return config::load(options.rules, {}, config::ListsEnvironment(std::move(lists), environment));
+  };
   config::LoadResult loaded = config::load(options.rules, {}, environment);
+  const Declarations declared = loaded.lists;
+  ReadLists lists;
   const std::vector<engine::ScriptedList> told = engine::read_lists(*text);
   if (!loaded.lists.empty() || !told.empty()) {
     // Rules without the rows that they are for may have other errors: those of the lists come first.
     Errors errors;
-    auto lists = read_lists(loaded.lists, told, options.script, errors);
+    lists = read_lists(loaded.lists, told, options.script, errors);
     if (!has_service_list(loaded)) find_unknown(loaded.lists, told, errors);
     if (!errors.empty()) return complain_of_script(errors);
-    loaded = config::load(options.rules, {}, config::ListsEnvironment(std::move(lists), environment));
+    loaded = load(lists.begin);
   }
   std::erase_if(loaded.diagnostics, [](const config::Diagnostic& one) { return one.on_request; });
   const std::string messages = config::format_all(loaded.diagnostics, loaded.sources, false);
   if (!loaded.ok()) return complain(messages, "the rules", options.rules, output);
   std::fputs(messages.c_str(), stderr);
 
-  const engine::ScriptReading reading = engine::read_script(*text, *loaded.rules);
+  // The script names what comes later, too.
+  const bool changes = std::ranges::any_of(told, &engine::ScriptedList::later);
+  const config::LoadResult ever = changes ? load(lists.ever) : config::LoadResult{};
+  if (changes && !ever.ok())
+    return complain(config::format_all(ever.diagnostics, ever.sources, false), "the rules", options.rules, output);
+  std::vector<std::string> names;
+  for (const config::ListDeclaration& list : declared) names.push_back(list.name);
+  const engine::ScriptReading reading = engine::read_script(*text, changes ? *ever.rules : *loaded.rules, names);
   if (!reading.errors.empty()) return complain_of_script(reading.errors);
 
-  const engine::Timeline timeline = engine::simulate(*loaded.rules, reading.script, runtime::local_civil);
+  config::ScriptedLists keeper(declared, lists.begin, std::move(lists.statements), load);
+  const engine::Timeline timeline = engine::simulate(*loaded.rules, reading.script, runtime::local_civil,
+                                                     speaks_of_lists(reading.script) ? &keeper : nullptr);
   const std::size_t expected = reading.script.expectations.size();
   if (output.json()) {
     output.open_list({{"version", control::kWireVersion}, {"command", "simulate"}}, "events");

@@ -123,4 +123,10 @@ Result<std::vector<std::string>> rows_of_range(std::string_view first, std::stri
   return names;
 }
 
+bool same_rows(std::vector<ListRow> one, std::vector<ListRow> other) {
+  std::ranges::sort(one, {}, &ListRow::name);
+  std::ranges::sort(other, {}, &ListRow::name);
+  return one == other;
+}
+
 }  // namespace healer::config

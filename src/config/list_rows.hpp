@@ -38,6 +38,9 @@ inline constexpr std::size_t kMostRangeRows = 10'000;
 /// with `#` say nothing. Errors: it has too many rows.
 [[nodiscard]] Result<ListReading> read_rows(std::string_view text);
 
+/// Without regard to their order.
+[[nodiscard]] bool same_rows(std::vector<ListRow> one, std::vector<ListRow> other);
+
 /// Whether a name of a row may go into names, paths and programs: [A-Za-z0-9][A-Za-z0-9._:@-]{0,252}.
 [[nodiscard]] bool is_row_name(std::string_view name);
 inline constexpr std::string_view kRowNameRemedy =

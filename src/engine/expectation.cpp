@@ -27,6 +27,12 @@ bool is_meant(const Expectation& wanted, const TimelineEntry& entry) {
   using What = Expectation::What;
   if (wanted.what == What::Workflow)
     return entry.turn == wanted.state && entry.target.empty() && iequals(entry.workflow, wanted.workflow);
+  if (wanted.what == What::List) {
+    const std::string begin = fmt::format("list {}: ", wanted.service);
+    return entry.kind == to_string(RecordKind::List) &&
+           iequals(std::string_view(entry.text).substr(0, begin.size()), begin) &&
+           entry.text.find(wanted.why, begin.size()) != std::string::npos;
+  }
   if (wanted.what == What::Healing) {
     if (!iequals(entry.target, wanted.service)) return false;
     if (!wanted.workflow.empty() && !iequals(entry.workflow, wanted.workflow) && !goes_on_with(wanted, entry))
@@ -61,6 +67,7 @@ std::string time_text(Duration at) {
 std::string describe(const Expectation& wanted) {
   const auto about = [&] {
     if (wanted.what == Expectation::What::Healing) return fmt::format("the healing of {}", wanted.service);
+    if (wanted.what == Expectation::What::List) return fmt::format("list {}", wanted.service);
     return wanted.what == Expectation::What::Workflow ? fmt::format("workflow {}", wanted.workflow) : wanted.service;
   };
   std::string text = about() + (wanted.negated ? " not to " : " to ");
@@ -69,6 +76,7 @@ std::string describe(const Expectation& wanted) {
       text += wanted.action.empty() ? "fire a rule" : fmt::format("fire {}", wanted.action);
       break;
     case Expectation::What::Recovered: text += "recover"; break;
+    case Expectation::What::List: text += fmt::format("tell \"{}\"", wanted.why); break;
     case Expectation::What::State:
     case Expectation::What::Workflow: text += fmt::format("be {}", wanted.state); break;
     case Expectation::What::Healing:
@@ -91,7 +99,7 @@ std::string describe_actual(const std::vector<const TimelineEntry*>& entries) {
   std::vector<std::string> told;
   for (const TimelineEntry* entry : entries) {
     if (told.size() == kMostMissed) break;
-    told.push_back(entry->target.empty() && entry->turn.empty()
+    told.push_back(entry->target.empty() && entry->turn.empty() && !entry->service.empty()
                        ? fmt::format("run {} ({})", entry->run, time_text(entry->at))
                        : time_text(entry->at));
   }

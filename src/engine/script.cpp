@@ -15,10 +15,14 @@
 
 namespace healer::engine {
 
-ScriptReader::ScriptReader(const RuleSet& rules, ScriptReading& reading)
+ScriptReader::ScriptReader(const RuleSet& rules, ScriptReading& reading, const std::vector<std::string>& lists)
     : ScriptLine(reading.errors), script_(reading.script), settings_(&rules.settings) {
+  for (const std::string& list : lists) lists_.insert(to_lower(list));
   for (const auto& block : rules.services) {
     blocks_.emplace(to_lower(block->name), block.get());
+    if (block->row)
+      for (const auto& [name, value] : block->row->variables)
+        if (std::ranges::find(block->row->lists, name) != block->row->lists.end()) rows_.insert(to_lower(value));
     for (const std::string& group : block->groups) groups_.insert(to_lower(group));
     for (const Rule& rule : block->rules)
       for (const Action* action : {&rule.action, &rule.recovery.action})
@@ -38,8 +42,11 @@ void ScriptReader::read(std::string_view line, std::uint32_t number) {
 }
 
 void ScriptReader::read_list(std::string_view line, std::uint32_t number) {
-  if (!begin(line, number) || !take("list") || !more() || next_ + 1 == words_.size()) return;
-  list();
+  if (!begin(line, number)) return;
+  const bool later = take("at");
+  if (later) offset("at 5 minutes list NODE: node1 node2");
+  if (failed_ || !take("list") || !more() || next_ + 1 == words_.size()) return;
+  list(later);
 }
 
 void ScriptReader::finish() { std::ranges::stable_sort(script_.commands, {}, &ScriptedCommand::at); }
@@ -61,7 +68,7 @@ void ScriptReader::statement() {
   if (iequals(first.raw, "expect")) return expectation();
   if (iequals(first.raw, "guard")) return guard();
   if (iequals(first.raw, "step")) return step();
-  if (iequals(first.raw, "list")) return list();
+  if (iequals(first.raw, "list")) return list(false);
   const std::string_view near = nearest_word(first.raw, kWords);
   fail(first.offset, fmt::format("'{}' begins no statement", printable(first.raw)),
        !near.empty()                                ? did_you_mean(near)
@@ -383,9 +390,9 @@ void ScriptReader::action() {
   }
 }
 
-ScriptReading read_script(std::string_view text, const RuleSet& rules) {
+ScriptReading read_script(std::string_view text, const RuleSet& rules, const std::vector<std::string>& lists) {
   ScriptReading reading;
-  ScriptReader reader(rules, reading);
+  ScriptReader reader(rules, reading, lists);
   for (std::uint32_t line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
     reader.read(text.substr(0, end), line);

@@ -48,8 +48,13 @@
 //                                            lines of its services say
 //   step rebuild deploy of node5: fails      any of these for one target: it goes before what is said for all
 //
-//   list NODE: node1 node2                   the rows of a list from outside; `list NODE from file "nodes"`: as healer
-//                                            reads them, from beside the script
+//   list NODE: node1 node2                   the rows of a list from outside, which is believed; `list NODE from file
+//                                            "nodes"`: as healer reads them, from beside the script
+//   at 5 minutes list NODE: node1 node3      the same later: what its next reading finds, and those after it; also
+//                                            `list NODE gains node4`, `loses node1`, `is empty`, `fails` (cannot be
+//                                            read)
+//   at 20 minutes accept list NODE           a person's word that it is right
+//   at 20 minutes forget node1               takes a row out that leaves
 //
 //   at 00:05:00 unmonitor ping_node_5        hours, minutes and seconds since the start; also `at 5 minutes ...`
 //   at 5 minutes monitor ping_node_5 db      the other commands of people: validate, accept, start, stop, restart,
@@ -88,6 +93,9 @@
 //   expect healing node5 held "limit"        the reason has these words in it
 //   expect healing node5 step rebuild        the step is begun; also `step guard`
 //   expect workflow rebuild paused           by `pause while`; also resumed, stopped (by its breaker), reset
+//   expect list NODE tells "leaves"          what is told of the list has these words in it; also `by 20 minutes`, `N
+//                                            times`
+//   expect ping_node4 absent at 9 minutes    it is not in the rules then: its row has not come, or has left
 //   expect not fired web exec                the contrary of any of these
 //
 // A service with several lines goes on from one to the next. A service without a line exits with 0, a process without
@@ -182,9 +190,18 @@ inline constexpr Duration kStepTakes{1'000};
 
 /// The rows of a list from outside.
 struct ScriptedList {
+  enum class What : std::uint8_t {
+    Says,   ///< these rows and no others
+    Gains,  ///< these more
+    Loses,  ///< these no more
+    Empty,
+    Fails  ///< it cannot be read
+  };
   std::string name;
-  std::vector<std::string> rows;
-  std::string file;  ///< as written; empty: `rows` are given
+  What what = What::Says;
+  std::vector<std::string> rows{};
+  std::string file{};  ///< as written; empty: `rows` are given
+  bool later = false;  ///< not from the beginning: a command has it
   std::uint32_t line = 1;
   std::uint32_t column = 1;  ///< of its name
 };
@@ -213,7 +230,10 @@ struct ScriptedCommand {
     Crash,
     Reboot,
     StepClock,
-    SetClock
+    SetClock,
+    ListSays,    ///< a list says something else from now on
+    AcceptList,  ///< a person's word that it is right
+    ForgetRow
   };
   Duration at{0};  ///< since the start
   Kind kind = Kind::Validate;
@@ -222,21 +242,22 @@ struct ScriptedCommand {
   WallTime clock{};         ///< SetClock
   bool everything = false;  ///< `all`
   std::vector<std::string> groups{};  ///< lower case; their services are among `services`
-  std::string target{};               ///< Approve, Reject, Cancel: in lower case
+  std::string target{};               ///< Approve, Reject, Cancel: in lower case; AcceptList, ForgetRow
+  std::size_t statement = 0;          ///< ListSays: its place in Script::lists
   std::string workflow{};             ///< Heal, ResetHealing
   Overrides overrides{};              ///< Heal
 };
 
 /// What a script says that is to come of it.
 struct Expectation {
-  enum class What : std::uint8_t { Fired, Recovered, State, Healing, Workflow } what = What::Fired;
+  enum class What : std::uint8_t { Fired, Recovered, State, Healing, Workflow, List } what = What::Fired;
   bool negated = false;
-  std::string service{};               ///< lower case; Healing: the target
+  std::string service{};               ///< lower case; Healing: the target; List: its name
   std::string action{};                ///< Fired: "exec", "alert", ...; empty: whatever it leads to
   std::string state{};                 ///< State: "failed", ...; Healing, Workflow: "begun", ..., or "step"
   std::string workflow{};              ///< Healing, Workflow: lower case
   std::string step{};                  ///< Healing: lower case
-  std::string why{};                   ///< Healing: words of the reason
+  std::string why{};                   ///< Healing: words of the reason; List: of what it tells
   std::optional<std::uint64_t> run{};  ///< of the service, from 1
   std::optional<Duration> time{};      ///< since the start: State: when, else the end; others: then or before
   std::optional<std::uint64_t> times{};
@@ -272,8 +293,10 @@ struct ScriptReading {
 [[nodiscard]] std::vector<ScriptedList> read_lists(std::string_view text);
 
 /// Reads a script for these rules: it may name only their services, the programs of their actions and services, and
-/// what the rules of a service compare.
-[[nodiscard]] ScriptReading read_script(std::string_view text, const RuleSet& rules);
+/// what the rules of a service compare. `lists`: the names of those that are read from outside; `rules` have all rows
+/// that they ever have in the script.
+[[nodiscard]] ScriptReading read_script(std::string_view text, const RuleSet& rules,
+                                        const std::vector<std::string>& lists = {});
 
 /// `path:line:column: error: message`, the line of `text`, a caret, and the remedy as a note. Ends with a newline.
 [[nodiscard]] std::string format(const ScriptError& error, std::string_view path, std::string_view text);

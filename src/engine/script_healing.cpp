@@ -248,36 +248,4 @@ void ScriptReader::end_of(const Word& word, const Step* what, bool until, std::v
   ends.insert(ends.end(), static_cast<std::size_t>(behind.times), end);
 }
 
-/// list NAME: ROW..., list NAME from file "PATH"
-void ScriptReader::list() {
-  constexpr std::string_view kForm = "list NODE: node1 node2, or list NODE from file \"nodes\"";
-  bool colon = false;
-  const Word name = name_of("the name of the list", kForm, colon);
-  if (failed_) return;
-  ScriptedList read{.name = text_of(name), .line = number_, .column = 1 + static_cast<std::uint32_t>(name.offset)};
-  if (colon) {
-    if (!more()) return fail(here(), "the rows are missing", fmt::format("write {}", kForm));
-    while (more()) read.rows.push_back(text_of(words_[next_++]));
-  } else {
-    want("from", kForm);
-    want("file", kForm);
-    const Word file = want_word("the file", kForm);
-    if (!failed_) read.file = text_of(file);
-  }
-  want_end();
-  if (!failed_) script_.lists.push_back(std::move(read));
-}
-
-std::vector<ScriptedList> read_lists(std::string_view text) {
-  const RuleSet none;
-  ScriptReading reading;
-  ScriptReader reader(none, reading);
-  for (std::uint32_t line = 1; !text.empty(); ++line) {
-    const std::size_t end = text.find('\n');
-    reader.read_list(text.substr(0, end), line);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return reading.script.lists;
-}
-
 }  // namespace healer::engine

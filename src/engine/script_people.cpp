@@ -51,7 +51,7 @@ void ScriptReader::command() {
        {"reboot", CommandKind::Reboot}}};
   ScriptedCommand command;
   command.at = offset(kForm);
-  if (another_hand(command)) return;
+  if (list_command(command) || another_hand(command)) return;
   const Word word = want_word("the command", kForm);
   const auto found = std::ranges::find_if(kCommands, [&](const auto& known) { return iequals(known.first, word.raw); });
   if (iequals(word.raw, "set")) {
@@ -62,12 +62,13 @@ void ScriptReader::command() {
     fail(here(), fmt::format("'{}' is nothing that happens to '{}'", printable(words_[next_].raw), printable(word.raw)),
          near.empty() ? "write fails, recovers, dies or comes up" : did_you_mean(near));
   } else if (found == kCommands.end()) {
-    std::vector<std::string_view> known{"set"};
+    std::vector<std::string_view> known{"set", "list", "forget"};
     for (const auto& [name, kind] : kCommands) known.push_back(name);
     const std::string_view near = nearest_word(word.raw, known);
     fail(word.offset, fmt::format("'{}' is no command", printable(word.raw)),
          near.empty() ? "known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, "
-                        "heal, approve, reject, cancel, healing reset, crash, reboot and set clock; a process dies, or "
+                        "heal, approve, reject, cancel, healing reset, list, accept list, forget, crash, reboot and "
+                        "set clock; a process dies, or "
                         "comes up, and a service fails, or recovers"
                       : did_you_mean(near));
   } else if (command.kind = found->second; is_crash(command.kind)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reads the statements of a script. Private to the reader: script.cpp has what services, processes and actions do,
-// script_healing.cpp the steps of workflows, script_people.cpp what people do, script_expectation.cpp what is expected.
+// script_healing.cpp the steps of workflows, script_list.cpp lists, script_people.cpp what people do,
+// script_expectation.cpp what is expected.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ inline constexpr std::int64_t kMaxRuns = 10'000'000;  // of one service, written
 class ScriptReader : private ScriptLine {
  public:
   /// Requires: `rules` and `reading` outlive it.
-  ScriptReader(const RuleSet& rules, ScriptReading& reading);
+  ScriptReader(const RuleSet& rules, ScriptReading& reading, const std::vector<std::string>& lists = {});
 
   void read(std::string_view line, std::uint32_t number);
   /// The same of a line that tells a list; leaves others alone.
@@ -82,7 +83,12 @@ class ScriptReader : private ScriptLine {
   Word name_of(std::string_view what, std::string_view form, bool& colon);
   std::shared_ptr<const Workflow> workflow_of(const Word& word);
   std::string target_of(const Word& word);
-  void list();
+
+  // lists (script_list.cpp)
+  void list(bool later);
+  bool list_command(ScriptedCommand& command);
+  std::string list_name(std::string_view form);
+  void list_expectation(Expectation wanted);
 
   // people and other hands (script_people.cpp)
   void command();
@@ -107,6 +113,8 @@ class ScriptReader : private ScriptLine {
   Workflows workflows_;            // by name in lower case
   std::set<std::string> targets_;  // of healing, in lower case
   std::set<std::string> groups_;   // the same
+  std::set<std::string> lists_;    // from outside, the same
+  std::set<std::string> rows_;     // of lists, the same
   bool any_target_ = false;        // a rule says whom it heals by values that are known later
 };
 

@@ -40,12 +40,19 @@ std::optional<event::Command::Kind> command_kind(CommandKind kind) {
     case CommandKind::Crash:
     case CommandKind::Reboot:
     case CommandKind::StepClock:
-    case CommandKind::SetClock: break;
+    case CommandKind::SetClock:
+    case CommandKind::ListSays:
+    case CommandKind::AcceptList:
+    case CommandKind::ForgetRow: break;
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+std::string not_there(const std::vector<std::string>& services) {
+  return fmt::format("{} {} not in the rules now", join_words(services, "and"), services.size() == 1 ? "is" : "are");
+}
 
 std::optional<event::Command> order_of(const ScriptedCommand& command, const Engine& engine, Instant now,
                                        std::string& why) {
@@ -61,6 +68,10 @@ std::optional<event::Command> order_of(const ScriptedCommand& command, const Eng
   if (command.kind == CommandKind::Pause && command.span > Duration{0}) told.until = now.wall + command.span;
   for (const std::string& name : command.services)
     if (const auto id = engine.graph()->find(name)) told.services.push_back(*id);
+  if (told.services.empty() && !command.services.empty()) {
+    why = not_there(command.services);
+    return std::nullopt;
+  }
   if (command.target.empty()) return told;
   // People know a healing by its number, a script by its target.
   const bool decides = command.kind == CommandKind::Approve || command.kind == CommandKind::Reject;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/event.hpp"
 #include "engine/script.hpp"
@@ -17,5 +18,8 @@ class Engine;
 /// is filled, there is nothing that it could be about.
 [[nodiscard]] std::optional<event::Command> order_of(const ScriptedCommand& command, const Engine& engine, Instant now,
                                                      std::string& why);
+
+/// "web is not in the rules now": what comes of a command for services that no list has.
+[[nodiscard]] std::string not_there(const std::vector<std::string>& services);
 
 }  // namespace healer::engine

@@ -80,16 +80,32 @@ class SimulatedWorld::Patterns {
 };
 
 SimulatedWorld::SimulatedWorld(const Graph& graph, const Script& script, Duration now)
-    : graph_(graph), played_(graph.slots.size()), booted_(now) {
-  for (const ServiceId id : graph_.order) {
-    Played& played = played_[id.index()];
-    const ServiceBlock& block = graph_.at(id);
-    const auto found = script.services.find(to_lower(block.name));
-    if (found != script.services.end()) played.script = &found->second;
-    scripted_ = scripted_ || !used_up(id);
-    if (!block.program.patterns.empty()) played.patterns = std::make_shared<const Patterns>(block.program.patterns);
-    if (block.has_process() && !block.foreground() && (played.script == nullptr || !played.script->down))
-      bring_up(id, now);
+    : graph_(&graph), script_(script), played_(graph.slots.size()), booted_(now) {
+  for (const ServiceId id : graph_->order) begin(id, now);
+}
+
+void SimulatedWorld::begin(ServiceId id, Duration now) {
+  Played& played = played_[id.index()];
+  const ServiceBlock& block = graph_->at(id);
+  const auto found = script_.services.find(to_lower(block.name));
+  if (found != script_.services.end()) played.script = &found->second;
+  scripted_ = scripted_ || !used_up(id);
+  if (!block.program.patterns.empty()) played.patterns = std::make_shared<const Patterns>(block.program.patterns);
+  if (block.has_process() && !block.foreground() && (played.script == nullptr || !played.script->down))
+    bring_up(id, now);
+}
+
+void SimulatedWorld::take_over(const Graph& before, const Graph& graph, Duration now) {
+  graph_ = &graph;
+  played_.resize(graph.slots.size());
+  for (std::size_t slot = 0; slot < graph.slots.size(); ++slot) {
+    const auto& block = graph.slots[slot];
+    const auto& former = slot < before.slots.size() ? before.slots[slot] : nullptr;
+    if (block && former && iequals(block->name, former->name)) continue;
+    const std::uint64_t changes = played_[slot].changes;  // those of the former are not taken back any more
+    played_[slot] = {};
+    played_[slot].changes = changes + 1;
+    if (block) begin(ServiceId{static_cast<std::uint32_t>(slot)}, now);
   }
 }
 
@@ -101,7 +117,7 @@ Evidence SimulatedWorld::run(ServiceId id, Duration now) { return seen(id, playe
 
 Evidence SimulatedWorld::seen(ServiceId id, std::uint64_t place, Duration now) const {
   const Played& played = played_[id.index()];
-  const ServiceBlock& block = graph_.at(id);
+  const ServiceBlock& block = graph_->at(id);
   if (block.is_run()) return answer(played, block, place);
   Evidence seen{.elapsed = played.script == nullptr ? Duration{0} : played.script->takes};
   seen.facts = std::make_shared<const Facts>(facts(played, block, place, now));
@@ -191,8 +207,8 @@ bool SimulatedWorld::used_up(ServiceId id) const {
 // ---- processes ----------------------------------------------------------------------------------------------------
 
 std::optional<ServiceId> SimulatedWorld::owner(std::int64_t pid) const {
-  const auto found = std::ranges::find_if(graph_.order, [&](ServiceId id) { return played_[id.index()].pid == pid; });
-  return found == graph_.order.end() ? std::nullopt : std::optional(*found);
+  const auto found = std::ranges::find_if(graph_->order, [&](ServiceId id) { return played_[id.index()].pid == pid; });
+  return found == graph_->order.end() ? std::nullopt : std::optional(*found);
 }
 
 std::int64_t SimulatedWorld::bring_up(ServiceId id, Duration now) {

@@ -22,6 +22,8 @@ class SimulatedWorld {
   /// Requires: `graph` and `script` outlive it.
   SimulatedWorld(const Graph& graph, const Script& script, Duration now);
   ~SimulatedWorld();
+  /// Other rules are in force: what they have anew begins as it did at the beginning. Requires: `graph` outlives it.
+  void take_over(const Graph& before, const Graph& graph, Duration now);
   SimulatedWorld(const SimulatedWorld&) = delete;
   SimulatedWorld& operator=(const SimulatedWorld&) = delete;
 
@@ -92,7 +94,10 @@ class SimulatedWorld {
     std::uint64_t changes = 0;  // of its mood
   };
 
-  const Graph& graph_;
+  void begin(ServiceId id, Duration now);
+
+  const Graph* graph_;
+  const Script& script_;
   std::vector<Played> played_;  // by slot
   std::int64_t next_pid_ = 100;
   Duration booted_{0};  // mono

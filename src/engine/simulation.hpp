@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A simulation as it runs. Private to the simulator: simulator.cpp has the time, the daemon, people and the timeline,
-// simulator_programs.cpp programs, requests and processes.
+// simulator_programs.cpp programs, requests and processes, simulator_lists.cpp lists.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "engine/list_keeper.hpp"
 #include "engine/simulated_healing.hpp"
 #include "engine/simulated_world.hpp"
 #include "engine/simulator.hpp"
@@ -26,8 +27,14 @@ namespace healer::engine {
 /// A machine, a daemon and the people around them, from the beginning of a script to its end.
 class Simulation final : public EffectSink {
  public:
-  Simulation(const RuleSet& rules, const Script& script, const CivilClock& civil)
-      : graph_(make_graph(rules)), script_(script), civil_(civil), world_(*graph_, script, kBegin), healing_(script) {}
+  /// `lists`: null where no list ever says something else.
+  Simulation(const RuleSet& rules, const Script& script, const CivilClock& civil, ListKeeper* lists)
+      : graph_(make_graph(rules)),
+        script_(script),
+        civil_(civil),
+        lists_(lists),
+        world_(*graph_, script, kBegin),
+        healing_(script) {}
 
   Timeline play();
   void emit(Effect effect) override { inbox_.push_back(std::move(effect)); }
@@ -118,6 +125,18 @@ class Simulation final : public EffectSink {
   void perform(const ScriptedCommand& command);
   void another_hand(ServiceId id, ScriptedCommand::Kind kind);
 
+  // ---- lists ------------------------------------------------------------------------------------------------------
+  void begin_lists();
+  void read_list(std::size_t list, const ListKeeper::Interval& of);
+  void take(ListKeeper::News news);
+  void change_list(const ScriptedCommand& command);
+  /// The services of a command that are in the rules now. Says so where there are none.
+  std::vector<ServiceId> there(const std::vector<std::string>& names);
+  /// Whether the rules have the service still.
+  [[nodiscard]] bool is_there(ServiceId id) const {
+    return id.index() < graph_->slots.size() && graph_->slots[id.index()] != nullptr;
+  }
+
   // ---- the timeline -----------------------------------------------------------------------------------------------
   void add(TimelineEntry entry, const Rule* rule);
   [[nodiscard]] const Rule* rule_of(ServiceId id, const Hash128& key) const;
@@ -136,6 +155,7 @@ class Simulation final : public EffectSink {
   std::shared_ptr<const Graph> graph_;
   const Script& script_;
   const CivilClock& civil_;
+  ListKeeper* const lists_;
   SimulatedWorld world_;
   SimulatedHealing healing_;
   SavedState saved_;

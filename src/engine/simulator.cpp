@@ -40,6 +40,7 @@ Timeline Simulation::play() {
     ++commands_left_;
     plan(start_ + command.at, 1, [this, &command] { perform(command); });
   }
+  begin_lists();
   begin();
   while (!shown(used_up())) {
     const std::optional<Duration> due = engine_ ? engine_->next_deadline() : std::nullopt;
@@ -79,7 +80,12 @@ Duration Simulation::length() const {
 
 Duration Simulation::afterword() const {
   if (script_.commands.empty()) return Duration{0};
-  return script_.commands.back().at + kCyclesAfter * graph_->settings.cycle_length();
+  Duration last = script_.commands.back().at;
+  if (lists_ != nullptr)  // what a list says is known when it is read
+    for (const ScriptedCommand& command : script_.commands)
+      for (const ListKeeper::Interval& list : lists_->lists())
+        if (command.kind == ScriptedCommand::Kind::ListSays) last = std::max(last, command.at + list.every);
+  return last + kCyclesAfter * graph_->settings.cycle_length();
 }
 
 bool Simulation::shown(bool reached) {
@@ -113,7 +119,9 @@ void Simulation::note_states(std::optional<Duration> next) {
         (wanted.time && *wanted.time > now_.mono - start_ && !next))
       continue;
     const std::optional<ServiceId> id = graph_->find(wanted.service);
-    states_[i] = id && engine_ ? std::string(to_string(condition_of(*engine_, *id))) : "unknown, as no healer runs";
+    states_[i] = !id       ? "absent"
+                 : engine_ ? std::string(to_string(condition_of(*engine_, *id)))
+                           : "unknown, as no healer runs";
   }
 }
 
@@ -131,6 +139,7 @@ void Simulation::plan(Duration when, int rank, std::function<void()> what) {
 void Simulation::begin() {
   engine_ = std::make_unique<Engine>(graph_, civil_, saved_, now_);
   handle(event::Started{HEALER_VERSION});
+  if (lists_ != nullptr) handle(event::ListsDoubted{lists_->doubted()});
 }
 
 void Simulation::end(Duration away, bool reboot) {
@@ -225,15 +234,16 @@ void Simulation::perform(const ScriptedCommand& command) {
     return;
   }
   if (command.kind == Kind::Fails || command.kind == Kind::Recovers) {
-    std::vector<ServiceId> services;
-    for (const std::string& name : command.services) services.push_back(*graph_->find(name));
+    const std::vector<ServiceId> services = there(command.services);
     const bool fails = command.kind == Kind::Fails;
     return set_moods(services, fails ? SimulatedWorld::Mood::Failing : SimulatedWorld::Mood::Well, Duration{0});
   }
   if (command.kind == Kind::Dies || command.kind == Kind::ComesUp) {
-    for (const std::string& name : command.services) another_hand(*graph_->find(name), command.kind);
+    for (const ServiceId id : there(command.services)) another_hand(id, command.kind);
     return;
   }
+  if (command.kind == Kind::ListSays || command.kind == Kind::AcceptList || command.kind == Kind::ForgetRow)
+    return change_list(command);
   if (!engine_) {
     add({.kind = "reply", .text = "no healer runs: the command was lost"}, nullptr);
     return;
@@ -269,6 +279,7 @@ void Simulation::add(TimelineEntry entry, const Rule* rule) {
 }
 
 const Rule* Simulation::rule_of(ServiceId id, const Hash128& key) const {
+  if (!is_there(id)) return nullptr;
   const auto& rules = graph_->at(id).rules;
   const auto found = std::ranges::find(rules, key, &Rule::key);
   return found == rules.end() ? nullptr : &*found;
@@ -329,8 +340,8 @@ std::string Simulation::counters(RecordKind kind, ServiceId id, const Rule& rule
   return judged_ == id && index < before_.size() ? counters_of(kind, rule, before_[index], now_.mono) : std::string{};
 }
 
-Timeline simulate(const RuleSet& rules, const Script& script, const CivilClock& civil) {
-  return Simulation(rules, script, civil).play();
+Timeline simulate(const RuleSet& rules, const Script& script, const CivilClock& civil, ListKeeper* lists) {
+  return Simulation(rules, script, civil, lists).play();
 }
 
 }  // namespace healer::engine

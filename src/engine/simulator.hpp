@@ -57,8 +57,12 @@ struct Timeline {
   std::vector<ScriptError> unmet{};
 };
 
-/// Plays the script. `civil` is the local time of cron schedules.
-[[nodiscard]] Timeline simulate(const RuleSet& rules, const Script& script, const CivilClock& civil = utc_civil);
+class ListKeeper;
+
+/// Plays the script. `civil` is the local time of cron schedules. `lists` keeps the lists whose rows `rules` were
+/// loaded with; null: the script has none that says something else later.
+[[nodiscard]] Timeline simulate(const RuleSet& rules, const Script& script, const CivilClock& civil = utc_civil,
+                                ListKeeper* lists = nullptr);
 
 /// Whether healer does something then: an exec, an alert, a start, stop or restart, that it gives a service up, a try
 /// of a healing, a request.

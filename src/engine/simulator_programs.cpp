@@ -16,6 +16,11 @@ namespace healer::engine {
 
 void Simulation::perform(const effect::Exec& exec) {
   if (const auto origin = engine_->healings().origin_of(exec.action)) return perform_step(exec, *origin);
+  if (!is_there(exec.service)) {  // its row has left
+    tell(now_.mono,
+         [this, id = exec.action] { handle(event::ActionEnded{.action = id, .outcome = Outcome::NotStarted}); });
+    return;
+  }
   const std::string command = fmt::format("{}", fmt::join(exec.command.arguments, " "));
   const ServiceBlock& block = graph_->at(exec.service);
   const Rule* rule = rule_of(exec.service, exec.rule);
@@ -114,7 +119,7 @@ void Simulation::set_moods(const std::vector<ServiceId>& services, SimulatedWorl
 
 void Simulation::say_ready(ActionId id) {
   const auto found = running_.find(id.number());
-  if (found == running_.end() || found->second.over) return;
+  if (found == running_.end() || found->second.over || !is_there(found->second.exec.service)) return;
   const auto& foreground = graph_->at(found->second.exec.service).process.foreground;
   if (foreground && foreground->by_notice) handle(event::ActionReady{id});
 }
@@ -139,8 +144,9 @@ void Simulation::finish(ActionId id) {
   if (found == running_.end() || found->second.over || found->second.ends != now_.mono) return;
   Running& running = found->second;
   running.over = true;
-  if (running.exec.foreground) return drop_process(running.exec.service, "has ended");
   if (running.heals) make_well(running.heals->first, running.heals->second);
+  if (!is_there(running.exec.service)) return;
+  if (running.exec.foreground) return drop_process(running.exec.service, "has ended");
   if (!running.step || running.end.outcome != Outcome::Exited || running.end.status != 0) return;
   const ServiceId service = running.exec.service;
   const Doing step = *running.step;
@@ -212,7 +218,7 @@ void Simulation::watch(const Running& running) {
 }
 
 void Simulation::bring_up(ServiceId id, const std::string& how) {
-  if (!graph_->at(id).has_process() || world_.pid(id)) return;
+  if (!is_there(id) || !graph_->at(id).has_process() || world_.pid(id)) return;
   tell_of_process("process-up", id, world_.bring_up(id, now_.mono), how);
 }
 
@@ -233,6 +239,7 @@ void Simulation::take_down(ServiceId id, const std::string& how) {
 }
 
 void Simulation::drop_process(ServiceId id, const std::string& how) {
+  if (!is_there(id)) return;
   const std::optional<std::int64_t> pid = world_.pid(id);
   if (!pid) return;
   world_.take_down(id);

@@ -105,6 +105,143 @@ class Simulate(support.Case):
         done = self.play('list NODE from file "nowhere"\n')
         self.assertIn(f":1:6: error: list NODE: {self.path('nowhere')}: No such file or directory", done.stderr)
 
+    LISTED = ("list NODE: n1 n2 n3 n4 n5\nstep rebuild rebuild heals\nrun for 2 hours\n"
+              "step rebuild ticket: 201:'{\"id\": 77}'\n")
+
+    def list_rules(self, more: str = "") -> None:
+        self.rules.write_text(self.rules.read_text().replace(" ${NODE.ip}", "")
+                              .replace('"/nonexistent/nodes"', '"/nonexistent/nodes" every 5 minutes').replace("  group", f"{more}  group"))
+
+    def assert_met(self, script: str, count: int) -> str:
+        done = self.play(script)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertTrue(done.stdout.endswith(f"{count} of {count} expectations are met\n"), done.stdout)
+        return done.stdout
+
+    def test_rows_come_and_leave(self):
+        self.list_rules()
+        told = self.assert_met(self.LISTED + """at 6 minutes list NODE gains n6
+at 9 minutes n6 fails
+at 12 minutes n6 fails
+at 20 minutes list NODE loses n1 n2
+at 45 minutes n2 fails
+expect ping_n6 absent at 9 minutes
+expect ping_n6 running at 11 minutes
+expect healing n6 recovered 1 time
+expect list NODE tells "the row 'n1' leaves" by 20 minutes
+expect not list NODE tells "the row 'n2' leaves" by 24 minutes
+expect list NODE tells "the row 'n2' leaves" by 25 minutes
+expect list node tells "leaves" 2 times
+expect ping_n1 running at 19 minutes
+expect ping_n2 absent
+expect not healing n2 asked
+""", 10)
+        self.assertIn("reply  ping_n6 is not in the rules now", told)
+        self.assertIn("reply  ping_n2 is not in the rules now", told)
+
+    def test_a_failed_row_leaves_late_and_one_in_repair_not_at_all(self):
+        self.list_rules()
+        self.assert_met(self.LISTED.replace("heals", "takes 19 minutes") + """at 1 minute n1 fails
+at 3 minutes list NODE loses n1
+guard rebuild of n2: refuses
+at 60 minutes n2 fails
+at 61 minutes list NODE loses n2
+expect healing n1 begun by 3 minutes
+expect ping_n1 failed at 19 minutes
+expect list NODE tells "the row 'n1' leaves, though it is failed" 1 time
+expect not list NODE tells "the row 'n1' leaves" by 21 minutes
+expect not list NODE tells "the row 'n2' leaves" by 74 minutes
+expect list NODE tells "the row 'n2' leaves, though it is failed: 3 readings" by 75 minutes
+""", 6)
+
+    def test_a_list_that_is_empty_fails_or_turns_over(self):
+        self.list_rules()
+        self.assert_met(self.LISTED + """at 6 minutes list NODE is empty
+at 11 minutes list NODE fails
+at 16 minutes list NODE: x1 x2 x3
+at 21 minutes x1 fails
+at 23 minutes accept list NODE
+at 24 minutes forget n3
+at 24 minutes forget x3
+expect list NODE tells "could not be read: it was empty, which is not believed" by 10 minutes
+expect list NODE tells "could not be read: the script lets it fail" by 15 minutes
+expect list NODE tells "it is read again" by 20 minutes
+expect list NODE tells "more than half of it is new or gone" by 20 minutes
+expect ping_n1 running at 21 minutes
+expect healing x1 held "list"
+expect not healing x1 begun by 22 minutes
+expect healing x1 begun by 25 minutes
+expect list NODE tells "accepted by the script, 8 rows"
+expect ping_n3 absent at 25 minutes
+expect ping_n4 running at 24 minutes
+expect ping_n4 absent
+expect ping_x3 running
+""", 13)
+        self.assert_met(self.LISTED + """at 16 minutes list NODE: x1 x2 x3
+at 22 minutes x1 fails
+expect list NODE tells "three readings were equal: it is believed" by 30 minutes
+expect not healing x1 begun by 29 minutes
+expect healing x1 begun
+""", 3)
+
+    def test_a_list_is_remembered_over_a_crash(self):
+        self.list_rules()
+        self.assert_met(self.LISTED + """at 16 minutes list NODE: x1 x2 x3
+at 21 minutes crash for 5 minutes
+at 22 minutes x1 fails
+at 22 minutes accept list NODE
+expect list NODE tells "more than half" 1 time
+expect healing x1 held "list"
+expect healing x1 begun
+""", 3)
+
+    def test_what_runs_for_a_row_that_leaves(self):
+        self.list_rules()
+        text = self.rules.read_text()
+        self.rules.write_text(text[:text.rindex("}")] + """  check process own_${NODE} with program "/bin/own ${NODE}"
+  check process web_${NODE} with pidfile "/run/${NODE}.pid" start program "/bin/up ${NODE}" stop program "/bin/down ${NODE}"
+  check program act_${NODE} with path "/bin/act ${NODE}" if status != 0 then exec "/bin/long ${NODE}"
+}
+check composite fleet with members of group nodes if more than 10% members failed then alert
+""")
+        self.assert_met(self.LISTED + """exec "/bin/long" takes 20 minutes
+exec "/bin/up" takes 20 seconds
+at 4 minutes n1 fails
+at 4 minutes act_n1 fails
+at 4 minutes web_n1 dies
+at 4 minutes restart web_n2
+at 4 minutes list NODE loses n1 n2
+at 6 minutes forget n1
+at 7 minutes web_n1 dies
+at 8 minutes reboot
+at 30 minutes list NODE gains n1 n2
+expect fired act_n1 exec
+expect act_n1 absent at 10 minutes
+expect web_n1 running
+expect own_n1 running
+""", 4)
+
+    def test_lists_of_a_script_that_are_wrong(self):
+        self.list_rules()
+        script = self.path("a.script")
+        for line, said in (("at 5 minutes list NODES: a", ":5:19: error: the rules have no list 'NODES'"),
+                           ("at 5 minutes list NODE gians a", ":5:24: error: expected 'from'"),
+                           ("at 5 minutes list NODE gains", ":5:29: error: the rows are missing"),
+                           ("at 5 minutes list NODE is full", ":5:27: error: expected 'empty'"),
+                           ("at 5 minutes list NODE: 'b c'", ":5:19: error: list NODE: "),
+                           ('at 5 minutes list NODE from file "nowhere"', ":5:19: error: list NODE: "),
+                           ("at 5 minutes accept list NOED", ":5:26: error: 'noed' is no list from outside"),
+                           ("at 5 minutes forget n9", ":5:21: error: 'n9' is no row of a list"),
+                           ('expect list NOED tells "x"', ":5:13: error: 'noed' is no list from outside"),
+                           ("expect list NODE leaves", ":5:18: error: expected 'tells'"),
+                           ("at 5 minutes n6 fails", ":5:14: error: ")):
+            done = self.play(f"{self.LISTED}{line}\n")
+            self.assertEqual((done.returncode, done.stdout), (1, ""), line)
+            self.assertIn(f"{script}{said}", done.stderr)
+            self.assertIn(f"  {line}\n", done.stderr)
+            if "no list '" in said or "is no" in said or "expected" in said or "missing" in said:
+                self.assertIn("  note: ", done.stderr)
+
 
 if __name__ == "__main__":
     support.main()

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "engine/rows.hpp"
+
+#include "engine/engine.hpp"
+#include "engine/explain.hpp"
+#include "engine/service.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+
+std::set<std::string> failed_rows(const Engine& engine, const std::string& list) {
+  std::set<std::string> names;
+  const Graph& graph = *engine.graph();
+  for (const ServiceId id : graph.order) {
+    const auto& row = graph.at(id).row;
+    if (!row || condition_of(engine, id) != Condition::Failed) continue;
+    for (const auto& [name, value] : row->variables)
+      if (name == list) names.insert(to_lower(value));
+  }
+  return names;
+}
+
+std::set<std::string> rows_in_repair(const Engine& engine, const std::string& list) {
+  std::set<std::string> names;
+  for (const auto& [id, healing] : engine.healings().all()) {
+    if (!healing.locks()) continue;
+    if (const auto row = healing.row.find(list); row != healing.row.end()) names.insert(to_lower(row->second));
+  }
+  return names;
+}
+
+}  // namespace healer::engine
