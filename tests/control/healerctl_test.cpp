@@ -571,7 +571,12 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   explained.rules = {rule};
   collect(Json(explained), "services[]", seen);
   const Json action{{"when", 0}, {"service", ""}, {"kind", ""}, {"text", ""}, {"who", ""}, {"may_differ", false}};
-  collect(Json{{"actions", Json::array({action})}, {"notes", Json::array()}, {"runs", 0}}, "", seen);  // of `replay`
+  collect(Json{{"actions", Json::array({action})},
+               {"notes", Json::array()},
+               {"without_readings", Json::array()},
+               {"not_in_rules", Json::array()},
+               {"runs", 0}},
+          "", seen);  // of `replay`
   // What the fixed order of a document gives to a reader.
   CHECK(healerctl(world, "summary --json web").out.starts_with("{\"version\":1,\"command\":\"summary\",\"daemon\":{"));
   CHECK(seen == documented());
