@@ -226,7 +226,8 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
         "         ^\n"
         "  note: known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, heal, "
         "approve, "
-        "reject, cancel, healing reset, list, accept list, forget, crash, reboot and set clock; a process dies, or comes up, and a service fails, "
+        "reject, cancel, healing reset, list, accept list, forget, crash, reboot and set clock; a process dies, or "
+        "comes up, and a service fails, "
         "or "
         "recovers\n");
   const auto first_line = [](std::string_view text) {
