@@ -104,10 +104,6 @@ std::string_view noise_before(const TokenStream& tokens, std::size_t token) {
   return tokens.text.substr(end, tokens.tokens[token].offset - end);
 }
 
-bool is_first_of_line(const TokenStream& tokens, std::size_t token) {
-  return (tokens.tokens[token].flags & kFirstOfLine) != 0;
-}
-
 /// `check program x with program "/x"`: the header of a foreground process, but for its kind.
 std::string program_in_check(const TokenStream& tokens, std::size_t token) {
   if (token < 2 || tokens.tokens[token - 2].kind != Kind::CheckProgram) return {};
@@ -292,6 +288,10 @@ std::string expected_words(const Expectation& expectation) {
 }
 
 }  // namespace
+
+bool is_first_of_line(const TokenStream& tokens, std::size_t token) {
+  return (tokens.tokens[token].flags & kFirstOfLine) != 0;
+}
 
 bool Expectation::reach(std::size_t token) {
   if (token < furthest) return false;

@@ -13,6 +13,9 @@
 
 namespace healer::grammar {
 
+/// Whether a token is the first of its line.
+[[nodiscard]] bool is_first_of_line(const TokenStream& tokens, std::size_t token);
+
 /// What was tried, and failed, at the furthest token that was reached. Views are to texts that live for ever.
 struct Expectation {
   std::size_t furthest = 0;                  ///< index of the token

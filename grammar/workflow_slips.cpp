@@ -11,19 +11,15 @@
 namespace healer::grammar {
 namespace {
 
-constexpr std::string_view kUnits[] = {"ms",  "milliseconds", "s",       "second", "seconds", "m",
-                                       "min", "minute",       "minutes", "h",      "hour",    "hours",
-                                       "day", "days",         "week",    "weeks"};
+constexpr std::string_view kTimeUnits[] = {"ms",  "milliseconds", "s",       "second", "seconds", "m",
+                                           "min", "minute",       "minutes", "h",      "hour",    "hours",
+                                           "day", "days",         "week",    "weeks"};
 constexpr std::string_view kTimed[] = {"wait", "within", "every", "timeout", "cooldown", "probation"};
 constexpr std::string_view kItems[] = {"guard", "on",        "limit",   "pause",    "cooldown", "tries",
                                        "ramp",  "probation", "breaker", "approval", "mode"};
 
 bool is_one_of(std::string_view text, const auto& words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return iequals(word, text); });
-}
-
-bool is_first_of_line(const TokenStream& tokens, std::size_t token) {
-  return (tokens.tokens[token].flags & kFirstOfLine) != 0;
 }
 
 /// Whether a token begins what stands beside workflows, not in them.
@@ -55,7 +51,7 @@ std::optional<EarlierCause> workflow_slip(const TokenStream& tokens, std::size_t
     return std::nullopt;
   const bool ends = begins_other(tokens, token) || kind == Kind::RightBrace || is_first_of_line(tokens, token);
   if (token > 1 && tokens.tokens[token - 1].kind == Kind::Number && is_one_of(tokens.text_of(token - 2), kTimed) &&
-      (ends || nearest_word(tokens.text_of(token), kUnits).empty()))
+      (ends || nearest_word(tokens.text_of(token), kTimeUnits).empty()))
     return EarlierCause{
         token - 1,
         {fmt::format("this time has no unit: '{} {}'", tokens.text_of(token - 2), tokens.text_of(token - 1)),
