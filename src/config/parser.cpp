@@ -180,7 +180,7 @@ class Parser : Tokens {
   /// Tells what is wrong with the header of a block, and goes on behind its brace.
   void broken_block(std::uint32_t begin) {
     const std::size_t token = std::max(build_.expectation.furthest, at_);
-    error_at(token, grammar::unexpected(stream_, token, build_.expectation));
+    error_at(token, grammar::unexpected(stream_, begin_, token, build_.expectation));
     out_.is_whole = false;
     std::size_t brace = at_;
     while (stream_.tokens[brace].kind != Kind::End && stream_.tokens[brace].kind != Kind::LeftBrace &&
@@ -386,11 +386,11 @@ class Parser : Tokens {
       return recover();
     }
     if (token > at_ && begins_line(token)) {
-      const auto complaint = grammar::incomplete(stream_, token, build_.expectation);
+      const auto complaint = grammar::incomplete(stream_, begin_, token, build_.expectation);
       error_at(token - 1, complaint);
-      at_ = complaint.remedy.empty() ? token : token + 1;  // the action of a rule without 'then' is no statement
+      at_ = kind(begin_ - at_) != Kind::If || complaint.remedy.empty() ? token : token + 1;  // an action without 'then'
     } else {
-      error_at(token, grammar::unexpected(stream_, token, build_.expectation));
+      error_at(token, grammar::unexpected(stream_, begin_, token, build_.expectation));
     }
     at_ = std::max(at_, token);
     recover();

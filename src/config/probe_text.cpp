@@ -42,8 +42,8 @@ std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& 
   if (!has_target)
     for (const Kind target : kTargets) build.expectation.near.set(static_cast<std::size_t>(target));
   grammar::Complaint complaint = stream.tokens[token].kind == Kind::End
-                                     ? grammar::incomplete(stream, token, build.expectation)
-                                     : grammar::unexpected(stream, token, build.expectation);
+                                     ? grammar::incomplete(stream, 0, token, build.expectation)
+                                     : grammar::unexpected(stream, 0, token, build.expectation);
   if (auto cause = grammar::earlier_cause(stream, 0, token)) {
     token = cause->token;
     complaint = std::move(cause->complaint);

@@ -136,12 +136,12 @@ class WorkflowChecker {
           services_.remedy(name.value));
   }
 
-  /// Groups come and go with their services: one that nobody names is no error.
+  /// A brake of a group that nobody is in would never hold: a slip in its name would set free what it is to hold.
   void group(const Word& name) {
     if (groups_.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
     const std::string near = groups_.remedy(name.value);
-    warn(Code::UnknownGroup, name.range, fmt::format("no service names the group {}", in_quotes(name.value)),
-         near.empty() ? "add 'group' to the services that belong to it" : near);
+    error(Code::UnknownGroup, name.range, fmt::format("no service is in the group {}", in_quotes(name.value)),
+          near.empty() ? fmt::format("add 'group {}' to the services that belong to it", printable(name.value)) : near);
   }
 
   // ---- numbers

@@ -36,9 +36,9 @@ engine::RuleSet rules(const std::string& text) {
   return std::move(*result.rules);
 }
 
-/// The workflow `w` of these items.
+/// The workflow `w` of these items, which may name the groups `g` and `web`.
 engine::Workflow workflow(const std::string& items) {
-  return *rules("workflow w {\n" + items + "\n}\n").workflows.at(0);
+  return *rules("workflow w {\n" + items + "\n}\n" + kService + "alert group g group web").workflows.at(0);
 }
 
 /// The only step of a workflow.
