@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
@@ -209,6 +210,9 @@ void Daemon::perform(effect::Commit& effect) {
   for (const ActionId action : effect.ended)
     if (actions_->has_record(action) || actions_->hides_output(action))
       unsettled_.emplace_back(effect.sequence, action);
+  const bool recovers =
+      std::ranges::find(effect.records, RecordKind::RuleRecovered, &Record::kind) != effect.records.end();
+  if (recovers && lists_->awaits_recovery()) loop_.post([this] { lists_->see(); });
   store_->submit(std::move(effect));
   tell_status_soon();
   if (sick_) {

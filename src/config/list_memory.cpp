@@ -6,6 +6,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/environment.hpp"
+#include "engine/event.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -82,9 +84,7 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
     const auto before = saved_.missing.find(name);
     // Only a reading that is believed says that something is gone.
     const unsigned misses = before == saved_.missing.end() ? 0 : before->second;
-    const bool was_well = before == saved_.missing.end() ? !failed.contains(name) && !in_repair.contains(name)
-                                                         : saved_.well.contains(name);
-    if (was_well) well.insert(name);
+    if (saved_.well.contains(name)) well.insert(name);
     missing.emplace(std::move(name), saved_.proven ? misses + 1 : misses);
     rows.push_back(std::move(row));
   }
@@ -92,8 +92,16 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
   saved_.rows = std::move(rows);
   saved_.missing = std::move(missing);
   saved_.well = std::move(well);
+  see(failed, in_repair);
   if (saved_.proven) let_leave(failed, in_repair, said);
   return said;
+}
+
+bool ListMemory::see(const std::set<std::string>& failed, const std::set<std::string>& in_repair) {
+  bool is_new = false;
+  for (const auto& [name, misses] : saved_.missing)
+    if (!failed.contains(name) && !in_repair.contains(name)) is_new = saved_.well.insert(name).second || is_new;
+  return is_new;
 }
 
 void ListMemory::let_leave(const std::set<std::string>& failed, const std::set<std::string>& in_repair,
@@ -132,6 +140,13 @@ bool ListMemory::forget(std::string_view name) {
   saved_.well.erase(wanted);
   std::erase_if(saved_.rows, [&](const ListRow& row) { return iequals(row.name, wanted); });
   return true;
+}
+
+void doubt(const ListSource& source, const ListMemory& memory, engine::event::ListsDoubted& doubted) {
+  // Rows know their list by its variable, which several lists may share: then all of these are doubted.
+  const std::string name = to_lower(source.name);
+  if (!memory.proven()) doubted.names.push_back(name);
+  for (const std::string& row : memory.missing_well()) doubted.missing.push_back({name, row});
 }
 
 }  // namespace healer::config

@@ -46,9 +46,10 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
         hanging("", fmt::format("nothing but alerts is done: paused {}", printable(pause_text(pause, style))), style);
   for (const ClosedBrakeView& brake : holds.closed)
     text += hanging("",
-                    fmt::format("workflow {} is paused, for {}: more than {:.3g} % of group {} were not well; now {}",
+                    fmt::format("workflow {} is paused, for {}: more than {:.3g} % of {} {} were not well; now {}",
                                 printable(brake.workflow), lasting(brake.since, style), brake.above,
-                                printable(brake.group), printable(brake.text)),
+                                brake.list.empty() ? "group" : "list",
+                                printable(brake.list.empty() ? brake.group : brake.list), printable(brake.text)),
                     style);
   for (const OpenBreakerView& breaker : holds.open) {
     const std::string name = printable(breaker.workflow);

@@ -84,17 +84,11 @@ Matter matter_of(const Engine& engine, ServiceId service) {
 
 /// Why a rule has taken the service out of monitoring; empty where none has.
 std::string given_up(const Engine& engine, ServiceId service) {
-  const ServiceBlock& block = engine.graph()->at(service);
-  const auto states = engine.rules(service);
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const engine::ActionKind kind = block.rules[i].action.kind;
-    const bool ends = kind == engine::ActionKind::Unmonitor || kind == engine::ActionKind::Stop;
-    if (!ends || states[i].status != engine::RuleStatus::Failed) continue;
-    const std::string& failure = engine.service(service).start_failure;
-    return fmt::format("given up: {}{}{}", block.rules[i].text, failure.empty() ? "" : "; ",
-                       failure.empty() ? failure : engine::brief_failure(failure, block));
-  }
-  return {};
+  const engine::Rule* const rule = engine.given_up_by(service);
+  if (rule == nullptr) return {};
+  const std::string& failure = engine.service(service).start_failure;
+  return fmt::format("given up: {}{}{}", rule->text, failure.empty() ? "" : "; ",
+                     failure.empty() ? failure : engine::brief_failure(failure, engine.graph()->at(service)));
 }
 
 /// The program of an action, as people say it: "exec /usr/bin/heal".

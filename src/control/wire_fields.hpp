@@ -293,6 +293,7 @@ template <typename Walk, Same<ClosedBrakeView> T>
 void fields(Walk walk, T& v) {
   walk("workflow", v.workflow);
   walk("group", v.group);
+  walk("list", v.list);
   walk("above", v.above);
   walk("since", v.since);
   walk("text", v.text);

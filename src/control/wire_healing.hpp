@@ -65,7 +65,8 @@ struct HealingView {
 /// A `pause while` that has closed.
 struct ClosedBrakeView {
   std::string workflow;
-  std::string group;
+  std::string group;  ///< empty: it is the rows of `list`
+  std::string list;
   double above = 0;  ///< percent
   WallTime since{};
   std::string text{};  ///< how it is now: "4 of 6 in group nodes are not well"

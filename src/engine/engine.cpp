@@ -300,6 +300,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
   }
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
+  carry_pauses(turn);
   resume_healings(turn);
   const bool died = found_.died.has_value();
   found_ = {};

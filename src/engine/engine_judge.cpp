@@ -225,6 +225,8 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   if (reason != Reason::Member) finish_validate(id, failed, turn);  // before an action may take the service out of it
   tell_owners(id);
   if (decisions.empty()) return;
+  if (std::ranges::find(decisions, Decision::What::Recover, &Decision::what) != decisions.end())
+    note_recovered(id, turn);
 
   // What a run stops or unmonitors, it does not start.
   const auto kind_of = [&](const Decision& decision) {

@@ -185,7 +185,7 @@ struct Command {
 
 /// What is not healed, as the lists say. All names are in lower case.
 struct ListsDoubted {
-  /// A row that was well when it was missing from its list for the first time.
+  /// A row that is missing from its list, and was well when it was so for the first time, or since.
   struct Row {
     std::string list;
     std::string name;

@@ -244,6 +244,7 @@ class Player final : public EffectSink {
   void go_on_from(const SavedState& found) {
     saved_.last_id = found.last_id;
     saved_.last_sequence = found.last_sequence;
+    saved_.seen = found.seen;
     saved_.died = found.died;
     saved_.boot = found.boot;
     const std::set<std::string> differ = differing();

@@ -243,9 +243,9 @@ void fields(auto& all, Is<Healing> auto& healing) {
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {
-  auto& [target, rehearsed, cooldown, probation, plan, healing, end, ended] = memory;
+  auto& [target, rehearsed, cooldown, probation, plan, healing, end, ended, recovered] = memory;
   all("target", target, "rehearsed", rehearsed, "cooldown", cooldown, "probation", probation, "plan", plan, "healing",
-      healing, "end", end, "ended", ended);
+      healing, "end", end, "ended", ended, "recovered", recovered);
 }
 
 void fields(auto& all, Is<WorkflowMemory::Counts> auto& counts) {

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "config/environment.hpp"
 #include "config/list_memory.hpp"
+#include "engine/event.hpp"
 
 namespace list_memory_test {
 
@@ -203,8 +205,28 @@ TEST_CASE("it is remembered which rows were well when they were missing for the 
   CHECK(memory.missing_well() == std::set<std::string>{"c"});
   (void)memory.read(reading({"a"}), {"b", "c"}, {"d"});
   CHECK(memory.missing_well() == std::set<std::string>{"c"});  // it failed later, and d is being healed
-  (void)memory.read(reading({"a", "c"}), {"b", "c"}, {});
+  (void)memory.read(reading({"a", "c"}), {"b", "c"}, {"d"});
   CHECK(memory.missing_well().empty());
+}
+
+TEST_CASE("a row that is well while it is missing has begun to fail, if it does, after that", "[lists]") {
+  ListMemory memory;
+  (void)memory.read(reading({"a", "b", "c", "d", "e"}), {}, {});
+  (void)memory.read(reading({"a", "d", "e"}), {"b", "c"}, {});
+  CHECK(memory.missing_well().empty());
+  CHECK(memory.has_missing_ill());
+  CHECK_FALSE(memory.see({"b", "c"}, {}));
+  CHECK_FALSE(memory.see({"c"}, {"b"}));  // it is being healed
+  CHECK(memory.see({"c"}, {}));           // it was healed
+  CHECK(memory.missing_well() == std::set<std::string>{"b"});
+  CHECK_FALSE(memory.see({"b", "c"}, {}));  // and fails anew
+  (void)memory.read(reading({"a", "d", "e"}), {"b"}, {});
+  CHECK(memory.missing_well() == std::set<std::string>{"b", "c"});  // c is well at a reading
+  CHECK_FALSE(memory.has_missing_ill());
+  engine::event::ListsDoubted doubted;
+  doubt({.name = "NODE"}, memory, doubted);
+  CHECK(doubted.names == std::vector<std::string>{"node"});
+  CHECK(doubted.missing == std::vector<engine::event::ListsDoubted::Row>{{"node", "b"}, {"node", "c"}});
 }
 
 }  // namespace list_memory_test

@@ -53,6 +53,15 @@ TEST_CASE("every field of what is remembered is in its text", "[store]") {
   CHECK(*brake_from_json(to_json(brake)) == brake);
 }
 
+TEST_CASE("a target of which an earlier healer did not note that it had recovered has not", "[store]") {
+  const auto target = target_from_json(
+      R"({"target":"n0","rehearsed":false,"cooldown":{"wall":5,"mono":5,"boot":1,"length":5},"healing":7,)"
+      R"("end":"failed","ended":9})");
+  REQUIRE(target);
+  CHECK(target->in_vain());
+  CHECK_FALSE(target->recovered);
+}
+
 TEST_CASE("what a later healer has added is passed over, what is missing has its default", "[store]") {
   const Healing healing = some_healing();
   Json json = Json::parse(to_json(healing));

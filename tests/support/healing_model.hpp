@@ -177,6 +177,8 @@ class HealingModel {
 
   [[nodiscard]] std::string held_by_people(const Account& its, Instant now) const {
     if (!its.overrides.pause && (everything_ || paused_.contains(its.target))) return "it is paused";
+    const auto minute = std::chrono::floor<minutes>(now.wall).time_since_epoch().count() % 60;
+    if (!its.overrides.pause && fleet_.maintenance && minute >= 30 && minute < 40) return "there is maintenance";
     if (fleet_.listed && doubted_) return "its list is doubted";
     if (fleet_.listed && is_present(its.target) && missing_.contains(its.target))
       return "it was missing before it failed";

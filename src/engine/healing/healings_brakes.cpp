@@ -20,7 +20,7 @@ constexpr Duration kRampRest = hours{1};
 
 std::string percent_text(double percent) { return fmt::format("{:.3g} %", percent); }
 
-std::string group_text(const std::string& group) { return group.empty() ? "" : " of group " + group; }
+std::string of_group(const std::string& group) { return group.empty() ? "" : " of " + group_text(group); }
 
 }  // namespace
 
@@ -186,7 +186,7 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
   if (limit.within == Duration{0}) {
     for (const auto& [id, other] : healings_)
       if ((other.has_place() || goes_first(other)) && counts(other)) ++count;
-    return count < most ? std::string() : fmt::format("{} at once{} under way", count, group_text(limit.group));
+    return count < most ? std::string() : fmt::format("{} at once{} under way", count, of_group(limit.group));
   }
   // Whose guard is asked may begin at any time.
   for (const auto& [id, other] : healings_)
@@ -200,7 +200,7 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
   }
   return count < most
              ? std::string()
-             : fmt::format("{} begun within {}{}", count, format_duration(limit.within), group_text(limit.group));
+             : fmt::format("{} begun within {}{}", count, format_duration(limit.within), of_group(limit.group));
 }
 
 BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& healing) const {
@@ -283,8 +283,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
     say("cooldown", {}, left > Duration{0} ? "set aside by " + healing.overridden_by : "");
   else
     say("cooldown", left == Duration{0} ? "" : fmt::format("for another {}", format_duration(left)));
-  if (rest != nullptr && left == Duration{0} && healing.stage == Stage::Held && !healing.by_person() &&
-      stays_failed(world, *rest))
+  if (rest != nullptr && left == Duration{0} && healing.stage == Stage::Held && !healing.by_person() && rest->in_vain())
     say("recovery", fmt::format("healing {} has not healed it: nothing more starts by itself until it has recovered",
                                 rest->healing.number()));
   if (healing.not_before && healing.stage != Stage::Approval && !healing.not_before->over(now))

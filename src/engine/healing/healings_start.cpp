@@ -60,8 +60,10 @@ bool Healings::condition_stands(const HealingWorld& world, const Healing& healin
   if (!healing.escalated && healing.round == 0)
     return trigger_stands(world, {healing.service, healing.rule}) ||
            std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, one); });
-  // Once begun it goes by its plan, whatever became of the rule: it is over where the target is seen to be well.
-  const std::vector<ServiceId> services = services_of(healing.target);
+  // Once begun it goes by its plan, whatever became of the rule: it is over where all of the target that is monitored
+  // is seen to be well.
+  std::vector<ServiceId> services = services_of(healing.target);
+  std::erase_if(services, [&](ServiceId one) { return world.health(one) == Health::Unmonitored; });
   // While its recovery was awaited no run counted for its rules: they may not know yet that it fails again.
   const auto fails_now = [&](ServiceId one) {
     return std::ranges::any_of(world.graph().at(one).rules, [&](const Rule& rule) {
@@ -73,11 +75,9 @@ bool Healings::condition_stands(const HealingWorld& world, const Healing& healin
          });
 }
 
-/// The most careful of all that apply.
-HealingMode Healings::mode_of(const HealingWorld& world, const Healing& healing) {
-  const Settings& settings = world.graph().settings;
-  return std::min({healing.plan->mode, settings.healing.mode,
-                   healing.dry_run || settings.dry_run ? HealingMode::DryRun : HealingMode::Automatic,
+HealingMode mode_of(const Workflow& plan, const Settings& settings, bool dry_run) {
+  return std::min({plan.mode, settings.healing.mode,
+                   dry_run || settings.dry_run ? HealingMode::DryRun : HealingMode::Automatic,
                    settings.shadow ? HealingMode::Shadow : HealingMode::Automatic});
 }
 
@@ -152,7 +152,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
       end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
     return true;
   }
-  if (const HealingMode mode = mode_of(world, healing); mode != healing.mode) {
+  if (const HealingMode mode = mode_of(*healing.plan, world.graph().settings, healing.dry_run); mode != healing.mode) {
     healing.mode = mode;
     if (healing.stage == Stage::Approval) ask_anew(healing);
     count_again(world, healing.target);

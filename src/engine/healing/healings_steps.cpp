@@ -554,9 +554,6 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
 
   const bool touched = healing.locks() || how == HealingEnd::WouldRun || healing.round > 0;
   if (touched && brakes) {
-    std::erase_if(memory_.targets, [&](const TargetMemory& other) {
-      return other.rehearsed == healing.rehearses() && to_lower(other.target) == to_lower(healing.target);
-    });
     const std::shared_ptr<const Workflow> asked = world.graph().workflow(healing.workflow);
     const Duration cooldown = healing.plan->only_tells() && asked != nullptr ? asked->cooldown : healing.plan->cooldown;
     TargetMemory target{.target = healing.target,
@@ -569,8 +566,7 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
       target.probation = Deadline::in(healing.plan->probation, now);
       target.plan = healing.plan;
     }
-    world.save(target);
-    memory_.targets.push_back(std::move(target));
+    remember(world, std::move(target));
   }
   const bool told = how != HealingEnd::Dropped && !(how == HealingEnd::Done && healing.plan->only_tells());
   if (told)
