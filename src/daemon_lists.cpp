@@ -237,13 +237,8 @@ bool DaemonLists::forget(std::string_view row, const std::string& by) {
 
 engine::event::ListsDoubted DaemonLists::doubted() const {
   engine::event::ListsDoubted doubted;
-  for (const auto& [source, list] : lists_) {
-    if (!list.declared) continue;
-    // Rows know their list by its variable, which several lists may share: then all of these are doubted.
-    const std::string name = to_lower(source.name);
-    if (!list.memory.proven()) doubted.names.push_back(name);
-    for (const std::string& row : list.memory.missing_well()) doubted.missing.push_back({name, row});
-  }
+  for (const auto& [source, list] : lists_)
+    if (list.declared) list.memory.doubt(source.name, doubted);
   return doubted;
 }
 

@@ -124,6 +124,12 @@ std::vector<ListRecord> ListMemory::fail(std::string why) {
   return {{.alerts = true, .text = "could not be read: " + saved_.failure}};
 }
 
+void ListMemory::doubt(std::string_view variable, engine::event::ListsDoubted& doubted) const {
+  const std::string list = to_lower(variable);
+  if (!proven()) doubted.names.push_back(list);
+  for (const std::string& row : missing_well()) doubted.missing.push_back({list, row});
+}
+
 bool ListMemory::is_missing(std::string_view name) const { return saved_.missing.contains(to_lower(name)); }
 
 bool ListMemory::forget(std::string_view name) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/list_rows.hpp"
+#include "engine/event.hpp"
 
 namespace healer::config {
 
@@ -64,6 +65,9 @@ class ListMemory {
   /// Rows in force, in lower case, that were well when they were missing for the first time: if they fail now, that is
   /// because somebody took them away.
   [[nodiscard]] const std::set<std::string>& missing_well() const { return saved_.well; }
+  /// Adds what of it is not healed: all, where it is not proven, and the rows that were well when they were missing.
+  /// `variable`: by which rows know their list, which several lists may share: then all of these are doubted.
+  void doubt(std::string_view variable, engine::event::ListsDoubted& doubted) const;
   /// Whether a row is in force, but was missing from the last good reading.
   [[nodiscard]] bool is_missing(std::string_view name) const;
   [[nodiscard]] const std::vector<ListRow>& rows() const { return saved_.rows; }

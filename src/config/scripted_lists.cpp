@@ -91,11 +91,10 @@ engine::ListKeeper::News ScriptedLists::forget(std::string_view row) {
   return news;
 }
 
-std::vector<std::string> ScriptedLists::doubted() const {
-  std::vector<std::string> names;
-  for (const One& one : lists_)
-    if (!one.memory.proven()) names.push_back(to_lower(one.declared.source.name));
-  return names;
+engine::event::ListsDoubted ScriptedLists::doubted() const {
+  engine::event::ListsDoubted doubted;
+  for (const One& one : lists_) one.memory.doubt(one.declared.source.name, doubted);
+  return doubted;
 }
 
 void ScriptedLists::load_again(News& news) const {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/event.hpp"
 #include "engine/graph.hpp"
 #include "util/time.hpp"
 
@@ -44,8 +45,8 @@ class ListKeeper {
   /// A person's words.
   virtual News accept(std::string_view list) = 0;
   virtual News forget(std::string_view row) = 0;
-  /// The lists that are not believed, by their variables in lower case.
-  [[nodiscard]] virtual std::vector<std::string> doubted() const = 0;
+  /// What is not healed, as the lists say.
+  [[nodiscard]] virtual event::ListsDoubted doubted() const = 0;
 };
 
 }  // namespace healer::engine

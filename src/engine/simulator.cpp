@@ -139,7 +139,7 @@ void Simulation::plan(Duration when, int rank, std::function<void()> what) {
 void Simulation::begin() {
   engine_ = std::make_unique<Engine>(graph_, civil_, saved_, now_);
   handle(event::Started{HEALER_VERSION});
-  if (lists_ != nullptr) handle(event::ListsDoubted{lists_->doubted()});
+  if (lists_ != nullptr) handle(lists_->doubted());
 }
 
 void Simulation::end(Duration away, bool reboot) {

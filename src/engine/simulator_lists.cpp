@@ -28,14 +28,14 @@ void Simulation::read_list(std::size_t list, const ListKeeper::Interval& of) {
 void Simulation::take(ListKeeper::News news) {
   for (const ListKeeper::Said& said : news.said) handle(event::ListTold{said.text, said.alerts});
   if (!news.refused.empty()) add({.kind = "reply", .text = news.refused}, nullptr);
-  handle(event::ListsDoubted{lists_->doubted()});
+  handle(lists_->doubted());
   if (!news.errors.empty()) handle(event::ReloadFailed{news.errors});
   if (!news.rules) return;
   const auto plan = plan_swap(*engine_->graph(), std::move(*news.rules));
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan->graph);
   world_.take_over(*before, *graph_, now_.mono);
   handle(event::Swap{plan});
-  handle(event::ListsDoubted{lists_->doubted()});
+  handle(lists_->doubted());
 }
 
 void Simulation::change_list(const ScriptedCommand& command) {
