@@ -160,11 +160,10 @@ expect list NODE tells "the row 'n2' leaves, though it is failed: 3 readings" by
 at 21 minutes n2 fails
 at 21 minutes n3 fails
 expect list NODE tells "the row 'n1' leaves" by 20 minutes
-expect ping_n2 running at 24 minutes
 expect healing n2 held "n2 is missing from the list NODE, and was so before it failed"
 expect not healing n2 begun
 expect healing n3 begun
-""", 5)
+""", 4)
 
     def test_a_list_that_is_empty_fails_or_turns_over(self):
         self.list_rules()

@@ -338,7 +338,8 @@ std::size_t marked(const Replay& done) {
 TEST_CASE("a day on which a reload has edited rules is played by those of each time, and does what was done") {
   // Another rule, a workflow that rests longer, a service that goes, and other settings.
   const auto before = [] {
-    return farm(R"("n1" .. "n3")", kCalm + "check program gone with path \"/bin/gone\" if status != 0 then exec \"/bin/bye\"\n");
+    return farm(R"("n1" .. "n3")",
+                kCalm + "check program gone with path \"/bin/gone\" if status != 0 then exec \"/bin/bye\"\n");
   };
   const auto after = [](std::string_view cycles = "for 4 cycles") {
     return farm(R"("n1" .. "n3")",
@@ -389,16 +390,18 @@ TEST_CASE("a day on which a reload has edited rules is played by those of each t
 
 TEST_CASE("a service that nobody has monitored is no service without readings") {
   Tape tape;
-  bool records = false;
+  bool armed = false;
+  bool records = false;  // from the next start on
   RecordedShell shell(
       some_rules(2), 1,
       [&](recorded::Item item) {
-        if (records) tape.take(std::move(item));
+        if (records = records || (armed && std::holds_alternative<recorded::Begun>(item.what)); records)
+          tape.take(std::move(item));
       },
       [&](ServiceId) { return told(0); });
   shell.command(event::Command::Kind::Unmonitor, ServiceId{1});
   shell.advance(seconds{10});
-  records = true;
+  armed = true;
   shell.restart(true);
   shell.advance(minutes{5});
   const Replay done = replay(some_rules(2), tape, kAlways);

@@ -23,7 +23,7 @@ std::string workflow(const std::string& name, const std::string& more = {}) {
 }
 
 std::string program(const std::string& name, const std::string& more = {}) {
-  return "check program " + name + " with path \"/bin/" + name + "\" " + more + "\n";
+  return "check program " + name + " with path \"/bin/" + name + "\" if status = 9 then alert " + more + "\n";
 }
 
 Touched without(const std::string& text, const std::string& name) {
@@ -88,5 +88,5 @@ TEST_CASE("limits of all healings, and a group that they count, touch all of the
   CHECK(all("set healing limit 2 at once\n", program("new", "if status != 0 then heal with w")));
   CHECK_FALSE(all("set healing limit 2 at once\n", program("new", "if status != 0 then alert")));
   CHECK(all("set healing limit 50% of group web at once\n", program("new", "group web")));
-  CHECK(all("set healing only while new is ok\n", program("new")));
+  CHECK(all("set healing only while new\n", program("new")));
 }
