@@ -418,6 +418,7 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
   };
   if (!loss.patterns.empty()) warn(loss.text());
   std::shared_ptr<const Graph> before = engine_->graph();
+  witness_->loaded_from(outcome.text);
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
     measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());

@@ -97,7 +97,9 @@ class Daemon : public engine::EffectSink {
   void watch_beside_monit(pid_t monit);
   void reload_acting();
   Result<void> open_store();
-  void open_recorder(const std::shared_ptr<const engine::Graph>& graph, const engine::SavedState& state, Instant now);
+  void open_recorder(const std::shared_ptr<const engine::Graph>& graph,
+                     std::shared_ptr<const engine::recorded::RulesText> rules_text, const engine::SavedState& state,
+                     Instant now);
   Result<LoadedRules> last_good_rules();
   void open_shells(const engine::Graph& graph);
   Result<void> open_control();

@@ -252,9 +252,8 @@ void DaemonLists::see() {
 
 engine::event::ListsDoubted DaemonLists::doubted() const {
   engine::event::ListsDoubted doubted;
-  for (const auto& [source, list] : lists_) {
-    if (list.declared) config::doubt(source, list.memory, doubted);
-  }
+  for (const auto& [source, list] : lists_)
+    if (list.declared) list.memory.doubt(source.name, doubted);
   return doubted;
 }
 

@@ -22,6 +22,7 @@
 #include "engine/service.hpp"
 #include "identity.hpp"
 #include "readings/readings_file.hpp"
+#include "rules_text.hpp"
 #include "runtime/action_files.hpp"
 #include "runtime/host.hpp"
 #include "runtime/orphans.hpp"
@@ -209,7 +210,9 @@ Result<void> Daemon::open_store() {
 }
 
 /// What the engine is told is recorded, for replays.
-void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph, const SavedState& state, Instant now) {
+void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph,
+                           std::shared_ptr<const recorded::RulesText> rules_text, const SavedState& state,
+                           Instant now) {
   const auto read_state = [path = paths_.state_file]() -> Result<SavedState> {
     auto reader = store::open_read_only(path);
     if (!reader) return reader.error();
@@ -226,7 +229,8 @@ void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph, const Save
                   .cycle = options_.cycle,
                   .shadow = options().shadow,
                   .state = std::make_shared<const SavedState>(state),
-                  .rules = graph});
+                  .rules = graph,
+                  .text = std::move(rules_text)});
 }
 
 /// The rules that were last good, which the state keeps, for files that have errors. They bring all of their settings:
@@ -295,7 +299,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   files.remove_records(known);
 
   const Instant now = runtime::now();
-  open_recorder(graph, *saved, now);
+  open_recorder(graph, text_of(options().config, loaded.result, lists_->rows()), *saved, now);
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), now);
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });

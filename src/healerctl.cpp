@@ -200,6 +200,7 @@ void add_replay(CLI::App& app, ReplayOptions& replay) {
   command->add_option("--rules", replay.rules, "These rules; else those of this machine as they are now")
       ->type_name("PATH");
   command->add_option("--state", replay.state_file, "The readings beside this state file")->type_name("PATH");
+  command->add_flag("--throughout", replay.throughout, "Play these rules all the time, also where they were edited");
   command->add_flag("--all", replay.all, "Print also what is the same");
 }
 

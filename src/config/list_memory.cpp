@@ -132,6 +132,12 @@ std::vector<ListRecord> ListMemory::fail(std::string why) {
   return {{.alerts = true, .text = "could not be read: " + saved_.failure}};
 }
 
+void ListMemory::doubt(std::string_view variable, engine::event::ListsDoubted& doubted) const {
+  const std::string list = to_lower(variable);
+  if (!proven()) doubted.names.push_back(list);
+  for (const std::string& row : missing_well()) doubted.missing.push_back({list, row});
+}
+
 bool ListMemory::is_missing(std::string_view name) const { return saved_.missing.contains(to_lower(name)); }
 
 bool ListMemory::forget(std::string_view name) {
@@ -140,13 +146,6 @@ bool ListMemory::forget(std::string_view name) {
   saved_.well.erase(wanted);
   std::erase_if(saved_.rows, [&](const ListRow& row) { return iequals(row.name, wanted); });
   return true;
-}
-
-void doubt(const ListSource& source, const ListMemory& memory, engine::event::ListsDoubted& doubted) {
-  // Rows know their list by its variable, which several lists may share: then all of these are doubted.
-  const std::string name = to_lower(source.name);
-  if (!memory.proven()) doubted.names.push_back(name);
-  for (const std::string& row : memory.missing_well()) doubted.missing.push_back({name, row});
 }
 
 }  // namespace healer::config

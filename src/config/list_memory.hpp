@@ -12,14 +12,9 @@
 #include <vector>
 
 #include "config/list_rows.hpp"
-
-namespace healer::engine::event {
-struct ListsDoubted;
-}
+#include "engine/event.hpp"
 
 namespace healer::config {
-
-struct ListSource;
 
 /// What there is to say of a reading.
 struct ListRecord {
@@ -75,6 +70,9 @@ class ListMemory {
   [[nodiscard]] const std::set<std::string>& missing_well() const { return saved_.well; }
   /// Whether there are others that are missing: they have failed, or were being healed, all the time.
   [[nodiscard]] bool has_missing_ill() const { return saved_.well.size() < saved_.missing.size(); }
+  /// Adds what of it is not healed: all, where it is not proven, and the rows that were well when they were missing.
+  /// `variable`: by which rows know their list, which several lists may share: then all of these are doubted.
+  void doubt(std::string_view variable, engine::event::ListsDoubted& doubted) const;
   /// Whether a row is in force, but was missing from the last good reading.
   [[nodiscard]] bool is_missing(std::string_view name) const;
   [[nodiscard]] const std::vector<ListRow>& rows() const { return saved_.rows; }
@@ -87,8 +85,5 @@ class ListMemory {
 
   Saved saved_;
 };
-
-/// Adds what is not to be healed, as a list says.
-void doubt(const ListSource& source, const ListMemory& memory, engine::event::ListsDoubted& doubted);
 
 }  // namespace healer::config

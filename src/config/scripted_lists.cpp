@@ -98,7 +98,7 @@ engine::ListKeeper::News ScriptedLists::forget(std::string_view row) {
 
 engine::event::ListsDoubted ScriptedLists::doubted() const {
   engine::event::ListsDoubted doubted;
-  for (const One& one : lists_) doubt(one.declared.source, one.memory, doubted);
+  for (const One& one : lists_) one.memory.doubt(one.declared.source.name, doubted);
   return doubted;
 }
 

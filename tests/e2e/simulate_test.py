@@ -154,6 +154,17 @@ expect not list NODE tells "the row 'n2' leaves" by 74 minutes
 expect list NODE tells "the row 'n2' leaves, though it is failed: 3 readings" by 75 minutes
 """, 6)
 
+    def test_a_row_that_fails_after_it_was_missing_is_not_healed(self):
+        self.list_rules()
+        self.assert_met(self.LISTED + """at 20 minutes list NODE loses n1 n2
+at 21 minutes n2 fails
+at 21 minutes n3 fails
+expect list NODE tells "the row 'n1' leaves" by 20 minutes
+expect healing n2 held "n2 is missing from the list NODE, and was so before it failed"
+expect not healing n2 begun
+expect healing n3 begun
+""", 4)
+
     def test_a_list_that_is_empty_fails_or_turns_over(self):
         self.list_rules()
         self.assert_met(self.LISTED + """at 6 minutes list NODE is empty
