@@ -94,6 +94,22 @@ std::vector<BrakeView> views_of(std::vector<engine::BrakeVerdict> verdicts) {
   return views;
 }
 
+/// Whether a rule that heals stands failed, while nothing is done about it any more, nor asked for: its healing was not
+/// approved, or the rule heals only since it was edited.
+bool asks_no_more(const Engine& engine, engine::ServiceId service, const engine::Rule& rule, Instant now) {
+  if (rule.action.heal == nullptr || healing_of(engine, service) != nullptr) return false;
+  const auto plan = engine.graph()->workflow(rule.action.heal->workflow);
+  if (plan == nullptr ||
+      engine::mode_of(*plan, engine.graph()->settings, rule.action.heal->dry_run) < engine::HealingMode::Approval)
+    return false;
+  const auto& rules = engine.graph()->at(service).rules;
+  const auto at = static_cast<std::size_t>(&rule - rules.data());
+  if (at >= rules.size()) return false;
+  const engine::RuleState& state = engine.rules(service)[at];
+  return state.status == engine::RuleStatus::Failed && !rest_of(engine, service, now) &&
+         engine.hold(service, rule, state, engine::ActionKind::Heal, now) == engine::Hold::None;
+}
+
 }  // namespace
 
 HealingView view_healing(const Engine& engine, const Healing& healing, Instant now) {
@@ -127,7 +143,8 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
     view.step = healing.position + 1;
     view.steps = static_cast<std::uint32_t>(healing.steps().size());
   }
-  if (healing.not_before && healing.waits() && !healing.not_before->over(now))
+  // The reason of another brake says by itself how long it lasts, where that is known.
+  if (healing.stage == Stage::Approval && healing.not_before && !healing.not_before->over(now))
     view.left = healing.not_before->left(now);
   if (const StepRun* const run = run_under_way(healing)) {
     view.waits_for = describe_wait(*run);
@@ -197,7 +214,10 @@ std::string healing_note(const Engine& engine, engine::ServiceId service, Instan
                                                "healing {} has not healed it ({}): rules heal it again only "
                                                "after it has recovered",
                                                rest->healing, rest->end)
-                                         : std::string();
+           : std::ranges::any_of(engine.graph()->at(service).rules,
+                                 [&](const engine::Rule& rule) { return asks_no_more(engine, service, rule, now); })
+               ? "no healing of it is asked for before it fails anew; `healerctl heal` asks for one"
+               : std::string();
   }
   const std::string& plan = healing->plan->name;
   if (healing->stage == Stage::Held) return fmt::format("healing with {} held back: {}", plan, healing->reason);
@@ -270,6 +290,7 @@ std::optional<HealExplanation> explain_healing(const Engine& engine, engine::Ser
                        .mode = {},
                        .guard = {},
                        .healing = {},
+                       .spent = asks_no_more(engine, service, rule, now),
                        .brakes = {}};
   std::shared_ptr<const engine::Workflow> plan = engine.graph()->workflow(order.workflow);
   const auto& all = engine.healings().all();

@@ -101,7 +101,10 @@ std::string heal_lines(const HealExplanation& heals, const Style& style) {
   if (!heals.mode.empty() && heals.mode != "automatic") how += fmt::format(" ({})", heals.mode);
   if (!heals.guard.empty()) how += fmt::format("; its guard is {}", heals.guard);
   line("heals", how);
-  line("healing", heals.healing ? healing_text(*heals.healing, style) : "none is under way or asked for");
+  line("healing", heals.healing ? healing_text(*heals.healing, style)
+                  : heals.spent ? "none is under way; the rule asks for one again only when it has recovered and fails "
+                                  "anew, `healerctl heal` at once"
+                                : "none is under way or asked for");
   std::string_view label = heals.healing ? "brakes say" : "would say";
   for (const BrakeView& brake : heals.brakes) {
     line(label, fmt::format("{:<13}  {}{}", brake.lets ? "lets it go" : "holds it back", brake.brake,

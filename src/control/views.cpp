@@ -146,6 +146,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   if (const std::string healing = healing_note(engine, service, now); !healing.empty()) add(healing);
   if (state.acknowledged) add("acknowledged");
   if (engine.paused(service, now)) add("paused");
+  if (engine.in_maintenance(service, now)) add("in maintenance");
   return text;
 }
 

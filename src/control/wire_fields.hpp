@@ -347,6 +347,7 @@ void fields(Walk walk, T& v) {
   walk("mode", v.mode);
   walk("guard", v.guard);
   walk("healing", v.healing);
+  walk("spent", v.spent);
   walk("brakes", v.brakes);
 }
 

@@ -107,6 +107,7 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
   if (std::erase_if(wide_pauses_, ends) > 0) turn.commit.wide_pauses = wide_pauses_;
   std::vector<std::string> left;  // that had nothing to be resumed
   std::string with;               // what goes on to pause those that were named
+  std::string kept_by;            // what holds such a one all the same
   for (const ServiceId id : command.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     const ServiceBlock& block = graph_->at(id);
@@ -118,6 +119,8 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
     }
     if (was_paused) turn.record(RecordKind::Resumed, Severity::Info, block.name, "resumed by " + command.by);
     (was_paused ? done : left).push_back(block.name);
+    if (!was_paused && in_maintenance(id, turn.now))
+      kept_by = ": its maintenance is one of the rules ('set maintenance') and ends by itself";
     if (const auto still = pause_of(id, turn.now); still && with.empty())
       with = fmt::format("{} is still paused{}, by {}: `healerctl resume {}` ends that", block.name, still->with(),
                          still->pause->by, still->resumed_by(block.name));
@@ -127,7 +130,7 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
     text = listed(done) + " resumed";
   else if (with.empty())
     text = left.empty()                          ? "no service resumed"
-           : left.size() == 1                    ? left.front() + " is not paused"
+           : left.size() == 1                    ? left.front() + " is not paused" + kept_by
            : left.size() == graph_->order.size() ? "no service is paused"
                                                  : fmt::format("none of {} is paused", listed(left));
   if (!with.empty()) text += (text.empty() ? "" : "; ") + with;

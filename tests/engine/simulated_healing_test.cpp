@@ -488,4 +488,23 @@ TEST_CASE("what a script expects of healings and is not so is told", "[engine][s
         "5:1 expected workflow rebuild to be paused: it never did so\n");
 }
 
+TEST_CASE("of steps side by side the one that failed is to blame, not those that were ended for it",
+          "[engine][simulator][healing]") {
+  const Timeline timeline = play(app(R"(
+workflow rebuild {
+  guard program "/bin/may-go"
+  parallel {
+    step "slow" program "/bin/slow"
+    step "bad" program "/bin/bad"
+  }
+})"),
+                                 "step rebuild slow takes 1 minute\n"
+                                 "step rebuild bad: 3\n"
+                                 "app: fails ...\n"
+                                 "expect healing app failed by 10 minutes\n");
+  const auto failed = std::ranges::find(timeline.entries, "failed", &TimelineEntry::turn);
+  REQUIRE(failed != timeline.entries.end());
+  CHECK_THAT(failed->why, Catch::StartsWith("step \"bad\" exited with status 3"));
+}
+
 }  // namespace simulated_healing_test

@@ -544,7 +544,7 @@ Healings::Answer Healings::reset(HealingWorld& world, std::string_view workflow,
       fmt::format("workflow {} reset by {}{}", memory.workflow, by, was_open ? ": its breaker is closed again" : "");
   world.record(RecordKind::HealingStep, Severity::Info, {}, text);
   stir(world);
-  return {true, text + left_alone()};
+  return {true, text + left_alone(world, workflow)};
 }
 
 void Healings::let_go(HealingWorld& world, ServiceId service, const std::string& by) {

@@ -203,6 +203,7 @@ class Healings {
   bool consider(HealingWorld& world, Healing& healing);
   static void ask_anew(Healing& healing);
   bool consider_undoing(HealingWorld& world, Healing& healing);
+  bool consider_giving_up(HealingWorld& world, Healing& healing);
   void undo(HealingWorld& world, Healing& healing);
   bool wait_again(HealingWorld& world, Healing& healing);
   void confirm(HealingWorld& world, Healing& healing);
@@ -245,6 +246,7 @@ class Healings {
   void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, bool good,
                 const std::string& text, Again policy = Again::AsWritten);
   void try_failed(HealingWorld& world, Healing& healing);
+  void give_up(HealingWorld& world, Healing& healing);
   void end_others(HealingWorld& world, Healing& healing);
   void verify(HealingWorld& world, Healing& healing);
   void verify_all(HealingWorld& world);
@@ -291,7 +293,7 @@ class Healings {
   void note_recovery(HealingWorld& world, TargetMemory& memory);
   [[nodiscard]] static std::string describe(const Census& count, std::string_view group);
   [[nodiscard]] std::string came_to(HealingId id) const;
-  [[nodiscard]] std::string left_alone() const;
+  [[nodiscard]] std::string left_alone(const HealingWorld& world, std::string_view workflow) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
   void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
   void plan_wake(const HealingWorld& world);

@@ -145,6 +145,8 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   if (healing.is_to_undo()) return consider_undoing(world, healing);
   const Instant now = world.now();
   if (!condition_stands(world, healing)) {
+    // Who was well when a person asked is not well "again": that it is says nothing of what was to be done.
+    if (healing.rule == Hash128{} && healing.round > 0) return consider_giving_up(world, healing);
     if (healing.has_begun())
       end(world, healing, HealingEnd::Done,
           healing.round > 0 ? "it is well again between its tries" : "it is well again");
@@ -209,6 +211,18 @@ bool Healings::consider_undoing(HealingWorld& world, Healing& healing) {
     return false;
   }
   undo(world, healing);
+  return true;
+}
+
+/// A try for a person has failed, and the target is well: it is not tried again. Whether that was done: `on failure`
+/// wants a place.
+bool Healings::consider_giving_up(HealingWorld& world, Healing& healing) {
+  if (const BrakeVerdict limit = limit_verdict(world, healing); !limit.lets) {
+    note_held(world, healing, fmt::format("{}: {}", limit.brake, limit.text));
+    return false;
+  }
+  healing.failure += "; it is not tried again, as its target is well";
+  give_up(world, healing);
   return true;
 }
 

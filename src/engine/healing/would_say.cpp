@@ -88,13 +88,19 @@ std::string Healings::came_to(HealingId id) const {
   }
 }
 
-/// For whom it does not help to reset a workflow: the targets that a healing has not healed. Empty: there are none.
-std::string Healings::left_alone() const {
+/// For whom it does not help to reset a workflow: the targets that are healed with it, and that a healing has not
+/// healed. Empty: there are none.
+std::string Healings::left_alone(const HealingWorld& world, std::string_view workflow) const {
+  const auto healed_with_it = [&](ServiceId service) {
+    return std::ranges::any_of(world.graph().at(service).rules, [&](const Rule& rule) {
+      return rule.action.heal != nullptr && iequals(rule.action.heal->workflow, workflow);
+    });
+  };
   constexpr std::size_t kMost = 10;
   std::vector<std::string> names;
   std::size_t more = 0;
   for (const TargetMemory& memory : memory_.targets) {
-    if (!memory.in_vain()) continue;
+    if (!memory.in_vain() || !std::ranges::any_of(services_of(memory.target), healed_with_it)) continue;
     if (names.size() < kMost)
       names.push_back(memory.target);
     else
