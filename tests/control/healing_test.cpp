@@ -466,6 +466,14 @@ TEST_CASE("a brake that has closed, and doubt, are told", "[control][healing]") 
   CHECK(render_healings({}, holds, {}) ==
         "nothing is being healed or held back\n\n"
         "nothing is healed now, as healer doubts what it sees: healer has just started\n");
+  const HealingHolds of_list{
+      .doubt = {},
+      .pauses = {},
+      .closed =
+          {{.workflow = "w", .group = "", .list = "node", .above = 50, .text = "4 of 6 in list node are not well"}},
+      .open = {},
+      .cooldowns = {}};
+  CHECK(has(render_healings({}, of_list, {}), "more than 50 % of list node were not well"));
 }
 
 TEST_CASE("what is shown of healing fits, and cannot command the terminal", "[control][healing]") {
