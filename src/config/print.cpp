@@ -215,6 +215,7 @@ class Printer {
     option("version", server.tls_version);
     option("verify", server.verify ? "enable" : "");
     option("selfsigned", server.allow_self_signed ? "allow" : "");
+    if (!server.ciphers.empty()) option("ciphers", written_text(server.ciphers));
     const auto file = [&](std::string_view name, const std::string& path) {
       if (!path.empty()) option(name, written_word(path));
     };
@@ -292,7 +293,7 @@ class Printer {
     return text;
   }
 
-  void command(std::string_view what, const std::optional<engine::Command>& command) {
+  void command(std::string_view what, const Rare<engine::Command>& command) {
     if (command) line(fmt::format("  {} program = {}", what, command_text(*command)));
   }
 
