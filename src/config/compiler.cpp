@@ -102,7 +102,7 @@ class SettingsCompiler {
       if (server.port && server.port->value >= 1 && server.port->value <= 65535)
         settings_.mail.servers.push_back(mail_server(server));
     if (set.timeout && set.timeout->value > Duration{0}) settings_.mail.timeout = bounded(set.timeout->value);
-    if (set.hostname) settings_.mail.hostname = set.hostname->value;
+    settings_.mail.hostname = set.hostname ? set.hostname->value : "";  // as in Monit that of the last statement
   }
   void operator()(const SetMailFormat& set) { settings_.mail.format = mail_format(set.format); }
   void operator()(const SetAlert& set) { settings_.mail.recipients.push_back(recipient(set.alert)); }
@@ -308,7 +308,8 @@ class ServiceCompiler {
       case engine::Target::Process:
         if (check.pid_file) block_.process.pid_file = check.pid_file->value;
         if (check.pattern) block_.process.pattern = check.pattern->value;
-        if (check.foreground) block_.process.foreground = engine::ForegroundSpec{.command = command(check.command), .stop = {}};
+        if (check.foreground)
+          block_.process.foreground = engine::ForegroundSpec{.command = command(check.command), .stop = {}};
         block_.end_leftovers = settings_.end_leftovers && !check.foreground;
         break;
     }

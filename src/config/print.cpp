@@ -192,15 +192,14 @@ class Printer {
   }
 
   void mmonit(const engine::MmonitSettings& mmonit) {
-    std::string text = "set mmonit";
-    for (const std::string& url : mmonit.urls) text += " " + shown_url(url);
-    text += " timeout " + written(mmonit.timeout);
+    std::string text = " timeout " + written(mmonit.timeout);
     if (mmonit.tls)
       text += " using tls" + (mmonit.tls_options.empty() ? "" : " with options " + written(mmonit.tls_options));
     if (!mmonit.certificate_checksum.empty())
       text += fmt::format(" certificate checksum \"{}\"", mmonit.certificate_checksum);
     if (!mmonit.register_credentials) text += " register without credentials";
-    line(text);
+    // One each: to Monit, TLS is that of the last of several.
+    for (const std::string& url : mmonit.urls) line("set mmonit " + shown_url(url) + text);
   }
 
   static std::string server(const engine::MailServer& server) {

@@ -30,7 +30,7 @@ namespace healer::config {
 struct CompareSyntax {
   Word name;  ///< as canonical text writes it: "total cpu", "cpu(wait)", "loadavg(5min) per core", "disk read"
   ComparisonWord comparison = ComparisonWord::Equal;
-  Word number;               ///< digits, perhaps with a fraction
+  Word number;      ///< digits, perhaps with a fraction
   Rare<Word> unit;  ///< as written
 };
 /// `total upload > 1 GB in last hour`.
@@ -63,7 +63,7 @@ struct MatchesSyntax {
   Word pattern;
 };
 struct TlsSyntax {
-  Rare<Word> version;                 ///< as written, "ssl", "tls", "tlsv12", "auto"
+  Rare<Word> version;                          ///< as written, "ssl", "tls", "tlsv12", "auto"
   std::vector<std::pair<Word, Word>> options;  ///< verify: enable, ...
 };
 
@@ -123,11 +123,11 @@ struct ToleranceSyntax {
 
 struct ActionSyntax {
   enum class Kind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart, Heal } kind = Kind::Alert;
-  CommandSyntax command;         ///< Exec
-  Word workflow;                 ///< Heal
-  Rare<Word> target;    ///< Heal: of another than the service's own
-  bool dry_run = false;          ///< Heal
-  Rare<Number> repeat;  ///< `repeat every N cycles`
+  CommandSyntax command;  ///< Exec
+  Word workflow;          ///< Heal
+  Rare<Word> target;      ///< Heal: of another than the service's own
+  bool dry_run = false;   ///< Heal
+  Rare<Number> repeat;    ///< `repeat every N cycles`
   bool overlapping = false;
   SourceRange range;
 };
@@ -220,12 +220,12 @@ struct CheckSyntax {
   const engine::CheckKind* kind = engine::all_kinds().front();  ///< never null
   Word name;
   CommandSyntax command;            ///< Program; Process: of a foreground process
-  Rare<Word> pid_file;     ///< Process: this, the pattern or a program
-  Rare<Word> pattern;      ///< Process
-  Rare<Word> path;         ///< of a kind that is nothing but a path
-  Rare<Word> host;         ///< Host: its name or address
-  Rare<Word> address;      ///< Interface: this, or its name
-  Rare<Word> interface;    ///< Interface
+  Rare<Word> pid_file;              ///< Process: this, the pattern or a program
+  Rare<Word> pattern;               ///< Process
+  Rare<Word> path;                  ///< of a kind that is nothing but a path
+  Rare<Word> host;                  ///< Host: its name or address
+  Rare<Word> address;               ///< Interface: this, or its name
+  Rare<Word> interface;             ///< Interface
   std::vector<Word> members;        ///< Members: names of services
   std::vector<Word> member_groups;  ///< Members: and of groups of them
   bool foreground = false;          ///< Process: healer runs the program itself
@@ -291,7 +291,7 @@ struct SetHttpd {
     enum class Kind : std::uint8_t { Host, Login, Group, File } kind = Kind::Host;
     Word who;  ///< host or network, user, group, file
     Rare<Word> password;
-    Rare<Word> how;  ///< of a file: cleartext, crypt, md5
+    Rare<Word> how;           ///< of a file: cleartext, crypt, md5
     std::vector<Word> users;  ///< of a file: these of it; empty: all
     bool read_only = false;
   };
@@ -301,8 +301,8 @@ struct SetHttpd {
   Rare<Word> address;
   Rare<Word> unix_socket, uid, gid, permission;
   bool socket_read_only = false;
-  Rare<Word> signature;  ///< enable, disable
-  std::optional<bool> tls;        ///< whether it was switched on, or off
+  Rare<Word> signature;     ///< enable, disable
+  std::optional<bool> tls;  ///< whether it was switched on, or off
   std::vector<std::pair<Word, Word>> tls_options;
   std::vector<Allow> allow;
 };

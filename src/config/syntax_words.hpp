@@ -42,8 +42,8 @@ struct CommandSyntax {
   Rare<Located<Duration>> timeout;
   bool single_quoted_with_arguments =
       false;                             ///< Monit takes the whole text as the program's name (facts 1.1, quote trap 1)
-  Rare<Word> shell_sign;        ///< the first argument that is meant for a shell, though none reads it: "&&"
-  Rare<Word> next_line;         ///< the first argument, without quotes, that begins a line
+  Rare<Word> shell_sign;                 ///< the first argument that is meant for a shell, though none reads it: "&&"
+  Rare<Word> next_line;                  ///< the first argument, without quotes, that begins a line
   std::optional<SourceRange> readiness;  ///< arguments that read like the statement `ready on notify`
 };
 

@@ -89,6 +89,13 @@ TEST_CASE("what -v prints is read back as the same, words of the language as nam
   CHECK(again.rules->settings.mail.servers[2].ciphers == "HIGH:!MD5");
 }
 
+TEST_CASE("the name that mail servers are greeted with is that of the last statement", "[load]") {
+  const std::string first = "set mailserver a.b using hostname \"h\"\n";
+  const test::FakeEnvironment machine;
+  CHECK(load_text(first, machine).rules->settings.mail.hostname == "h");
+  CHECK(load_text(first + "set mailserver c.d\n", machine).rules->settings.mail.hostname.empty());
+}
+
 TEST_CASE("who can write any directory above a program is told of", "[load]") {
   test::FakeEnvironment machine;
   machine.programs.insert("/srv/tools/bin/heal");

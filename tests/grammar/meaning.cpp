@@ -121,8 +121,10 @@ std::string probe_text(const protocols::ProbePlan& plan) {
     text = plan.family == Family::V4 ? " ping4" : plan.family == Family::V6 ? " ping6" : " ping";
     text += fmt::format(" count {} size {}", plan.pings, plan.ping_size);
   } else {
-    if (plan.transport == Transport::Unix) text = " unixsocket " + config::written_word(plan.host);
-    else text = fmt::format(" host {} port {}", config::written_text(plan.host), plan.port);
+    if (plan.transport == Transport::Unix)
+      text = " unixsocket " + config::written_word(plan.host);
+    else
+      text = fmt::format(" host {} port {}", config::written_text(plan.host), plan.port);
   }
   if (!plan.source.empty()) text += " address " + plan.source;
   if (plan.transport != Transport::Ping && plan.family != Family::Any)
@@ -161,7 +163,7 @@ struct TestText {
     const auto in_minutes = test.span / minutes{1};
     return fmt::format("{} in last {}", amount(test.what, test.comparison, test.value),
                        in_minutes > 0 && in_minutes % 60 == 0 ? fmt::format("{} hours", in_minutes / 60)
-                                            : fmt::format("{} minutes", in_minutes));
+                                                              : fmt::format("{} minutes", in_minutes));
   }
   std::string operator()(const engine::Differs& test) const {
     const engine::AttributeRow& row = *block.kind->find(test.what);
