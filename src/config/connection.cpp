@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 #include <limits>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -128,7 +127,7 @@ class ConnectionReader {
     out_.warnings.push_back({place, std::move(message), std::move(remedy)});
   }
 
-  void too_many(const std::optional<Number>& number, std::uint64_t most) {
+  void too_many(const Rare<Number>& number, std::uint64_t most) {
     if (number && number->value > most) warn(number->range, fmt::format("this is understood as {}", most));
   }
 

@@ -178,7 +178,7 @@ class Linter {
 
   /// `from: a@b subject: x`: to the end of its line all belongs to the first of them.
   void mail_lines(const MailFormatSyntax& format) {
-    for (const std::optional<Word>& word : {format.from, format.reply_to, format.subject})
+    for (const Rare<Word>& word : {format.from, format.reply_to, format.subject})
       for (const std::string_view next : {" from:", " reply-to:", " subject:", " message:"})
         if (word && word->value.find(next) != std::string::npos)
           warn(Code::Misread, word->range,
@@ -191,7 +191,7 @@ class Linter {
     static constexpr std::array<std::string_view, 6> kNames{"EVENT", "SERVICE", "DATE",
                                                             "HOST",  "ACTION",  "DESCRIPTION"};
     static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    for (const std::optional<Word>& word : {format.from, format.reply_to, format.subject, format.message}) {
+    for (const Rare<Word>& word : {format.from, format.reply_to, format.subject, format.message}) {
       if (!word) continue;
       const std::string_view text = word->value;
       for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {

@@ -436,7 +436,7 @@ class Validator {
             fmt::format("it has {} hexadecimal digits", wanted));
   }
 
-  void checksum(const std::optional<Word>& written, const Word& sum) {
+  void checksum(const Rare<Word>& written, const Word& sum) {
     const std::size_t size = sum.value.size();
     std::size_t wanted = size == 40 || size == 64 ? size : 32;
     std::string_view type = "checksum";

@@ -146,7 +146,7 @@ class WorkflowChecker {
 
   // ---- numbers
 
-  void positive(const std::optional<Located<Duration>>& duration) {
+  void positive(const Rare<Located<Duration>>& duration) {
     if (duration && duration->value <= Duration{0})
       error(Code::OutOfRange, duration->range, "the duration must be longer than 0");
   }

@@ -286,7 +286,7 @@ void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded&
   ServiceState& state = services_[id->index()];
   using Kind = effect::SavedStep::Kind;
   for (const Kind kind : {Kind::Start, Kind::Stop, Kind::Restart}) {
-    const std::optional<Command>& program = program_of(graph_->at(*id), kind);
+    const Rare<Command>& program = program_of(graph_->at(*id), kind);
     if (!program || program->arguments != exec.command.arguments) continue;
     const std::string silent = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, {});
     const std::string told = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, end.output);

@@ -304,7 +304,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   // Who takes the place of one that was signalled has what is left of its time: they may come for ever.
   job.replaced = job.signalled;
   if (!job.replaced) job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
-  if (const std::optional<Command>& program = program_of(block, step.kind)) {
+  if (const Rare<Command>& program = program_of(block, step.kind)) {
     if (!clear_way(job, *program, turn)) return Progress::Waiting;
     if (step.kind != StepKind::Stop && waits_for_left(job, turn)) return Progress::Waiting;
     run_program(job, *program, turn);
@@ -416,7 +416,7 @@ void Engine::overdue(Job& job, Turn& turn) {
   }
   if (step.kind == StepKind::Stop && block.has_process() && process == nullptr)
     return go_on(job, Progress::Done, turn);  // only its stop program hung
-  const std::optional<Command>& program = program_of(block, step.kind);
+  const Rare<Command>& program = program_of(block, step.kind);
   if (!job.program_failure.empty()) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);

@@ -27,7 +27,7 @@ ScriptReader::ScriptReader(const RuleSet& rules, ScriptReading& reading, const s
     for (const Rule& rule : block->rules)
       for (const Action* action : {&rule.action, &rule.recovery.action})
         if (action->kind == ActionKind::Exec) add_program(action->command);
-    for (const std::optional<Command>* command : {&block->start, &block->stop, &block->restart})
+    for (const Rare<Command>* command : {&block->start, &block->stop, &block->restart})
       if (*command) add_program(**command);
     if (const auto& foreground = block->process.foreground) {
       add_program(foreground->command);

@@ -240,6 +240,7 @@ void SmtpClient::Impl::settings_of(const engine::MailServer& server, const std::
   set(CURLOPT_SSLVERSION, curl_tls_version(server.tls_version).value_or(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, server.verify ? 1L : 0L);
   set(CURLOPT_SSL_VERIFYHOST, server.verify && !server.allow_self_signed ? 2L : 0L);
+  if (!server.ciphers.empty()) set(CURLOPT_SSL_CIPHER_LIST, server.ciphers.c_str());
   if (!server.ca_file.empty()) set(CURLOPT_CAINFO, server.ca_file.c_str());
   if (!server.ca_path.empty()) set(CURLOPT_CAPATH, server.ca_path.c_str());
   if (!server.client_certificate.empty()) {

@@ -66,7 +66,7 @@ TEST_CASE("what -v prints is read back as the same, words of the language as nam
   for (const char* name : {"password", "mail"}) machine.groups[name] = 8;
   const LoadResult first = load_text(
       "set mailserver \"port\" port 25 username 'username' password \"the\", mail.example.org username \"a b\" "
-      "password 'x', \"using\"\n"
+      "password 'x', \"using\" using tls with options { ciphers: \"HIGH:!MD5\" }\n"
       "check program status with path \"/bin/true\" as uid \"username\" and gid 'password'\n"
       "  if status != 0 then exec \"/bin/true\" as uid 'if' and gid \"mail\"\n"
       "check process timeout with pidfile /run/x.pid\n"
@@ -86,6 +86,14 @@ TEST_CASE("what -v prints is read back as the same, words of the language as nam
   REQUIRE(again.rules->settings.mail.servers.size() == 3);
   CHECK(again.rules->settings.mail.servers[0].username == "username");
   CHECK(again.rules->settings.mail.servers[0].host == "port");
+  CHECK(again.rules->settings.mail.servers[2].ciphers == "HIGH:!MD5");
+}
+
+TEST_CASE("the name that mail servers are greeted with is that of the last statement", "[load]") {
+  const std::string first = "set mailserver a.b using hostname \"h\"\n";
+  const test::FakeEnvironment machine;
+  CHECK(load_text(first, machine).rules->settings.mail.hostname == "h");
+  CHECK(load_text(first + "set mailserver c.d\n", machine).rules->settings.mail.hostname.empty());
 }
 
 TEST_CASE("who can write any directory above a program is told of", "[load]") {
