@@ -250,9 +250,10 @@ std::optional<EarlierCause> second_action(const TokenStream& tokens, std::size_t
   if ((!is_action(tokens.tokens[then + 1].kind) && !iequals(tokens.text_of(then + 1), "heal")) || then + 1 == begin)
     return std::nullopt;
   const bool alerts = tokens.tokens[begin].kind == Kind::Alert || tokens.tokens[then + 1].kind == Kind::Alert;
-  return EarlierCause{begin,
-                      {fmt::format("{} is a second action: a rule has exactly one", describe(tokens, begin)),
-                       alerts ? "every action alerts as well: leave 'alert' away" : "write a rule for each of them"}};
+  return EarlierCause{
+      begin,
+      {fmt::format("{} is a second action: a rule has exactly one", describe(tokens, begin)),
+       alerts ? "every action sends an alert as well: leave out 'alert'" : "write a rule for each of them"}};
 }
 
 /// `set mailserver a prot 25`: the word is taken for another server.
@@ -387,12 +388,12 @@ Complaint unexpected(const TokenStream& tokens, std::size_t begin, std::size_t t
   if (const auto near = meant(tokens, token, expectation); !near.empty()) {
     const auto word = spelled(near);
     // `group` and `depends on` at the end of their line, as in Monit.
-    complaint.remedy = iequals(word, tokens.text_of(token)) ? "what belongs to this word must follow on its line"
+    complaint.remedy = iequals(word, tokens.text_of(token)) ? "the rest of this statement must be on the same line"
                                                             : fmt::format("did you mean '{}'?", word);
   } else if (!is_value(kind) && expectation.kinds.none() &&
              expectation.near.test(static_cast<std::size_t>(Kind::String))) {
     complaint.remedy =
-        fmt::format("{} is a word of the language; put it in double quotes to mean a text", describe(tokens, token));
+        fmt::format("{} is a keyword; put it in double quotes to use it as text", describe(tokens, token));
   } else {
     complaint.remedy = workflow_form(tokens, begin, token);
   }

@@ -83,23 +83,25 @@ std::optional<EarlierCause> workflow_slip(const TokenStream& tokens, std::size_t
                      tokens.text_of(token - 1))}};
   if (kind == Kind::String && iequals(tokens.text_of(token - 1), "step") && !ends)
     return EarlierCause{token,
-                        {"the name of a step stands in double quotes",
+                        {"the name of a step must be in double quotes",
                          fmt::format("write step \"{}\"", printable(tokens.text_of(token)))}};
   if (!of_workflow) return std::nullopt;
   const std::optional<std::size_t> block = open_block(tokens, begin, token);
   if (!block) return std::nullopt;
-  if (begins_other(tokens, token)) return EarlierCause{*block, {"this block has no end", "close it with '}'"}};
+  if (begins_other(tokens, token)) return EarlierCause{*block, {"this block is not closed", "close it with '}'"}};
   const std::string_view word = tokens.text_of(*block);
   const bool ends_healing = iequals(word, "failure") || iequals(word, "cancel");
   if (!ends_healing && iequals(tokens.text_of(token), "heal") && token + 2 < tokens.tokens.size() &&
       iequals(tokens.text_of(token + 1), "with"))
-    return EarlierCause{token,
-                        {"'heal with' is no step: another workflow goes on where all tries of this one have failed",
-                         fmt::format("write on failure heal with {}", printable(tokens.text_of(token + 2)))}};
+    return EarlierCause{
+        token,
+        {"'heal with' is not a step: it names the workflow that takes over when all tries of this one have failed",
+         fmt::format("write on failure heal with {}", printable(tokens.text_of(token + 2)))}};
   if (*block > begin + 1 && is_first_of_line(tokens, token) && is_one_of(tokens.text_of(token), kItems))
-    return EarlierCause{token,
-                        {fmt::format("'{}' cannot stand in the block of '{}'", tokens.text_of(token), printable(word)),
-                         "close that block with '}' before it"}};
+    return EarlierCause{
+        token,
+        {fmt::format("'{}' cannot be used in the block of '{}'", tokens.text_of(token), printable(word)),
+         "close that block with '}' before it"}};
   return std::nullopt;
 }
 

@@ -41,7 +41,7 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
 // ---- events and effects -------------------------------------------------------------------------------------------
 
 void Daemon::handle(const Event& event) {
-  counter_.note(event);
+  statistics_.note(event);
   const Instant now = runtime::now();
   const std::optional<Event> shown = engine_->without_secrets(event);
   witness_->goes_in(shown ? *shown : event, engine_->next_deadline(), now);
@@ -49,7 +49,7 @@ void Daemon::handle(const Event& event) {
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, {});
   for (Effect& effect : effects) {
-    counter_.note(effect);
+    statistics_.note(effect);
     witness_->comes_out(effect, now);
     std::visit([this](auto& known) { perform(known); }, effect);
   }

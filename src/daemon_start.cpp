@@ -25,8 +25,8 @@
 #include "rules_text.hpp"
 #include "runtime/action_files.hpp"
 #include "runtime/host.hpp"
-#include "runtime/orphans.hpp"
 #include "runtime/safe_path.hpp"
+#include "runtime/surviving_services.hpp"
 
 namespace healer {
 
@@ -58,20 +58,20 @@ std::string host_of(const Graph& graph) {
 
 /// Foreground processes that run still, and that the store does not name since it could not be written when they were
 /// started, become acts of the daemon before all the same; and no number is issued again of which there are files.
-void add_orphans(SavedState& saved, const runtime::ActionFiles& files) {
-  runtime::Orphans orphans = runtime::find_orphans(files, runtime::now());
-  saved.last_id = std::max(saved.last_id, orphans.newest.number());
-  for (runtime::Orphan& orphan : orphans.processes) {
-    const auto named = [&](const PendingExec& pending) { return pending.exec.action == orphan.action; };
+void add_surviving_services(SavedState& saved, const runtime::ActionFiles& files) {
+  runtime::SurvivingServices survivors = runtime::find_surviving_services(files, runtime::now());
+  saved.last_id = std::max(saved.last_id, survivors.newest.number());
+  for (runtime::SurvivingService& survivor : survivors.processes) {
+    const auto named = [&](const PendingExec& pending) { return pending.exec.action == survivor.action; };
     if (std::ranges::any_of(saved.execs, named)) continue;
     effect::Exec exec{
-        .action = orphan.action,
-        .job = JobId{orphan.action.number()},  // which nobody knows any more: its number is no other job's
+        .action = survivor.action,
+        .job = JobId{survivor.action.number()},  // which nobody knows any more: its number is no other job's
         .foreground = true};
-    exec.command.arguments = std::move(orphan.command);
-    if (exec.command.arguments.empty()) exec.command.arguments.push_back(orphan.service);
+    exec.command.arguments = std::move(survivor.command);
+    if (exec.command.arguments.empty()) exec.command.arguments.push_back(survivor.service);
     exec.cause = std::make_shared<effect::Cause>(
-        effect::Cause{.service = std::move(orphan.service), .action_text = "start", .when = orphan.since});
+        effect::Cause{.service = std::move(survivor.service), .action_text = "start", .when = survivor.since});
     saved.execs.push_back({std::move(exec), true});
   }
 }
@@ -293,7 +293,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   const auto whose = files.identity();
   if (!whose) return whose.error();
   groups_ = std::make_shared<const runtime::ControlGroups>(runtime::ControlGroups::find(*whose));
-  add_orphans(*saved, files);
+  add_surviving_services(*saved, files);
   std::unordered_set<std::uint64_t> known;
   for (const PendingExec& pending : saved->execs) known.insert(pending.exec.action.number());
   files.remove_records(known);
@@ -330,22 +330,22 @@ Result<void> Daemon::start(LoadedRules loaded) {
 
 void Daemon::open_shells(const Graph& graph) {
   spawner_ = std::make_unique<runtime::Spawner>(loop_, runtime::Spawner::Options{.defaults = launch_defaults_});
-  const auto stray = [this](const std::string& service, pid_t pid) {
+  const auto stale_check = [this](const std::string& service, pid_t pid) {
     log_.write(Severity::Info, runtime::now().wall, service,
                fmt::format("a check program that the healer before has left is ended (pid {})", pid));
   };
   runs_ = std::make_unique<runtime::ProcessRunner>(
       loop_, *spawner_,
-      runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_identity()), .stray = stray},
+      runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_identity()), .stale_check = stale_check},
       [this](const Event& event) { handle(event); });
   const auto unheard = [this](const std::string& why) {
     say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
   };
-  news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
+  exits_ = std::make_unique<runtime::ExitStatusReader>(loop_, runtime::ExitStatusReader::Options{.unheard = unheard});
   connector_ = std::make_unique<runtime::Connector>(loop_);
   connections_ = std::make_unique<runtime::Reacher>(loop_, *connector_, [this](const Event& event) { handle(event); });
   looks_ = std::make_unique<runtime::Inspector>(
-      loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()}, [this](const Event& event) {
+      loop_, runtime::Inspector::Options{.groups = groups_, .exits = exits_.get()}, [this](const Event& event) {
         const auto* look = std::get_if<engine::event::Measured>(&event);
         if (look == nullptr || !connections_->looked(*look)) handle(event);
       });
@@ -358,7 +358,7 @@ void Daemon::open_shells(const Graph& graph) {
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
       runtime::ActionRunner::Options{
-          .directory = paths_.action_dir, .spare = paths_.spare_action_dir, .groups = groups_, .news = news_.get()},
+          .directory = paths_.action_dir, .spare = paths_.spare_action_dir, .groups = groups_, .exits = exits_.get()},
       [this](const Event& event) {
         const auto* const ended = std::get_if<event::ActionEnded>(&event);
         ended != nullptr ? action_ended(*ended) : handle(event);
@@ -411,7 +411,7 @@ Result<void> Daemon::open_control() {
           },
       .counts =
           [this] {
-            control::CountsView counts = counter_.counts();
+            control::CountsView counts = statistics_.counts();
             counts.mails_waiting = mailer_->waiting();
             return counts;
           },

@@ -52,7 +52,7 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
   std::vector<ListRow> rows = reading.rows;
   std::vector<std::string> names = sorted_names(rows, said);
   if (names.empty()) {
-    std::vector<ListRecord> more = fail("it was empty, which is not believed");
+    std::vector<ListRecord> more = fail("it was empty, which is not accepted");
     said.insert(said.end(), more.begin(), more.end());
     return said;
   }
@@ -72,7 +72,7 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
   }
   if (!saved_.proven && saved_.equal >= kReadingsThatProve) {
     saved_.proven = true;
-    said.push_back({.alerts = false, .text = "three readings were equal: it is believed"});
+    said.push_back({.alerts = false, .text = "three equal readings: it is accepted"});
   }
 
   // Rows of the reading are in force at once; the others leave one after the other.

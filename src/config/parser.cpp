@@ -60,7 +60,7 @@ class Parser : Tokens {
       statement();
     }
     for (const SourceRange& block : open_blocks_)
-      report({.range = block, .message = "this block has no end", .remedy = "close it with '}'"});
+      report({.range = block, .message = "this block is not closed", .remedy = "close it with '}'"});
     if (errors_ >= kMostErrors || fresh_starts_ >= kMostFreshStarts || !stream_.is_whole) out_.is_whole = false;
     return std::move(out_);
   }
@@ -196,7 +196,7 @@ class Parser : Tokens {
 
   void not_in_block(std::string_view word, const SourceRange& range) {
     report({.range = range,
-            .message = fmt::format("'{}' cannot stand in a 'for each'", word),
+            .message = fmt::format("'{}' cannot be used in a 'for each'", word),
             .remedy = "write it before the block",
             .code = Code::WrongPlace});
   }
@@ -336,7 +336,7 @@ class Parser : Tokens {
 
   // ---- errors
 
-  /// A token that begins no statement here.
+  /// A token that does not begin a statement here.
   void stray() {
     auto& expectation = build_.expectation;
     if (expectation.furthest > at_) return failed();  // the statement before it breaks off later
@@ -466,7 +466,7 @@ class Parser : Tokens {
     const auto& token = stream_.tokens[quoted];
     const auto text = stream_.text;
     report({.range = SourceRange{file_, token.offset, token.offset + 1},
-            .message = "unbalanced quotes: the text that begins here goes on over the end of its line",
+            .message = "unbalanced quotes: the text that begins here continues on the next line",
             .remedy = fmt::format("close it with {}", text[token.offset])});
     const std::size_t line = std::min(text.find('\n', token.offset), text.size());
     relex(line);

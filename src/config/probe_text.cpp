@@ -85,7 +85,7 @@ ProbeReading read_probe(std::string_view host, std::string_view text) {
   ConnectionReading read = read_connection(*test, range, std::string(host), engine::Limits{});
   if (read.errors.empty() && read.plan.protocol != nullptr && read.plan.protocol->make == nullptr)
     read.errors.push_back(
-        {test->protocol->range, fmt::format("protocol {} is not spoken yet", read.plan.protocol->name), {}});
+        {test->protocol->range, fmt::format("protocol {} is not supported yet", read.plan.protocol->name), {}});
   const bool is_right = read.errors.empty();
   for (ConnectionFault& fault : read.errors)
     report(reading.said, DiagnosticSeverity::Error, Code::InvalidConnection, fault.place, std::move(fault.message),

@@ -17,7 +17,7 @@
 #include "engine/explain.hpp"
 #include "engine/healing/told.hpp"
 #include "engine/service.hpp"
-#include "engine/simulated_people.hpp"
+#include "engine/simulated_operator_commands.hpp"
 #include "engine/simulation.hpp"
 #include "engine/timeline.hpp"
 #include "util/text.hpp"

@@ -7,7 +7,7 @@
 #include "engine/diff.hpp"
 #include "engine/list_keeper.hpp"
 #include "engine/rows.hpp"
-#include "engine/simulated_people.hpp"
+#include "engine/simulated_operator_commands.hpp"
 #include "engine/simulation.hpp"
 #include "util/text.hpp"
 

@@ -49,7 +49,7 @@ struct ActionRunner::Action {
 
   // Of an adopted one.
   std::shared_ptr<SessionProof> proof;
-  ExitNews::Wish wish;
+  ExitStatusReader::Subscription subscription;
   Loop::Watch watch;
   Loop::Timer look;
 };

@@ -11,9 +11,9 @@
 // new run of a service does not begin until the process of its former run is gone (it waits here; its own timeout
 // counts from its true start). A cancelled run ends the same way, with nothing delivered.
 //
-// What a former daemon has left is ended first (runtime/strays): no run begins until it is known which services have
-// something left, and no run of such a service until that is gone. The search takes some milliseconds, and is waited
-// for no longer than Strays::kPatience.
+// What a former daemon has left is ended first (runtime/stale_checks): no run begins until it is known which services
+// have something left, and no run of such a service until that is gone. The search takes some milliseconds, and is
+// waited for no longer than StaleChecks::kPatience.
 //
 // Runs beyond `most_running`, or for which there are no descriptors or processes to be had, wait in order; what they
 // lack is told at once, and one that the machine has refused for `resource_patience` is reported as NotStarted with the
@@ -36,7 +36,7 @@
 #include "runtime/loop.hpp"
 #include "runtime/matcher.hpp"
 #include "runtime/spawner.hpp"
-#include "runtime/strays.hpp"
+#include "runtime/stale_checks.hpp"
 
 namespace healer::engine {
 struct ServiceBlock;
@@ -59,7 +59,7 @@ class ProcessRunner {
     Matcher::Options matcher{};
     std::string mark{};  ///< that programs bear, before their number (actions/environment); empty: none
     /// Told of each program that a former daemon has left.
-    std::function<void(const std::string& service, pid_t pid)> stray{};
+    std::function<void(const std::string& service, pid_t pid)> stale_check{};
   };
   /// Gets event::Measured, event::RunWaits and event::RunWrote, on the loop, never from within start().
   using Sink = std::function<void(engine::Event)>;
@@ -127,7 +127,7 @@ class ProcessRunner {
   bool searching_ = false;                          ///< for what a former daemon has left
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   Matcher matcher_;
-  std::optional<Strays> strays_;
+  std::optional<StaleChecks> stale_checks_;
 };
 
 }  // namespace healer::runtime

@@ -50,7 +50,7 @@ TEST_CASE("a first reading is in force at once, and proven by three equal ones",
   CHECK_FALSE(memory.proven());
   CHECK(text(memory.read(reading({"a", "b"}), {}, {})).empty());
   CHECK_FALSE(memory.proven());
-  CHECK(text(memory.read(reading({"a", "b"}), {}, {})) == "- three readings were equal: it is believed\n");
+  CHECK(text(memory.read(reading({"a", "b"}), {}, {})) == "- three equal readings: it is accepted\n");
   CHECK(memory.proven());
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("readings that differ prove nothing, a failure between them takes noth
   CHECK(text(memory.fail("timeout")).empty());
   (void)memory.read(reading({"a", "b", "c"}), {}, {});
   CHECK(text(memory.read(reading({"a", "b", "c"}), {}, {})) ==
-        "- three readings were equal: it is believed\n- the row 'd' leaves\n");
+        "- three equal readings: it is accepted\n- the row 'd' leaves\n");
   CHECK(memory.proven());
 }
 
@@ -167,18 +167,18 @@ TEST_CASE("an empty reading is never believed", "[lists]") {
   for (int i = 0; i < 10; ++i) (void)memory.read(reading({}), {}, {});
   CHECK(names_of(memory) == "a b");
   CHECK(memory.proven());
-  CHECK(memory.saved().failure == "it was empty, which is not believed");
+  CHECK(memory.saved().failure == "it was empty, which is not accepted");
   ListMemory fresh;
-  CHECK(text(fresh.read(reading({}), {}, {})) == "! could not be read: it was empty, which is not believed\n");
+  CHECK(text(fresh.read(reading({}), {}, {})) == "! could not be read: it was empty, which is not accepted\n");
   CHECK_FALSE(fresh.known());
 }
 
 TEST_CASE("equal names and refused rows are told of; fields follow the reading", "[lists]") {
   ListMemory memory;
   ListReading some = reading({"a", "A"});
-  some.refused.push_back({3, "line 3: '-' is no name of a row"});
+  some.refused.push_back({3, "line 3: '-' is not a valid row name"});
   CHECK(text(memory.read(some, {}, {})) ==
-        "! a row is refused: line 3: '-' is no name of a row\n! the row 'A' is refused: it is there already\n");
+        "! a row is refused: line 3: '-' is not a valid row name\n! the row 'A' is refused: it is there already\n");
   ListReading other = reading({"a"});
   other.rows[0].fields = {{"ip", "10.0.0.1"}};
   (void)memory.read(other, {}, {});

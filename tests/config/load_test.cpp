@@ -151,8 +151,8 @@ TEST_CASE("a password that others can read is told of", "[load]") {
 TEST_CASE("names that healerctl takes for something else are warned of", "[load]") {
   for (const auto& [name, told] : {std::pair<std::string, std::string>{"all", "healerctl takes 'all' for all services"},
                                    {"ALL", "healerctl takes 'all' for all services"},
-                                   {"healer", "'healerctl history healer' tells of this service"},
-                                   {"-x", "healerctl takes '-x' for an option"}}) {
+                                   {"healer", "'healerctl history healer' shows this service"},
+                                   {"-x", "healerctl would take '-x' for an option"}}) {
     INFO(name);
     CHECK(load_text(service(name)).ok());
     CHECK(said(load_text(service(name))).find("/etc/main:1:15: warning: " + told) == 0);
@@ -370,7 +370,8 @@ TEST_CASE("a pid file by which others can say whom healer signals is warned of",
   SECTION("its owner") {
     machine.facts["/run/a/x.pid"].uid = 33;
     CHECK(warned(start) ==
-          "/etc/main:1:30: warning: uid 33 can write '/run/a/x.pid', and so say whom healer signals to stop 'x'\n"
+          "/etc/main:1:30: warning: uid 33 can write '/run/a/x.pid', and so decide which process healer signals to "
+          "stop 'x'\n"
           "  check process x with pidfile /run/a/x.pid\n"
           "                               ^~~~~~~~~~~~\n"
           "  note: no process is signalled but one of the file's own user; for any other write a stop program\n");
@@ -380,11 +381,11 @@ TEST_CASE("a pid file by which others can say whom healer signals is warned of",
   }
   SECTION("the owner of its directory") {
     machine.facts["/run/a"].uid = 33;
-    CHECK(warned(start).find("uid 33 can write the directory '/run/a', and so say") != std::string::npos);
+    CHECK(warned(start).find("uid 33 can write the directory '/run/a', and so decide") != std::string::npos);
   }
   SECTION("everybody") {
     machine.facts["/run/a"].mode = 0777;
-    CHECK(warned(start).find("everybody can write the directory '/run/a', and so say") != std::string::npos);
+    CHECK(warned(start).find("everybody can write the directory '/run/a', and so decide") != std::string::npos);
     machine.facts["/run/a"].mode = 01777;
     CHECK(warned(start).empty());
   }
@@ -410,9 +411,7 @@ TEST_CASE("a program that gives up root's user but keeps its group is warned of"
 
   const std::string text = service("a", "if status != 0 then exec \"/bin/x\" as uid www");
   CHECK(said(load_text(text)) ==
-        "/etc/main:1:80: warning: as in Monit, a program that runs as 'www' keeps the group of healer, which is root's "
-        "as a "
-        "rule\n"
+        "/etc/main:1:80: warning: as in Monit, a program that runs as 'www' keeps healer's group, usually root's\n"
         "  check program a with path \"/bin/true\" if status != 0 then exec \"/bin/x\" as uid www\n"
         "                                                                                 ^~~\n"
         "  note: write 'as uid www and gid www'\n");

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "control/counter.hpp"
 #include "control/render_text.hpp"
+#include "control/statistics.hpp"
 #include "control/top.hpp"
 #include "engine/service.hpp"
 
@@ -427,17 +427,17 @@ TEST_CASE("rates are the difference of two answers of the same daemon", "[contro
 
 TEST_CASE("what a daemon does is counted from its events and its commits", "[control][top]") {
   using namespace engine;
-  Counter counter;
-  counter.note(Event{event::Measured{}});
-  counter.note(Event{event::Measured{}});
-  counter.note(Event{event::Wake{}});
+  Statistics statistics;
+  statistics.note(Event{event::Measured{}});
+  statistics.note(Event{event::Measured{}});
+  statistics.note(Event{event::Wake{}});
   effect::Commit commit;
   for (const RecordKind kind : {RecordKind::RuleFailed, RecordKind::RuleRecovered, RecordKind::ProcessDied,
                                 RecordKind::ActionStarted, RecordKind::ActionEnded, RecordKind::MailSent})
     commit.records.push_back({.kind = kind});
-  counter.note(Effect{commit});
-  counter.note(Effect{effect::Note{}});
-  CHECK(counter.counts() ==
+  statistics.note(Effect{commit});
+  statistics.note(Effect{effect::Note{}});
+  CHECK(statistics.counts() ==
         CountsView{.runs = 2, .changes = 2, .deaths = 1, .programs = 1, .mails = 1, .mails_waiting = 0});
 }
 

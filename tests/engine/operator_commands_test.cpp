@@ -9,7 +9,7 @@
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
-namespace people_test {
+namespace operator_commands_test {
 
 using namespace healer;
 using namespace healer::test;
@@ -549,4 +549,4 @@ TEST_CASE("two commands in the middle of a rule's restart: both are answered, an
   }
 }
 
-}  // namespace people_test
+}  // namespace operator_commands_test
