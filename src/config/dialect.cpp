@@ -45,7 +45,7 @@ class Dialect {
     links(check);
     for (const ServiceStatement& statement : check.statements)
       if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
-        for (const TermSyntax& term : rule->condition)
+        for (const TermSyntax& term : rule->condition.terms)
           if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);
         restarts(*rule);
         repeat(rule->action);
@@ -74,7 +74,7 @@ class Dialect {
     for (const ServiceStatement& statement : check.statements) {
       const auto* rule = std::get_if<IfSyntax>(&statement);
       if (rule == nullptr) continue;
-      for (const TermSyntax& term : rule->condition) {
+      for (const TermSyntax& term : rule->condition.terms) {
         const auto* link = std::get_if<LinkSyntax>(&term.test);
         if (link != nullptr && up.value_or(link->up) != link->up)
           return refuse(term.range, "tests of 'link up' and 'link down' in one service");
