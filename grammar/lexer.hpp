@@ -55,7 +55,7 @@ struct TokenStream {
   std::string kinds;
   std::vector<Fault> faults;
   std::vector<Parenthesis> parentheses;  ///< outside of names and words that have their own, in the order of writing
-  bool is_whole = true;  ///< false: after so many faults the rest was not cut
+  bool is_whole = true;                  ///< false: after so many faults the rest was not cut
 
   [[nodiscard]] std::string_view text_of(std::size_t token) const {
     return text.substr(tokens[token].offset, tokens[token].length);

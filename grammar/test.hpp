@@ -23,8 +23,8 @@ struct test_word : token<Kinds...> {
   if (next != Kind::Exist && next != Kind::Match) return true;
   const std::size_t begin = in.index() + 1, end = begin + (next == Kind::Exist ? 1 : 2);
   std::size_t open = 0, closed = 0;
-  for (auto one = parentheses_before(in.stream(), begin);
-       one != in.stream().parentheses.end() && one->token <= end; ++one) {
+  for (auto one = parentheses_before(in.stream(), begin); one != in.stream().parentheses.end() && one->token <= end;
+       ++one) {
     if (one->token == begin && one->opens) ++open;
     if (one->token == end && !one->opens) ++closed;
   }
@@ -124,12 +124,13 @@ struct changed_link   : seq<changed_word, token<Kind::Link>> {};
 // these units with and without what it is per.
 struct traffic_word   : test_word<Kind::Upload, Kind::Uploaded, Kind::Download, Kind::Downloaded> {};
 struct traffic_unit   : token<Kind::SizeUnit, Kind::Rate, Kind::Packet, Kind::PacketRate> { static constexpr std::string_view kExpected = "a unit such as 'MB/s' or 'packets/s'"; };
-struct traffic_amount : sor<seq<quantity_number, opt<traffic_unit>>, extension<"a number without a blank before its unit", tight_quantity>> {};
+struct unit_of_traffic : sor<traffic_unit, own_size_unit> {};
+struct traffic_amount : sor<seq<quantity_number, opt<unit_of_traffic>>, extension<"a number without a blank before its unit", tight_quantity>> {};
 template <typename Subject>
 struct traffic        : seq<Subject, sor<traffic_amount, seq<any_operator, traffic_amount>,
-                                extension<"an operator without blanks around it", tight_measured_operand, opt<traffic_unit>>>> {};
+                                extension<"an operator without blanks around it", tight_measured_operand, opt<unit_of_traffic>>>> {};
 struct tight_traffic  : extension<"an operator without blanks around it",
-                            sor<seq<tight_measured, opt<traffic_unit>>, seq<tight_measured_operator, traffic_amount>>> {};
+                            sor<seq<tight_measured, opt<unit_of_traffic>>, seq<tight_measured_operator, traffic_amount>>> {};
 struct per_second     : token<Kind::Second> { static constexpr std::string_view kExpected = ""; };
 struct rate_test      : seq<traffic<traffic_word>, opt<per_second>> {};
 

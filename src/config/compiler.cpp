@@ -172,7 +172,7 @@ class SettingsCompiler {
     for (const Word& name : set.services) settings_.healing.only_while.push_back(name.value);
   }
   void operator()(const SetMaintenance& set) {
-    settings_.maintenance.push_back({.begin = read_named_cron(set.cron.value).spec,
+    settings_.maintenance.push_back({.begin = read_cron(set.cron.value).spec,
                                      .text = set.cron.value,
                                      .length = bounded(set.length.value),
                                      .group = set.group ? set.group->value : ""});

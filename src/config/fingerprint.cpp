@@ -83,7 +83,7 @@ class Gatherer {
   void add(const engine::Test& test) {
     std::visit([this](const auto& one) { add(one); }, test);
   }
-  void add(const engine::Condition& condition) { all(condition.tests, condition.postfix); }
+  void add(const engine::RuleCondition& condition) { all(condition.tests, condition.postfix); }
   void add(const engine::Tolerance& tolerance) { all(tolerance.count, tolerance.window, tolerance.held); }
   void add(const engine::Action& action) {
     all(action.kind, action.command, action.repeat, action.overlapping, action.implied);

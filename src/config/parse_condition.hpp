@@ -17,8 +17,8 @@ struct WrittenCondition {
   std::vector<std::size_t> negations;  ///< each `not` that belongs to no test
 };
 
-/// engine::Condition::postfix of a condition. Complains about parentheses without their other half: in what Monit takes,
-/// which does not heed them, that is a warning, and none is heeded here.
+/// engine::RuleCondition::postfix of a condition. Complains about parentheses without their other half: in what Monit
+/// takes, which does not heed them, that is a warning, and none is heeded here.
 [[nodiscard]] std::vector<engine::Op> joined(Build& build, const WrittenCondition& written);
 
 }  // namespace healer::config::parsing

@@ -141,7 +141,8 @@ class Parser : Tokens {
       return;
     }
     const auto written = build_.text(at_);
-    IncludeSyntax syntax{.pattern = build_.raw(at_), .range = {word.file, word.begin, build_.range({at_, at_ + 1}).end}};
+    IncludeSyntax syntax{.pattern = build_.raw(at_),
+                         .range = {word.file, word.begin, build_.range({at_, at_ + 1}).end}};
     if (written.size() >= 2 && (written.front() == '"' || written.front() == '\'') && written.back() == written.front())
       syntax.pattern.value = std::string(written.substr(1, written.size() - 2));
     ++at_;

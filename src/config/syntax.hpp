@@ -116,7 +116,7 @@ struct TermSyntax {
   SourceRange range;
 };
 
-/// One or more tests, in the order of writing, and how they are joined: as engine::Condition has it.
+/// One or more tests, in the order of writing, and how they are joined: as engine::RuleCondition has it.
 struct ConditionSyntax {
   std::vector<TermSyntax> terms;
   std::vector<engine::Op> postfix;

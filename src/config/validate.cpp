@@ -424,7 +424,7 @@ class Validator {
   void check(const SetHealingOnlyWhile&) {}
   void check(const SetMaintenance& set) {
     duration(set.length);
-    const CronReading reading = read_named_cron(set.cron.value);
+    const CronReading reading = read_cron(set.cron.value);
     if (!reading.error.empty()) error(Code::InvalidSchedule, set.cron.range, reading.error, reading.remedy);
     if (!reading.never.empty())
       error(Code::NeverRuns, set.cron.range, fmt::format("no {} matches: it never begins", reading.never));
@@ -468,11 +468,11 @@ class Validator {
   Diagnostics& said_;
   std::unordered_map<std::string, SourceRange> names_;
   const engine::CheckKind* kind_ = nullptr;
-  bool tested_ = false;                                       ///< the service has a test
-  const CheckSyntax* check_ = nullptr;                        ///< the service
-  std::size_t connections_ = 0;                               ///< its tests of them
-  bool killed_ = false;                                       ///< KILL is among its stop signals
-  std::set<std::string> patterns_;                            ///< of its content tests
+  bool tested_ = false;                 ///< the service has a test
+  const CheckSyntax* check_ = nullptr;  ///< the service
+  std::size_t connections_ = 0;         ///< its tests of them
+  bool killed_ = false;                 ///< KILL is among its stop signals
+  std::set<std::string> patterns_;      ///< of its content tests
   std::set<std::string> filters_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> broken_;  ///< file and offset of errors
 };

@@ -149,7 +149,8 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
     case Outcome::NotStarted: text = "could not be started"; break;
     case Outcome::Unmatched: text = fmt::format("ended after {}", elapsed); break;
   }
-  if (last.facts != nullptr && !last.facts->values.empty()) return fmt::format("{}: {}", text, values_text(*last.facts));
+  if (last.facts != nullptr && !last.facts->values.empty())
+    return fmt::format("{}: {}", text, values_text(*last.facts));
   const std::string_view line = last.telling  ? cut_line(*last.telling)
                                 : last.output ? cut_line(engine::telling_line(*last.output, last.errors))
                                               : std::string_view{};

@@ -239,7 +239,7 @@ struct Decided {
 };
 
 /// Of what is joined, the first that has decided: what holds of an `or`, what does not of an `and`, else the first.
-Decided deciding(const Condition& condition, const Seen& seen) {
+Decided deciding(const RuleCondition& condition, const Seen& seen) {
   return fold<Decided>(
       condition.postfix, condition.tests.size(),
       [&](std::size_t test) {

@@ -172,7 +172,7 @@ bool is_sound(std::span<const Op> postfix, std::size_t tests) {
   return postfix.empty() ? tests > 0 : depth == 1 && seen == tests;
 }
 
-std::optional<bool> holds(const Condition& condition, const Seen& seen) {
+std::optional<bool> holds(const RuleCondition& condition, const Seen& seen) {
   using Held = std::optional<bool>;
   return fold<Held>(
       condition.postfix, condition.tests.size(), [&](std::size_t test) { return holds(condition.tests[test], seen); },

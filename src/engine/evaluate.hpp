@@ -46,7 +46,7 @@ struct Seen {
 /// Whether a condition holds; nothing where it cannot be told (the process is not there, or a rate is not known yet):
 /// such a run leaves the rule alone. Whether a process exists is always told. A test that cannot be told leaves the
 /// condition open only where the other tests do not decide it.
-[[nodiscard]] std::optional<bool> holds(const Condition& condition, const Seen& seen);
+[[nodiscard]] std::optional<bool> holds(const RuleCondition& condition, const Seen& seen);
 
 /// What a filter has made of the output; null: nobody has asked.
 [[nodiscard]] const ValueSeen* value_of(const Evidence& run, const Queried& test);

@@ -66,7 +66,8 @@ std::shared_ptr<const Evidence> as_asked(std::shared_ptr<const Evidence> seen, c
   const std::vector<int> patterns = places(then.patterns, now.patterns);
   asked->matches = 0;
   for (std::size_t i = 0; i < std::min(patterns.size(), kMaxPatterns); ++i)
-    if (patterns[i] >= 0 && patterns[i] < static_cast<int>(kMaxPatterns) && (seen->matches >> patterns[i] & 1) != 0) asked->matches |= std::uint64_t{1} << i;
+    if (patterns[i] >= 0 && patterns[i] < static_cast<int>(kMaxPatterns) && (seen->matches >> patterns[i] & 1) != 0)
+      asked->matches |= std::uint64_t{1} << i;
   if (seen->facts == nullptr) return asked;
   auto facts = std::make_shared<Facts>(*seen->facts);
   facts->lines.clear();

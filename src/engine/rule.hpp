@@ -74,7 +74,7 @@ enum class Mode : std::uint8_t {
 
 /// One `if`.
 struct Rule {
-  Condition condition;
+  RuleCondition condition;
   Tolerance tolerance;
   Action action;
   Recovery recovery;  ///< used by Mode::Latched only

@@ -51,7 +51,7 @@ JsonTest opposite(JsonTest test) {
 }
 
 /// The tests of JSON that a rule fails by: those behind `not` the other way round.
-std::vector<JsonTest> json_tests(const Condition& condition) {
+std::vector<JsonTest> json_tests(const RuleCondition& condition) {
   using Tests = std::vector<JsonTest>;
   return fold<Tests>(
       condition.postfix, condition.tests.size(),

@@ -96,7 +96,7 @@ using Test =
 enum class Op : std::uint8_t { Leaf, Not, And, Or };
 
 /// What an `if` asks: tests, joined by `and`, `or`, `not` and parentheses.
-struct Condition {
+struct RuleCondition {
   std::vector<Test> tests;  ///< in the order of writing
   /// How they are joined, operands first; each Op::Leaf is the next test. Empty: all of them must hold.
   std::vector<Op> postfix{};
@@ -128,9 +128,7 @@ template <typename Value, typename Leaf, typename Negate, typename Join>
       case Op::Leaf: stack[depth++] = leaf(next++); break;
       case Op::Not: stack[depth - 1] = negate(std::move(stack[depth - 1])); break;
       case Op::And:
-      case Op::Or:
-        --depth;
-        stack[depth - 1] = join(op, std::move(stack[depth - 1]), std::move(stack[depth]));
+      case Op::Or: --depth; stack[depth - 1] = join(op, std::move(stack[depth - 1]), std::move(stack[depth]));
     }
   }
   return std::move(stack[0]);

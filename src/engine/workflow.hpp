@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "engine/command.hpp"
-#include "engine/json_test.hpp"
 #include "engine/healing_limits.hpp"
+#include "engine/json_test.hpp"
 #include "engine/source_place.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"

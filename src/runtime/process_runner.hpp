@@ -124,10 +124,10 @@ class ProcessRunner {
   std::deque<std::uint64_t> queue_;                               ///< to be begun, in order
   std::string lacking_;  ///< what the last one to be begun lacked; all of the queue were told
   Duration told_all_{-60'000};
-  std::unordered_map<std::uint32_t, std::deque<std::uint64_t>> lines_;  ///< by service: its run, and who waits for it
-  std::unordered_set<std::uint64_t> matching_;                          ///< over, but not yet reported
+  std::unordered_map<std::uint32_t, std::deque<std::uint64_t>> lines_;    ///< by service: its run, and who waits for it
+  std::unordered_set<std::uint64_t> matching_;                            ///< over, but not yet reported
   std::unordered_map<std::uint64_t, std::shared_ptr<Questions>> asking_;  ///< of these, what filters are to find
-  std::unordered_map<std::uint64_t, engine::event::RunWrote> late_;     ///< of these, to be told after them
+  std::unordered_map<std::uint64_t, engine::event::RunWrote> late_;       ///< of these, to be told after them
   std::size_t running_ = 0;
   bool pumping_ = false;
   std::vector<char> buffer_;

@@ -143,8 +143,8 @@ TEST_CASE("what Monit calls 'not exist' and 'not match' stays that", "[condition
 
 TEST_CASE("what Monit takes is taken, and what it refuses is told of", "[condition]") {
   const auto monit = [](const std::string& condition) {
-    return first_line(load_text("set daemon 5\n" + kSystem + "if " + condition + " then alert\n",
-                                {.monit_dialect = true}));
+    return first_line(
+        load_text("set daemon 5\n" + kSystem + "if " + condition + " then alert\n", {.monit_dialect = true}));
   };
   CHECK(monit("(cpu > 5% or memory > 6%) and swap > 3%").find("error") == std::string::npos);
   CHECK(monit("not cpu > 5%") == "/etc/main:3:4: error: only healer understands 'not' before a test");
@@ -176,8 +176,8 @@ TEST_CASE("'not' without a test is told of", "[condition]") {
         "/etc/main:2:19: error: unexpected 'then', expected a test such as 'status != 0' or 'cpu > 80%'\n"
         "  if status = 1 and not then alert\n"
         "                        ^~~~\n");
-  CHECK(trouble("(status = 1 and not) status = 2").starts_with(
-      "/etc/main:2:20: error: this 'not' has no test within its parentheses\n"));
+  CHECK(trouble("(status = 1 and not) status = 2")
+            .starts_with("/etc/main:2:20: error: this 'not' has no test within its parentheses\n"));
 }
 
 TEST_CASE("conditions are nested so deep and no deeper", "[condition]") {
@@ -237,7 +237,8 @@ TEST_CASE("a filter that is none, or asks for more than its text, is refused", "
   std::string many = kProgram;
   for (std::size_t i = 0; i <= engine::kMaxFilters; ++i)
     many += "if json '.a" + std::to_string(i) + "' > 1 then alert\n";
-  CHECK(first_line(load_text(many)) == "/etc/main:1:1: error: 'x' has 17 different filters of jq: at most 16 are possible");
+  CHECK(first_line(load_text(many)) ==
+        "/etc/main:1:1: error: 'x' has 17 different filters of jq: at most 16 are possible");
   CHECK(first_line(load_text("set daemon 5\n" + kProgram + "if json '.a' > 1 then alert\n", {.monit_dialect = true})) ==
         "/etc/main:3:4: error: only healer understands a test of JSON");
 }

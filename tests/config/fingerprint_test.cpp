@@ -149,7 +149,9 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
         b.rules[0].condition.tests[0] = Differs{Attribute::Security, std::string("a")};
       },
       [](ServiceBlock& b) { b.rules[0].condition.tests[0] = Restarts{}; },
-      [](ServiceBlock& b) { b.rules[0].condition.postfix = {Op::Leaf, Op::Not}; },
+      [](ServiceBlock& b) {
+        b.rules[0].condition.postfix = {Op::Leaf, Op::Not};
+      },
       [](ServiceBlock& b) { b.rules[0].tolerance.count = 2; },
       [](ServiceBlock& b) { b.rules[0].tolerance.window = 2; },
       [](ServiceBlock& b) { b.rules[0].tolerance.held = seconds{2}; },

@@ -250,7 +250,8 @@ TEST_CASE("an include may stand anywhere in a statement, as if its text stood th
   };
   const std::string plain = "  if status = 1 then alert\n";
   const Row rows[] = {
-      {service("a", "if status 1 include /etc/i then alert"), "for 2 cycles", "  if status = 1 for 2 cycles then alert\n"},
+      {service("a", "if status 1 include /etc/i then alert"), "for 2 cycles",
+       "  if status = 1 for 2 cycles then alert\n"},
       {service("a", "if status 1 then include /etc/i"), "alert", plain},
       {service("a", "if status 1 then alert\ninclude /etc/i"), "else if succeeded then restart",
        "  if status = 1 then alert else if succeeded then restart\n"},
@@ -287,7 +288,8 @@ TEST_CASE("an include in the middle of a statement leaves every place where it i
         "        ^~\n");
   // Of the rule itself that is shown which stands in the file that it begins in.
   machine.files["/etc/i"] = "for 9 cycles";
-  const LoadResult result = load_text("set daemon 5\n" + service("a", "if status 1\ninclude /etc/i\nthen alert"), machine);
+  const LoadResult result =
+      load_text("set daemon 5\n" + service("a", "if status 1\ninclude /etc/i\nthen alert"), machine);
   REQUIRE(result.ok());
   CHECK(result.rules->files.at(result.rules->services[0]->rules[0].place.file) == kMain);
   CHECK(result.rules->services[0]->rules[0].place.line == 2);
@@ -306,8 +308,7 @@ TEST_CASE("includes in the middle of statements are bounded, too", "[load]") {
   const LoadResult open = load_text(service("a", "if status 1 then include /etc/i b\" alert"), machine);
   CHECK_FALSE(open.ok());
   CHECK(said(open).find("unbalanced quotes") != std::string::npos);
-  for (int i = 0; i < 70; ++i)
-    machine.files["/etc/f" + std::to_string(i)] = "include /etc/f" + std::to_string(i + 1);
+  for (int i = 0; i < 70; ++i) machine.files["/etc/f" + std::to_string(i)] = "include /etc/f" + std::to_string(i + 1);
   machine.files["/etc/f70"] = "alert";
   CHECK_FALSE(load_text(service("a", "if status 1 then include /etc/f0"), machine).ok());
   machine.files["/etc/f40"] = "alert";

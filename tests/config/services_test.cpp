@@ -69,6 +69,18 @@ TEST_CASE("a rule is known by its condition, however the rest of it is written",
         of("5 restarts within 9 cycles then unmonitor").condition);
 }
 
+TEST_CASE("a terabyte is 1024 gigabytes, to healer alone", "[services]") {
+  const auto value = [](const std::string& text) {
+    const engine::Rule one = rule(kSystem, "if " + text + " then alert");
+    CHECK(one.text == "if memory > 2 TB then alert");
+    return std::get<engine::Compare>(one.condition.tests.at(0)).value;
+  };
+  for (const char* text : {"memory > 2 TB", "memory > 2TB", "memory>2TB", "memory > 2 tb", "memory > 2 terabytes"})
+    CHECK(value(text) == 2.0 * 1024 * 1024 * 1024 * 1024);
+  CHECK(rule("check network x with interface lo\n", "if total upload > 1 TB in last day then alert").text ==
+        "if total upload > 1 TB in last 24 hours then alert");
+}
+
 TEST_CASE("each quantity is measured in the metric's own unit", "[services]") {
   struct Row {
     std::string header;
@@ -202,8 +214,12 @@ TEST_CASE("a fifo has tests of its permission, its owner, its times and its exis
   const std::string header = "check fifo x with path /run/x start program \"/bin/true\"\n";
   using engine::Attribute;
   const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
-  const auto differs = [&](const std::string& text) { return std::get<engine::Differs>(test(text).condition.tests[0]); };
-  const auto compare = [&](const std::string& text) { return std::get<engine::Compare>(test(text).condition.tests[0]); };
+  const auto differs = [&](const std::string& text) {
+    return std::get<engine::Differs>(test(text).condition.tests[0]);
+  };
+  const auto compare = [&](const std::string& text) {
+    return std::get<engine::Compare>(test(text).condition.tests[0]);
+  };
   CHECK(differs("failed permission 0640").what == Attribute::Permission);
   CHECK(differs("failed permission 0640").wanted == engine::Value(std::int64_t{0640}));
   CHECK(differs("failed perm 4755").wanted == engine::Value(std::int64_t{04755}));
@@ -237,7 +253,9 @@ TEST_CASE("a fifo has tests of its permission, its owner, its times and its exis
 TEST_CASE("a filesystem has tests of its space, its inodes, its flags and its device", "[services]") {
   const std::string header = "check filesystem x with path /data start program \"/bin/true\"\n";
   const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
-  const auto compare = [&](const std::string& text) { return std::get<engine::Compare>(test(text).condition.tests[0]); };
+  const auto compare = [&](const std::string& text) {
+    return std::get<engine::Compare>(test(text).condition.tests[0]);
+  };
   struct Case {
     std::string text;
     Metric metric;
@@ -458,7 +476,9 @@ TEST_CASE("a file has tests of its size and its checksums", "[services]") {
   const std::string md5 = "d41d8cd98f00b204e9800998ecf8427e";
   const std::string sha1 = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
   const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
-  const auto differs = [&](const std::string& text) { return std::get<engine::Differs>(test(text).condition.tests[0]); };
+  const auto differs = [&](const std::string& text) {
+    return std::get<engine::Differs>(test(text).condition.tests[0]);
+  };
   using engine::Attribute;
   const auto size = std::get<engine::Compare>(test("size > 10 MB").condition.tests[0]);
   CHECK(size.what == Metric::Size);

@@ -90,10 +90,14 @@ inline std::string show(const IfSyntax& rule) {
   out += " " + engine::fold<std::string>(
                    rule.condition.postfix, rule.condition.terms.size(),
                    [&](std::size_t term) { return show(rule.condition.terms[term]); },
-                   [&](const std::string& text) { return "not " + in(text.find(" or ") != text.npos || text.find(" and ") != text.npos, text); },
+                   [&](const std::string& text) {
+                     return "not " + in(text.find(" or ") != text.npos || text.find(" and ") != text.npos, text);
+                   },
                    [&](engine::Op op, const std::string& left, const std::string& right) {
                      const bool is_or = op == engine::Op::Or;
-                     const auto inner = [&](const std::string& text) { return in(!is_or && text.find(" or ") != text.npos, text); };
+                     const auto inner = [&](const std::string& text) {
+                       return in(!is_or && text.find(" or ") != text.npos, text);
+                     };
                      return inner(left) + (is_or ? " or " : " and ") + inner(right);
                    });
   if (rule.tolerance) out += " " + show(*rule.tolerance);

@@ -19,8 +19,8 @@ namespace {
 /// A rule's word on a run of the process or system service "burner".
 class Word {
  public:
-  explicit Word(Test test) : Word(Condition{{std::move(test)}}) {}
-  explicit Word(Condition condition) {
+  explicit Word(Test test) : Word(RuleCondition{{std::move(test)}}) {}
+  explicit Word(RuleCondition condition) {
     block.name = "burner";
     block.kind = kind_named("process");
     block.process.pid_file = "/run/burner.pid";
@@ -314,25 +314,25 @@ TEST_CASE("Of several tests the one that decides has the word") {
   const Test cpu = Compare{Metric::Cpu, Comparison::Greater, 50};
   const Test memory = Compare{Metric::MemoryPercent, Comparison::Greater, 50};
   const Test threads = Compare{Metric::Threads, Comparison::Greater, 50};
-  const auto word = [](Condition condition, double cpu_value, double memory_value, double threads_value) {
+  const auto word = [](RuleCondition condition, double cpu_value, double memory_value, double threads_value) {
     return Word(std::move(condition))
         .value(Metric::Cpu, cpu_value)
         .value(Metric::MemoryPercent, memory_value)
         .value(Metric::Threads, threads_value);
   };
   const auto begins = [](const std::string& text) { return text.substr(0, text.find(' ')); };
-  const Condition both{{cpu, memory}};
+  const RuleCondition both{{cpu, memory}};
   CHECK(begins(word(both, 60, 60, 0).failed()) == "cpu");
   CHECK(begins(word(both, 60, 40, 0).recovered()) == "mem");
   CHECK(begins(word(both, 40, 40, 0).recovered()) == "cpu");
-  const Condition any{{cpu, memory, threads}, {Op::Leaf, Op::Leaf, Op::And, Op::Leaf, Op::Or}};
+  const RuleCondition any{{cpu, memory, threads}, {Op::Leaf, Op::Leaf, Op::And, Op::Leaf, Op::Or}};
   CHECK(begins(word(any, 60, 60, 60).failed()) == "cpu");
   CHECK(begins(word(any, 60, 40, 60).failed()) == "threads");
   CHECK(begins(word(any, 60, 40, 40).recovered()) == "mem");
   // not (cpu and memory)
-  const Condition none{{cpu, memory}, {Op::Leaf, Op::Leaf, Op::And, Op::Not}};
-  CHECK(word(none, 60, 40, 0).failed() == word(Condition{{memory}}, 60, 40, 0).recovered());
-  CHECK(word(none, 60, 60, 0).recovered() == word(Condition{{cpu}}, 60, 60, 0).failed());
+  const RuleCondition none{{cpu, memory}, {Op::Leaf, Op::Leaf, Op::And, Op::Not}};
+  CHECK(word(none, 60, 40, 0).failed() == word(RuleCondition{{memory}}, 60, 40, 0).recovered());
+  CHECK(word(none, 60, 60, 0).recovered() == word(RuleCondition{{cpu}}, 60, 60, 0).failed());
 }
 
 TEST_CASE("What a program has to say goes by the rule") {

@@ -132,7 +132,7 @@ TEST_CASE("What decides a condition decides it, whatever cannot be told beside i
   const Evidence run = look({.pid = 7});
   const Memory memory;
   const auto of = [&](std::string_view text) {
-    Condition condition;
+    RuleCondition condition;
     for (const char c : text) {
       constexpr std::string_view kOps = "!&|";
       if (const std::size_t op = kOps.find(c); op != std::string_view::npos) {
@@ -175,7 +175,7 @@ TEST_CASE("What decides a condition decides it, whatever cannot be told beside i
   CHECK(of("T!") == false);
   CHECK(of("F!") == true);
   CHECK(of("?!") == kUnknown);
-  CHECK(of("F?&!") == true);   // not (F and ?)
+  CHECK(of("F?&!") == true);  // not (F and ?)
   CHECK(of("T?&!") == kUnknown);
   CHECK(of("T?|!") == false);
   CHECK(of("F?|!T|") == true);
