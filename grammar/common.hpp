@@ -81,7 +81,9 @@ struct duration      : sor<seq<number, any_unit>, tight_duration> {};
 struct quantity_unit : token<Kind::Percent, Kind::SizeUnit, Kind::Rate, Kind::Packet, Kind::PacketRate, Kind::Operation, Kind::OperationRate,
                              Kind::Millisecond, Kind::Second, Kind::Minute, Kind::Hour, Kind::Day, Kind::Month> { static constexpr std::string_view kExpected = ""; };
 struct quantity_week : text<"week", "weeks"> { static constexpr std::string_view kExpected = ""; };
-struct unit_of_quantity : sor<quantity_unit, extension<"'weeks' as a unit", quantity_week>> {};
+struct terabyte      : text<"TB", "TB/s", "terabyte", "terabytes"> { static constexpr std::string_view kExpected = ""; };
+struct own_size_unit : extension<"'TB' as a unit", terabyte> {};
+struct unit_of_quantity : sor<quantity_unit, own_size_unit, extension<"'weeks' as a unit", quantity_week>> {};
 struct quantity_number : token<Kind::Number, Kind::Real> { static constexpr std::string_view kExpected = "a number"; };
 struct tight_quantity: tight<is_tight_quantity> {};
 struct quantity      : sor<seq<quantity_number, opt<unit_of_quantity>>,

@@ -11,10 +11,16 @@ namespace healer::grammar {
 
 // clang-format off
 
-// `and`, `or` and parentheses are noise to the lexer: terms stand side by side.
-struct term           : sor<status_test, content_test, match_test, resource_test, total_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_checksum, link_test, changed_link, rate_test, members_test> {};
-struct more_terms     : star<extension<"more than one condition", term>> {};
-struct condition      : sor<seq<plus<resource_test>, more_terms>, seq<term, more_terms>> {};
+// json '.worst' > 90
+struct queried_word   : text<"json"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
+struct queried_test   : extension<"a test of JSON", queried_word, json_filter, comparison, json_value> {};
+
+// `and`, `or` and parentheses are noise to the lexer: terms stand side by side. How they are joined the lexer has noted
+// beside the tokens.
+struct term           : sor<status_test, content_test, match_test, resource_test, total_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_checksum, link_test, changed_link, rate_test, members_test, queried_test> {};
+struct operand        : seq<star<negated>, term> {};
+struct more_terms     : star<extension<"more than one condition", operand>> {};
+struct condition      : sor<seq<plus<resource_test>, more_terms>, seq<operand, more_terms>> {};
 
 // exec "PROGRAM" [as uid U and gid G] [repeat every N cycles] [timeout D] [overlapping]
 struct exec_word      : token<Kind::Exec> {};

@@ -176,14 +176,6 @@ std::string comment(std::string_view written) {
   return written.starts_with("//") || written.starts_with("/*") ? "a comment begins with '#'" : "";
 }
 
-/// `1 TB`, in one word or two.
-std::string terabytes(const TokenStream& tokens, std::size_t token, const std::bitset<256>& allowed) {
-  const auto parts = decimal_number(tokens.text_of(token));
-  const auto unit = parts ? parts->rest : tokens.text_of(token);
-  if (!iequals(unit, "TB") || !allowed.test(static_cast<std::size_t>(parts ? Kind::Number : Kind::SizeUnit))) return {};
-  return "the largest unit is GB: 1 TB is 1024 GB";
-}
-
 /// What a token is as a whole that people write though the language has it not.
 std::string habit(const TokenStream& tokens, std::size_t token, const Expectation& expectation,
                   std::span<const std::string_view> candidates) {
@@ -200,7 +192,6 @@ std::string habit(const TokenStream& tokens, std::size_t token, const Expectatio
   if (auto told = part_before(tokens, token); !told.empty()) return told;
   if (auto told = words_of_group(tokens, token); !told.empty()) return told;
   if (auto told = comment(written); !told.empty()) return told;
-  if (auto told = terabytes(tokens, token, allowed); !told.empty()) return told;
   if (const auto meant = joined(tokens, token, candidates); !meant.empty()) return did_you_mean(meant);
   // cpu<>5%: Operator can stand only after a word, so what is before the sign decides.
   if (const auto parts = tight_comparison(written); parts && !parts->operator_text.empty()) {

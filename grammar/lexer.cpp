@@ -39,14 +39,22 @@ class Lexer : TokenWriter {
     const char c = text()[at_];
     switch (class_of(c)) {
       case Class::Newline: line_begun_ = false; [[fallthrough]];
-      case Class::Blank:
-      case Class::Skipped: ++at_; return;
+      case Class::Blank: ++at_; return;
+      case Class::Skipped: return skipped(c);
       case Class::Comment: at_ = std::min(text().find('\n', at_), text().size()); return;
       case Class::Quote: quoted(); return;
       case Class::Sign: sign(c); return;
       case Class::Word: word(); return;
       case Class::Unknown: unknown(c); return;
     }
+  }
+
+  /// A sign that is none to Monit.
+  void skipped(char c) {
+    if (c == '(' || c == ')')
+      out_.parentheses.push_back(
+          {static_cast<std::uint32_t>(out_.tokens.size()), static_cast<std::uint32_t>(at_), c == '('});
+    ++at_;
   }
 
   void unknown(char c) {
@@ -280,6 +288,7 @@ class Lexer : TokenWriter {
   void after_word(const WordEntry& entry, std::size_t begin, std::size_t end) {
     if (entry.kind == Kind::Noise) {
       line_begun_ = true;
+      or_before_ = or_before_ || iequals(entry.spelling, "or");
       at_ = end;
       if (is_process_named() && iequals(text().substr(begin, end - begin), "program")) foreground_program();
       return;

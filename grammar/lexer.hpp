@@ -6,6 +6,7 @@
 // the parser stumbles over it at its place and nowhere else.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,6 +31,14 @@ inline constexpr std::uint8_t kManyLines = 2;     ///< quoted text with a newlin
 inline constexpr std::uint8_t kGenerous = 4;      ///< a name that Monit would cut otherwise, and so refuse
 inline constexpr std::uint8_t kAfterProgram = 8;  ///< the noise word `program` stands between it and a process's name
 inline constexpr std::uint8_t kMember = 16;       ///< it is in the list of a composite's members
+inline constexpr std::uint8_t kOrBefore = 32;     ///< the noise word `or` stands between it and the token before it
+
+/// A parenthesis, which is no token.
+struct Parenthesis {
+  std::uint32_t token = 0;  ///< index of the token that it stands before
+  std::uint32_t offset = 0;
+  bool opens = false;
+};
 
 /// Why a token is Broken: one per such token, in their order.
 struct Fault {
@@ -45,12 +54,19 @@ struct TokenStream {
   std::vector<Token> tokens;
   std::string kinds;
   std::vector<Fault> faults;
-  bool is_whole = true;  ///< false: after so many faults the rest was not cut
+  std::vector<Parenthesis> parentheses;  ///< outside of names and words that have their own, in the order of writing
+  bool is_whole = true;                  ///< false: after so many faults the rest was not cut
 
   [[nodiscard]] std::string_view text_of(std::size_t token) const {
     return text.substr(tokens[token].offset, tokens[token].length);
   }
 };
+
+/// The first parenthesis that stands before a token or behind it.
+[[nodiscard]] inline std::vector<Parenthesis>::const_iterator parentheses_before(const TokenStream& stream,
+                                                                                 std::size_t token) {
+  return std::ranges::lower_bound(stream.parentheses, token, {}, &Parenthesis::token);
+}
 
 /// Cuts `text`, which must outlive the result and be smaller than 4 GiB.
 [[nodiscard]] TokenStream lex(std::string_view text);

@@ -15,6 +15,22 @@ struct test_word : token<Kinds...> {
 /// Whether `more` comes, which is an operator to Monit.
 [[nodiscard]] inline bool is_more(const TokenInput& in) { return iequals(in.text(), "more"); }
 
+/// Whether `not` comes and is no part of `not exist` or `not match`, which are Monit's: there no parenthesis holds more
+/// than the one test.
+[[nodiscard]] inline bool is_negation(const TokenInput& in) {
+  if (in.kind() != Kind::Not) return false;
+  const Kind next = in.kind(1);
+  if (next != Kind::Exist && next != Kind::Match) return true;
+  const std::size_t begin = in.index() + 1, end = begin + (next == Kind::Exist ? 1 : 2);
+  std::size_t open = 0, closed = 0;
+  for (auto one = parentheses_before(in.stream(), begin); one != in.stream().parentheses.end() && one->token <= end;
+       ++one) {
+    if (one->token == begin && one->opens) ++open;
+    if (one->token == end && !one->opens) ++closed;
+  }
+  return open > closed;
+}
+
 // clang-format off
 
 // status != 0
@@ -108,12 +124,13 @@ struct changed_link   : seq<changed_word, token<Kind::Link>> {};
 // these units with and without what it is per.
 struct traffic_word   : test_word<Kind::Upload, Kind::Uploaded, Kind::Download, Kind::Downloaded> {};
 struct traffic_unit   : token<Kind::SizeUnit, Kind::Rate, Kind::Packet, Kind::PacketRate> { static constexpr std::string_view kExpected = "a unit such as 'MB/s' or 'packets/s'"; };
-struct traffic_amount : sor<seq<quantity_number, opt<traffic_unit>>, extension<"a number without a blank before its unit", tight_quantity>> {};
+struct unit_of_traffic : sor<traffic_unit, own_size_unit> {};
+struct traffic_amount : sor<seq<quantity_number, opt<unit_of_traffic>>, extension<"a number without a blank before its unit", tight_quantity>> {};
 template <typename Subject>
 struct traffic        : seq<Subject, sor<traffic_amount, seq<any_operator, traffic_amount>,
-                                extension<"an operator without blanks around it", tight_measured_operand, opt<traffic_unit>>>> {};
+                                extension<"an operator without blanks around it", tight_measured_operand, opt<unit_of_traffic>>>> {};
 struct tight_traffic  : extension<"an operator without blanks around it",
-                            sor<seq<tight_measured, opt<traffic_unit>>, seq<tight_measured_operator, traffic_amount>>> {};
+                            sor<seq<tight_measured, opt<unit_of_traffic>>, seq<tight_measured_operator, traffic_amount>>> {};
 struct per_second     : token<Kind::Second> { static constexpr std::string_view kExpected = ""; };
 struct rate_test      : seq<traffic<traffic_word>, opt<per_second>> {};
 
@@ -140,6 +157,10 @@ struct members_word   : text<"member", "members"> {};
 struct counted_members: text<"member", "members"> { static constexpr std::string_view kExpected = ""; };
 struct members_test   : extension<"a test of members", sor<seq<sor<members_some, members_share>, members_word>, seq<members_number, counted_members>>,
                                   token<Kind::Failed>> {};
+
+// not cpu > 80%, not (cpu > 80% or memory > 90%)
+struct negation       : test_word<Kind::Not> {};
+struct negated        : extension<"'not' before a test", ahead<is_negation>, negation> {};
 // clang-format on
 
 }  // namespace healer::grammar

@@ -33,7 +33,7 @@ bool is_quantity_unit(std::string_view word) {
     case Kind::Packet:
     case Kind::PacketRate:
     case Kind::Month: return true;
-    default: return is_unit(word);
+    default: return is_unit(word) || iequals(word, "TB") || iequals(word, "TB/s");
   }
 }
 

@@ -52,8 +52,10 @@ class TokenWriter {
     std::uint8_t flags = 0;
     if (!line_begun_) flags |= kFirstOfLine;
     if (after_program_) flags |= kAfterProgram;
+    if (or_before_) flags |= kOrBefore;
     line_begun_ = true;
     after_program_ = false;
+    or_before_ = false;
     out_.tokens.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint16_t>(end - begin), kind, flags});
     out_.kinds.push_back(static_cast<char>(kind));
   }
@@ -85,6 +87,7 @@ class TokenWriter {
   std::size_t at_ = 0;
   bool line_begun_ = false;
   bool after_program_ = false;
+  bool or_before_ = false;
 
  private:
   int unclosed_ = 0;

@@ -48,11 +48,11 @@ syntax keyword healerOption settle sha1 sha256 sha512 shadow sieve signal signat
 syntax keyword healerOption sip size skip slot slots smtp smtps socket
 syntax keyword healerOption space spamassassin ssh ssl sslauto sslv2 sslv3 startlimit
 syntax keyword healerOption starttimeout starttls statefile step stoptimeout syslog target tcp
-syntax keyword healerOption tcpssl terminal thread threads time timeout timestamp tls
-syntax keyword healerOption tlsv1 tlsv11 tlsv12 tlsv13 tns total tries type
-syntax keyword healerOption udp uid unix unixsocket until up upload uploaded
-syntax keyword healerOption uptime url username valid verify version wait waitlimit
-syntax keyword healerOption websocket week weeks when while write
+syntax keyword healerOption tcpssl terabyte terabytes terminal thread threads time timeout
+syntax keyword healerOption timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns total
+syntax keyword healerOption tries type udp uid unix unixsocket until up
+syntax keyword healerOption upload uploaded uptime url username valid verify version
+syntax keyword healerOption wait waitlimit websocket week weeks when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/
@@ -60,6 +60,8 @@ syntax match healerOption /\v-tlsv11>/
 syntax match healerOption /\v-tlsv12>/
 syntax match healerOption /\v-tlsv13>/
 syntax match healerOption /\v<../
+syntax match healerOption /\v<TB>/
+syntax match healerOption /\v<TB\/s>/
 syntax match healerOption /\v<access time>/
 syntax match healerOption /\v<apache-status>/
 syntax match healerOption /\v<change time>/

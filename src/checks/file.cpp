@@ -54,9 +54,9 @@ measure::Checksums checksums_of(const ServiceBlock& block) {
     wanted.sha512 = wanted.sha512 || what == Attribute::Sha512;
   };
   for (const Rule& rule : block.rules) {
-    for (const Term& term : rule.condition) {
-      if (const auto* differs = std::get_if<Differs>(&term.test)) want(differs->what);
-      if (const auto* changed = std::get_if<Changed>(&term.test)) want(changed->what);
+    for (const Test& asked : rule.condition.tests) {
+      if (const auto* differs = std::get_if<Differs>(&asked)) want(differs->what);
+      if (const auto* changed = std::get_if<Changed>(&asked)) want(changed->what);
     }
   }
   return wanted;

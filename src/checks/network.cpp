@@ -85,8 +85,8 @@ constexpr std::array kSummary{Metric::DownloadRate, Metric::UploadRate};
 Plan plan(const ServiceBlock& block) {
   measure::ReadInterface wanted;
   for (const Rule& rule : block.rules) {
-    for (const Term& term : rule.condition) {
-      const auto* total = std::get_if<Total>(&term.test);
+    for (const Test& asked : rule.condition.tests) {
+      const auto* total = std::get_if<Total>(&asked);
       if (total != nullptr && std::ranges::find(wanted.spans, total->span) == wanted.spans.end())
         wanted.spans.push_back(total->span);
     }

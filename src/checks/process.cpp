@@ -122,12 +122,12 @@ Duration rest_of(const ServiceBlock& block) {
 Plan plan(const ServiceBlock& block) {
   measure::FindProcess find;
   for (const Rule& rule : block.rules) {
-    for (const Term& term : rule.condition) {
-      if (const auto* compared = std::get_if<Compare>(&term.test)) {
+    for (const Test& asked : rule.condition.tests) {
+      if (const auto* compared = std::get_if<Compare>(&asked)) {
         find.descendants = find.descendants || asks_for_descendants(compared->what);
         find.total_descriptors = find.total_descriptors || compared->what == Metric::TotalFileDescriptors;
       }
-      const auto* differs = std::get_if<Differs>(&term.test);
+      const auto* differs = std::get_if<Differs>(&asked);
       find.attribute = find.attribute || (differs != nullptr && differs->what == Attribute::Security);
     }
   }

@@ -55,6 +55,51 @@ struct Span {
   [[nodiscard]] bool is_empty() const { return from > to || (from == to && (from_open || to_open)); }
 };
 
+/// Tests that must hold at once; those marked must not.
+using Way = std::vector<std::pair<const TermSyntax*, bool>>;
+
+/// All ways in which a condition may hold, one of which must. None: there are too many to look at.
+std::vector<Way> ways_to_hold(const ConditionSyntax& condition) {
+  constexpr std::size_t kMost = 64;
+  struct Ways {
+    std::vector<Way> to_hold, not_to_hold;
+    bool is_whole = true;
+  };
+  const auto either = [](std::vector<Way> left, const std::vector<Way>& right) {
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+  };
+  const auto both = [](const std::vector<Way>& left, const std::vector<Way>& right) {
+    std::vector<Way> ways;
+    for (const Way& first : left)
+      for (const Way& second : right) ways.emplace_back(first).insert(ways.back().end(), second.begin(), second.end());
+    return ways;
+  };
+  Ways ways = engine::fold<Ways>(
+      condition.postfix, condition.terms.size(),
+      [&](std::size_t term) {
+        const TermSyntax* one = &condition.terms[term];
+        return Ways{{{{one, false}}}, {{{one, true}}}};
+      },
+      [](Ways of) {
+        std::swap(of.to_hold, of.not_to_hold);
+        return of;
+      },
+      [&](engine::Op op, const Ways& left, const Ways& right) {
+        const bool is_and = op == engine::Op::And;
+        const auto size = [](const auto& a, const auto& b) { return a.size() * b.size(); };
+        if (!left.is_whole || !right.is_whole || size(left.to_hold, right.to_hold) > kMost ||
+            size(left.not_to_hold, right.not_to_hold) > kMost)
+          return Ways{.to_hold = {}, .not_to_hold = {}, .is_whole = false};
+        Ways joined;
+        joined.to_hold = is_and ? both(left.to_hold, right.to_hold) : either(left.to_hold, right.to_hold);
+        joined.not_to_hold =
+            is_and ? either(left.not_to_hold, right.not_to_hold) : both(left.not_to_hold, right.not_to_hold);
+        return joined;
+      });
+  return ways.is_whole ? std::move(ways.to_hold) : std::vector<Way>{};
+}
+
 class Adviser {
  public:
   Adviser(const Sources& sources, Diagnostics& said) : sources_(sources), said_(said) {}
@@ -164,7 +209,7 @@ class Adviser {
       if (!is_first) against(*other->second, rule);
     }
     impossible(rule);
-    for (const TermSyntax& term : rule.condition)
+    for (const TermSyntax& term : rule.condition.terms)
       if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);
     const Act act = rule.action.kind;
     ends_it_ = ends_it_ || act == Act::Restart;
@@ -202,21 +247,44 @@ class Adviser {
 
   /// `cpu > 90% and cpu < 10%`.
   void impossible(const IfSyntax& rule) {
+    const auto ways = ways_to_hold(rule.condition);
+    std::vector<const TermSyntax*> last;  // of each way that there is not
+    for (const Way& way : ways)
+      if (const TermSyntax* const one = end_of(way)) last.push_back(one);
+    constexpr std::string_view kRemedy = "'or' joins conditions that need not hold at the same time";
+    // Behind parentheses and `not` what rules a test out may be far from it.
+    if (std::ranges::all_of(rule.condition.postfix, [](engine::Op op) { return op != engine::Op::Not; }) &&
+        ways.size() == alternatives(rule.condition)) {
+      for (const TermSyntax* const one : last)
+        say(Code::NeverTrue, one->range,
+            fmt::format("'{}' can never be true together with the conditions before it",
+                        std::get<CompareSyntax>(one->test).name.value),
+            std::string(kRemedy));
+    } else if (!ways.empty() && last.size() == ways.size()) {
+      const SourceRange& first = rule.condition.terms.front().range;
+      say(Code::NeverTrue, {first.file, first.begin, rule.condition.terms.back().range.end, first.row},
+          "this condition can never hold: its tests rule each other out", std::string(kRemedy));
+    }
+  }
+
+  static std::size_t alternatives(const ConditionSyntax& condition) {
+    return 1 + static_cast<std::size_t>(std::ranges::count(condition.postfix, engine::Op::Or));
+  }
+
+  /// The test that cannot hold beside those before it; null: there is none.
+  [[nodiscard]] const TermSyntax* end_of(const Way& way) const {
     std::map<std::pair<std::string, int>, Span> spans;
-    for (const TermSyntax& term : rule.condition) {
-      if (term.or_before) spans.clear();
-      const auto* test = std::get_if<CompareSyntax>(&term.test);
+    for (const auto& [term, negated] : way) {
+      const auto* test = std::get_if<CompareSyntax>(&term->test);
       if (test == nullptr) continue;
       const QuantityReading reading = read_quantity(*check_->kind, *test);
       if (reading.row == nullptr) continue;
       Span& span = spans[{test->name.value, static_cast<int>(reading.row->metric)}];
-      const bool was_empty = span.is_empty();
-      span.narrow(comparison(test->comparison), reading.value);
-      if (span.is_empty() && !was_empty)
-        say(Code::NeverTrue, term.range,
-            fmt::format("'{}' can never be true together with the conditions before it", test->name.value),
-            "'or' joins conditions that need not hold at the same time");
+      const engine::Comparison written = comparison(test->comparison);
+      span.narrow(negated ? engine::opposite(written) : written, reading.value);
+      if (span.is_empty()) return term;
     }
+    return nullptr;
   }
 
   void without_stop(const IfSyntax& rule) {
@@ -224,7 +292,7 @@ class Adviser {
     if (rule.action.kind == Act::Restart && programs_.restart != nullptr) return;
     const bool is_process = check_->kind->traits.has_process;
     // Where it is gone there is nothing to stop.
-    if (is_process && std::ranges::all_of(rule.condition, [](const TermSyntax& term) {
+    if (is_process && std::ranges::all_of(rule.condition.terms, [](const TermSyntax& term) {
           const auto* exist = std::get_if<PresentSyntax>(&term.test);
           return exist != nullptr && exist->negated;
         }))

@@ -172,7 +172,7 @@ class SettingsCompiler {
     for (const Word& name : set.services) settings_.healing.only_while.push_back(name.value);
   }
   void operator()(const SetMaintenance& set) {
-    settings_.maintenance.push_back({.begin = read_named_cron(set.cron.value).spec,
+    settings_.maintenance.push_back({.begin = read_cron(set.cron.value).spec,
                                      .text = set.cron.value,
                                      .length = bounded(set.length.value),
                                      .group = set.group ? set.group->value : ""});
@@ -255,6 +255,7 @@ struct EventOf {
   }
   Event operator()(const RestartsSyntax&) const { return Event::Timeout; }
   Event operator()(const MembersSyntax&) const { return Event::Status; }
+  Event operator()(const QueriedSyntax&) const { return Event::Content; }
 
  private:
   [[nodiscard]] Event of(std::string_view attribute) const {
@@ -476,14 +477,19 @@ class ServiceCompiler {
   }
   engine::Test test(const RestartsSyntax&) const { return engine::Restarts{}; }
   engine::Test test(const MembersSyntax& syntax) const { return engine::Members{.quota = syntax.quota}; }
+  engine::Test test(const QueriedSyntax& syntax) {
+    const auto& [filter, operation, value, quoted] = syntax.json;
+    place_in(block_.program.filters, filter.value);
+    return engine::Queried{
+        {.filter = filter.value, .comparison = comparison(operation), .value = value.value, .quoted = quoted}};
+  }
 
   void add(const IfSyntax& syntax) {
     engine::Rule rule;
     bool changes = false;
     bool content_only = true;
-    for (const TermSyntax& term : syntax.condition) {
-      rule.condition.push_back({.test = std::visit([this](const auto& node) { return test(node); }, term.test),
-                                .or_before = term.or_before});
+    for (const TermSyntax& term : syntax.condition.terms) {
+      rule.condition.tests.push_back(std::visit([this](const auto& node) { return test(node); }, term.test));
       // Where an `else` is written, a change stands until the run after it, in which it is over.
       const auto* changed = std::get_if<ChangedSyntax>(&term.test);
       changes = changes ||
@@ -492,6 +498,7 @@ class ServiceCompiler {
       if (!is_content || content_only) rule.event = std::visit(EventOf{*check_->kind}, term.test);
       content_only = content_only && is_content;
     }
+    rule.condition.postfix = syntax.condition.postfix;
     rule.mode = changes ? engine::Mode::EachChange : content_only ? engine::Mode::EachMatch : engine::Mode::Latched;
     rule.tolerance = tolerance(syntax.tolerance);
     rule.action = action(syntax.action);

@@ -111,7 +111,7 @@ class Composites {
     for (const ServiceStatement& statement : check.statements) {
       const auto* rule = std::get_if<IfSyntax>(&statement);
       if (rule == nullptr) continue;
-      for (const TermSyntax& term : rule->condition)
+      for (const TermSyntax& term : rule->condition.terms)
         if (const auto* test = std::get_if<MembersSyntax>(&term.test))
           if (test->quota.kind == engine::Quota::Kind::AtLeast && test->quota.number > static_cast<double>(members))
             warn(Code::NeverTrue, term.range,

@@ -53,11 +53,30 @@ class FieldReader {
       : field_(field), is_weekday_(field.name == "weekday"), remarks_(remarks) {}
 
   Bits read(std::string_view text) {
-    for (const std::string_view item : split(text, ",")) read_item(item);
+    for (const std::string_view item : split(text, ","))
+      item.find('/') == item.npos ? read_item(item) : read_step(item);
     return bits_;
   }
+  /// Why a step is none; empty: there is nothing wrong.
+  [[nodiscard]] const std::string& fault() const { return fault_; }
 
  private:
+  /// `*/5`, `8-18/2`, `30/10`, which Monit has not: every so many of a range, or up to the last one.
+  void read_step(std::string_view item) {
+    const std::size_t slash = item.find('/');
+    const std::string_view range = item.substr(0, slash);
+    const std::size_t dash = range.find('-');
+    const unsigned last = is_weekday_ && dash != range.npos ? 7 : field_.last;
+    const std::optional<unsigned> step = number(item.substr(slash + 1));
+    const std::optional<unsigned> from = range == "*" ? field_.first : number(range.substr(0, dash));
+    const std::optional<unsigned> to = dash == range.npos ? field_.last : number(range.substr(dash + 1));
+    if (!step || *step == 0 || !from || !to || *from < field_.first || *from > *to || *to > last) {
+      if (fault_.empty()) fault_ = fmt::format("the {} {} is no step", field_.name, in_quotes(item));
+      return;
+    }
+    for (unsigned value = *from; value <= *to; value += *step) set(value, value, false);
+  }
+
   void read_item(std::string_view item) {
     if (item.empty()) return;
     if (item.find('*') != std::string_view::npos) {
@@ -110,18 +129,23 @@ class FieldReader {
   const Field& field_;
   bool is_weekday_;
   std::vector<std::string>& remarks_;
+  std::string fault_;
   Bits bits_;
 };
 
-/// "0,5,10,..." for "*/5", which cron(8) knows and Monit does not.
-std::string step_as_list(const Field& field, std::string_view text) {
-  if (!text.starts_with("*/")) return {};
-  const std::optional<unsigned> step = number(text.substr(2));
-  if (!step || *step == 0) return {};
-  std::string list;
-  for (unsigned value = field.first; value <= field.last; value += *step)
-    list += fmt::format("{}{}", list.empty() ? "" : ",", value);
-  return fmt::format("write '{}'", list);
+/// A field with numbers for the names in it.
+std::string numbered(std::size_t field, std::string_view written) {
+  static constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
+                                                 "jul", "aug", "sep", "oct", "nov", "dec"};
+  static constexpr std::string_view kWeekdays[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
+  std::string text = to_lower(written);
+  const auto put = [&](std::string_view name, std::size_t number) {
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;)
+      text.replace(at, name.size(), std::to_string(number));
+  };
+  for (std::size_t month = 0; field == 3 && month < std::size(kMonths); ++month) put(kMonths[month], month + 1);
+  for (std::size_t day = 0; field == 4 && day < std::size(kWeekdays); ++day) put(kWeekdays[day], day);
+  return text;
 }
 
 }  // namespace
@@ -137,43 +161,34 @@ CronReading read_cron(std::string_view text) {
   }
   std::array<Bits, 5> bits;
   for (std::size_t i = 0; i < kFields.size(); ++i) {
-    if (fields[i].find_first_not_of("0123456789*-,") != std::string_view::npos) {
-      reading.error = fmt::format("the {} {} is not understood: only numbers, '*', '-' and ',' may be used",
-                                  kFields[i].name, in_quotes(fields[i]));
-      reading.remedy = step_as_list(kFields[i], fields[i]);
-      return reading;
-    }
-    bits[i] = FieldReader(kFields[i], reading.remarks).read(fields[i]);
+    const std::string field = numbered(i, fields[i]);
+    const bool is_monits = fields[i].find_first_not_of("0123456789*-,") == std::string_view::npos;
+    reading.is_own = reading.is_own || !is_monits;
+    FieldReader reader(kFields[i], reading.remarks);
+    bits[i] = reader.read(field);
+    reading.error = reader.fault();
+    if (field.find_first_not_of("0123456789*-,/") != std::string::npos)
+      reading.error = fmt::format("the {} {} is not understood: only numbers, '*', '-', ',' and '/' may be used{}",
+                                  kFields[i].name, in_quotes(fields[i]),
+                                  i == 3   ? ", and names such as jan"
+                                  : i == 4 ? ", and names such as mon"
+                                           : "");
+    else if (!reading.error.empty())
+      reading.remedy = "a step is written '*/5' or '8-18/2'";
+    if (!reading.error.empty()) return reading;
     if (bits[i].healer == 0 && reading.never.empty()) reading.never = kFields[i].name;
   }
-  reading.comes_alive =
-      reading.never.empty() && std::ranges::any_of(bits, [](const Bits& field) { return field.monit == 0; });
+  // Of what Monit refuses nothing comes alive that it would let sleep, and how it reads that is nobody's business.
+  if (reading.is_own)
+    std::erase_if(reading.remarks, [](const std::string& remark) { return remark.find("Monit") != remark.npos; });
+  reading.comes_alive = !reading.is_own && reading.never.empty() &&
+                        std::ranges::any_of(bits, [](const Bits& field) { return field.monit == 0; });
   reading.spec = {.minutes = bits[0].healer,
                   .hours = static_cast<std::uint32_t>(bits[1].healer),
                   .month_days = static_cast<std::uint32_t>(bits[2].healer),
                   .months = static_cast<std::uint16_t>(bits[3].healer),
                   .weekdays = static_cast<std::uint8_t>(bits[4].healer)};
   return reading;
-}
-
-CronReading read_named_cron(std::string_view text) {
-  static constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
-                                                 "jul", "aug", "sep", "oct", "nov", "dec"};
-  static constexpr std::string_view kWeekdays[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
-  std::vector<std::string_view> fields = split(text, kBlanks);
-  std::erase(fields, std::string_view{});
-  std::string numbered;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::string field = to_lower(fields[i]);
-    const auto put = [&](std::string_view name, std::size_t number) {
-      for (std::size_t at = 0; (at = field.find(name, at)) != std::string::npos;)
-        field.replace(at, name.size(), std::to_string(number));
-    };
-    for (std::size_t month = 0; i == 3 && month < std::size(kMonths); ++month) put(kMonths[month], month + 1);
-    for (std::size_t day = 0; i == 4 && day < std::size(kWeekdays); ++day) put(kWeekdays[day], day);
-    numbered += (i == 0 ? "" : " ") + field;
-  }
-  return read_cron(numbered);
 }
 
 }  // namespace healer::config

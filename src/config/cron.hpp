@@ -15,14 +15,14 @@ struct CronReading {
   std::string remedy;  ///< for the error
   engine::CronSpec spec;
   std::string never;         ///< the field that matches no time ("minute"), so that the whole never matches; else empty
+  bool is_own = false;       ///< has steps or names, which Monit refuses
   bool comes_alive = false;  ///< matches something, but to Monit nothing
   std::vector<std::string> remarks;  ///< where what is understood is not what Monit understands
 };
 
-/// Reads five fields of digits, `*`, `-` and `,`. Monit checks no ranges; what never matches there is understood
-/// here where it has a meaning: weekday 7 is Sunday, `50-10` goes over the end.
+/// Reads five fields of digits, `*`, `-`, `,` and `/`; months and weekdays may have names (jan, sun). Monit checks no
+/// ranges; what never matches there is understood here where it has a meaning: weekday 7 is Sunday, `50-10` goes over
+/// the end.
 [[nodiscard]] CronReading read_cron(std::string_view text);
-/// The same where Monit has no word in it: months and weekdays may have names (jan, sun).
-[[nodiscard]] CronReading read_named_cron(std::string_view text);
 
 }  // namespace healer::config

@@ -23,7 +23,7 @@ bool has(const CheckSyntax& check) {
 /// What Monit does of itself: if does not exist then restart, if changed fsflags then alert.
 IfSyntax own_rule(TestSyntax test, ActionSyntax::Kind action, const SourceRange& range) {
   IfSyntax rule;
-  rule.condition.push_back({.test = std::move(test), .or_before = false, .range = range});
+  rule.condition.terms.push_back({.test = std::move(test), .range = range});
   rule.action.kind = action;
   rule.action.range = rule.range = range;
   return rule;

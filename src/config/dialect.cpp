@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/cron.hpp"
 #include "config/passes.hpp"
 #include "config/rule_text.hpp"
 
@@ -44,8 +45,10 @@ class Dialect {
              "Monit takes all of it for the program's name; write it in double quotes");
     links(check);
     for (const ServiceStatement& statement : check.statements)
-      if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
-        for (const TermSyntax& term : rule->condition)
+      if (const auto* every = std::get_if<EverySyntax>(&statement); every != nullptr && every->cron) {
+        if (read_cron(every->cron->value).is_own) refuse(every->cron->range, "steps and names in a schedule");
+      } else if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
+        for (const TermSyntax& term : rule->condition.terms)
           if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);
         restarts(*rule);
         repeat(rule->action);
@@ -74,7 +77,7 @@ class Dialect {
     for (const ServiceStatement& statement : check.statements) {
       const auto* rule = std::get_if<IfSyntax>(&statement);
       if (rule == nullptr) continue;
-      for (const TermSyntax& term : rule->condition) {
+      for (const TermSyntax& term : rule->condition.terms) {
         const auto* link = std::get_if<LinkSyntax>(&term.test);
         if (link != nullptr && up.value_or(link->up) != link->up)
           return refuse(term.range, "tests of 'link up' and 'link down' in one service");

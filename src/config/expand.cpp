@@ -13,6 +13,7 @@
 #include "config/walk.hpp"
 #include "config/workflow_variables.hpp"
 #include "grammar/lexer.hpp"
+#include "util/jq.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -70,6 +71,14 @@ class Expander {
         return;
       }
     replace(word, Into::Text);
+    // $NAME is what `define` or `for each` has called so; what is called so last comes first.
+    std::string bound;
+    for (const std::string& name : jq_variables(word.value)) {
+      const auto found = std::ranges::find(scope_.rbegin(), scope_.rend(), name, &Binding::name);
+      if (found != scope_.rend())
+        bound += fmt::format("{} as ${} | ", json_string(joined(found->value, Into::Text)), name);
+    }
+    word.value.insert(0, bound);
   }
 
   void port(ConnectionSyntax& test) {

@@ -84,10 +84,11 @@ class Gatherer {
   void add(const engine::Restarts&) { add('n'); }
   void add(const engine::Members& test) { all('q', test.quota.kind, std::bit_cast<std::uint64_t>(test.quota.number)); }
   void add(const engine::CompositeSpec& spec) { all(spec.members, spec.groups); }
-  void add(const engine::Term& term) {
-    std::visit([this](const auto& test) { add(test); }, term.test);
-    add(term.or_before);
+  void add(const engine::Queried& test) { all('j', test.test); }
+  void add(const engine::Test& test) {
+    std::visit([this](const auto& one) { add(one); }, test);
   }
+  void add(const engine::RuleCondition& condition) { all(condition.tests, condition.postfix); }
   void add(const engine::Tolerance& tolerance) { all(tolerance.count, tolerance.window, tolerance.held); }
   void add(const engine::Action& action) {
     all(action.kind, action.command, action.repeat, action.overlapping, action.implied);

@@ -318,7 +318,7 @@ class Linter {
   }
 
   void statement(const IfSyntax& rule) {
-    for (const TermSyntax& term : rule.condition) {
+    for (const TermSyntax& term : rule.condition.terms) {
       if (const auto* test = std::get_if<CompareSyntax>(&term.test)) compared(*test);
       if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test, term.range);
       if (const auto* total = std::get_if<TotalSyntax>(&term.test);
@@ -331,8 +331,6 @@ class Linter {
       warn(Code::Dormant, silence.range, silence.message,
            silence.remedy + (silence.remedy.empty() ? "" : "; ") +
                dormant_hint(silence.is_by_quotes ? "till then the rule is" : "the rule is"));
-    if (rule.grouping && stands_in_row(*check_->kind, rule))
-      warn(Code::Grouping, *rule.grouping, kNoGroups, kNoGroupsRemedy);
     if (counts_restarts(rule))
       restarts(*rule.tolerance);
     else if (rule.tolerance)

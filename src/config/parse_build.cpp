@@ -99,9 +99,9 @@ void Build::begin_statement() {
 
 SourceRange Build::range(TokenRange tokens_of) const {
   const auto& first = tokens.tokens[tokens_of.begin];
-  if (tokens_of.end <= tokens_of.begin) return {file, first.offset, first.offset + first.length};
+  if (tokens_of.end <= tokens_of.begin) return place(first.offset, first.offset + first.length);
   const auto& last = tokens.tokens[tokens_of.end - 1];
-  return {file, first.offset, last.offset + last.length};
+  return place(first.offset, last.offset + last.length);
 }
 
 Word Build::word(std::size_t token) const { return {grammar::unquote(text(token)), range({token, token + 1})}; }
@@ -170,7 +170,7 @@ void Build::begin_command(std::size_t token) {
     for (const auto& argument : command.arguments) warn_of_quotes(token, argument, "\"");
     if (const auto told = grammar::escaped_quote(tokens, token))
       complaints.push_back({.severity = DiagnosticSeverity::Warning,
-                            .range = SourceRange{file, command.range.end - 2, command.range.end},
+                            .range = SourceRange{command.range.file, command.range.end - 2, command.range.end},
                             .message = told->message,
                             .remedy = told->remedy});
     return;
@@ -195,7 +195,8 @@ void Build::add_argument(std::size_t token) {
     note_shell_sign(text(token));
   if (!command.next_line && !is_quoted(text(token)) && (tokens.tokens[token].flags & grammar::kFirstOfLine) != 0)
     command.next_line = Word{std::string(text(token)), range({token, token + 1})};
-  command.range.end = range({token, token + 1}).end;
+  if (const SourceRange last = range({token, token + 1}); last.file == command.range.file)
+    command.range.end = last.end;  // what an include has added stands elsewhere
   if (command.arguments.size() > 2 && is_readiness(tokens, token - 1))
     command.readiness = range({token - 1, token + 1});
 }
@@ -203,7 +204,7 @@ void Build::add_argument(std::size_t token) {
 void Build::note_shell_sign(std::string_view written) {
   if (command.shell_sign || !is_shell_sign(written)) return;
   const auto begin = static_cast<std::uint32_t>(written.data() - tokens.text.data());
-  command.shell_sign = Word{std::string(written), {file, begin, begin + static_cast<std::uint32_t>(written.size())}};
+  command.shell_sign = Word{std::string(written), place(begin, begin + static_cast<std::uint32_t>(written.size()))};
 }
 
 void Build::warn_of_quotes(std::size_t token, std::string_view argument, std::string_view quotes) {

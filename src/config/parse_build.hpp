@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/diagnostic.hpp"
+#include "config/spliced_text.hpp"
 #include "config/syntax.hpp"
 #include "grammar/common.hpp"
 #include "grammar/errors.hpp"
@@ -34,10 +35,12 @@ struct TokenRange {
 };
 
 struct Build {
-  Build(const grammar::TokenStream& stream, std::uint32_t file_index) : tokens(stream), file(file_index) {}
+  Build(const grammar::TokenStream& stream, std::uint32_t file_index, const SplicedText* text_of_files)
+      : tokens(stream), file(file_index), spliced(text_of_files) {}
 
   const grammar::TokenStream& tokens;
   std::uint32_t file = 0;
+  const SplicedText* spliced = nullptr;        ///< what the text is made of; null: of the file
   const engine::CheckKind* service = nullptr;  ///< the kind of the service whose statements these are; null: unknown
   grammar::Expectation expectation;
   std::vector<Extension> extensions;   ///< of the statement under way
@@ -49,6 +52,10 @@ struct Build {
   /// Forgets what an unfinished or finished statement has left. What was tried stays.
   void begin_statement();
 
+  /// Where the bytes [begin, end) of the text stand.
+  [[nodiscard]] SourceRange place(std::uint32_t begin, std::uint32_t end) const {
+    return spliced != nullptr ? spliced->place(begin, end) : SourceRange{file, begin, end};
+  }
   [[nodiscard]] SourceRange range(TokenRange tokens_of) const;
   [[nodiscard]] Word word(std::size_t token) const;
   /// A token's text as it is written.

@@ -10,6 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/parse_build.hpp"
+#include "config/parse_condition.hpp"
 #include "config/parse_connection.hpp"
 #include "config/parse_test.hpp"
 #include "config/rule_text.hpp"
@@ -29,63 +30,13 @@ struct IfScratch : ConnectionScratch {
   bool heal_dry_run = false;
   CompareSyntax total;  ///< the amount of a total, which ends before this token:
   std::size_t total_end = 0;
-  bool has_else = false;                                    ///< whether the condition may have an `else` branch
-  std::vector<std::size_t> open;                            ///< terms that open a parenthesis which is not closed yet
-  std::vector<std::pair<std::size_t, std::size_t>> groups;  ///< the terms [first, end) of each pair of parentheses
+  bool has_else = false;     ///< whether the condition may have an `else` branch
+  WrittenCondition written;  ///< where its tests are
 };
 
-/// What is written between two tokens, without comments.
-std::string between(const Build& build, std::size_t token, std::size_t next) {
-  const auto& tokens = build.tokens.tokens;
-  const std::size_t begin = tokens[token].offset + tokens[token].length;
-  std::string out;
-  bool comment = false;
-  for (const char c : build.tokens.text.substr(begin, tokens[next].offset - begin)) {
-    comment = c == '\n' ? false : comment || c == '#';
-    if (!comment) out += c;
-  }
-  return out;
-}
-
-bool says_or(std::string_view gap) {
-  for (std::size_t at = 0; at < gap.size();) {
-    const std::size_t begin = std::min(gap.find_first_not_of(" \t\r\n,;()", at), gap.size());
-    const std::size_t end = std::min(gap.find_first_of(" \t\r\n,;()", begin), gap.size());
-    if (iequals(gap.substr(begin, end - begin), "or")) return true;
-    at = end;
-  }
-  return false;
-}
-
 void add_term(Build& build, IfScratch& scratch, TokenRange at, TestSyntax test) {
-  TermSyntax term{.test = std::move(test), .range = build.range(at)};
-  auto& condition = scratch.statement.condition;
-  const auto before = between(build, at.begin - 1, at.begin);
-  const auto after = between(build, at.end - 1, at.end);
-  term.or_before = !condition.empty() && says_or(before);
-  condition.push_back(std::move(term));
-  for (auto open = std::ranges::count(before, '('); open > 0; --open) scratch.open.push_back(condition.size() - 1);
-  for (auto close = std::ranges::count(after, ')'); close > 0 && !scratch.open.empty(); --close) {
-    scratch.groups.emplace_back(scratch.open.back(), condition.size());
-    scratch.open.pop_back();
-  }
-}
-
-/// The first group in parentheses that `and` before `or` does not make anyway.
-std::optional<SourceRange> grouping(const IfScratch& scratch) {
-  const auto& condition = scratch.statement.condition;
-  // How many terms up to and with this one have an `or` before them.
-  std::vector<std::size_t> alternatives{condition.front().or_before ? 1U : 0U};
-  for (std::size_t i = 1; i < condition.size(); ++i)
-    alternatives.push_back(alternatives.back() + (condition[i].or_before ? 1 : 0));
-  for (const auto& [first, end] : scratch.groups) {
-    const bool has_or = alternatives[end - 1] > alternatives[first];
-    const bool and_before = first > 0 && !condition[first].or_before;
-    const bool and_after = end < condition.size() && !condition[end].or_before;
-    if (has_or && (and_before || and_after))
-      return SourceRange{condition[first].range.file, condition[first].range.begin, condition[end - 1].range.end};
-  }
-  return std::nullopt;
+  scratch.statement.condition.terms.push_back({.test = std::move(test), .range = build.range(at)});
+  scratch.written.terms.push_back(at);
 }
 
 }  // namespace
@@ -136,7 +87,7 @@ struct action<grammar::resource_test> {
     const auto at = matched(in, build);
     scratch.has_else = true;
     const bool joins = build.service == nullptr || build.service->target != engine::Target::Path;
-    if (!joins && !scratch.statement.condition.empty()) build.extend("more than one condition", at);
+    if (!joins && !scratch.statement.condition.terms.empty()) build.extend("more than one condition", at);
     CompareSyntax test = resource_of(build, at);
     if (test.name.value == "total upload" || test.name.value == "total download")
       build.complain(at, "a total is of some time", "as in 'total upload > 1 GB in last hour'");
@@ -267,6 +218,29 @@ struct action<grammar::rate_test> {
     CompareSyntax test = resource_of(build, at);
     if (test.unit && grammar::kind_of_word(test.unit->value) == Kind::Second) test.unit.reset();  // `3 per second`
     add_term(build, scratch, at, std::move(test));
+  }
+};
+
+template <>
+struct action<grammar::negated> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    note_extension<grammar::negated>(in, build);
+    scratch.written.negations.push_back(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::queried_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    note_extension<grammar::queried_test>(in, build);
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    const Kind kind = build.kind(at.end - 1);
+    add_term(build, scratch, at,
+             QueriedSyntax{{.filter = build.word(at.begin + 1),
+                            .comparison = comparison_of(build.text(at.begin + 2)),
+                            .value = build.word(at.end - 1),
+                            .quoted = kind == Kind::Quoted || kind == Kind::Path}});
   }
 };
 
@@ -480,7 +454,7 @@ struct action<grammar::else_word> {
     // Content and changed tests act on every match and every change: there is nothing to recover from.
     if (scratch.has_else) return;
     const bool restarts = counts_restarts(scratch.statement);
-    const auto* changed = std::get_if<ChangedSyntax>(&scratch.statement.condition.front().test);
+    const auto* changed = std::get_if<ChangedSyntax>(&scratch.statement.condition.terms.front().test);
     const bool of_pid = changed != nullptr && changed->what != "status";
     build.complain(matched(in, build),
                    restarts ? "a test of restarts has no 'else'"
@@ -500,7 +474,8 @@ bool parse_if(grammar::TokenInput& in, Build& build, IfSyntax& out) {
   IfScratch scratch;
   const std::size_t begin = in.index();
   if (!match<grammar::if_statement>(in, build, scratch)) return false;
-  scratch.statement.grouping = grouping(scratch);
+  scratch.written.begin = begin + 1;
+  scratch.statement.condition.postfix = joined(build, scratch.written);
   out = std::move(scratch.statement);
   out.range = build.range({begin, in.index()});
   return true;

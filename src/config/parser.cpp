@@ -46,8 +46,8 @@ enum class Service : std::uint8_t {
 
 class Parser : Tokens {
  public:
-  Parser(std::uint32_t file, std::string_view text, std::vector<Diagnostic>& diagnostics)
-      : Tokens(text), file_(file), build_(stream_, file), diagnostics_(diagnostics) {}
+  Parser(std::uint32_t file, std::string_view text, const SplicedText* spliced, std::vector<Diagnostic>& diagnostics)
+      : Tokens(text), build_(stream_, file, spliced), diagnostics_(diagnostics) {}
 
   FileSyntax run() {
     while (kind() != Kind::End && errors_ < kMostErrors) {
@@ -141,7 +141,8 @@ class Parser : Tokens {
       return;
     }
     const auto written = build_.text(at_);
-    IncludeSyntax syntax{.pattern = build_.raw(at_), .range = {file_, word.begin, build_.range({at_, at_ + 1}).end}};
+    IncludeSyntax syntax{.pattern = build_.raw(at_),
+                         .range = {word.file, word.begin, build_.range({at_, at_ + 1}).end}};
     if (written.size() >= 2 && (written.front() == '"' || written.front() == '\'') && written.back() == written.front())
       syntax.pattern.value = std::string(written.substr(1, written.size() - 2));
     ++at_;
@@ -172,7 +173,7 @@ class Parser : Tokens {
       broken_block(begin);
       return;
     }
-    syntax.range.begin = begin;
+    syntax.range.begin = build_.place(begin, begin).begin;
     open_blocks_.push_back(syntax.range);
     out_.statements.emplace_back(std::move(syntax));
   }
@@ -189,7 +190,7 @@ class Parser : Tokens {
     const bool has_block = stream_.tokens[brace].kind == Kind::LeftBrace;
     at_ = std::max(has_block ? brace + 1 : brace, at_ + 1);
     if (!has_block) return recover();
-    ForEachSyntax syntax{.range = {file_, begin, stream_.tokens[brace].offset}};
+    ForEachSyntax syntax{.range = build_.place(begin, stream_.tokens[brace].offset)};
     open_blocks_.push_back(syntax.range);
     out_.statements.emplace_back(std::move(syntax));
   }
@@ -340,10 +341,7 @@ class Parser : Tokens {
   void stray() {
     auto& expectation = build_.expectation;
     if (expectation.furthest > at_) return failed();  // the statement before it breaks off later
-    if (after_include_ && kind() != Kind::Broken && kind() != Kind::String) {
-      unsupported_include(at_);
-      return recover();
-    }
+    if (after_include_ && at_ > 1) cut_by_include(at_ - 2);
     if (service_ == Service::None && (begins_service_statement(kind()) || is_own_statement(at_))) {
       error_at(at_, {fmt::format("{} belongs to no service", grammar::describe(stream_, at_)),
                      "it must follow a 'check', before any 'set'"});
@@ -371,6 +369,8 @@ class Parser : Tokens {
   /// Reports what the last attempt stumbled over, and goes on.
   void failed() {
     const std::size_t token = std::max(build_.expectation.furthest, at_);
+    out_.begins_cut = out_.begins_cut || (token == 0 && fresh_starts_ == 0);
+    out_.ends_cut = out_.ends_cut || stream_.tokens[token].kind == Kind::End;
     if (const auto quote = suspicious_quote(token); quote && fresh_starts_ < kMostFreshStarts)
       return fresh_start(*quote);
     if (const auto cause = grammar::earlier_cause(stream_, begin_, token)) {
@@ -380,11 +380,7 @@ class Parser : Tokens {
       return recover();
     }
     if (swallowed_word(token) || unquoted_program()) return;
-    if (stream_.tokens[token].kind == Kind::Include) {
-      unsupported_include(token);
-      at_ = token + (kind(token + 1 - at_) == Kind::Pattern ? 2 : 1);
-      return recover();
-    }
+    if (stream_.tokens[token].kind == Kind::Include) cut_by_include(token);
     if (token > at_ && begins_line(token)) {
       const auto complaint = grammar::incomplete(stream_, begin_, token, build_.expectation);
       error_at(token - 1, complaint);
@@ -448,45 +444,26 @@ class Parser : Tokens {
     return found;
   }
 
-  /// Whether a line after the first begins with the first word of a statement.
-  static bool holds_statement(std::string_view text) {
-    static constexpr std::string_view kWords[] = {"if", "else", "check", "set", "every", "alert", "group", "include"};
-    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string_view::npos;) {
-      at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
-      const std::size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
-      for (const auto word : kWords)
-        if (iequals(text.substr(at, end - at), word)) return true;
-    }
-    return false;
-  }
-
   /// Reports a quote that is not closed, and reads on at the next line as if it were.
   void fresh_start(std::size_t quoted) {
     ++fresh_starts_;
     const auto& token = stream_.tokens[quoted];
     const auto text = stream_.text;
-    report({.range = SourceRange{file_, token.offset, token.offset + 1},
+    report({.range = build_.place(token.offset, token.offset + 1),
             .message = "unbalanced quotes: the text that begins here continues on the next line",
             .remedy = fmt::format("close it with {}", text[token.offset])});
     const std::size_t line = std::min(text.find('\n', token.offset), text.size());
-    relex(line);
+    lex_on(line);
+    build_.expectation = {};
+    begin_ = kNothing;
     recover();
   }
 
-  void relex(std::size_t offset) {
-    TokenStream rest = grammar::lex(stream_.text.substr(offset));
-    for (auto& one : rest.tokens) one.offset += static_cast<std::uint32_t>(offset);
-    rest.text = stream_.text;
-    stream_ = std::move(rest);
-    build_.expectation = {};
-    at_ = 0;
-    begin_ = kNothing;
-  }
-
-  /// Monit puts the text of the file in the place of an include, wherever that is.
-  void unsupported_include(std::size_t token) {
-    error_at(token, {"an 'include' within a statement is not supported by this version of healer",
-                     "write it before or after the statement"});
+  /// Monit puts the text of the file in the place of an include, wherever that is. So it is done where the file is
+  /// read; what is told here is of a text alone.
+  void cut_by_include(std::size_t include) {
+    const std::size_t pattern = include + 1;
+    if (stream_.tokens[pattern].kind == Kind::Pattern) out_.cut_includes.push_back(stream_.tokens[pattern].offset);
   }
 
   void error_at(std::size_t token, const grammar::Complaint& complaint) {
@@ -577,7 +554,6 @@ class Parser : Tokens {
     target_ = nullptr;
   }
 
-  std::uint32_t file_;
   Build build_;
   std::vector<Diagnostic>& diagnostics_;
   FileSyntax out_;
@@ -594,7 +570,11 @@ class Parser : Tokens {
 }  // namespace
 
 FileSyntax parse(std::uint32_t file, std::string_view text, std::vector<Diagnostic>& diagnostics) {
-  return Parser(file, text, diagnostics).run();
+  return Parser(file, text, nullptr, diagnostics).run();
+}
+
+FileSyntax parse(const SplicedText& spliced, std::uint32_t file, std::vector<Diagnostic>& diagnostics) {
+  return Parser(file, spliced.text(), &spliced, diagnostics).run();
 }
 
 }  // namespace healer::config

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/diagnostic.hpp"
+#include "config/spliced_text.hpp"
 #include "config/syntax.hpp"
 
 namespace healer::config {
@@ -18,5 +19,7 @@ namespace healer::config {
 /// Statements of Monit's language that this version of healer does not support are one error each and are not in the
 /// tree. What only healer understands is in `FileSyntax::extensions`; whether that is allowed is the caller's business.
 [[nodiscard]] FileSyntax parse(std::uint32_t file, std::string_view text, std::vector<Diagnostic>& diagnostics);
+/// The same of a file that others were spliced into.
+[[nodiscard]] FileSyntax parse(const SplicedText& spliced, std::uint32_t file, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace healer::config

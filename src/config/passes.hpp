@@ -65,7 +65,7 @@ template <typename Is>
 bool any_test(const CheckSyntax& check, Is&& is) {
   for (const ServiceStatement& statement : check.statements)
     if (const auto* rule = std::get_if<IfSyntax>(&statement))
-      for (const TermSyntax& term : rule->condition)
+      for (const TermSyntax& term : rule->condition.terms)
         if (is(term.test)) return true;
   return false;
 }

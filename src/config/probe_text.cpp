@@ -27,7 +27,7 @@ bool is_target(Kind kind) { return std::ranges::find(kTargets, kind) != std::end
 /// What the text says, or nothing and why.
 std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& said) {
   const grammar::TokenStream stream = grammar::lex(text);
-  Build build(stream, 0);
+  Build build(stream, 0, nullptr);
   grammar::TokenInput in(stream, 0);
   ConnectionScratch scratch;
   const bool has_target = std::ranges::any_of(stream.tokens, is_target, &grammar::Token::kind);

@@ -59,6 +59,8 @@ constexpr UnitWord kUnits[] = {
     {"megabyte", Measure::Size, kKilo* kKilo, "MB"},
     {"gb", Measure::Size, kKilo* kKilo* kKilo, "GB"},
     {"gigabyte", Measure::Size, kKilo* kKilo* kKilo, "GB"},
+    {"tb", Measure::Size, kKilo* kKilo* kKilo* kKilo, "TB"},
+    {"terabyte", Measure::Size, kKilo* kKilo* kKilo* kKilo, "TB"},
     {"operation", Measure::Operations, 1, "operations/s"},
     {"packet", Measure::Packets, 1, "packets"},
     {"ms", Measure::Latency, 1, "ms"},

@@ -47,7 +47,7 @@ class Resolver {
     for (const ServiceStatement& statement : check.statements) {
       const auto* rule = std::get_if<IfSyntax>(&statement);
       if (rule == nullptr) continue;
-      for (const TermSyntax& term : rule->condition) {
+      for (const TermSyntax& term : rule->condition.terms) {
         if (const auto* test = std::get_if<DiffersSyntax>(&term.test)) owner(check, *test);
         if (const auto* test = std::get_if<MatchesSyntax>(&term.test)) patterns(check, *test);
         if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);

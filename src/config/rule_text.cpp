@@ -57,6 +57,11 @@ struct TestText {
   }
   std::string operator()(const ConnectionSyntax& test) const { return connection_text(test); }
   std::string operator()(const MembersSyntax& test) const { return quota_text(test.quota); }
+  std::string operator()(const QueriedSyntax& test) const {
+    const JsonTestSyntax& json = test.json;
+    return fmt::format("json {} {} {}", written_text(json.filter.value), to_symbol(comparison(json.comparison)),
+                       json.quoted ? written_text(json.value.value) : json.value.value);
+  }
   std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };
 
@@ -113,13 +118,13 @@ engine::Comparison comparison(ComparisonWord word) {
 }
 
 bool counts_restarts(const IfSyntax& rule) {
-  return std::holds_alternative<RestartsSyntax>(rule.condition.front().test);
+  return std::holds_alternative<RestartsSyntax>(rule.condition.terms.front().test);
 }
 
 bool recovers_to_failed(const IfSyntax& rule) {
-  const auto* link = std::get_if<LinkSyntax>(&rule.condition.front().test);
-  const auto* connection = std::get_if<ConnectionSyntax>(&rule.condition.front().test);
-  return rule.condition.size() == 1 &&
+  const auto* link = std::get_if<LinkSyntax>(&rule.condition.terms.front().test);
+  const auto* connection = std::get_if<ConnectionSyntax>(&rule.condition.terms.front().test);
+  return rule.condition.terms.size() == 1 && rule.condition.postfix.empty() &&
          ((link != nullptr && link->up) || (connection != nullptr && connection->succeeded));
 }
 
@@ -130,12 +135,26 @@ bool is_plain_single(const ToleranceSyntax& tolerance) {
 
 std::string condition_text(const IfSyntax& rule) {
   if (counts_restarts(rule)) return "restarts";
-  std::string text;
-  for (std::size_t i = 0; i < rule.condition.size(); ++i) {
-    if (i > 0) text += rule.condition[i].or_before ? " or " : " and ";
-    text += std::visit(TestText{}, rule.condition[i].test);
-  }
-  return text;
+  using engine::Op;
+  /// A part of the condition, and what joins it: Op::Leaf where nothing does.
+  struct Part {
+    std::string text;
+    Op by = Op::Leaf;
+  };
+  const auto in = [](bool needed, const Part& part) { return needed ? "(" + part.text + ")" : part.text; };
+  return engine::fold<Part>(
+             rule.condition.postfix, rule.condition.terms.size(),
+             [&](std::size_t term) {
+               return Part{std::visit(TestText{}, rule.condition.terms[term].test), Op::Leaf};
+             },
+             [&](const Part& part) {
+               return Part{"not " + in(part.by == Op::And || part.by == Op::Or, part), Op::Not};
+             },
+             [&](Op op, const Part& left, const Part& right) {
+               const auto inner = [&](const Part& part) { return in(op == Op::And && part.by == Op::Or, part); };
+               return Part{inner(left) + (op == Op::Or ? " or " : " and ") + inner(right), op};
+             })
+      .text;
 }
 
 std::string rule_text(const IfSyntax& rule) {

@@ -15,7 +15,7 @@ using Act = ActionSyntax::Kind;
 
 /// Whether the rule's own action finds a process to end: not where it is gone, nor where it keeps dying.
 bool may_find_process(const IfSyntax& rule) {
-  return std::ranges::none_of(rule.condition, [](const TermSyntax& term) {
+  return std::ranges::none_of(rule.condition.terms, [](const TermSyntax& term) {
     const auto* exist = std::get_if<PresentSyntax>(&term.test);
     return (exist != nullptr && exist->negated) || std::holds_alternative<RestartsSyntax>(term.test);
   });
@@ -39,10 +39,12 @@ class Silences {
 
  private:
   void condition(const IfSyntax& rule) {
-    if (rule.condition.size() > 1 && stands_in_row(kind_, rule))
-      add({rule.condition.front().range.file, rule.condition.front().range.begin, rule.condition.back().range.end},
+    const auto& [terms, postfix] = rule.condition;
+    const bool has_not = std::ranges::find(postfix, engine::Op::Not) != postfix.end();  // which Monit refuses
+    if (terms.size() > 1 && !has_not && stands_in_row(kind_, rule))
+      add({terms.front().range.file, terms.front().range.begin, terms.back().range.end},
           "Monit forgets all but the last of these conditions");
-    for (const TermSyntax& term : rule.condition) {
+    for (const TermSyntax& term : rule.condition.terms) {
       const auto* test = std::get_if<CompareSyntax>(&term.test);
       const engine::Quantity* row = test != nullptr ? kind_.find_quantity(test->name.value) : nullptr;
       if (row != nullptr && row->monit_skips)
@@ -70,8 +72,8 @@ class Silences {
       const auto* other = std::get_if<IfSyntax>(&statement);
       if (other == nullptr) continue;
       if (is_later)
-        for (const TermSyntax& term : rule.condition)
-          for (const TermSyntax& late : other->condition)
+        for (const TermSyntax& term : rule.condition.terms)
+          for (const TermSyntax& late : other->condition.terms)
             if (const std::string_view what = single(term); !what.empty() && what == single(late))
               return add(term.range, fmt::format("Monit keeps only the last test of a {} in a service", what));
       is_later = is_later || other == &rule;
@@ -107,7 +109,7 @@ class Silences {
 
 bool stands_in_row(const engine::CheckKind& kind, const IfSyntax& rule) {
   const bool has_rows = kind.traits.has_process || kind.traits.is_machine;
-  return has_rows && std::ranges::all_of(rule.condition, [](const TermSyntax& term) {
+  return has_rows && std::ranges::all_of(rule.condition.terms, [](const TermSyntax& term) {
            const auto* resource = std::get_if<CompareSyntax>(&term.test);
            return resource != nullptr && resource->name.value != "status" && !resource->name.value.ends_with("time") &&
                   resource->name.value != "timestamp" && !resource->name.value.ends_with("filedescriptors");

@@ -29,10 +29,6 @@ struct Silence {
 [[nodiscard]] std::vector<Silence> silences(const CheckSyntax& check, const ServicePrograms& programs,
                                             const IfSyntax& rule);
 
-/// Conditions are lists: an error, but a warning where Monit takes the rule.
-inline constexpr const char* kNoGroups = "parentheses do not group conditions";
-inline constexpr const char* kNoGroupsRemedy = "'and' binds tighter than 'or'; write it out";
-
 /// Whether Monit takes the tests of a condition side by side: tests of resources, of which the last counts there.
 [[nodiscard]] bool stands_in_row(const engine::CheckKind& kind, const IfSyntax& rule);
 

@@ -104,13 +104,23 @@ struct MembersSyntax {
   engine::Quota quota;
 };
 
+/// `json '.worst' > 90`.
+struct QueriedSyntax {
+  JsonTestSyntax json;
+};
+
 using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
-                                MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax>;
+                                MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
-  bool or_before = false;
   SourceRange range;
+};
+
+/// One or more tests, in the order of writing, and how they are joined: as engine::RuleCondition has it.
+struct ConditionSyntax {
+  std::vector<TermSyntax> terms;
+  std::vector<engine::Op> postfix;
 };
 
 /// `for 3 cycles`, `2 times within 5 cycles`, `for 90 seconds`. `window` is absent for the plain form.
@@ -138,11 +148,10 @@ struct RecoverySyntax {
 };
 
 struct IfSyntax {
-  std::vector<TermSyntax> condition;
+  ConditionSyntax condition;
   Rare<ToleranceSyntax> tolerance;
   ActionSyntax action;
   Rare<RecoverySyntax> recovery;
-  std::optional<SourceRange> grouping;  ///< terms in parentheses that would mean something else without them
   SourceRange range;
 };
 
@@ -428,6 +437,10 @@ struct FileSyntax {
   std::vector<Extension> extensions;
   std::vector<StatementBegin> begins;  ///< of all statements, where there is no error
   bool is_whole = true;                ///< false: there may be services that were not found
+  /// Where the words `include` stand that broke a statement off.
+  std::vector<std::uint32_t> cut_includes;
+  bool begins_cut = false;  ///< its first word begins no statement
+  bool ends_cut = false;    ///< its last statement goes on behind its end
 };
 
 }  // namespace healer::config

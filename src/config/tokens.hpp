@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/parse_build.hpp"
@@ -72,6 +73,28 @@ class Tokens {
   /// A statement that begins with a word of healer's own.
   [[nodiscard]] bool is_own_statement(std::size_t token) const {
     return stream_.tokens[token].kind == Kind::String && parsing::is_own_word(stream_.text_of(token));
+  }
+
+  /// Cuts the text anew from there on.
+  void lex_on(std::size_t offset) {
+    grammar::TokenStream rest = grammar::lex(stream_.text.substr(offset));
+    for (auto& one : rest.tokens) one.offset += static_cast<std::uint32_t>(offset);
+    for (auto& one : rest.parentheses) one.offset += static_cast<std::uint32_t>(offset);
+    rest.text = stream_.text;
+    stream_ = std::move(rest);
+    at_ = 0;
+  }
+
+  /// Whether a line after the first begins with the first word of a statement.
+  static bool holds_statement(std::string_view text) {
+    static constexpr std::string_view kWords[] = {"if", "else", "check", "set", "every", "alert", "group", "include"};
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string_view::npos;) {
+      at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+      const std::size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
+      for (const auto word : kWords)
+        if (iequals(text.substr(at, end - at), word)) return true;
+    }
+    return false;
   }
 
   grammar::TokenStream stream_;

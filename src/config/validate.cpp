@@ -21,6 +21,7 @@
 #include "config/vocabulary.hpp"
 #include "engine/service.hpp"
 #include "protocols/digest.hpp"
+#include "util/jq.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
 
@@ -98,6 +99,7 @@ class Validator {
     tested_ = false;
     killed_ = false;
     patterns_.clear();
+    filters_.clear();
     connections_ = 0;
     if (check.foreground && check.command.timeout)
       error(Code::WrongPlace, check.command.timeout->range, "a process that healer runs itself has no timeout",
@@ -113,16 +115,19 @@ class Validator {
       error(Code::TooMany, check.range,
             fmt::format("{} has {} different content tests: at most {} are possible", in_quotes(check.name.value),
                         patterns_.size(), engine::kMaxPatterns));
+    if (filters_.size() > engine::kMaxFilters)
+      error(Code::TooMany, check.range,
+            fmt::format("{} has {} different filters of jq: at most {} are possible", in_quotes(check.name.value),
+                        filters_.size(), engine::kMaxFilters),
+            "let one filter judge, as in json '.a > 1 or .b > 2' = true");
   }
 
   void statement(const IfSyntax& rule) {
-    for (const TermSyntax& term : rule.condition) {
+    for (const TermSyntax& term : rule.condition.terms) {
       // A wrong test is a test: nothing is missing.
       tested_ = tested_ || !std::holds_alternative<RestartsSyntax>(term.test);
       std::visit([&](const auto& node) { test(node, term.range); }, term.test);
     }
-    if (rule.grouping && !stands_in_row(*kind_, rule))
-      error(Code::Grouping, *rule.grouping, kNoGroups, kNoGroupsRemedy);
     if (counts_restarts(rule))
       restarts(*rule.tolerance);
     else if (rule.tolerance)
@@ -188,6 +193,17 @@ class Validator {
     return words;
   }
   void test(const RestartsSyntax&, const SourceRange&) {}
+  void test(const QueriedSyntax& test, const SourceRange& range) {
+    if (!kind_->traits.is_run) return has_no_test(range, "JSON");
+    const auto& [filter, comparison, value, quoted] = test.json;
+    filters_.insert(filter.value);
+    if (const std::string problem = jq_problem(filter.value); !problem.empty())
+      error(Code::InvalidPattern, filter.range,
+            fmt::format("{} is no filter of jq: {}", in_quotes(filter.value), problem));
+    if (!quoted && !is_json_literal(value.value))
+      error(Code::InvalidValue, value.range, fmt::format("{} is no value of JSON", in_quotes(value.value)),
+            "put a text in quotes; others are numbers, true, false and null");
+  }
   void test(const MembersSyntax& test, const SourceRange& range) {
     if (!kind_->traits.has_members) return has_no_test(range, "members");
     const auto& [kind, number] = test.quota;
@@ -407,7 +423,7 @@ class Validator {
   void check(const SetHealingOnlyWhile&) {}
   void check(const SetMaintenance& set) {
     duration(set.length);
-    const CronReading reading = read_named_cron(set.cron.value);
+    const CronReading reading = read_cron(set.cron.value);
     if (!reading.error.empty()) error(Code::InvalidSchedule, set.cron.range, reading.error, reading.remedy);
     if (!reading.never.empty())
       error(Code::NeverRuns, set.cron.range, fmt::format("no {} matches: it never begins", reading.never));
@@ -451,11 +467,12 @@ class Validator {
   Diagnostics& said_;
   std::unordered_map<std::string, SourceRange> names_;
   const engine::CheckKind* kind_ = nullptr;
-  bool tested_ = false;                                       ///< the service has a test
-  const CheckSyntax* check_ = nullptr;                        ///< the service
-  std::size_t connections_ = 0;                               ///< its tests of them
-  bool killed_ = false;                                       ///< KILL is among its stop signals
-  std::set<std::string> patterns_;                            ///< of its content tests
+  bool tested_ = false;                 ///< the service has a test
+  const CheckSyntax* check_ = nullptr;  ///< the service
+  std::size_t connections_ = 0;         ///< its tests of them
+  bool killed_ = false;                 ///< KILL is among its stop signals
+  std::set<std::string> patterns_;      ///< of its content tests
+  std::set<std::string> filters_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> broken_;  ///< file and offset of errors
 };
 

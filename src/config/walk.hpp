@@ -57,7 +57,7 @@ class Walk {
 
   void operator()(IfSyntax& rule) {
     visitor_.place(rule.range);
-    for (TermSyntax& term : rule.condition) {
+    for (TermSyntax& term : rule.condition.terms) {
       visitor_.place(term.range);
       std::visit([this](auto& test) { (*this)(test); }, term.test);
     }
@@ -67,7 +67,6 @@ class Walk {
       (*this)(rule.recovery->tolerance);
       (*this)(rule.recovery->action);
     }
-    if (rule.grouping) visitor_.place(*rule.grouping);
   }
   void operator()(EverySyntax& every) {
     visitor_.place(every.range);
@@ -131,6 +130,10 @@ class Walk {
   void operator()(PresentSyntax&) {}
   void operator()(RestartsSyntax&) {}
   void operator()(MembersSyntax&) {}
+  void operator()(QueriedSyntax& test) {
+    filter(test.json.filter);
+    text(test.json.value);
+  }
   void operator()(MatchesSyntax& test) { text(test.pattern); }
   void operator()(ConnectionSyntax& test) {
     using enum ConnectionSyntax::Target;

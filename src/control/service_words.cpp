@@ -76,17 +76,29 @@ std::string describe_missing(std::string_view seen, const ServiceBlock& block, c
   return text + "; " + std::string(cut_line(engine::brief_failure(state.start_failure, block)));
 }
 
+/// What filters have found: ".worst 93, .free not known: ...". Of several that are not known the reason once.
+std::string values_text(const engine::Facts& facts) {
+  std::string text;
+  const std::string* why = nullptr;
+  for (const engine::ValueSeen& seen : facts.values) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(seen.filter),
+                        seen.value ? engine::shown_value(*seen.value) : "not known");
+    if (!seen.value && why == nullptr) why = &seen.why;
+  }
+  return why == nullptr ? text : fmt::format("{}: {}", text, cut_line(*why));
+}
+
 /// Whether a rule asks for nothing but that the process is there.
 bool wants_existence(const engine::Rule& rule) {
-  const auto* present = std::get_if<engine::Present>(&rule.condition.front().test);
-  return rule.condition.size() == 1 && present != nullptr && !present->wanted;
+  const auto* present = std::get_if<engine::Present>(rule.condition.only());
+  return present != nullptr && !present->wanted;
 }
 
 /// What came of the connections that the rule asks for. Empty: it asks for none.
 std::string connection_texts(const engine::Rule& rule, const engine::Evidence& last) {
   std::string text;
-  for (const engine::Term& term : rule.condition) {
-    const auto* test = std::get_if<engine::Reached>(&term.test);
+  for (const engine::Test& asked : rule.condition.tests) {
+    const auto* test = std::get_if<engine::Reached>(&asked);
     const engine::ConnectionSeen* seen = test != nullptr ? engine::connection_of(last, *test) : nullptr;
     if (seen != nullptr) text += fmt::format("{}{}", text.empty() ? "" : ", ", seen->text);
   }
@@ -97,8 +109,8 @@ std::string connection_texts(const engine::Rule& rule, const engine::Evidence& l
 std::string compared_values(const engine::CheckKind& kind, const engine::Rule& rule, const engine::Evidence& last) {
   std::vector<engine::Metric> told;
   std::string text;
-  for (const engine::Term& term : rule.condition) {
-    const auto* test = std::get_if<engine::Compare>(&term.test);
+  for (const engine::Test& asked : rule.condition.tests) {
+    const auto* test = std::get_if<engine::Compare>(&asked);
     if (test == nullptr || std::ranges::find(told, test->what) != told.end()) continue;
     const engine::Quantity* row = kind.find(test->what);
     const auto value = engine::value_of(last, test->what);
@@ -137,6 +149,8 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
     case Outcome::NotStarted: text = "could not be started"; break;
     case Outcome::Unmatched: text = fmt::format("ended after {}", elapsed); break;
   }
+  if (last.facts != nullptr && !last.facts->values.empty())
+    return fmt::format("{}: {}", text, values_text(*last.facts));
   const std::string_view line = last.telling  ? cut_line(*last.telling)
                                 : last.output ? cut_line(engine::telling_line(*last.output, last.errors))
                                               : std::string_view{};

@@ -172,6 +172,8 @@ class Account {
 
   std::string operator()(const Members& /*test*/) const { return std::string(output_of(seen_.run)); }
 
+  std::string operator()(const Queried& test) const { return describe(seen_.run, test); }
+
  private:
   /// A sentence on whether it is there.
   [[nodiscard]] std::string told(std::string_view sentence) const {
@@ -229,24 +231,39 @@ class Account {
   bool failed_;
 };
 
-/// The test that has decided: the first of the alternative that holds, or, where none does, the first that does not
-/// hold.
-const Test& deciding(const std::vector<Term>& condition, const Seen& seen, bool failed) {
-  const auto is = [&](const Term& term, bool held) { return holds(term.test, seen) == held; };
-  if (failed) {
-    for (auto begin = condition.begin(); begin != condition.end();) {
-      const auto end = std::find_if(begin + 1, condition.end(), [](const Term& term) { return term.or_before; });
-      if (std::all_of(begin, end, [&](const Term& term) { return is(term, true); })) return begin->test;
-      begin = end;
-    }
-  }
-  const auto first = std::ranges::find_if(condition, [&](const Term& term) { return is(term, false); });
-  return (first != condition.end() ? first : condition.begin())->test;
+/// What a part of a condition has come to, and the test that has decided it.
+struct Decided {
+  std::optional<bool> held;
+  const Test* test = nullptr;
+  bool negated = false;  ///< the part holds where the test does not
+};
+
+/// Of what is joined, the first that has decided: what holds of an `or`, what does not of an `and`, else the first.
+Decided deciding(const RuleCondition& condition, const Seen& seen) {
+  return fold<Decided>(
+      condition.postfix, condition.tests.size(),
+      [&](std::size_t test) {
+        return Decided{holds(condition.tests[test], seen), &condition.tests[test]};
+      },
+      [](Decided one) {
+        if (one.held) one.held = !*one.held;
+        one.negated = !one.negated;
+        return one;
+      },
+      [](Op op, Decided left, Decided right) {
+        const bool decides = op == Op::Or;
+        if (left.held == decides) return left;
+        if (right.held == decides) return right;
+        if (left.held && right.held) return left;
+        Decided open = left.held || !right.held ? left : right;  // what is known has more to say
+        open.held.reset();
+        return open;
+      });
 }
 
 /// The connection that has decided; null: it was something else.
-const ConnectionSeen* deciding_connection(const Rule& rule, const Seen& seen, bool failed) {
-  const auto* test = std::get_if<Reached>(&deciding(rule.condition, seen, failed));
+const ConnectionSeen* deciding_connection(const Rule& rule, const Seen& seen) {
+  const auto* test = std::get_if<Reached>(deciding(rule.condition, seen).test);
   return test != nullptr ? connection_of(seen.run, *test) : nullptr;
 }
 
@@ -257,17 +274,37 @@ std::string_view event_text(EventKind event, effect::Cause::State state) {
 }
 
 std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed) {
-  return std::visit(Account(block, rule, seen, failed), deciding(rule.condition, seen, failed));
+  const Decided decided = deciding(rule.condition, seen);
+  return std::visit(Account(block, rule, seen, failed != decided.negated), *decided.test);
+}
+
+std::string describe(const Evidence& run, const Queried& test) {
+  const ValueSeen* seen = value_of(run, test);
+  const std::string filter = printable(test.test.filter);
+  if (seen == nullptr) return fmt::format("json {} was not asked for", filter);
+  if (!seen->value) return fmt::format("json {} is not known: {}", filter, seen->why);
+  const std::string value = shown_value(*seen->value);
+  const std::optional<bool> held = compare(test.test, *seen->value);
+  const std::string wanted = printable(wanted_value(test.test));
+  if (!held) return fmt::format("json {} is {}, which has no order with {}", filter, value, wanted);
+  return fmt::format("json {} is {}{}", filter, value,
+                     *held ? fmt::format(" ({} {})", symbol(test.test.comparison), wanted) : "");
+}
+
+std::string shown_value(std::string_view json) {
+  constexpr std::size_t kMost = 100;
+  const bool is_long = json.size() > kMost;
+  return printable(json.substr(0, kMost)) + (is_long ? "..." : "");
 }
 
 std::string describe_recovery(const ServiceBlock& block, const Rule& rule, const Seen& seen, EventKind event) {
-  const ConnectionSeen* connection = deciding_connection(rule, seen, false);
+  const ConnectionSeen* connection = deciding_connection(rule, seen);
   const bool is_time = connection != nullptr && event == EventKind::Speed && !connection->in_time.empty();
   return is_time ? connection->in_time : describe(block, rule, seen, false);
 }
 
 EventKind event_of(const Rule& rule, const Seen& seen) {
-  const ConnectionSeen* connection = deciding_connection(rule, seen, true);
+  const ConnectionSeen* connection = deciding_connection(rule, seen);
   return connection != nullptr ? connection->event.value_or(rule.event) : rule.event;
 }
 
@@ -418,7 +455,7 @@ std::string describe_timeout(Duration after) { return "timed out after " + forma
 std::shared_ptr<const effect::Cause> cause_of(const ServiceBlock& block, const Rule& rule, const Seen& seen,
                                               EventKind event, bool recovered, WallTime when) {
   // What asks for a change is over in the next run.
-  const bool of_change = rule.mode == Mode::EachChange || std::holds_alternative<Changed>(rule.condition.front().test);
+  const bool of_change = rule.mode == Mode::EachChange || std::holds_alternative<Changed>(rule.condition.tests.front());
   auto cause = std::make_shared<effect::Cause>();
   cause->service = block.name;
   cause->event = event;

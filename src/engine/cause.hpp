@@ -36,6 +36,10 @@ inline constexpr std::string_view kListEvent = "List";
 /// What a rule of `block` has to say of a run: that its condition holds (`failed`), or that it does not. The first test
 /// that decides it has the word. Requires: the condition is not empty.
 [[nodiscard]] std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed);
+/// What a filter has found, "json .worst is 93 (> 90)"; or why that is not known, or cannot be compared.
+[[nodiscard]] std::string describe(const Evidence& run, const Queried& test);
+/// A value of JSON for people: on one line, and not too long.
+[[nodiscard]] std::string shown_value(std::string_view json);
 /// The same where it recovers from an event of that kind.
 [[nodiscard]] std::string describe_recovery(const ServiceBlock& block, const Rule& rule, const Seen& seen,
                                             EventKind event);

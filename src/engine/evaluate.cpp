@@ -66,6 +66,11 @@ class Evaluation {
 
   std::optional<bool> operator()(const Restarts& /*test*/) const { return seen_.restarted; }
 
+  std::optional<bool> operator()(const Queried& test) const {
+    const ValueSeen* seen = value_of(seen_.run, test);
+    return seen != nullptr && seen->value ? compare(test.test, *seen->value) : std::nullopt;
+  }
+
   std::optional<bool> operator()(const Members& test) const {
     const Facts* facts = seen_.run.facts.get();
     if (facts == nullptr || !facts->members || facts->members->whole == 0) return std::nullopt;
@@ -132,6 +137,12 @@ const ConnectionSeen* connection_of(const Evidence& run, const Reached& test) {
   return tried ? &run.facts->connections[test.probe] : nullptr;
 }
 
+const ValueSeen* value_of(const Evidence& run, const Queried& test) {
+  if (run.facts == nullptr) return nullptr;
+  const auto found = std::ranges::find(run.facts->values, test.test.filter, &ValueSeen::filter);
+  return found != run.facts->values.end() ? &*found : nullptr;
+}
+
 Metric deciding(const Evidence& run, const Compare& test) {
   std::optional<Metric> known;
   for (std::size_t i = 0; i <= test.also.size(); ++i) {
@@ -145,21 +156,32 @@ Metric deciding(const Evidence& run, const Compare& test) {
 
 std::optional<bool> holds(const Test& test, const Seen& seen) { return std::visit(Evaluation(seen), test); }
 
-std::optional<bool> holds(const std::vector<Term>& condition, const Seen& seen) {
-  std::optional<bool> alternative = true;
-  bool open = false;  // an alternative that cannot be told
-  for (const Term& term : condition) {
-    if (term.or_before) {
-      if (alternative.value_or(false)) return true;
-      open = open || !alternative;
-      alternative = true;
+bool is_sound(std::span<const Op> postfix, std::size_t tests) {
+  std::size_t depth = 0, seen = 0;
+  for (const Op op : postfix) {
+    if (op == Op::Leaf) {
+      ++depth;
+      ++seen;
+    } else if (depth < (op == Op::Not ? 1U : 2U)) {
+      return false;
+    } else if (op != Op::Not) {
+      --depth;
     }
-    if (alternative == false) continue;
-    const std::optional<bool> here = holds(term.test, seen);
-    if (here != true) alternative = here;
+    if (depth > kDeepestCondition) return false;
   }
-  if (alternative.value_or(false)) return true;
-  return open ? std::nullopt : alternative;
+  return postfix.empty() ? tests > 0 : depth == 1 && seen == tests;
+}
+
+std::optional<bool> holds(const RuleCondition& condition, const Seen& seen) {
+  using Held = std::optional<bool>;
+  return fold<Held>(
+      condition.postfix, condition.tests.size(), [&](std::size_t test) { return holds(condition.tests[test], seen); },
+      [](Held held) { return held ? Held(!*held) : held; },
+      [](Op op, Held left, Held right) {
+        const bool decides = op == Op::Or;
+        if (left == decides || right == decides) return Held(decides);
+        return left && right ? Held(!decides) : Held();
+      });
 }
 
 const Value* first_value(const Memory& memory, const Differs& test) {
@@ -174,12 +196,12 @@ Memory fresh_memory(const ServiceBlock& block) {
     memory.add({.what = Attribute::ReadOffset, .value = {}});
   }
   for (const Rule& rule : block.rules) {
-    for (const Term& term : rule.condition) {
-      if (const auto* changed = std::get_if<Changed>(&term.test)) {
+    for (const Test& asked : rule.condition.tests) {
+      if (const auto* changed = std::get_if<Changed>(&asked)) {
         memory.add({.what = changed->what, .value = {}});
         if (changed->also) memory.add({.what = *changed->also, .value = {}});
       }
-      const auto* differs = std::get_if<Differs>(&term.test);
+      const auto* differs = std::get_if<Differs>(&asked);
       if (differs != nullptr && !differs->wanted)
         if (const std::optional<Attribute> first = first_of(differs->what)) memory.add({.what = *first, .value = {}});
     }

@@ -46,7 +46,11 @@ struct Seen {
 /// Whether a condition holds; nothing where it cannot be told (the process is not there, or a rate is not known yet):
 /// such a run leaves the rule alone. Whether a process exists is always told. A test that cannot be told leaves the
 /// condition open only where the other tests do not decide it.
-[[nodiscard]] std::optional<bool> holds(const std::vector<Term>& condition, const Seen& seen);
+[[nodiscard]] std::optional<bool> holds(const RuleCondition& condition, const Seen& seen);
+
+/// What a filter has made of the output; null: nobody has asked.
+[[nodiscard]] const ValueSeen* value_of(const Evidence& run, const Queried& test);
+
 /// Up to where the lines of a file were read; none: nobody has read them yet.
 [[nodiscard]] std::optional<ReadPosition> position_of(const Memory& memory);
 /// What is remembered for a test that wants what was told at first; null: nothing yet.

@@ -97,7 +97,16 @@ struct MembersSeen {
 /// "2 of 3 members failed: ping_5, http_5; left out: port_5".
 [[nodiscard]] std::string describe(const MembersSeen& members);
 
-/// What a look at a process or at the system has found.
+/// What a filter of jq has made of what a program wrote.
+struct ValueSeen {
+  std::string filter;
+  std::optional<std::string> value;  ///< JSON; none: it is not known
+  std::string why{};                 ///< then; for people, on one line
+
+  bool operator==(const ValueSeen&) const = default;
+};
+
+/// What a look at a process or at the system has found, or what was asked of a program's output.
 struct Facts {
   std::optional<ProcessFacts>
       process;  ///< none: there is no such process; where it is a zombie, it is not there either
@@ -111,6 +120,7 @@ struct Facts {
   std::vector<LeftProcess> left;
   ActionId left_by{};
   std::optional<MembersSeen> members{};  ///< of a composite
+  std::vector<ValueSeen> values{};       ///< of the output of a program: by ProgramSpec::filters
 };
 
 /// Whether what was to be looked at was found.
@@ -128,7 +138,7 @@ struct Evidence {
   std::uint64_t matches = 0;  ///< bit i: ProgramSpec::patterns[i] matched the output, or LinesSpec::patterns[i] a line
   Duration elapsed{0};
   std::shared_ptr<const std::string> output;   ///< stderr first, then stdout; never null once observed
-  std::shared_ptr<const Facts> facts;          ///< of a process or the system; null for a program
+  std::shared_ptr<const Facts> facts;          ///< null for a program of which no values are asked
   std::size_t errors = 0;                      ///< bytes of `output` that came on stderr
   std::shared_ptr<const std::string> telling;  ///< the most telling line, where more was written than `output` holds
 };

@@ -240,8 +240,8 @@ bool is_missed(const ServiceBlock& block, const ServiceState& state) {
   if (!block.has_process() || state.unknown || !state.last) return false;
   if (!state.died && process_of(*state.last) != nullptr) return false;
   return std::ranges::any_of(block.rules, [](const Rule& rule) {
-    const auto* test = std::get_if<Present>(&rule.condition.front().test);
-    return test != nullptr && !test->wanted;
+    const auto* test = std::get_if<Present>(&rule.condition.tests.front());
+    return rule.condition.postfix.empty() && test != nullptr && !test->wanted;
   });
 }
 
@@ -257,10 +257,12 @@ Condition condition_of(const Rule& rule, const RuleState& state) {
 
 std::string untold(const Rule& rule, const ServiceState& state) {
   if (!state.last || holds(rule.condition, Seen{*state.last, state.memory, state.starts.restarted})) return {};
-  for (const Term& term : rule.condition) {
-    const auto* test = std::get_if<Reached>(&term.test);
+  for (const Test& asked : rule.condition.tests) {
+    const auto* test = std::get_if<Reached>(&asked);
     const ConnectionSeen* seen = test != nullptr ? connection_of(*state.last, *test) : nullptr;
     if (seen != nullptr && (seen->reach == Reach::Untried || seen->reach == Reach::Unknown)) return seen->text;
+    const auto* queried = std::get_if<Queried>(&asked);
+    if (queried != nullptr && !holds(asked, Seen{*state.last, state.memory})) return describe(*state.last, *queried);
   }
   return {};
 }
@@ -284,7 +286,7 @@ std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
     return fmt::format("it has failed for {}, {} are needed",
                        lasting(state.failing_since ? now - *state.failing_since : Duration{0}),
                        format_duration(tolerance.held));
-  if (std::holds_alternative<Restarts>(rule.condition.front().test))
+  if (std::holds_alternative<Restarts>(rule.condition.tests.front()))
     return fmt::format("restarts in {} of the last {} runs, {} are needed", state.window.failed(tolerance.window),
                        tolerance.window, tolerance.count);
   if (tolerance.window == 1) return {};

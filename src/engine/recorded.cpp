@@ -17,9 +17,11 @@ Service service_of(const ServiceBlock& block) {
   Service service{.name = block.name, .patterns = block.program.patterns, .probes = {}};
   for (const LinePattern& pattern : block.lines.patterns)
     service.patterns.push_back((pattern.negated ? "!" : "") + pattern.text);
+  // Filters are found again by their texts; here they tell whether they were asked.
+  for (const std::string& filter : block.program.filters) service.patterns.push_back("json\n" + filter);
   for (const Rule& rule : block.rules) {
-    for (const Term& term : rule.condition) {
-      const auto* reached = std::get_if<Reached>(&term.test);
+    for (const Test& asked : rule.condition.tests) {
+      const auto* reached = std::get_if<Reached>(&asked);
       if (reached == nullptr) continue;
       if (service.probes.size() <= reached->probe) service.probes.resize(reached->probe + 1);
       service.probes[reached->probe] = rule.identity.condition;
@@ -63,8 +65,9 @@ std::shared_ptr<const Evidence> as_asked(std::shared_ptr<const Evidence> seen, c
   auto asked = std::make_shared<Evidence>(*seen);
   const std::vector<int> patterns = places(then.patterns, now.patterns);
   asked->matches = 0;
-  for (std::size_t i = 0; i < patterns.size(); ++i)
-    if (patterns[i] >= 0 && (seen->matches >> patterns[i] & 1) != 0) asked->matches |= std::uint64_t{1} << i;
+  for (std::size_t i = 0; i < std::min(patterns.size(), kMaxPatterns); ++i)
+    if (patterns[i] >= 0 && patterns[i] < static_cast<int>(kMaxPatterns) && (seen->matches >> patterns[i] & 1) != 0)
+      asked->matches |= std::uint64_t{1} << i;
   if (seen->facts == nullptr) return asked;
   auto facts = std::make_shared<Facts>(*seen->facts);
   facts->lines.clear();

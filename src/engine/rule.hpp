@@ -78,7 +78,7 @@ enum class Mode : std::uint8_t {
 
 /// One `if`.
 struct Rule {
-  std::vector<Term> condition;
+  RuleCondition condition;
   Tolerance tolerance;
   Action action;
   Recovery recovery;  ///< used by Mode::Latched only
@@ -96,7 +96,7 @@ struct Rule {
 
   /// `if N restarts within M cycles`: below its tolerance it says nothing of how the service is.
   [[nodiscard]] bool counts_restarts() const {
-    return !condition.empty() && std::holds_alternative<Restarts>(condition.front().test);
+    return !condition.tests.empty() && std::holds_alternative<Restarts>(condition.tests.front());
   }
 };
 

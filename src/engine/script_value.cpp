@@ -62,10 +62,10 @@ std::string_view words_of(const ServiceBlock& block, Metric metric) {
 std::set<Metric> compared_by(const ServiceBlock& block) {
   std::set<Metric> metrics;
   for (const Rule& rule : block.rules)
-    for (const Term& term : rule.condition)
-      if (const auto* test = std::get_if<Compare>(&term.test); test != nullptr && test->what != Metric::Status)
+    for (const Test& asked : rule.condition.tests)
+      if (const auto* test = std::get_if<Compare>(&asked); test != nullptr && test->what != Metric::Status)
         metrics.insert(test->what);
-      else if (const auto* total = std::get_if<Total>(&term.test))
+      else if (const auto* total = std::get_if<Total>(&asked))
         metrics.insert(total->what);
   return metrics;
 }

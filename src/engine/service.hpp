@@ -30,13 +30,15 @@ namespace healer::engine {
 /// in the order of writing; the worker matches them against the output and reports one bit each.
 struct ProgramSpec {
   Command command;
-  std::vector<std::string> patterns;  ///< at most kMaxPatterns
-  std::uint32_t output_limit = 512;   ///< bytes of output kept (set limits programOutput)
+  std::vector<std::string> patterns;   ///< at most kMaxPatterns
+  std::uint32_t output_limit = 512;    ///< bytes of output kept (set limits programOutput)
+  std::vector<std::string> filters{};  ///< of jq, of what it writes on its standard output; at most kMaxFilters
 
   bool operator==(const ProgramSpec&) const = default;
 };
 
 inline constexpr std::size_t kMaxPatterns = 64;
+inline constexpr std::size_t kMaxFilters = 16;
 
 /// What `check process` looks for: the process that a pid file names, the one whose command line matches (of several
 /// the topmost parent with the longest uptime, as Monit), or healer's own child.

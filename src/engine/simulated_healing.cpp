@@ -24,14 +24,6 @@ StepOf in_script(const Healings::Origin& origin) {
           .target = to_lower(origin.healing->target)};
 }
 
-/// The first value that a filter makes of a text; nothing: there is none.
-std::optional<std::string> value_in(const std::string& text, const std::string& filter) {
-  Result<JqFilter> compiled = JqFilter::compile(filter);
-  if (!compiled) return std::nullopt;
-  const Result<std::string> value = compiled->first(text);
-  return value ? std::optional(*value) : std::nullopt;
-}
-
 /// What a step saves of a text. Headers are not scripted: what they say is called as the variable.
 std::optional<std::string> saved_in(const std::string& text, const Saving& saving) {
   if (saving.from == Saving::From::Header) return saving.name;

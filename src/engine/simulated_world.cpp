@@ -9,6 +9,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/healing/request.hpp"
+#include "engine/json_test.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
 
@@ -26,8 +28,8 @@ double seconds_of(Duration span) { return static_cast<double>(span.count()) / 10
 ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
   ProcessFacts process{.pid = pid, .parent = 1, .start_ticks = static_cast<std::uint64_t>(pid)};
   for (const Rule& rule : block.rules) {
-    for (const Term& term : rule.condition) {
-      const auto* test = std::get_if<Differs>(&term.test);
+    for (const Test& asked : rule.condition.tests) {
+      const auto* test = std::get_if<Differs>(&asked);
       if (test == nullptr || !test->wanted) continue;
       const auto* number = std::get_if<std::int64_t>(&*test->wanted);
       const auto id = static_cast<std::uint32_t>(number != nullptr ? *number : 0);
@@ -41,6 +43,62 @@ ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
     }
   }
   return process;
+}
+
+JsonTest opposite(JsonTest test) {
+  test.comparison = opposite(test.comparison);
+  return test;
+}
+
+/// The tests of JSON that a rule fails by: those behind `not` the other way round.
+std::vector<JsonTest> json_tests(const RuleCondition& condition) {
+  using Tests = std::vector<JsonTest>;
+  return fold<Tests>(
+      condition.postfix, condition.tests.size(),
+      [&](std::size_t test) {
+        const auto* queried = std::get_if<Queried>(&condition.tests[test]);
+        return queried != nullptr ? Tests{queried->test} : Tests{};
+      },
+      [](Tests tests) {
+        for (JsonTest& test : tests) test = opposite(std::move(test));
+        return tests;
+      },
+      [](Op, Tests left, const Tests& right) {
+        left.insert(left.end(), right.begin(), right.end());
+        return left;
+      });
+}
+
+/// Values by which no rule of the service fails; in a bad run, by which the rules fail.
+std::vector<ValueSeen> usual_values(const ServiceBlock& block, bool bad) {
+  std::vector<ValueSeen> values;
+  for (const std::string& filter : block.program.filters) {
+    std::vector<JsonTest> wanted;
+    for (const Rule& rule : block.rules)
+      for (JsonTest& test : json_tests(rule.condition))
+        if (test.filter == filter) wanted.push_back(bad ? std::move(test) : opposite(std::move(test)));
+    ValueSeen seen{.filter = filter, .value = std::nullopt, .why = "nothing says what it is"};
+    for (const JsonTest& test : wanted) {
+      const std::optional<std::string> value = value_that_meets(test);
+      const bool meets = std::ranges::all_of(wanted, [&](const JsonTest& one) { return is_met(one, value); });
+      if (meets || !seen.value) seen.value = value;
+      if (meets) break;
+    }
+    values.push_back(std::move(seen));
+  }
+  return values;
+}
+
+/// Values of what a run has written.
+std::vector<ValueSeen> found_values(const ServiceBlock& block, const Evidence& run) {
+  std::vector<ValueSeen> values;
+  const bool ended = run.outcome == Outcome::Exited || run.outcome == Outcome::Signalled;
+  for (const std::string& filter : block.program.filters) {
+    ValueSeen seen{.filter = filter, .value = ended ? value_in(*run.output, filter) : std::nullopt};
+    if (!seen.value) seen.why = ended ? "there is no such value in its output" : "the program has not come to its end";
+    values.push_back(std::move(seen));
+  }
+  return values;
 }
 
 }  // namespace
@@ -152,6 +210,11 @@ Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block,
     seen.elapsed = timeout;
   }
   if (played.patterns) seen.matches = played.patterns->match(*seen.output);
+  if (!block.program.filters.empty()) {
+    auto facts = std::make_shared<Facts>();
+    facts->values = run == &kGood || run == &kBad ? usual_values(block, run == &kBad) : found_values(block, seen);
+    seen.facts = std::move(facts);
+  }
   return seen;
 }
 

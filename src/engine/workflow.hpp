@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "engine/command.hpp"
-#include "engine/comparison.hpp"
 #include "engine/healing_limits.hpp"
+#include "engine/json_test.hpp"
 #include "engine/source_place.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"
@@ -33,16 +33,6 @@ struct Saving {
   bool secret = false;
 
   bool operator==(const Saving&) const = default;
-};
-
-/// `json 'F' OP VALUE`, of the answer to a request.
-struct JsonTest {
-  std::string filter;
-  Comparison comparison = Comparison::Equal;
-  std::string value;    ///< as written, without its quotes
-  bool quoted = false;  ///< compared as a string; else as the number, `true`, `false` or `null` that it is
-
-  bool operator==(const JsonTest&) const = default;
 };
 
 struct HttpRequest {

@@ -26,7 +26,8 @@ enum Part : std::uint8_t {
   Figures = 8,
   Attributes = 16,
   Connections = 32,
-  Rest = 64
+  Rest = 64,
+  Values = 128
 };
 
 std::string_view clip(std::string_view text) { return text.substr(0, kMostText); }
@@ -299,6 +300,30 @@ void read_rest(Facts& facts, ByteReader& in) {
   facts.left_by = ActionId{in.number()};
 }
 
+// ---- what filters have found --------------------------------------------------------------------------------------
+
+// Whole, and not as a difference: the filters are few, and their texts short.
+void write_values(const Facts& facts, ByteWriter& out) {
+  out.number(facts.values.size());
+  for (const ValueSeen& seen : facts.values) {
+    out.text(seen.filter);
+    out.byte(seen.value ? 1 : 0);
+    out.text(seen.value ? std::string_view(*seen.value) : clip(seen.why));
+  }
+}
+
+void read_values(Facts& facts, ByteReader& in) {
+  facts.values.clear();
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
+    ValueSeen seen{.filter = in.text(), .value = std::nullopt};
+    if (in.byte() != 0)
+      seen.value = in.text();
+    else
+      seen.why = in.text();
+    facts.values.push_back(std::move(seen));
+  }
+}
+
 bool same_figures(const Metrics& a, const Metrics& b) {
   for (std::size_t i = 0; i < kMetrics; ++i)
     if (!same_figure(a.get(static_cast<Metric>(i)), b.get(static_cast<Metric>(i)))) return false;
@@ -325,6 +350,7 @@ bool write_difference(const Evidence& before, const Evidence& now, std::string& 
     if (was.attributes != is.attributes) parts |= Attributes;
     if (!std::ranges::equal(was.connections, is.connections, same_connection)) parts |= Connections;
     if (!same_rest(was, is)) parts |= Rest;
+    if (was.values != is.values) parts |= Values;
   }
   if (parts == 0 || (parts == NoFacts && before.facts == nullptr)) return false;
   ByteWriter out(bytes);
@@ -335,6 +361,7 @@ bool write_difference(const Evidence& before, const Evidence& now, std::string& 
   if ((parts & Attributes) != 0) write_attributes(is, out);
   if ((parts & Connections) != 0) write_connections(was, is, out);
   if ((parts & Rest) != 0) write_rest(is, out);
+  if ((parts & Values) != 0) write_values(is, out);
   return true;
 }
 
@@ -353,6 +380,7 @@ Evidence read_difference(const Evidence& before, ByteReader& in) {
   if ((parts & Attributes) != 0) read_attributes(*facts, in);
   if ((parts & Connections) != 0) read_connections(was, *facts, in);
   if ((parts & Rest) != 0) read_rest(*facts, in);
+  if ((parts & Values) != 0) read_values(*facts, in);
   now.facts = std::move(facts);
   return now;
 }

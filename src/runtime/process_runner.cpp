@@ -9,9 +9,12 @@
 #include <optional>
 #include <utility>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "engine/cause.hpp"
 #include "engine/service.hpp"
 #include "runtime/clock.hpp"
+#include "util/text.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -94,6 +97,14 @@ struct ProcessRunner::Run {
 
   [[nodiscard]] engine::RunId id() const { return request.run; }
   [[nodiscard]] const engine::ProgramSpec& spec() const { return request.block->program; }
+};
+
+/// What filters are to find in what a program has written.
+struct ProcessRunner::Questions {
+  engine::event::Measured observed;
+  std::shared_ptr<const engine::ServiceBlock> block;  // has the filters
+  std::string document;
+  std::vector<engine::ValueSeen> values;
 };
 
 ProcessRunner::ProcessRunner(Loop& loop, Spawner& spawner, Options options, Sink sink)
@@ -353,6 +364,7 @@ void ProcessRunner::deliver(Run& run, Evidence evidence) {
   engine::event::Measured observed{run.request.service, run.id(), std::move(evidence)};
   const auto& patterns = run.spec().patterns;
   matching_.insert(run.id().number());
+  if (!run.spec().filters.empty()) put_questions(run, observed.evidence);
   if (patterns.empty() || observed.evidence.outcome == Outcome::NotStarted) {
     loop_.post([this, observed = std::move(observed), alive = std::weak_ptr<char>(alive_)] {
       if (!alive.expired()) matched(observed, std::uint64_t{0});
@@ -366,7 +378,7 @@ void ProcessRunner::deliver(Run& run, Evidence evidence) {
 }
 
 void ProcessRunner::matched(engine::event::Measured observed, Result<std::uint64_t> bits) {
-  if (matching_.erase(observed.run.number()) == 0) return;  // cancelled meanwhile
+  if (!matching_.contains(observed.run.number())) return;  // cancelled meanwhile
   if (bits) {
     observed.evidence.matches = *bits;
   } else {
@@ -377,12 +389,69 @@ void ProcessRunner::matched(engine::event::Measured observed, Result<std::uint64
         std::make_shared<const std::string>(bits.error().what + "\n" + *observed.evidence.output);
   }
   const std::uint64_t id = observed.run.number();
+  const auto asking = asking_.find(id);
+  if (asking == asking_.end()) return report(std::move(observed));
+  asking->second->observed = std::move(observed);
+  ask(id);
+}
+
+/// What filters are to be asked when its patterns were matched. Where there is no whole document nothing is known.
+void ProcessRunner::put_questions(const Run& run, const Evidence& evidence) {
+  auto questions = std::make_shared<Questions>();
+  questions->block = run.request.block;
+  std::string why;
+  const std::size_t written = run.output.head.size() + run.output.tail.size();
+  if (evidence.outcome == Outcome::TimedOut || evidence.outcome == Outcome::NotStarted) {
+    why = "the program has not come to its end";
+  } else if (run.output.has_gap || evidence.errors + written > evidence.output->size()) {
+    why = fmt::format("the output is longer than the {} B that are kept (set limits {{ programOutput: ... }})",
+                      run.spec().output_limit);
+  }
+  if (why.empty())
+    questions->document = run.output.head;
+  else
+    for (const std::string& filter : run.spec().filters)
+      questions->values.push_back({.filter = filter, .value = std::nullopt, .why = why});
+  asking_.insert_or_assign(run.id().number(), std::move(questions));
+}
+
+/// Asks the next filter; after the last all is reported.
+void ProcessRunner::ask(std::uint64_t id) {
+  Questions& questions = *asking_.at(id);
+  const auto& filters = questions.block->program.filters;
+  if (questions.values.size() == filters.size()) {
+    auto facts = std::make_shared<engine::Facts>();
+    facts->values = std::move(questions.values);
+    engine::event::Measured observed = std::move(questions.observed);
+    observed.evidence.facts = std::move(facts);
+    asking_.erase(id);
+    return report(std::move(observed));
+  }
+  if (!searcher_) searcher_.emplace(loop_, options_.jq_helper);
+  const std::string& filter = filters[questions.values.size()];
+  searcher_->query({filter, questions.document}, [this, id, filter](const Result<std::string>& value) {
+    const auto found = asking_.find(id);
+    if (found == asking_.end()) return;  // cancelled meanwhile
+    engine::ValueSeen seen{.filter = filter, .value = std::nullopt};
+    if (value)
+      seen.value = *value;
+    else
+      seen.why = printable(value.error().what);
+    found->second->values.push_back(std::move(seen));
+    ask(id);
+  });
+}
+
+void ProcessRunner::report(engine::event::Measured observed) {
+  const std::uint64_t id = observed.run.number();
+  matching_.erase(id);
   sink_(std::move(observed));
   if (auto late = late_.extract(id)) sink_(std::move(late.mapped()));
 }
 
 void ProcessRunner::cancel(engine::RunId id) {
   matching_.erase(id.number());
+  asking_.erase(id.number());
   late_.erase(id.number());
   const auto found = runs_.find(id.number());
   if (found == runs_.end() || found->second->delivered) return;
@@ -426,6 +495,7 @@ void ProcessRunner::stop(std::function<void()> done) {
   for (const auto& [id, run] : runs_) ids.push_back(id);
   for (const std::uint64_t id : ids) cancel(engine::RunId(id));
   matching_.clear();
+  asking_.clear();
   late_.clear();
   stopped_ = std::move(done);
   end_if_stopped();

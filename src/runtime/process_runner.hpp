@@ -11,6 +11,9 @@
 // new run of a service does not begin until the process of its former run is gone (it waits here; its own timeout
 // counts from its true start). A cancelled run ends the same way, with nothing delivered.
 //
+// Filters of jq are given what a program has written on its standard output, where that is whole, one after the other
+// (runtime/searcher).
+//
 // What a former daemon has left is ended first (runtime/stale_checks): no run begins until it is known which services
 // have something left, and no run of such a service until that is gone. The search takes some milliseconds, and is
 // waited for no longer than StaleChecks::kPatience.
@@ -35,6 +38,7 @@
 #include "runtime/child.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/matcher.hpp"
+#include "runtime/searcher.hpp"
 #include "runtime/spawner.hpp"
 #include "runtime/stale_checks.hpp"
 
@@ -57,6 +61,7 @@ class ProcessRunner {
     std::size_t most_running = 512;  ///< lowered to what RLIMIT_NOFILE has room for
     Duration resource_patience{30'000};
     Matcher::Options matcher{};
+    std::string jq_helper = "/proc/self/exe";  ///< see JqHelper
     std::string mark{};  ///< that programs bear, before their number (actions/environment); empty: none
     /// Told of each program that a former daemon has left.
     std::function<void(const std::string& service, pid_t pid)> stale_check{};
@@ -102,6 +107,10 @@ class ProcessRunner {
   void deliver(Run& run, engine::Evidence evidence);
   void tell_rest(const Run& run);
   void matched(engine::event::Measured observed, Result<std::uint64_t> bits);
+  struct Questions;
+  void put_questions(const Run& run, const engine::Evidence& evidence);
+  void ask(std::uint64_t id);
+  void report(engine::event::Measured observed);
   void remove(Run& run);
   void former_gone(const std::string& service);
   void end_if_stopped();
@@ -115,9 +124,10 @@ class ProcessRunner {
   std::deque<std::uint64_t> queue_;                               ///< to be begun, in order
   std::string lacking_;  ///< what the last one to be begun lacked; all of the queue were told
   Duration told_all_{-60'000};
-  std::unordered_map<std::uint32_t, std::deque<std::uint64_t>> lines_;  ///< by service: its run, and who waits for it
-  std::unordered_set<std::uint64_t> matching_;                          ///< over, but not yet reported
-  std::unordered_map<std::uint64_t, engine::event::RunWrote> late_;     ///< of these, to be told after them
+  std::unordered_map<std::uint32_t, std::deque<std::uint64_t>> lines_;    ///< by service: its run, and who waits for it
+  std::unordered_set<std::uint64_t> matching_;                            ///< over, but not yet reported
+  std::unordered_map<std::uint64_t, std::shared_ptr<Questions>> asking_;  ///< of these, what filters are to find
+  std::unordered_map<std::uint64_t, engine::event::RunWrote> late_;       ///< of these, to be told after them
   std::size_t running_ = 0;
   bool pumping_ = false;
   std::vector<char> buffer_;
@@ -127,6 +137,7 @@ class ProcessRunner {
   bool searching_ = false;                          ///< for what a former daemon has left
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   Matcher matcher_;
+  std::optional<Searcher> searcher_;  ///< from the first filter on
   std::optional<StaleChecks> stale_checks_;
 };
 

@@ -252,6 +252,77 @@ TEST_CASE("a file is known again behind a link, so that a loop has an end", "[lo
         "          ^~~~~~~~~~\n");
 }
 
+TEST_CASE("an include may stand anywhere in a statement, as if its text stood there", "[load]") {
+  struct Row {
+    std::string main, included, rules;
+  };
+  const std::string plain = "  if status = 1 then alert\n";
+  const Row rows[] = {
+      {service("a", "if status 1 include /etc/i then alert"), "for 2 cycles",
+       "  if status = 1 for 2 cycles then alert\n"},
+      {service("a", "if status 1 then include /etc/i"), "alert", plain},
+      {service("a", "if status 1 then alert\ninclude /etc/i"), "else if succeeded then restart",
+       "  if status = 1 then alert else if succeeded then restart\n"},
+      {service("a", "include /etc/i then alert"), "if status 1", plain},
+      {service("a", "include /etc/i else alert"), "if status 1 then alert",
+       "  if status = 1 then alert else if succeeded then alert\n"},
+      {service("a", "if (status 1 include /etc/i and status 3 then alert"), "or status 2)",
+       "  if (status = 1 or status = 2) and status = 3 then alert\n"},
+      {service("a", "if status 1 include \"/etc/i\" then alert"), "# nothing", plain},
+      {service("a", "if status 1 then exec \"/bin/x\" include /etc/i"), "b \"c d\"",
+       "  if status = 1 then exec \"/bin/x b 'c d'\"\n"},
+      {"check program a\ninclude /etc/i if status 1 then alert\n", "path \"/bin/x b\"", plain},
+      {"check include include /etc/i\ncheck program a path \"/bin/true\" if status 1 then alert\n",
+       "with pidfile /run/x", plain},
+  };
+  for (const Row& row : rows) {
+    test::FakeEnvironment machine;
+    machine.files["/etc/i"] = row.included;
+    const LoadResult result = load_text("set daemon 5\n" + row.main, machine);
+    INFO(row.main << "\n" << said(result));
+    REQUIRE(result.ok());
+    const std::string all = print(*result.rules);
+    CHECK(all.substr(all.rfind("onreboot start\n") + 15).starts_with(row.rules));
+    CHECK(load_text("set daemon 5\n" + row.main, machine, {.monit_dialect = true}).ok());
+  }
+}
+
+TEST_CASE("an include in the middle of a statement leaves every place where it is", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/i"] = "# of the operator\n  for 99 cycles\n";
+  CHECK(said(load_text(service("a", "if status 1\ninclude /etc/i\nthen alert"), machine)) ==
+        "/etc/i:2:7: error: the number of cycles must be between 1 and 64, not 99\n"
+        "    for 99 cycles\n"
+        "        ^~\n");
+  // Of the rule itself that is shown which stands in the file that it begins in.
+  machine.files["/etc/i"] = "for 9 cycles";
+  const LoadResult result =
+      load_text("set daemon 5\n" + service("a", "if status 1\ninclude /etc/i\nthen alert"), machine);
+  REQUIRE(result.ok());
+  CHECK(result.rules->files.at(result.rules->services[0]->rules[0].place.file) == kMain);
+  CHECK(result.rules->services[0]->rules[0].place.line == 2);
+}
+
+TEST_CASE("includes in the middle of statements are bounded, too", "[load]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/i"] = "include /etc/j";
+  machine.files["/etc/j"] = "alert include /etc/i";
+  const LoadResult circle = load_text(service("a", "if status 1 then include /etc/i"), machine);
+  INFO(said(circle));
+  CHECK(circle.ok());
+  CHECK(said(circle).find("'/etc/i' includes itself: it is not read a second time") != std::string::npos);
+  // A text in quotes does not go on in the other file.
+  machine.files["/etc/i"] = "exec \"/bin/x";
+  const LoadResult open = load_text(service("a", "if status 1 then include /etc/i b\" alert"), machine);
+  CHECK_FALSE(open.ok());
+  CHECK(said(open).find("unbalanced quotes") != std::string::npos);
+  for (int i = 0; i < 70; ++i) machine.files["/etc/f" + std::to_string(i)] = "include /etc/f" + std::to_string(i + 1);
+  machine.files["/etc/f70"] = "alert";
+  CHECK_FALSE(load_text(service("a", "if status 1 then include /etc/f0"), machine).ok());
+  machine.files["/etc/f40"] = "alert";
+  CHECK(load_text(service("a", "if status 1 then include /etc/f0"), machine).ok());
+}
+
 TEST_CASE("a statement of foreground processes that belongs to no service is told how to begin one", "[load]") {
   for (const std::string statement : {"stop signal TERM", "stop signal TERM within 5 seconds", "ready on notify"})
     CHECK(said(load_text(statement + "\n" + service("a"))) ==
@@ -617,12 +688,12 @@ TEST_CASE("what is compiled is what was written", "[load]") {
   CHECK(block.rules[0].mode == engine::Mode::EachMatch);
   CHECK(block.rules[0].event == engine::EventKind::Content);
   CHECK(block.rules[0].tolerance.immediate());
-  CHECK(std::get<engine::Matches>(block.rules[1].condition[0].test).negated);
+  CHECK(std::get<engine::Matches>(block.rules[1].condition.tests[0]).negated);
   CHECK(block.rules[1].tolerance == engine::Tolerance{.count = 2, .window = 5});
   const engine::Rule& status = block.rules[2];
   CHECK(status.mode == engine::Mode::Latched);
   CHECK(status.event == engine::EventKind::Status);
-  CHECK(std::get<engine::Compare>(status.condition[0].test).comparison == engine::Comparison::NotEqual);
+  CHECK(std::get<engine::Compare>(status.condition.tests[0]).comparison == engine::Comparison::NotEqual);
   CHECK(status.tolerance == engine::Tolerance{.count = 3, .window = 3});
   CHECK(status.action.kind == engine::ActionKind::Exec);
   CHECK(status.action.repeat == 4);

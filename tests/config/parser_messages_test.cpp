@@ -88,8 +88,7 @@ TEST_CASE("a statement that lacks its end is told of where it stops", "[config]"
   CHECK(rule_errors("every 5\nif status 1\ngroup g\nstart\ninclude /x") ==
         "2:7: the statement ends here, expected a unit such as 'seconds' or 'cycles'\n"
         "3:11: the statement ends here, expected a test such as 'status != 0' or 'cpu > 80%', a number or 'then'\n"
-        "6:1: an 'include' within a statement is not supported by this version of healer (write it before or after the "
-        "statement)\n");
+        "5:1: the statement ends here, expected a program\n");
   const std::string program = "check process x with program \"/bin/x\"\n";
   CHECK(errors(program + "stop signal KILL within 5\nready after 5 seconds") ==
         "2:25: the statement ends here, expected a unit such as 'seconds'\n");
@@ -277,15 +276,6 @@ TEST_CASE("what is understood is in the tree even beside errors", "[config]") {
   for (const auto& statement : result.file.statements) out += std::visit(ShowStatement{}, statement);
   CHECK(out ==
         "set init\ncheck 'x' [/x]\n  if status = 2 then alert\ncheck 'path' broken\n  if status = 3 then alert\n");
-}
-
-TEST_CASE("an include within a statement is one clear error", "[config]") {
-  CHECK(rule_errors("if status 1 include /x then alert") ==
-        "2:13: an 'include' within a statement is not supported by this version of healer (write it before or after "
-        "the statement)\n");
-  CHECK(rule_errors("if status 1 then alert include /x else alert") ==
-        "2:35: an 'include' within a statement is not supported by this version of healer (write it before or after "
-        "the statement)\n");
 }
 
 TEST_CASE("what stands in place of a process, a program or a test is told of", "[config]") {

@@ -249,7 +249,7 @@ TEST_CASE("ranges cover what is written", "[config]") {
   CHECK(text(check.command.range) == "\"/a b\" c");
   const auto& statement = std::get<IfSyntax>(check.statements.at(0));
   CHECK(text(statement.range) == "if status != 0 for 2 cycles then exec \"/b\" as uid u else alert");
-  CHECK(text(statement.condition.at(0).range) == "status != 0");
+  CHECK(text(statement.condition.terms.at(0).range) == "status != 0");
   CHECK(text(statement.tolerance->range) == "2 cycles");
   CHECK(text(statement.action.range) == "exec \"/b\" as uid u");
   CHECK(text(statement.recovery->action.range) == "alert");

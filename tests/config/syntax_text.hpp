@@ -86,10 +86,20 @@ inline std::string show(const AlertSyntax& alert) {
 
 inline std::string show(const IfSyntax& rule) {
   std::string out = "if";
-  for (const auto& term : rule.condition) {
-    if (&term != &rule.condition.front()) out += term.or_before ? " or" : " and";
-    out += " " + show(term);
-  }
+  const auto in = [](bool needed, const std::string& text) { return needed ? "(" + text + ")" : text; };
+  out += " " + engine::fold<std::string>(
+                   rule.condition.postfix, rule.condition.terms.size(),
+                   [&](std::size_t term) { return show(rule.condition.terms[term]); },
+                   [&](const std::string& text) {
+                     return "not " + in(text.find(" or ") != text.npos || text.find(" and ") != text.npos, text);
+                   },
+                   [&](engine::Op op, const std::string& left, const std::string& right) {
+                     const bool is_or = op == engine::Op::Or;
+                     const auto inner = [&](const std::string& text) {
+                       return in(!is_or && text.find(" or ") != text.npos, text);
+                     };
+                     return inner(left) + (is_or ? " or " : " and ") + inner(right);
+                   });
   if (rule.tolerance) out += " " + show(*rule.tolerance);
   out += " then " + show(rule.action);
   if (!rule.recovery) return out;

@@ -18,7 +18,7 @@ namespace {
 
 Rule compares(Metric metric, double value, std::string text) {
   Rule rule;
-  rule.condition = {{Compare{metric, Comparison::Greater, value}, false}};
+  rule.condition = {{Compare{metric, Comparison::Greater, value}}};
   rule.action = {.kind = ActionKind::Alert, .command = {}};
   rule.event = EventKind::Resource;
   rule.text = std::move(text);

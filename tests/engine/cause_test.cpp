@@ -19,12 +19,12 @@ namespace {
 /// A rule's word on a run of the process or system service "burner".
 class Word {
  public:
-  explicit Word(Test test) : Word(std::vector<Term>{{std::move(test), false}}) {}
-  explicit Word(std::vector<Term> condition) {
+  explicit Word(Test test) : Word(RuleCondition{{std::move(test)}}) {}
+  explicit Word(RuleCondition condition) {
     block.name = "burner";
     block.kind = kind_named("process");
     block.process.pid_file = "/run/burner.pid";
-    const auto* compared = std::get_if<Compare>(&condition.front().test);
+    const auto* compared = std::get_if<Compare>(&condition.tests.front());
     if (compared != nullptr && block.kind->find(compared->what) == nullptr) block.kind = kind_named("system");
     rule.condition = std::move(condition);
   }
@@ -146,7 +146,7 @@ TEST_CASE("The existence of a process is described as Monit describes it") {
   CHECK(word.recovered() == "process is running with pid 29853");
   word.process({.pid = 1389, .zombie = true});
   CHECK(word.failed() == "process with pid 1389 is a zombie");
-  word.rule.condition = {{Present{true}, false}};
+  word.rule.condition = {{Present{true}}};
   CHECK(word.process({.pid = 29853}).failed() == "process is running with pid 29853");
   word.facts.process.reset();
   word.absent = true;
@@ -297,7 +297,7 @@ TEST_CASE("Changes of a process are described as Monit describes them") {
   word.process({.pid = 1396, .parent = 1});
   CHECK(word.failed() == "process PID changed from 1317 to 1396");
   CHECK(word.recovered() == "process PID has not changed since last cycle");
-  word.rule.condition = {{Changed{Attribute::Parent}, false}};
+  word.rule.condition = {{Changed{Attribute::Parent}}};
   CHECK(word.failed() == "process PPID changed from 31560 to 1");
   CHECK(word.recovered() == "process PPID has not changed since last cycle");
 }
@@ -314,21 +314,25 @@ TEST_CASE("Of several tests the one that decides has the word") {
   const Test cpu = Compare{Metric::Cpu, Comparison::Greater, 50};
   const Test memory = Compare{Metric::MemoryPercent, Comparison::Greater, 50};
   const Test threads = Compare{Metric::Threads, Comparison::Greater, 50};
-  const auto word = [](std::vector<Term> condition, double cpu_value, double memory_value, double threads_value) {
+  const auto word = [](RuleCondition condition, double cpu_value, double memory_value, double threads_value) {
     return Word(std::move(condition))
         .value(Metric::Cpu, cpu_value)
         .value(Metric::MemoryPercent, memory_value)
         .value(Metric::Threads, threads_value);
   };
   const auto begins = [](const std::string& text) { return text.substr(0, text.find(' ')); };
-  const std::vector<Term> both{{cpu, false}, {memory, false}};
+  const RuleCondition both{{cpu, memory}};
   CHECK(begins(word(both, 60, 60, 0).failed()) == "cpu");
   CHECK(begins(word(both, 60, 40, 0).recovered()) == "mem");
   CHECK(begins(word(both, 40, 40, 0).recovered()) == "cpu");
-  const std::vector<Term> any{{cpu, false}, {memory, false}, {threads, true}};
+  const RuleCondition any{{cpu, memory, threads}, {Op::Leaf, Op::Leaf, Op::And, Op::Leaf, Op::Or}};
   CHECK(begins(word(any, 60, 60, 60).failed()) == "cpu");
   CHECK(begins(word(any, 60, 40, 60).failed()) == "threads");
   CHECK(begins(word(any, 60, 40, 40).recovered()) == "mem");
+  // not (cpu and memory)
+  const RuleCondition none{{cpu, memory}, {Op::Leaf, Op::Leaf, Op::And, Op::Not}};
+  CHECK(word(none, 60, 40, 0).failed() == word(RuleCondition{{memory}}, 60, 40, 0).recovered());
+  CHECK(word(none, 60, 60, 0).recovered() == word(RuleCondition{{cpu}}, 60, 60, 0).failed());
 }
 
 TEST_CASE("What a program has to say goes by the rule") {
@@ -338,7 +342,7 @@ TEST_CASE("What a program has to say goes by the rule") {
   Evidence run{.status = 2, .output = std::make_shared<const std::string>("bad\n")};
   const Memory memory = Memory{{{Attribute::Status, 1}}};
   const auto told = [&](Test test, bool failed) {
-    rule.condition = {{std::move(test), false}};
+    rule.condition = {{std::move(test)}};
     return describe(block, rule, Seen{run, memory}, failed);
   };
   CHECK(told(Compare{}, true) == "status failed (2) -- bad");

@@ -132,17 +132,20 @@ TEST_CASE("What decides a condition decides it, whatever cannot be told beside i
   const Evidence run = look({.pid = 7});
   const Memory memory;
   const auto of = [&](std::string_view text) {
-    std::vector<Term> condition;
-    bool alternative = false;
+    RuleCondition condition;
     for (const char c : text) {
-      if (c == '|') {
-        alternative = true;
+      constexpr std::string_view kOps = "!&|";
+      if (const std::size_t op = kOps.find(c); op != std::string_view::npos) {
+        condition.postfix.push_back(std::array{Op::Not, Op::And, Op::Or}[op]);
         continue;
       }
       Test test = Present{c == 'T'};
       if (c == '?') test = Compare{Metric::Cpu};
-      condition.push_back({std::move(test), std::exchange(alternative, false)});
+      condition.tests.push_back(std::move(test));
+      condition.postfix.push_back(Op::Leaf);
     }
+    if (condition.postfix.back() == Op::Leaf) condition.postfix.clear();
+    REQUIRE(is_sound(condition.postfix, condition.tests.size()));
     return holds(condition, Seen{run, memory});
   };
   CHECK(of("T") == true);
@@ -155,17 +158,46 @@ TEST_CASE("What decides a condition decides it, whatever cannot be told beside i
   CHECK(of("?F") == false);
   CHECK(of("F?") == false);
   CHECK(of("??") == kUnknown);
-  CHECK(of("T|F") == true);
-  CHECK(of("F|T") == true);
-  CHECK(of("F|F") == false);
-  CHECK(of("?|T") == true);
-  CHECK(of("T|?") == true);
-  CHECK(of("?|F") == kUnknown);
-  CHECK(of("F|?") == kUnknown);
-  CHECK(of("F?|F") == false);
-  CHECK(of("TF|?T|TT") == true);
-  CHECK(of("TF|?T|FT") == kUnknown);
-  CHECK(of("F|?F|TT") == true);
+  CHECK(of("TF|") == true);
+  CHECK(of("FT|") == true);
+  CHECK(of("FF|") == false);
+  CHECK(of("?T|") == true);
+  CHECK(of("T?|") == true);
+  CHECK(of("?F|") == kUnknown);
+  CHECK(of("F?|") == kUnknown);
+  CHECK(of("F?&F|") == false);
+  CHECK(of("TF&?T&|TT&|") == true);
+  CHECK(of("TF&?T&|FT&|") == kUnknown);
+  CHECK(of("F?F&|TT&|") == true);
+  CHECK(of("TF|?F|&") == kUnknown);  // (T or F) and (? or F)
+  CHECK(of("TF|FF|&") == false);
+  CHECK(of("?T|T&") == true);  // (? or T) and T
+  CHECK(of("T!") == false);
+  CHECK(of("F!") == true);
+  CHECK(of("?!") == kUnknown);
+  CHECK(of("F?&!") == true);  // not (F and ?)
+  CHECK(of("T?&!") == kUnknown);
+  CHECK(of("T?|!") == false);
+  CHECK(of("F?|!T|") == true);
+}
+
+TEST_CASE("A postfix that joins other tests than there are, or too many at once, is none") {
+  CHECK(is_sound({}, 1));
+  CHECK(is_sound({}, 3));
+  CHECK_FALSE(is_sound({}, 0));
+  const auto sound = [](std::vector<Op> postfix, std::size_t tests) { return is_sound(postfix, tests); };
+  using enum Op;
+  CHECK(sound({Leaf, Leaf, Or}, 2));
+  CHECK_FALSE(sound({Leaf, Leaf, Or}, 3));
+  CHECK_FALSE(sound({Leaf, Leaf}, 2));
+  CHECK_FALSE(sound({Leaf, Or, Leaf}, 2));
+  CHECK_FALSE(sound({Not}, 0));
+  std::vector<Op> deep(kDeepestCondition, Leaf);
+  deep.insert(deep.end(), kDeepestCondition - 1, And);
+  CHECK(is_sound(deep, kDeepestCondition));
+  deep.insert(deep.begin(), Leaf);
+  deep.push_back(Or);
+  CHECK_FALSE(is_sound(deep, kDeepestCondition + 1));
 }
 
 TEST_CASE("A link is up, down or not there, and one with errors fails those that want it up") {
@@ -234,7 +266,7 @@ TEST_CASE("What a link can carry has changed where its speed has or its mode") {
   ServiceBlock block;
   block.kind = kind_named("network");
   block.interface.name = "a";
-  block.rules.emplace_back().condition.push_back({.test = test, .or_before = false});
+  block.rules.emplace_back().condition.tests.push_back(test);
   Memory memory = fresh_memory(block);
   CHECK(told(test, link("full", 100), memory) == false);
   CHECK(remember(memory, link("full", 100)));
@@ -256,7 +288,7 @@ TEST_CASE("A checksum is held against what it was at first, which stays remember
   };
   const Test test = Differs{.what = Attribute::Sha256, .wanted = {}};
   ServiceBlock block;
-  block.rules.emplace_back().condition.push_back({.test = test, .or_before = false});
+  block.rules.emplace_back().condition.tests.push_back(test);
   Memory memory = fresh_memory(block);
   REQUIRE(memory.baselines.size() == 1);
   CHECK(told(test, file("aa"), memory) == false);
@@ -276,7 +308,7 @@ TEST_CASE("Of another path nothing is remembered") {
   ServiceBlock block;
   block.kind = kind_named("file");
   block.path = "/a";
-  block.rules.emplace_back().condition.push_back({.test = Changed{Attribute::Size}, .or_before = false});
+  block.rules.emplace_back().condition.tests.push_back(Changed{Attribute::Size});
   Memory memory = fresh_memory(block);
   Facts facts;
   facts.attributes = {{Attribute::Size, std::int64_t{5}}};
@@ -290,8 +322,8 @@ TEST_CASE("Only what a rule asks for is remembered") {
   const auto memory_of = [](Test test) {
     ServiceBlock block;
     block.rules.resize(2);
-    block.rules[0].condition = {{Compare{}, false}};
-    block.rules[1].condition = {{Present{}, false}, {std::move(test), true}};
+    block.rules[0].condition = {{Compare{}}};
+    block.rules[1].condition = {{Present{}, std::move(test)}, {Op::Leaf, Op::Leaf, Op::Or}};
     return fresh_memory(block);
   };
   CHECK(memory_of(Compare{}) == Memory{});

@@ -88,7 +88,7 @@ class History final : public EffectSink {
     if (kind == 4) rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/recovered"}}};
     if (kind == 1) rule.action.overlapping = true;
     if (kind == 5) {
-      rule.condition = {{Changed{Attribute::Status}, false}};
+      rule.condition = {{Changed{Attribute::Status}}};
       rule.identity.condition = hash128("changed status");
       rule.mode = Mode::EachChange;
     }

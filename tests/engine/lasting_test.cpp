@@ -78,7 +78,7 @@ TEST_CASE("a duration goes on over a restart, however long it has lasted already
 
 TEST_CASE("a content test that matches on and on goes on matching after a restart", "[engine]") {
   Rule rule;
-  rule.condition = {{Matches{0, false}, false}};
+  rule.condition = {{Matches{0, false}}};
   rule.tolerance = {3, 3, Duration{0}};
   rule.mode = Mode::EachMatch;
   rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/content"}}, .overlapping = true};

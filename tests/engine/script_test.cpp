@@ -18,7 +18,7 @@ namespace {
 
 Rule compares(Metric metric) {
   Rule rule;
-  rule.condition = {{Compare{metric, Comparison::Greater, 1}, false}};
+  rule.condition = {{Compare{metric, Comparison::Greater, 1}}};
   rule.text = std::string(words_of(metric));
   return rule;
 }

@@ -70,7 +70,7 @@ std::string programs(const Timeline& timeline) {
 
 Rule resource_rule(Metric metric, double value, Tolerance tolerance, ActionKind action = ActionKind::Restart) {
   Rule rule;
-  rule.condition = {{Compare{metric, Comparison::Greater, value}, false}};
+  rule.condition = {{Compare{metric, Comparison::Greater, value}}};
   rule.tolerance = tolerance;
   rule.action = {.kind = action, .command = {}};
   rule.event = EventKind::Resource;
@@ -152,7 +152,7 @@ TEST_CASE("durations of runs and actions, timeouts and overruns are played", "[e
 
 TEST_CASE("content tests see the scripted output", "[engine][simulator]") {
   Rule rule;
-  rule.condition = {{Matches{0, false}, false}};
+  rule.condition = {{Matches{0, false}}};
   rule.mode = Mode::EachMatch;
   rule.event = EventKind::Content;
   rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}};
@@ -165,7 +165,7 @@ TEST_CASE("content tests see the scripted output", "[engine][simulator]") {
 TEST_CASE("what comes of connections is played, of all or of one", "[engine][simulator]") {
   const auto reached = [](std::uint16_t probe, bool wanted) {
     Rule rule;
-    rule.condition = {{Reached{probe, wanted}, false}};
+    rule.condition = {{Reached{probe, wanted}}};
     rule.event = EventKind::Connection;
     rule.text = std::to_string(probe) + (wanted ? " succeeded" : " failed");
     rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}};
@@ -336,15 +336,15 @@ TEST_CASE("what is under way at the end is shown to its end, but nothing that be
 
 TEST_CASE("what no script tells of a process is as its rules want it", "[engine][simulator]") {
   Rule owner = missing_rule(ActionKind::Alert);
-  owner.condition = {{Differs{Attribute::Uid, 33}, false}};
+  owner.condition = {{Differs{Attribute::Uid, 33}}};
   Rule attribute = owner;
-  attribute.condition = {{Differs{Attribute::Security, "web_t"}, false}};
+  attribute.condition = {{Differs{Attribute::Security, "web_t"}}};
   Rule uptime = resource_rule(Metric::Uptime, 60, {}, ActionKind::Restart);
   Rule pid = owner;
-  pid.condition = {{Changed{Attribute::Pid}, false}};
+  pid.condition = {{Changed{Attribute::Pid}}};
   pid.mode = Mode::EachChange;
   pid.event = EventKind::Pid;
-  for (Rule* rule : {&owner, &attribute, &pid}) rule->text += std::to_string(rule->condition.front().test.index());
+  for (Rule* rule : {&owner, &attribute, &pid}) rule->text += std::to_string(rule->condition.tests.front().index());
   const RuleSet rules = rule_set({process("web", {owner, attribute, uptime, pid})}, seconds{30});
   const Timeline timeline = play(rules, "run for 200 seconds");
   CHECK(programs(timeline) ==

@@ -61,7 +61,7 @@ TEST_CASE("a removed service is forgotten and its run cancelled; another keeps i
 TEST_CASE("a run under way is not judged for other connections, nor for another host", "[engine]") {
   const auto host = [](std::string address, std::size_t probes) {
     Rule rule = status_rule(Comparison::NotEqual, 0);
-    rule.condition = {{Reached{.probe = 0, .wanted = false}, false}};
+    rule.condition = {{Reached{.probe = 0, .wanted = false}}};
     auto block = service("shop", {rule});
     block->kind = kind_named("host");
     block->host = std::move(address);

@@ -32,7 +32,7 @@ PROCESSES = ['check process x with pidfile /tmp/x', 'check composite with pidfil
              'check process x match foo', 'check x with pidfile /tmp/x', 'check process start matching /usr/bin/x',
              'check process x path /tmp/x', 'check process x with program pidfile /tmp/x', 'check process x matching program "a b"']
 SYSTEMS = ['check system x', 'check system $HOST', 'check system "a b"', 'CHECK SYSTEM $HOST_x']
-RESOURCES = ['cpu > 50%', 'memory > 10 MB', 'mem usage > 5.5%', 'memory > 10', 'loadavg > 1.5', 'loadavg (5min) > 2',
+RESOURCES = ['cpu > 50%', '(memory > 10 MB', 'cpu > 5%)', '((memory > 10 MB) cpu > 5%)', 'mem usage > 5.5%', 'memory > 10', 'loadavg > 1.5', 'loadavg (5min) > 2',
              'loadavg(1min) per core >= 1', 'cpu usage is greater than 5 percent', '(cpu > 5%)', 'memory changed 5 kB/s',
              'loadavg 3', 'memory 5 b']
 OF_PROCESS = RESOURCES + ['total cpu > 5%', 'totalmem > 5 kilobytes', 'total memory usage < 5%', 'children > 3', 'threads 5',
@@ -40,7 +40,7 @@ OF_PROCESS = RESOURCES + ['total cpu > 5%', 'totalmem > 5 kilobytes', 'total mem
                           'disk write > 3 operation']
 OF_SYSTEM = RESOURCES + ['cpu (user) > 5%', 'cpu usage (wait) > 5.5%', 'cpu(guestnice) 5%', 'swap > 5%', 'swap usage > 5.5 MB']
 ALONE_OF_PROCESS = ['filedescriptors > 5', 'filedescriptors > 5.5%', 'total filedescriptors > 5', 'uptime > 3 days', 'uptime 5',
-                    'uptime < 2 months', 'failed uid root', 'failed euid 0', 'failed gid "root"', 'not exist', 'does exist',
+                    'uptime < 2 months', 'failed uid root', 'failed euid 0', 'failed gid "root"', 'not exist', 'not (exist)', '(not exist', 'does exist',
                     'does not exists', 'failed security attribute "s"', 'failed security attribute foo']
 ALONE_OF_SYSTEM = ['filedescriptors > 5', 'filedescriptors > 5 %', 'uptime > 3 hours', 'uptime 5 seconds']
 CHANGES = ['changed pid', 'changed ppid', 'changed the pid']

@@ -52,6 +52,7 @@ class Chance {
     if (one_in(3)) facts->totals.push_back({Metric::TotalUpload, hours{1}, figure()});
     if (one_in(3)) facts->lines = {"", "a line"};
     if (one_in(3)) facts->left = {{7, 8, "left"}};
+    if (one_in(3)) facts->values = {{".a", std::to_string(pick(3))}, {".b", std::nullopt, "this is no JSON"}};
     if (one_in(2))
       facts->connections.push_back({.reach = static_cast<Reach>(pick(4)),
                                     .name = "http",
@@ -78,7 +79,7 @@ bool judged_alike(const Evidence& a, const Evidence& b) {
   if (a.facts == nullptr) return true;
   return a.facts->process == b.facts->process && a.facts->metrics == b.facts->metrics &&
          a.facts->attributes == b.facts->attributes && a.facts->totals == b.facts->totals &&
-         a.facts->lines == b.facts->lines && a.facts->left == b.facts->left &&
+         a.facts->lines == b.facts->lines && a.facts->left == b.facts->left && a.facts->values == b.facts->values &&
          std::ranges::equal(a.facts->connections, b.facts->connections, same);
 }
 

@@ -11,7 +11,7 @@ std::string_view words_of(engine::Metric metric) {
 
 Rule status_rule(Comparison comparison, std::int64_t value, Tolerance tolerance, std::uint16_t repeat) {
   Rule rule;
-  rule.condition = {{Compare{Metric::Status, comparison, static_cast<double>(value)}, false}};
+  rule.condition = {{Compare{Metric::Status, comparison, static_cast<double>(value)}}};
   rule.tolerance = tolerance;
   rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}, .repeat = repeat};
   rule.identity.condition =

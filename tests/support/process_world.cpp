@@ -7,7 +7,7 @@ namespace healer::test {
 
 Rule missing_rule(ActionKind action, Tolerance tolerance) {
   Rule rule;
-  rule.condition = {{Present{false}, false}};
+  rule.condition = {{Present{false}}};
   rule.tolerance = tolerance;
   rule.action = {.kind = action, .command = {}};
   rule.event = EventKind::NonExist;
@@ -17,7 +17,7 @@ Rule missing_rule(ActionKind action, Tolerance tolerance) {
 
 Rule restarts_rule(std::uint8_t count, std::uint8_t window, ActionKind action) {
   Rule rule;
-  rule.condition = {{Restarts{}, false}};
+  rule.condition = {{Restarts{}}};
   rule.tolerance = {.count = count, .window = window};
   rule.action = {.kind = action, .command = {}};
   rule.event = EventKind::Timeout;

@@ -47,9 +47,6 @@ std::string without_user(std::string url) {
   return url;
 }
 
-/// What a test compares with, as JSON.
-std::string wanted_value(const JsonTest& test) { return test.quoted ? json_string(test.value) : test.value; }
-
 /// What the `$NAME`s of a filter are bound to.
 std::string bound(const std::string& filter, const Variables& variables, const Variables& secrets) {
   std::string text;
@@ -136,17 +133,7 @@ Saving bind(Saving saving, const Variables& variables, const Variables& secrets)
 bool only_asks(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 bool is_met(const JsonTest& test, const std::optional<std::string>& value) {
-  if (!value) return false;
-  const JsonOrder order = json_order(*value, wanted_value(test));
-  switch (test.comparison) {
-    case Comparison::Equal: return order == JsonOrder::Equal;
-    case Comparison::NotEqual: return order != JsonOrder::Equal;
-    case Comparison::Less: return order == JsonOrder::Less;
-    case Comparison::LessEqual: return order == JsonOrder::Less || order == JsonOrder::Equal;
-    case Comparison::Greater: return order == JsonOrder::Greater;
-    case Comparison::GreaterEqual: return order == JsonOrder::Greater || order == JsonOrder::Equal;
-  }
-  return false;
+  return value && compare(test, *value).value_or(false);
 }
 
 std::optional<std::string> value_that_meets(const JsonTest& test) {
