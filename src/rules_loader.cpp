@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "rules_loader.hpp"
 
-#include <malloc.h>
-
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -19,8 +17,6 @@ namespace healer {
 namespace {
 
 LoadedRules finish(const Options& options, config::LoadResult result) {
-  // The tree that the rules were made of is gone, and what it took of memory would stay with the daemon for good.
-  malloc_trim(0);
   LoadedRules loaded{.result = std::move(result), .summary = {}};
   if (loaded.result.ok()) {
     apply(options, loaded.result.rules->settings);
