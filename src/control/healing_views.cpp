@@ -46,7 +46,7 @@ std::string describe_wait(const StepRun& run) {
     case StepRun::State::Waiting: return "its time to pass";
     case StepRun::State::Verifying: return "the target to recover";
     case StepRun::State::Pausing: return "its next attempt";
-    case StepRun::State::Ending: return "its program to end (it was told to)";
+    case StepRun::State::Ending: return "its program to end (it was signalled)";
     case StepRun::State::Done:
     case StepRun::State::Failed: break;
   }
@@ -79,7 +79,7 @@ std::string group_name(const std::string& group) {
   return of_list ? fmt::format("list {}", group.substr(2, group.size() - 3)) : group;
 }
 
-/// Whether a healing was in vain, and its target has not recovered since.
+/// Whether a healing did not help, and its target has not recovered since.
 bool in_vain(const Engine& engine, const engine::TargetMemory& memory) {
   return memory.left_ill() && !memory.rehearsed &&
          std::ranges::any_of(engine.healings().services_of(memory.target), [&](engine::ServiceId service) {
