@@ -315,7 +315,7 @@ void Daemon::compare() {
             const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
             if (!loss.ended.empty())
               told.text +=
-                  fmt::format("\nit would be refused: {}. If that is meant: healerctl reload --confirm", loss.text());
+                  fmt::format("\nit would be refused: {}. To do it anyway: healerctl reload --confirm", loss.text());
           }
           compiler_->release(std::move(outcome));
           for (const Answer& answer : *answers) answer(told);
@@ -340,7 +340,7 @@ std::string Daemon::unit_status() const {
                                     {totals.unknown, "unknown"},
                                     {totals.unmonitored, "not monitored"}})
     if (count != 0) text += fmt::format(", {} {}", count, word);
-  if (stale_) text += fmt::format("; the rules on disk are not in force: {}", stale_->error);
+  if (stale_) text += fmt::format("; the rules on disk are not loaded: {}", stale_->error);
   return text;
 }
 
@@ -450,7 +450,7 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
     if (held_back(loss)) {
       good = false;
       const std::string why = fmt::format(
-          "nothing was reloaded: {}. If that is meant: healerctl reload --confirm, or the same reload once more",
+          "nothing was reloaded: {}. To do it anyway: healerctl reload --confirm, or the same reload once more",
           loss.text());
       say(Severity::Warning, why);
       note_stale(why);

@@ -134,7 +134,7 @@ void Daemon::lock_usual_socket() {
 void Daemon::mend_locks() {
   const std::vector<std::string> lacking = locks_.complaints();
   if (lacking.empty()) return;
-  for (const std::string& text : lacking) say(Severity::Error, fmt::format("{}; healer supervises all the same", text));
+  for (const std::string& text : lacking) say(Severity::Error, fmt::format("{}; healer supervises anyway", text));
   lock_retry_ = loop_.timer([this, told = false]() mutable {
     const auto held = locks_.try_again();
     if (!held && !std::exchange(told, true)) say(Severity::Error, held.error().what);
@@ -149,7 +149,7 @@ std::vector<std::string> Daemon::troubles() const {
   std::vector<std::string> texts = locks_.complaints();
   if (sick_)
     texts.insert(texts.begin(),
-                 fmt::format("the state cannot be written, supervision goes on without a journal: {}", *sick_));
+                 fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick_));
   return texts;
 }
 
@@ -179,7 +179,7 @@ void Daemon::reload_acting() {
       say(Severity::Info, "monit has ended: healer acts from now on");
       return;
     }
-    say(Severity::Error, "monit has ended, but the rules have errors: healer only watches until they are mended");
+    say(Severity::Error, "monit has ended, but the rules have errors: healer only watches until they are fixed");
     beside_monit_ = pid_file;
     monit_watch_.set_deadline(runtime::now().mono + seconds{30});
   });
@@ -240,8 +240,8 @@ Result<LoadedRules> Daemon::last_good_rules() {
   auto sources = store_->load_sources();
   if (!sources) return sources.error();
   if (sources->empty())
-    return Error{
-        0, fmt::format("the rules have errors, and there are no earlier ones to go on with in {}", paths_.state_file)};
+    return Error{0,
+                 fmt::format("the rules have errors, and there are no previous ones to use in {}", paths_.state_file)};
   LoadedRules last_good = load_saved_rules(options(), std::move(*sources), lists_->rows());
   if (!last_good.result.ok())
     return Error{0, "the rules have errors, and so have the last good ones: " + last_good.summary};
@@ -318,7 +318,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (!broken.empty()) {
     note_stale(broken);
     handle(event::ReloadFailed{broken});
-    std::cerr << "healerd: started with the rules that were last good; mend the files, then: healerctl reload\n";
+    std::cerr << "healerd: started with the last good rules; fix the files, then: healerctl reload\n";
   }
   lists_->declare(lists);
   handle(lists_->doubted());
@@ -332,14 +332,15 @@ void Daemon::open_shells(const Graph& graph) {
   spawner_ = std::make_unique<runtime::Spawner>(loop_, runtime::Spawner::Options{.defaults = launch_defaults_});
   const auto stale_check = [this](const std::string& service, pid_t pid) {
     log_.write(Severity::Info, runtime::now().wall, service,
-               fmt::format("a check program that the healer before has left is ended (pid {})", pid));
+               fmt::format("a check program left by the previous healerd is ended (pid {})", pid));
   };
   runs_ = std::make_unique<runtime::ProcessRunner>(
       loop_, *spawner_,
       runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_identity()), .stale_check = stale_check},
       [this](const Event& event) { handle(event); });
   const auto unheard = [this](const std::string& why) {
-    say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
+    say(Severity::Debug,
+        fmt::format("the exit status of a process that is not healer's child may stay unknown: {}", why));
   };
   exits_ = std::make_unique<runtime::ExitStatusReader>(loop_, runtime::ExitStatusReader::Options{.unheard = unheard});
   connector_ = std::make_unique<runtime::Connector>(loop_);

@@ -141,7 +141,7 @@ int replay_day(const ReplayOptions& options, Output& output) {
   const WallTime now = runtime::now().wall;
   const auto since = parse_when(options.since, now, runtime::local_civil);
   const auto until = options.until.empty() ? std::optional(now) : parse_when(options.until, now, runtime::local_civil);
-  if (!since || !until) return output.fail({"usage", "the times are none", ""});
+  if (!since || !until) return output.fail({"usage", "the times are not valid", ""});
   const runtime::Host machine;
   const std::string path = options.rules.empty() ? usual_rules() : options.rules;
   const config::OfflineEnvironment environment(machine);

@@ -46,7 +46,7 @@ std::string describe_wait(const StepRun& run) {
     case StepRun::State::Waiting: return "its time to pass";
     case StepRun::State::Verifying: return "the target to recover";
     case StepRun::State::Pausing: return "its next attempt";
-    case StepRun::State::Ending: return "its program to end (it was told to)";
+    case StepRun::State::Ending: return "its program to end (it was signalled)";
     case StepRun::State::Done:
     case StepRun::State::Failed: break;
   }

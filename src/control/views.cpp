@@ -100,7 +100,7 @@ std::string describe_program(const engine::effect::Exec& exec) {
 std::string waits_for(const Engine& engine, const engine::QueuedExec& queued) {
   const engine::RunningAction* const earlier = engine.in_the_way(queued.exec);
   if (earlier == nullptr) return "its turn";
-  if (earlier->exec.command == queued.exec.command) return "its earlier run to end";
+  if (earlier->exec.command == queued.exec.command) return "its previous run to end";
   return fmt::format("{} to end", describe_program(earlier->exec));
 }
 
@@ -417,7 +417,7 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
                           .rules = {},
                           .actions = view_actions(engine, block, actions, now)};
   if (const std::string last = describe_last(block, engine.service(service)); !last.empty())
-    view.notes.push_back(fmt::format("The last {}{}: {}.", block.is_run() ? "run" : "look",
+    view.notes.push_back(fmt::format("The last {}{}: {}.", block.is_run() ? "run" : "check",
                                      engine.service(service).unknown ? " that had an answer" : "", last));
   for (std::size_t i = 0; i < explained.rules.size(); ++i) {
     engine::RuleAccount& account = explained.rules[i];

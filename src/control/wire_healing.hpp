@@ -37,7 +37,7 @@ struct HealingView {
   std::string service;   ///< whose rule asks for it, or whom a person named
   std::string workflow;  ///< that was asked for
   std::string plan;      ///< that it goes by: another after an escalation
-  std::string stage;     ///< "held back", "waits for approval", "asks the guard", "under way", ...
+  std::string stage;     ///< "held back", "waits for approval", "runs the guard", "under way", ...
   bool waits = false;    ///< nothing of it is done now
   std::string mode;      ///< "automatic", "approval", "dry run", "shadow"
   std::string reason;    ///< what it waits for: "limit: 1 at once under way"; or empty
@@ -83,7 +83,7 @@ struct OpenBreakerView {
   bool operator==(const OpenBreakerView&) const = default;
 };
 
-/// A target that rests after a healing: for a while, or, where that was in vain, until it has recovered.
+/// A target that rests after a healing: for a while, or, where that did not help, until it has recovered.
 struct CooldownView {
   std::string target;
   Duration left{0};
@@ -92,7 +92,7 @@ struct CooldownView {
   std::string end;  ///< how that has ended: "recovered", "failed", ...
   WallTime ended{};
   bool rehearsed = false;        ///< it was a dry run: the next one waits, no real one
-  bool until_recovered = false;  ///< it was in vain: rules do not heal the target again before that has recovered
+  bool until_recovered = false;  ///< it did not help: rules do not heal the target again before that has recovered
 
   bool operator==(const CooldownView&) const = default;
 };

@@ -211,7 +211,8 @@ class Engine::Ward final : public HealingWorld {
     return fmt::format(" was paused{} by {}{}{}", with, pause.by, pause.reason.empty() ? "" : ": ", pause.reason);
   }
   static std::string not_known_to_be_right(const std::string& list) {
-    return fmt::format("nobody knows yet whether the list {} is right; `healerctl accept list {}` says so", list, list);
+    return fmt::format("nobody knows yet whether the list {} is right; `healerctl accept list {}` confirms it", list,
+                       list);
   }
 
   Engine& engine_;
@@ -294,7 +295,7 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
   const bool good = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
   std::string text;
   if (event.unseen)
-    text = "nobody saw how its program ended";
+    text = "ended with an unknown status";
   else if (event.outcome == Outcome::TimedOut)
     text = describe_timeout(event.elapsed);
   else if (event.outcome == Outcome::NotStarted)
@@ -387,7 +388,7 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
   if (!known && !pending.started) {
     turn.commit.ended.push_back(exec.action);
     turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
-                "a program of a healing that is not known any more is not started");
+                "a program of a healing that no longer exists is not started");
     return;
   }
   RunningAction& action = restore_action(pending, turn.now);
@@ -416,9 +417,9 @@ void Engine::resume_healings(Turn& turn) {
 void Engine::note_doubts(Turn& turn) {
   const Duration until = turn.now.mono + graph_->settings.cycle_length();
   if (const auto due = next_deadline(); due && turn.now.mono - *due > kLate)
-    doubt_ = {until, fmt::format("healer's own loop was late by {}", format_duration(turn.now.mono - *due))};
+    doubt_ = {until, fmt::format("healer's own event loop was late by {}", format_duration(turn.now.mono - *due))};
   const Duration offset = turn.now.wall.time_since_epoch() - turn.now.mono;
-  if (std::chrono::abs(offset - clock_offset_) > kClockStep) doubt_ = {until, "the clock of the machine was set"};
+  if (std::chrono::abs(offset - clock_offset_) > kClockStep) doubt_ = {until, "the system clock was set"};
 }
 
 std::string Engine::doubt(Instant now) const {
@@ -427,10 +428,10 @@ std::string Engine::doubt(Instant now) const {
   if (doubt_ && now.mono < doubt_->first) return doubt_->second;
   for (const std::string& name : graph_->settings.healing.only_while) {
     const std::optional<ServiceId> id = graph_->find(name);
-    if (!id) return fmt::format("{}, which is to be well, is not in the rules", name);
-    if (paused(*id, now)) return fmt::format("{}, which is to be well, is paused", name);
+    if (!id) return fmt::format("{}, which must be healthy, is not in the rules", name);
+    if (paused(*id, now)) return fmt::format("{}, which must be healthy, is paused", name);
     if (const Health its = health(*id); its != Health::Ok)
-      return fmt::format("{}, which is to be well, is {}", name, to_string(its));
+      return fmt::format("{}, which must be healthy, is {}", name, to_string(its));
   }
   return {};
 }
@@ -505,7 +506,7 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
       good = false;
       asked.push_back(
           {fmt::format("{}: {}", block.name,
-                       order.workflow.empty() ? "no rule of it says with what it is healed: name a workflow (--with)"
+                       order.workflow.empty() ? "none of its rules names a workflow to heal it with: name one (--with)"
                                               : "there is no workflow " + order.workflow)});
       continue;
     }
@@ -513,9 +514,9 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
     cause->service = block.name;
     cause->event = EventKind::Action;
     cause->state = effect::Cause::State::Changed;
-    cause->event_text = "Healing asked for";
+    cause->event_text = "Healing requested";
     cause->action_text = "heal";
-    cause->description = fmt::format("asked for by {}", command.by);
+    cause->description = fmt::format("requested by {}", command.by);
     if (command.overrides != Overrides{}) cause->description += ", with brakes set aside";
     cause->when = turn.now.wall;
     asked.push_back(healings_.want(ward, service, nullptr, order, std::move(cause), command.by, command.overrides));

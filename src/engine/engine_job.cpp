@@ -411,7 +411,7 @@ void Engine::overdue(Job& job, Turn& turn) {
   }
   if (!job.action_ended) end_program(job.action, turn);
   if (block.has_process() && !job.seen) {
-    blame(job, fmt::format("failed to {}: it could not be looked at", verb(step.kind)));
+    blame(job, fmt::format("failed to {}: it could not be checked", verb(step.kind)));
     return go_on(job, Progress::Failed, turn);
   }
   if (step.kind == StepKind::Stop && block.has_process() && process == nullptr)
@@ -494,9 +494,9 @@ void Engine::restore_jobs(Turn& turn) {
                        });
     if (!whole) {
       turn.commit.ended_jobs.push_back(saved.job);
-      turn.record(RecordKind::JobFailed, Severity::Warning, saved.service,
-                  fmt::format("{} is not taken up again: its services are gone, or healer only watches",
-                              to_string(saved.kind)));
+      turn.record(
+          RecordKind::JobFailed, Severity::Warning, saved.service,
+          fmt::format("{} is not resumed: its services are gone, or healer only watches", to_string(saved.kind)));
       continue;
     }
     job.position = saved.position;

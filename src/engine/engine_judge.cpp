@@ -136,7 +136,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     const Rule& rule = block.rules[i];
     const std::optional<bool> told = holds(rule.condition, run);
     if (!told) continue;
-    // What is down has not come through its restarts, whatever this run counts.
+    // A process that is still down has not recovered from its restart limit, whatever this run counts.
     if (rule.counts_restarts() && !*told && states[i].status == RuleStatus::Failed && block.has_process() &&
         process_of(seen) == nullptr)
       continue;

@@ -113,7 +113,7 @@ struct Answered {
   ActionId request;
   enum class Kind : std::uint8_t {
     Failed,   ///< nothing of it was sent
-    InDoubt,  ///< it was sent, or a part of it, and no whole answer came that is taken
+    InDoubt,  ///< it was sent, or a part of it, and the answer was incomplete that is taken
     Whole
   } kind = Kind::Whole;
   std::uint16_t status = 0;  ///< Whole

@@ -56,7 +56,7 @@ struct Job {
   enum class Phase : std::uint8_t { Looking, Acting } phase = Phase::Looking;
   ActionId action;  ///< the step's program; 0: none (yet)
   bool action_ended = false;
-  std::string program_failure;     ///< why the step's program did no good; empty: it did, or has not ended
+  std::string program_failure;     ///< why the step's program failed; empty: it succeeded, or has not ended
   bool signalled = false;          ///< the step stops by signal: SIGTERM was sent
   bool killed = false;             ///< and SIGKILL
   std::int64_t signalled_pid = 0;  ///< to whom

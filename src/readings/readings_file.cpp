@@ -78,7 +78,7 @@ Result<void> make_file(const std::string& path) {
   if (::lstat(path.c_str(), &status) != 0)
     return system_error(errno, fmt::format("cannot look at {} {}", kCalled, path));
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
-    return Error{0, fmt::format("{} {} is no file of healer's own: nothing is recorded; remove it", kCalled, path)};
+    return Error{0, fmt::format("{} {} is not a file of healer's own: nothing is recorded; remove it", kCalled, path)};
   if ((status.st_mode & 0077) != 0 && ::chmod(path.c_str(), 0600) != 0)
     return system_error(errno, fmt::format("cannot set the mode of {} {}", kCalled, path));
   return {};
@@ -137,7 +137,7 @@ Result<ReadingsFile::Opened> ReadingsFile::open(const std::string& path) {
     for (const char* const suffix : {"-wal", "-shm"}) ::unlink((path + suffix).c_str());
     if (::rename(path.c_str(), aside.c_str()) != 0)
       return system_error(errno, fmt::format("cannot set {} {} aside", kCalled, path));
-    note = fmt::format("{} {} was set aside as {}, and is begun anew: {}", kCalled, path, aside, why.what);
+    note = fmt::format("{} {} was set aside as {}, and a new one was begun: {}", kCalled, path, aside, why.what);
   }
   return Error{};
 }
@@ -236,7 +236,7 @@ Result<std::unique_ptr<ReadingsReader>> ReadingsReader::open(const std::string& 
       const std::int64_t id = (*opened)->number("PRAGMA application_id");
       const std::int64_t version = (*opened)->number("PRAGMA user_version");
       if ((*opened)->ok() && (id != kReadingsId || (version != kReadingsVersion && version != kWithoutTexts)))
-        return Error{0, fmt::format("{} {} is no recording, or one of another version of healer", kCalled, path)};
+        return Error{0, fmt::format("{} {} is not a recording, or is from another version of healer", kCalled, path)};
       (*opened)->number("SELECT count(*) FROM chunks");
       if ((*opened)->ok())
         return std::unique_ptr<ReadingsReader>(new ReadingsReader(std::move(*opened), version == kReadingsVersion));

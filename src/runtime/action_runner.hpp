@@ -77,7 +77,7 @@ class ActionRunner {
     std::size_t kept = 200;              ///< actions whose files are kept
     Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
     Duration line_patience{30'000};      ///< with those of a line that come first, and are not started
-    Duration look_again{5'000};          ///< after what an earlier daemon started could not be looked at
+    Duration look_again{5'000};          ///< after what an earlier daemon started could not be checked
     ExitStatusReader* exits = nullptr;   ///< how adopted programs end; outlives this
   };
   /// Gets event::ActionStarted, event::ActionWaits, event::ActionReady and event::ActionEnded, on the loop; never from

@@ -244,18 +244,18 @@ Result<std::unique_ptr<ExitStatusReader::Connector>> ExitStatusReader::Connector
 /// no answer others may have asked, but what we hear may be of other name spaces.
 Result<void> ExitStatusReader::Connector::be_heard(int buffer) {
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof buffer);
-  if (!attach()) return system_error(errno, "cannot filter what the kernel tells of exits");
+  if (!attach()) return system_error(errno, "cannot filter what the kernel reports of exits");
   sockaddr_nl address{.nl_family = AF_NETLINK, .nl_pad = 0, .nl_pid = 0, .nl_groups = CN_IDX_PROC};
   if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return system_error(errno, "cannot listen to what the kernel tells of exits");
+    return system_error(errno, "cannot listen to what the kernel reports of exits");
   const auto number = static_cast<std::uint32_t>(kernel_now());
-  if (!request(PROC_CN_MCAST_LISTEN, number)) return system_error(errno, "cannot ask the kernel to tell of exits");
+  if (!request(PROC_CN_MCAST_LISTEN, number)) return system_error(errno, "cannot ask the kernel to report exits");
   while (const auto message = receive()) {
     if (message->event.what != Event::kAnswer || message->head.answers != number + 1) continue;
     if (message->event.pid == 0) return {};
-    return system_error(static_cast<int>(message->event.pid), "the kernel does not tell of exits");
+    return system_error(static_cast<int>(message->event.pid), "the kernel does not report exits");
   }
-  return Error{EPERM, "the kernel does not tell of exits here"};
+  return Error{EPERM, "the kernel does not report exits here"};
 }
 
 bool ExitStatusReader::Connector::request(std::uint32_t operation, std::uint32_t number) {

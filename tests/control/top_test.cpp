@@ -451,12 +451,12 @@ TEST_CASE("one answer is plain text where there is no terminal", "[control][top]
   CHECK(text.find("\nLAST\n2027-01-") != std::string::npos);
 }
 
-TEST_CASE("the live view's head says that the rules on disk are not in force, and why mails wait", "[control][top]") {
+TEST_CASE("the live view's head says that the rules on disk are not loaded, and why mails wait", "[control][top]") {
   TopData data = five();
   data.daemon.stale = StaleView{kNow - minutes{5}, "web.rules:3:36: error: no"};
   data.daemon.mail = MailView{.waiting = 3, .held = 3, .limit = "20 mails within 1 h"};
   const std::string shown = screen(with(data, {.rows = 24, .columns = 200}));
-  CHECK(shown.starts_with("the rules on disk are not in force: web.rules:3:36: error: no; healer 0.1.0, up 2 h\n"));
+  CHECK(shown.starts_with("the rules on disk are not loaded: web.rules:3:36: error: no; healer 0.1.0, up 2 h\n"));
   CHECK(shown.find("; 3 mails wait: held by the limit of 20 mails within 1 h\n") != std::string::npos);
 }
 

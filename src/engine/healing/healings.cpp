@@ -43,8 +43,8 @@ std::string_view to_string(Healing::Stage stage) {
   switch (stage) {
     case Healing::Stage::Held: return "held back";
     case Healing::Stage::Approval: return "waits for approval";
-    case Healing::Stage::Confirming: return "looks at the target once more";
-    case Healing::Stage::Guarding: return "asks the guard";
+    case Healing::Stage::Confirming: return "checks the target once more";
+    case Healing::Stage::Guarding: return "runs the guard";
     case Healing::Stage::Stepping: return "under way";
     case Healing::Stage::Between: return "waits for its next try";
     case Healing::Stage::Failing: return "on failure";
@@ -193,7 +193,7 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
     }
     if (healing.stage == Healing::Stage::Confirming) healing.stage = Healing::Stage::Held;
     if (healing.stage == Healing::Stage::Approval && healing.not_before && healing.not_before->over(world.now())) {
-      end(world, healing, HealingEnd::Rejected, "the time for its approval has passed while healer was down");
+      end(world, healing, HealingEnd::Rejected, "the time for its approval ran out while healer was down");
       continue;
     }
     std::vector<ActionId> lost;
@@ -211,7 +211,7 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
       if (run.state == State::Bringing) run.state = State::Fresh;
     }
     for (const ActionId action : lost)
-      program_ended(world, action, {.in_doubt = true, .text = "nobody saw how its program ended", .output = {}});
+      program_ended(world, action, {.in_doubt = true, .text = "ended with an unknown status", .output = {}});
     if (Healing* const still = find(id)) go_on(world, *still);
   }
   verify_all(world);
@@ -256,7 +256,7 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
     // One that runs is the answer to this failure, too; what comes of it is seen at its end.
     const bool waits = other.waits();
     std::string text =
-        fmt::format("{} is {} already (healing {})", describe(other), waits ? "asked for" : "under way", id.number());
+        fmt::format("{} is {} already (healing {})", describe(other), waits ? "requested" : "under way", id.number());
     const bool is_known = (iequals(other.service, trigger.service) && other.rule == trigger.rule) ||
                           std::ranges::find(other.also, trigger) != other.also.end();
     if (waits && (!is_known || overrides != Overrides{})) {
@@ -272,7 +272,7 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
     }
     world
         .record(RecordKind::HealingHeld, Severity::Info, block.name,
-                fmt::format("{}; asked for by {}, too{}", text, by == kByRule ? "another rule" : by,
+                fmt::format("{}; requested by {}, too{}", text, by == kByRule ? "another rule" : by,
                             overrides == Overrides{} ? "" : ", with brakes set aside"))
         .subject = id.number();
     if (rule != nullptr) return {text};
@@ -311,7 +311,7 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
   world
       .record(
           RecordKind::HealingAsked, Severity::Warning, block.name,
-          fmt::format("{} asked for by {} (healing {})", describe(kept), by == kByRule ? "its rule" : by, id.number()))
+          fmt::format("{} requested by {} (healing {})", describe(kept), by == kByRule ? "its rule" : by, id.number()))
       .subject = id.number();
   world.save(kept);
   stir(world);
@@ -451,8 +451,8 @@ bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
   std::erase_if(healing.also, gone);
   if (gone({healing.service, healing.rule})) {
     if (healing.also.empty())
-      return drop(healing.by_person() ? fmt::format("{} is gone from the rules", healing.service)
-                                      : "no rule asks for it any more");
+      return drop(healing.by_person() ? fmt::format("{} is no longer in the rules", healing.service)
+                                      : "no rule asks for it any longer");
     healing.service = healing.also.front().service;
     healing.rule = healing.also.front().rule;
     healing.also.erase(healing.also.begin());
@@ -465,7 +465,7 @@ bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
     dry_run = order->dry_run;
   }
   const std::shared_ptr<const Workflow> plan = world.graph().workflow(workflow);
-  if (plan == nullptr) return drop(fmt::format("workflow {} is gone from the rules", workflow));
+  if (plan == nullptr) return drop(fmt::format("workflow {} is no longer in the rules", workflow));
   if (plan->key == healing.plan->key && dry_run == healing.dry_run) return true;
   healing.workflow = plan->name;
   healing.dry_run = dry_run;
@@ -555,7 +555,7 @@ void Healings::let_go(HealingWorld& world, ServiceId service, const std::string&
       ids.push_back(id);
   for (const HealingId id : ids)
     end(world, healings_.at(id), HealingEnd::Dropped,
-        fmt::format("{} is not to be watched any more, says {}", world.graph().at(service).name, by));
+        fmt::format("{} is to be unmonitored, says {}", world.graph().at(service).name, by));
 }
 
 std::string Healings::describe(const Healing& healing) const {

@@ -173,7 +173,7 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
     most = std::max<std::size_t>(1, static_cast<std::size_t>(std::floor(
                                         static_cast<double>(census(world, limit.group).whole) * limit.number / 100)));
   const std::string& plan = healing.plan->name;
-  // One that was asked for before and is looked at once more goes first.
+  // One that was asked for before and is checked once more goes first.
   const auto goes_first = [&](const Healing& other) {
     return other.stage == Stage::Confirming && other.id < healing.id;
   };
@@ -236,7 +236,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
       other = fmt::format("{} is being healed (healing {})", rival.target, rival.id.number());
     else if (iequals(rival.target, healing.target) && (rival.id < healing.id || rival.stage == Stage::Confirming) &&
              !rival.plan->only_tells() && other.empty())
-      other = fmt::format("healing {} of it was asked for before", rival.id.number());
+      other = fmt::format("healing {} of it was requested before", rival.id.number());
   });
   say("one at a time", std::move(other));
   if (healing.plan->only_tells()) return said;

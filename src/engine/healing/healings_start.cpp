@@ -148,10 +148,9 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     // Who was well when a person asked is not well "again": that it is says nothing of what was to be done.
     if (healing.rule == Hash128{} && healing.round > 0) return consider_giving_up(world, healing);
     if (healing.has_begun())
-      end(world, healing, HealingEnd::Done,
-          healing.round > 0 ? "it is well again between its tries" : "it is well again");
+      end(world, healing, HealingEnd::Done, healing.round > 0 ? "it recovered between its tries" : "it has recovered");
     else
-      end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
+      end(world, healing, HealingEnd::Dropped, "its rule is no longer failed");
     return true;
   }
   if (const HealingMode mode = mode_of(*healing.plan, world.graph().settings, healing.dry_run); mode != healing.mode) {
@@ -192,7 +191,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
         "{} waits for approval, for {}: `healerctl approve {}` or `healerctl reject {}` (plan {})", describe(healing),
         format_duration(within), healing.id.number(), healing.id.number(), to_string(healing.plan->key).substr(0, 8));
     world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text).subject = healing.id.number();
-    world.tell(healing, "Healing wants approval", effect::Cause::State::Failed, text);
+    world.tell(healing, "Healing needs approval", effect::Cause::State::Failed, text);
     world.save(healing);
     return true;
   }
@@ -241,10 +240,10 @@ bool Healings::wait_again(HealingWorld& world, Healing& healing) {
   return healing.stage != Stage::Held || judge_anew(world, healing);
 }
 
-/// The target is looked at once more.
+/// The target is checked once more.
 void Healings::confirm(HealingWorld& world, Healing& healing) {
   healing.stage = Stage::Confirming;
-  healing.reason = "its target is looked at once more";
+  healing.reason = "its target is checked once more";
   auto& looks = confirming_[healing.id];
   looks.clear();
   const auto add = [&](const std::string& name) {
@@ -270,13 +269,13 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
   ask({healing.service, healing.rule});
   for (const Trigger& one : healing.also) ask(one);
   if (!condition_stands(world, healing)) {
-    end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
+    end(world, healing, HealingEnd::Dropped, "its rule is no longer failed");
     return;
   }
   if (holds != true) {
     healing.not_before = Deadline::in(world.graph().settings.cycle_length(), world.now());
-    healing.failure = holds ? "it did not fail when it was looked at once more"
-                            : "nobody could tell how it is when it was looked at once more";
+    healing.failure =
+        holds ? "it did not fail when it was checked once more" : "its state was unknown when it was checked once more";
     note_held(world, healing, "look: " + healing.failure);
     world.save(healing);
     return;

@@ -108,7 +108,7 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
   if (end_of_guard.good) {
     // While it was asked, or healer was away, a person may have paused it, or the target may be well again.
     forget_counts();
-    std::string brake = condition_stands(world, healing) ? "" : "look: its target does not fail any more";
+    std::string brake = condition_stands(world, healing) ? "" : "look: its target no longer fails";
     // Places and shares were taken before the guard was asked: to ask for them again could hold up all for ever.
     for (const BrakeVerdict& verdict : verdicts(world, healing))
       if (brake.empty() && !verdict.lets &&

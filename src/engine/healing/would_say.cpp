@@ -81,9 +81,9 @@ std::string Healings::came_to(HealingId id) const {
   switch (healing.stage) {
     case Healing::Stage::Held: return "is held back: " + healing.reason;
     case Healing::Stage::Approval: return "waits for approval";
-    case Healing::Stage::Confirming: return "is looked at once more";
+    case Healing::Stage::Confirming: return "is checked once more";
     case Healing::Stage::Between: return "waits: " + healing.reason;
-    case Healing::Stage::Guarding: return "has begun: its guard is asked";
+    case Healing::Stage::Guarding: return "has begun: its guard is running";
     default: return "has begun";
   }
 }
@@ -108,7 +108,7 @@ std::string Healings::left_alone(const HealingWorld& world, std::string_view wor
   }
   if (names.empty()) return {};
   return fmt::format(
-      "\nrules heal what was healed in vain again only after it has recovered, also now: {}{}; "
+      "\nrules heal what healing did not help again only after it has recovered, also now: {}{}; "
       "`healerctl heal NAME` heals it before that",
       fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
 }
