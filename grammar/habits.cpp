@@ -225,6 +225,8 @@ bool is_action(Kind kind) {
 }
 
 std::string remedy_of_habit(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
+  if (token > 0 && tokens.tokens[token - 1].kind == Kind::Not && tokens.tokens[token].kind == Kind::Then)
+    return "write behind 'not' what is not to hold, as in: not status = 0";
   if (const Kind kind = tokens.tokens[token].kind;
       token > 0 && tokens.tokens[token - 1].kind == Kind::Status && (kind == Kind::Then || is_action(kind)))
     return "say which status, as in: if status != 0 then alert";

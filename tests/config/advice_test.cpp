@@ -64,6 +64,12 @@ TEST_CASE("a rule that is there twice, and rules against each other", "[advice]"
   CHECK(advice(process("if cpu > 90% for 5 cycles then unmonitor\nif cpu > 90% for 3 cycles then alert")) == Set{});
   CHECK(advice(process("if cpu > 90% and cpu < 10% then alert\nif cpu > 90% or cpu < 10% then alert")) ==
         Set{"never-true 6"});
+  const auto of = [](const std::string& condition) { return advice(process("if " + condition + " then alert")); };
+  CHECK(of("(cpu > 90% or threads > 5) and cpu < 10%") == Set{});
+  CHECK(of("(cpu > 90% or cpu > 95%) and cpu < 10%") == Set{"never-true 6"});
+  CHECK(of("not (cpu < 90% or cpu > 10%)") == Set{"never-true 6"});
+  CHECK(of("not (cpu < 90% and cpu > 10%)") == Set{});
+  CHECK(of("cpu > 90% and not cpu >= 20%") == Set{"never-true 6"});
 }
 
 TEST_CASE("programs that are missing, the same, or too slow", "[advice]") {

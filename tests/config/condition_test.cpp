@@ -115,8 +115,8 @@ TEST_CASE("a rule without parentheses is the rule that it was", "[condition]") {
   const std::string text = "if cpu > 50% or memory > 5% and swap > 3% then alert";
   CHECK(one.text == text);
   CHECK(one.key == rule_key("x", text, 0));
-  CHECK(to_string(one.key) == "@KEY@");
-  CHECK(to_string(one.identity.condition) == "@CONDITION@");
+  CHECK(to_string(one.key) == "92642141223bab2a3b79d5629603604d");
+  CHECK(to_string(one.identity.condition) == "a0fdf16871f56fa2a2befda66926a920");
   // Those in parentheses that need none are the same rule; others are another.
   CHECK(rule(kSystem, "(cpu > 50%) or (memory > 5% and (swap > 3%))").key == one.key);
   const engine::Rule other = rule(kSystem, "(cpu > 50% or memory > 5%) and swap > 3%");
@@ -173,9 +173,10 @@ TEST_CASE("a parenthesis without its other half is an error, and a warning in wh
 
 TEST_CASE("'not' without a test is told of", "[condition]") {
   CHECK(trouble("status = 1 and not") ==
-        "/etc/main:2:19: error: unexpected 'then', expected a test such as 'status != 0' or 'cpu > 80%'\n"
+        "/etc/main:2:23: error: unexpected 'then', expected a test such as 'status != 0' or 'cpu > 80%'\n"
         "  if status = 1 and not then alert\n"
-        "                        ^~~~\n");
+        "                        ^~~~\n"
+        "  note: write behind 'not' what is not to hold, as in: not status = 0\n");
   CHECK(trouble("(status = 1 and not) status = 2")
             .starts_with("/etc/main:2:20: error: this 'not' has no test within its parentheses\n"));
 }

@@ -408,7 +408,6 @@ TEST_CASE("a network has tests of its link, what it carries, and how much of wha
                                   "total upload>3MB",
                                   "total upload > 3 operations in last hour",
                                   "link",
-                                  "not link up",
                                   "succeeded link",
                                   "changed upload",
                                   "link saturation > 1%",

@@ -89,7 +89,7 @@ class Json(support.Case):
         script.write_text("""disks: 0:'{"worst": 12}' 0:'{"worst": 95}'*2 0 0:'{"worst": 5}'\n""")
         played = subprocess.run([support.BUILD / "healerctl", "simulate", rules, "--script", script], capture_output=True, text=True)
         self.assertEqual(played.returncode, 0, played.stderr)
-        self.assertEqual(played.stdout.count("/bin/true act"), 1, played.stdout)
+        self.assertEqual(played.stdout.count("exec  /bin/true act  "), 1, played.stdout)
         self.assertIn("json .worst is 95 (> 90)", played.stdout)
         # Without a word of what it writes a run is well.
         script.write_text("")
