@@ -224,7 +224,7 @@ TEST_CASE("a row that is well while it is missing has begun to fail, if it does,
   CHECK(memory.missing_well() == std::set<std::string>{"b", "c"});  // c is well at a reading
   CHECK_FALSE(memory.has_missing_ill());
   engine::event::ListsDoubted doubted;
-  doubt({.name = "NODE"}, memory, doubted);
+  memory.doubt("NODE", doubted);
   CHECK(doubted.names == std::vector<std::string>{"node"});
   CHECK(doubted.missing == std::vector<engine::event::ListsDoubted::Row>{{"node", "b"}, {"node", "c"}});
 }

@@ -125,7 +125,7 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
                         ChangesView{{{"web", "changed", "web.rules:1", {"kept"}, {"begun"}, {"gone"}}}, 12, true}});
   RuleExplanation rule{"if ...", "f:1",  "failing", "now",
                        "then",   "else", "held",    RecordView{1, kWhen, "k", "s", "n", "t", "o"}};
-  rule.heals = HealExplanation{"w", "web", "dry run", "/bin/guard", healing, {{"limit", false, "1 at once"}}};
+  rule.heals = HealExplanation{"w", "web", "dry run", "/bin/guard", healing, true, {{"limit", false, "1 at once"}}};
   check_round_trip(
       ServiceExplanation{"web", "program", "running", "f:1", {"note"}, {rule, RuleExplanation{}}, {ActionView{}}});
 }

@@ -191,6 +191,7 @@ struct TestText {
   }
   std::string operator()(const engine::Restarts& /*test*/) const { return "restarts"; }
   std::string operator()(const engine::Members& /*test*/) const { return "members failed"; }  // healer's own
+  std::string operator()(const engine::Queried& /*test*/) const { return "json"; }  // healer's own
 };
 
 std::string tolerance_text(const engine::Tolerance& tolerance) {
@@ -210,9 +211,10 @@ std::string action_text(const engine::Action& action) {
 
 /// Which `else` the language has for it.
 std::string_view recovery_word(const engine::Rule& rule) {
-  if (rule.condition.size() != 1) return "succeeded";
-  const auto* link = std::get_if<engine::Linked>(&rule.condition.front().test);
-  const auto* reached = std::get_if<engine::Reached>(&rule.condition.front().test);
+  const engine::Test* const only = rule.condition.only();
+  if (only == nullptr) return "succeeded";
+  const auto* link = std::get_if<engine::Linked>(only);
+  const auto* reached = std::get_if<engine::Reached>(only);
   return (link != nullptr && link->up) || (reached != nullptr && reached->wanted) ? "failed" : "succeeded";
 }
 
@@ -221,10 +223,15 @@ std::string rule_text(const engine::Rule& rule, const engine::ServiceBlock& bloc
   if (rule.counts_restarts()) {
     text += fmt::format("{} restarts within {} cycles", int{rule.tolerance.count}, int{rule.tolerance.window});
   } else {
-    for (std::size_t i = 0; i < rule.condition.size(); ++i) {
-      if (i > 0) text += rule.condition[i].or_before ? " or " : " and ";
-      text += std::visit(TestText{block}, rule.condition[i].test);
-    }
+    const engine::RuleCondition& condition = rule.condition;
+    // What Monit accepts has neither `not` nor parentheses that mean anything.
+    text += engine::fold<std::string>(
+        condition.postfix, condition.tests.size(),
+        [&](std::size_t i) { return std::visit(TestText{block}, condition.tests[i]); },
+        [](const std::string& negated) { return "not " + negated; },
+        [](engine::Op op, const std::string& left, const std::string& right) {
+          return left + (op == engine::Op::Or ? " or " : " and ") + right;
+        });
     text += tolerance_text(rule.tolerance);
   }
   text += " then " + action_text(rule.action);
