@@ -291,9 +291,10 @@ TEST_CASE("what stands in place of a process, a program or a test is told of", "
   CHECK(rule_errors("start") == "2:6: the file ends here, expected a program or '='\n");
   CHECK(rule_errors("group a depends on ") == "2:19: the file ends here, expected a name of a service\n");
   CHECK(rule_errors("depends on y z") == "2:14: unexpected 'z', expected a name of a service or another statement\n");
-  CHECK(rule_errors("if not then alert") ==
-        "2:8: unexpected 'then', expected a test such as 'status != 0' or 'cpu > 80%' (write behind 'not' what is not to "
-        "hold, as in: not status = 0)\n");
+  CHECK(
+      rule_errors("if not then alert") ==
+      "2:8: unexpected 'then', expected a test such as 'status != 0' or 'cpu > 80%' (write behind 'not' what is not to "
+      "hold, as in: not status = 0)\n");
   CHECK(rule_errors("if cpu > then alert") == "2:10: unexpected 'then', expected a number\n");
   CHECK(rule_errors("if cpu 5 60 then alert") ==
         "2:13: unexpected 'then', expected a unit such as 'seconds', a number or 'cycles'\n");
