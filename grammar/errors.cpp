@@ -238,11 +238,13 @@ std::optional<EarlierCause> second_action(const TokenStream& tokens, std::size_t
   std::size_t then = begin;
   while (tokens.tokens[then].kind != Kind::Then)
     if (is_first_of_line(tokens, then) || then-- == 0) return std::nullopt;
-  if (!is_action(tokens.tokens[then + 1].kind) || then + 1 == begin) return std::nullopt;
+  if ((!is_action(tokens.tokens[then + 1].kind) && !iequals(tokens.text_of(then + 1), "heal")) || then + 1 == begin)
+    return std::nullopt;
   const bool alerts = tokens.tokens[begin].kind == Kind::Alert || tokens.tokens[then + 1].kind == Kind::Alert;
-  return EarlierCause{begin,
-                      {fmt::format("{} is a second action: a rule has exactly one", describe(tokens, begin)),
-                       alerts ? "every action alerts as well: leave 'alert' away" : "write a rule for each of them"}};
+  return EarlierCause{
+      begin,
+      {fmt::format("{} is a second action: a rule has exactly one", describe(tokens, begin)),
+       alerts ? "every action sends an alert as well: leave out 'alert'" : "write a rule for each of them"}};
 }
 
 /// `set mailserver a prot 25`: the word is taken for another server.
@@ -365,7 +367,7 @@ std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t
   return second_action(tokens, begin);
 }
 
-Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
+Complaint unexpected(const TokenStream& tokens, std::size_t begin, std::size_t token, const Expectation& expectation) {
   if (const Fault* fault = fault_of(tokens, token)) return {fault->message, fault->remedy};
 
   Complaint complaint;
@@ -377,19 +379,23 @@ Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expecta
   if (const auto near = meant(tokens, token, expectation); !near.empty()) {
     const auto word = spelled(near);
     // `group` and `depends on` at the end of their line, as in Monit.
-    complaint.remedy = iequals(word, tokens.text_of(token)) ? "what belongs to this word must follow on its line"
+    complaint.remedy = iequals(word, tokens.text_of(token)) ? "the rest of this statement must be on the same line"
                                                             : fmt::format("did you mean '{}'?", word);
   } else if (!is_value(kind) && expectation.kinds.none() &&
              expectation.near.test(static_cast<std::size_t>(Kind::String))) {
     complaint.remedy =
-        fmt::format("{} is a word of the language; put it in double quotes to mean a text", describe(tokens, token));
+        fmt::format("{} is a keyword; put it in double quotes to use it as text", describe(tokens, token));
+  } else {
+    complaint.remedy = workflow_form(tokens, begin, token);
   }
   return complaint;
 }
 
-Complaint incomplete(const TokenStream& tokens, std::size_t token, const Expectation& expectation) {
-  return {.message = "the statement ends here" + expected_words(expectation),
-          .remedy = missing_then(tokens, token, expectation)};
+Complaint incomplete(const TokenStream& tokens, std::size_t begin, std::size_t token, const Expectation& expectation) {
+  Complaint complaint{"the statement ends here" + expected_words(expectation),
+                      missing_then(tokens, token, expectation)};
+  if (complaint.remedy.empty()) complaint.remedy = workflow_form(tokens, begin, token);
+  return complaint;
 }
 
 }  // namespace healer::grammar

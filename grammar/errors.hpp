@@ -46,8 +46,10 @@ struct Complaint {
 /// How a message about a token begins that should not stand there: "unexpected 'x'", or "the file ends here".
 [[nodiscard]] std::string unexpected(const TokenStream& tokens, std::size_t token);
 
-/// The message for a token that none of the expected fits. A Broken token's fault goes before all else.
-[[nodiscard]] Complaint unexpected(const TokenStream& tokens, std::size_t token, const Expectation& expectation);
+/// The message for a token that none of the expected fits, in the statement that begins at `begin`. A Broken token's
+/// fault goes before all else.
+[[nodiscard]] Complaint unexpected(const TokenStream& tokens, std::size_t begin, std::size_t token,
+                                   const Expectation& expectation);
 
 /// A quote that was meant to be escaped and ends a text in the middle of its line: nothing escapes quotes.
 [[nodiscard]] std::optional<Complaint> escaped_quote(const TokenStream& tokens, std::size_t token);
@@ -63,8 +65,10 @@ struct EarlierCause {
 [[nodiscard]] std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t begin,
                                                         std::size_t token);
 
-/// The message for a statement that ends, where the next one begins with `token`, before it says all that it must.
-[[nodiscard]] Complaint incomplete(const TokenStream& tokens, std::size_t token, const Expectation& expectation);
+/// The message for a statement from `begin` on that ends, where the next one begins with `token`, before it says all
+/// that it must.
+[[nodiscard]] Complaint incomplete(const TokenStream& tokens, std::size_t begin, std::size_t token,
+                                   const Expectation& expectation);
 
 /// The fault of a Broken token.
 [[nodiscard]] const Fault* fault_of(const TokenStream& tokens, std::size_t token);

@@ -40,7 +40,7 @@ constexpr std::string_view kOther =
     "'else' is for the recovery, as in 'else if succeeded then alert'; another condition is a rule of its own: if ... "
     "then ...";
 constexpr std::string_view kDepends = "write 'depends on NAME'";
-constexpr std::string_view kNoBraces = "there are no braces here: if CONDITION then ACTION";
+constexpr std::string_view kNoBraces = "rules have no braces: if CONDITION then ACTION";
 constexpr std::string_view kUnit = "this is a unit file of systemd; a service begins with 'check process NAME'";
 constexpr std::string_view kRestart =
     "a process that has gone is started again unless a rule says otherwise; a limit is 'if 5 restarts within 10 cycles "
@@ -211,7 +211,7 @@ std::optional<EarlierCause> unquoted_regex(const TokenStream& tokens, std::size_
   const bool shown = whole.size() < 80 && whole.find_first_of("\"'") == std::string_view::npos;
   return EarlierCause{
       token - 1,
-      {fmt::format("the text ends before the '{}': without quotes it has no such signs", tokens.text[end]),
+      {fmt::format("the text ends before the '{}': without quotes it cannot contain such characters", tokens.text[end]),
        shown ? fmt::format("put the regular expression in double quotes: \"{}\"", whole)
              : "put the regular expression in double quotes"}};
 }

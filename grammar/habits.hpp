@@ -34,7 +34,7 @@ namespace healer::grammar {
 
 /// Whether a text begins or ends with a quote as word processors make them, which is a letter like others here.
 [[nodiscard]] bool has_curly_quotes(std::string_view text);
-inline constexpr std::string_view kCurlyQuotes = "curly quotes quote nothing: they are letters of the text";
+inline constexpr std::string_view kCurlyQuotes = "typographic quotes do not quote: they are part of the text";
 inline constexpr std::string_view kStraightQuotes = "write straight quotes: \"...\"";
 
 }  // namespace healer::grammar

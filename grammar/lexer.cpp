@@ -64,7 +64,7 @@ class Lexer : TokenWriter {
       at_ = skip(at_, [](char x) { return x == '\0'; });  // UTF-16 and binary files: one message a run
       return;
     }
-    broken(at_, at_ + 1, fmt::format("'{}' cannot stand here", printable({&c, 1})), "put it in double quotes");
+    broken(at_, at_ + 1, fmt::format("'{}' cannot be used here", printable({&c, 1})), "put it in double quotes");
     ++at_;
   }
 
@@ -154,7 +154,7 @@ class Lexer : TokenWriter {
     if (text()[end - 1] == '$' && peek(end) == '{') {
       const std::size_t close = std::min(text().find_first_of("}\n", end), text().size() - 1);
       broken(begin, close + 1,
-             fmt::format("'{}' stands outside of quotes", printable(text().substr(begin, close + 1 - begin))),
+             fmt::format("'{}' is outside of quotes", printable(text().substr(begin, close + 1 - begin))),
              "put it in double quotes");
       at_ = close + 1;
       return true;
@@ -347,7 +347,7 @@ class Lexer : TokenWriter {
       const auto inside = text().substr(at_ + 1, end++ - at_ - 1);
       if (inside.empty()) return broken_name(end, "an empty name", "write a name between the quotes");
       if (!any_text_in_quotes && end_of_word(at_ + 1) != end - 1)
-        return broken_name(end, "unbalanced quotes: this name cannot have blanks or signs in it",
+        return broken_name(end, "unbalanced quotes: a name without quotes cannot contain spaces or special characters",
                            "write it as one word");
       // Monit takes a name in single quotes up to the last one of the line.
       if (any_text_in_quotes && quote == '\'') {
@@ -549,7 +549,7 @@ class Lexer : TokenWriter {
     if (peek(begin) != '[') return;
     const std::size_t end = text().find(']', begin);
     if (end != std::string_view::npos) return add(Kind::Headers, begin, end + 1);
-    broken(begin, begin + 1, "the list of headers that begins here has no end", "close it with ]");
+    broken(begin, begin + 1, "the list of headers that begins here is not closed", "close it with ]");
     at_ = begin + 1;
   }
 

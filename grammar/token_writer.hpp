@@ -72,7 +72,7 @@ class TokenWriter {
   }
 
   void unclosed(std::size_t begin) {
-    broken(begin, begin + 1, "unbalanced quotes: the text that begins here has no end",
+    broken(begin, begin + 1, "unbalanced quotes: the text that begins here is not closed",
            fmt::format("close it with {}", text()[begin]));
     // To find that a quote has no end the whole rest is read: what follows so many of them is no rules file.
     out_.is_whole = ++unclosed_ < kMostUnclosed;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "grammar/errors.hpp"
 
@@ -13,5 +14,9 @@ namespace healer::grammar {
 /// `begin` is where the statement begins that has the error, `token` the one that does not fit.
 [[nodiscard]] std::optional<EarlierCause> workflow_slip(const TokenStream& tokens, std::size_t begin,
                                                         std::size_t token);
+
+/// How that is written which breaks off at `token`, as an example: "as in: recovered within 5 minutes". Empty: nothing
+/// of a workflow, or of `set healing`, breaks off there.
+[[nodiscard]] std::string workflow_form(const TokenStream& tokens, std::size_t begin, std::size_t token);
 
 }  // namespace healer::grammar

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "daemon.hpp"
 
+#include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
@@ -40,7 +42,7 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
 // ---- events and effects -------------------------------------------------------------------------------------------
 
 void Daemon::handle(const Event& event) {
-  counter_.note(event);
+  statistics_.note(event);
   const Instant now = runtime::now();
   const std::optional<Event> shown = engine_->without_secrets(event);
   witness_->goes_in(shown ? *shown : event, engine_->next_deadline(), now);
@@ -48,7 +50,7 @@ void Daemon::handle(const Event& event) {
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, {});
   for (Effect& effect : effects) {
-    counter_.note(effect);
+    statistics_.note(effect);
     witness_->comes_out(effect, now);
     std::visit([this](auto& known) { perform(known); }, effect);
   }
@@ -209,6 +211,9 @@ void Daemon::perform(effect::Commit& effect) {
   for (const ActionId action : effect.ended)
     if (actions_->has_record(action) || actions_->hides_output(action))
       unsettled_.emplace_back(effect.sequence, action);
+  const bool recovers =
+      std::ranges::find(effect.records, RecordKind::RuleRecovered, &Record::kind) != effect.records.end();
+  if (recovers && lists_->awaits_recovery()) loop_.post([this] { lists_->see(); });
   store_->submit(std::move(effect));
   tell_status_soon();
   if (sick_) {
@@ -310,7 +315,7 @@ void Daemon::compare() {
             const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
             if (!loss.ended.empty())
               told.text +=
-                  fmt::format("\nit would be refused: {}. If that is meant: healerctl reload --confirm", loss.text());
+                  fmt::format("\nit would be refused: {}. To do it anyway: healerctl reload --confirm", loss.text());
           }
           compiler_->release(std::move(outcome));
           for (const Answer& answer : *answers) answer(told);
@@ -335,7 +340,7 @@ std::string Daemon::unit_status() const {
                                     {totals.unknown, "unknown"},
                                     {totals.unmonitored, "not monitored"}})
     if (count != 0) text += fmt::format(", {} {}", count, word);
-  if (stale_) text += fmt::format("; the rules on disk are not in force: {}", stale_->error);
+  if (stale_) text += fmt::format("; the rules on disk are not loaded: {}", stale_->error);
   return text;
 }
 
@@ -414,6 +419,7 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
   };
   if (!loss.patterns.empty()) warn(loss.text());
   std::shared_ptr<const Graph> before = engine_->graph();
+  witness_->loaded_from(outcome.text);
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
     measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());
@@ -444,7 +450,7 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
     if (held_back(loss)) {
       good = false;
       const std::string why = fmt::format(
-          "nothing was reloaded: {}. If that is meant: healerctl reload --confirm, or the same reload once more",
+          "nothing was reloaded: {}. To do it anyway: healerctl reload --confirm, or the same reload once more",
           loss.text());
       say(Severity::Warning, why);
       note_stale(why);
@@ -536,6 +542,9 @@ bool stayed_in_foreground(const Options& options, const std::string& state_file)
 
 int run_daemon(const Options& options) {
   LoadedRules loaded = load_rules(options);
+  // The tree that the rules were made of is gone, and what it took of memory would stay with the daemon for good. Not
+  // after a reload: the loop would wait meanwhile.
+  malloc_trim(0);
   std::cerr << loaded.text(isatty(STDERR_FILENO) != 0 && !options.batch && std::getenv("NO_COLOR") == nullptr);
   Settings settings = loaded.result.ok() ? loaded.result.rules->settings : loaded.result.named;
   apply(options, settings);

@@ -16,8 +16,8 @@
 #include "actions/environment.hpp"
 #include "background.hpp"
 #include "control/commands.hpp"
-#include "control/counter.hpp"
 #include "control/server.hpp"
+#include "control/statistics.hpp"
 #include "daemon_lists.hpp"
 #include "engine/engine.hpp"
 #include "engine/witness.hpp"
@@ -27,7 +27,7 @@
 #include "runtime/action_runner.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/connector.hpp"
-#include "runtime/exit_news.hpp"
+#include "runtime/exit_status.hpp"
 #include "runtime/http_caller.hpp"
 #include "runtime/inspector.hpp"
 #include "runtime/log_sink.hpp"
@@ -97,7 +97,9 @@ class Daemon : public engine::EffectSink {
   void watch_beside_monit(pid_t monit);
   void reload_acting();
   Result<void> open_store();
-  void open_recorder(const std::shared_ptr<const engine::Graph>& graph, const engine::SavedState& state, Instant now);
+  void open_recorder(const std::shared_ptr<const engine::Graph>& graph,
+                     std::shared_ptr<const engine::recorded::RulesText> rules_text, const engine::SavedState& state,
+                     Instant now);
   Result<LoadedRules> last_good_rules();
   void open_shells(const engine::Graph& graph);
   Result<void> open_control();
@@ -144,7 +146,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::Spawner> spawner_;
   std::shared_ptr<const runtime::ControlGroups> groups_;
   std::unique_ptr<runtime::ProcessRunner> runs_;
-  std::unique_ptr<runtime::ExitNews> news_;
+  std::unique_ptr<runtime::ExitStatusReader> exits_;
   std::unique_ptr<runtime::Connector> connector_;
   std::unique_ptr<runtime::Reacher> connections_;
   std::unique_ptr<runtime::Inspector> looks_;
@@ -153,7 +155,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
   std::unique_ptr<runtime::ReadySocket> ready_;
   std::unique_ptr<runtime::Mailer> mailer_;
-  control::Counter counter_;
+  control::Statistics statistics_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
   std::unique_ptr<RulesCompiler> compiler_;

@@ -235,15 +235,25 @@ bool DaemonLists::forget(std::string_view row, const std::string& by) {
   return true;
 }
 
+bool DaemonLists::awaits_recovery() const {
+  return std::ranges::any_of(
+      lists_, [](const auto& one) { return one.second.declared && one.second.memory.has_missing_ill(); });
+}
+
+void DaemonLists::see() {
+  bool is_new = false;
+  for (auto& [source, list] : lists_)
+    if (list.declared && list.memory.has_missing_ill())
+      is_new = list.memory.see(hooks_.failed(source.name), hooks_.in_repair(source.name)) || is_new;
+  if (!is_new) return;
+  save();
+  hooks_.read();
+}
+
 engine::event::ListsDoubted DaemonLists::doubted() const {
   engine::event::ListsDoubted doubted;
-  for (const auto& [source, list] : lists_) {
-    if (!list.declared) continue;
-    // Rows know their list by its variable, which several lists may share: then all of these are doubted.
-    const std::string name = to_lower(source.name);
-    if (!list.memory.proven()) doubted.names.push_back(name);
-    for (const std::string& row : list.memory.missing_well()) doubted.missing.push_back({name, row});
-  }
+  for (const auto& [source, list] : lists_)
+    if (list.declared) list.memory.doubt(source.name, doubted);
   return doubted;
 }
 

@@ -57,6 +57,10 @@ class DaemonLists {
   [[nodiscard]] std::optional<std::string> accept(std::string_view name, const std::string& by);
   /// Takes a row out that leaves, at once. False: no list has such a row.
   [[nodiscard]] bool forget(std::string_view row, const std::string& by);
+  /// Some service has recovered: a row that is missing may be well now.
+  void see();
+  /// Whether that matters.
+  [[nodiscard]] bool awaits_recovery() const;
   /// What is not healed, as the lists say.
   [[nodiscard]] engine::event::ListsDoubted doubted() const;
 

@@ -22,10 +22,11 @@
 #include "engine/service.hpp"
 #include "identity.hpp"
 #include "readings/readings_file.hpp"
+#include "rules_text.hpp"
 #include "runtime/action_files.hpp"
 #include "runtime/host.hpp"
-#include "runtime/orphans.hpp"
 #include "runtime/safe_path.hpp"
+#include "runtime/surviving_services.hpp"
 
 namespace healer {
 
@@ -57,20 +58,20 @@ std::string host_of(const Graph& graph) {
 
 /// Foreground processes that run still, and that the store does not name since it could not be written when they were
 /// started, become acts of the daemon before all the same; and no number is issued again of which there are files.
-void add_orphans(SavedState& saved, const runtime::ActionFiles& files) {
-  runtime::Orphans orphans = runtime::find_orphans(files, runtime::now());
-  saved.last_id = std::max(saved.last_id, orphans.newest.number());
-  for (runtime::Orphan& orphan : orphans.processes) {
-    const auto named = [&](const PendingExec& pending) { return pending.exec.action == orphan.action; };
+void add_surviving_services(SavedState& saved, const runtime::ActionFiles& files) {
+  runtime::SurvivingServices survivors = runtime::find_surviving_services(files, runtime::now());
+  saved.last_id = std::max(saved.last_id, survivors.newest.number());
+  for (runtime::SurvivingService& survivor : survivors.processes) {
+    const auto named = [&](const PendingExec& pending) { return pending.exec.action == survivor.action; };
     if (std::ranges::any_of(saved.execs, named)) continue;
     effect::Exec exec{
-        .action = orphan.action,
-        .job = JobId{orphan.action.number()},  // which nobody knows any more: its number is no other job's
+        .action = survivor.action,
+        .job = JobId{survivor.action.number()},  // which nobody knows any more: its number is no other job's
         .foreground = true};
-    exec.command.arguments = std::move(orphan.command);
-    if (exec.command.arguments.empty()) exec.command.arguments.push_back(orphan.service);
+    exec.command.arguments = std::move(survivor.command);
+    if (exec.command.arguments.empty()) exec.command.arguments.push_back(survivor.service);
     exec.cause = std::make_shared<effect::Cause>(
-        effect::Cause{.service = std::move(orphan.service), .action_text = "start", .when = orphan.since});
+        effect::Cause{.service = std::move(survivor.service), .action_text = "start", .when = survivor.since});
     saved.execs.push_back({std::move(exec), true});
   }
 }
@@ -133,7 +134,7 @@ void Daemon::lock_usual_socket() {
 void Daemon::mend_locks() {
   const std::vector<std::string> lacking = locks_.complaints();
   if (lacking.empty()) return;
-  for (const std::string& text : lacking) say(Severity::Error, fmt::format("{}; healer supervises all the same", text));
+  for (const std::string& text : lacking) say(Severity::Error, fmt::format("{}; healer supervises anyway", text));
   lock_retry_ = loop_.timer([this, told = false]() mutable {
     const auto held = locks_.try_again();
     if (!held && !std::exchange(told, true)) say(Severity::Error, held.error().what);
@@ -148,7 +149,7 @@ std::vector<std::string> Daemon::troubles() const {
   std::vector<std::string> texts = locks_.complaints();
   if (sick_)
     texts.insert(texts.begin(),
-                 fmt::format("the state cannot be written, supervision goes on without a journal: {}", *sick_));
+                 fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick_));
   return texts;
 }
 
@@ -178,7 +179,7 @@ void Daemon::reload_acting() {
       say(Severity::Info, "monit has ended: healer acts from now on");
       return;
     }
-    say(Severity::Error, "monit has ended, but the rules have errors: healer only watches until they are mended");
+    say(Severity::Error, "monit has ended, but the rules have errors: healer only watches until they are fixed");
     beside_monit_ = pid_file;
     monit_watch_.set_deadline(runtime::now().mono + seconds{30});
   });
@@ -209,7 +210,9 @@ Result<void> Daemon::open_store() {
 }
 
 /// What the engine is told is recorded, for replays.
-void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph, const SavedState& state, Instant now) {
+void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph,
+                           std::shared_ptr<const recorded::RulesText> rules_text, const SavedState& state,
+                           Instant now) {
   const auto read_state = [path = paths_.state_file]() -> Result<SavedState> {
     auto reader = store::open_read_only(path);
     if (!reader) return reader.error();
@@ -226,7 +229,8 @@ void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph, const Save
                   .cycle = options_.cycle,
                   .shadow = options().shadow,
                   .state = std::make_shared<const SavedState>(state),
-                  .rules = graph});
+                  .rules = graph,
+                  .text = std::move(rules_text)});
 }
 
 /// The rules that were last good, which the state keeps, for files that have errors. They bring all of their settings:
@@ -236,8 +240,8 @@ Result<LoadedRules> Daemon::last_good_rules() {
   auto sources = store_->load_sources();
   if (!sources) return sources.error();
   if (sources->empty())
-    return Error{
-        0, fmt::format("the rules have errors, and there are no earlier ones to go on with in {}", paths_.state_file)};
+    return Error{0,
+                 fmt::format("the rules have errors, and there are no previous ones to use in {}", paths_.state_file)};
   LoadedRules last_good = load_saved_rules(options(), std::move(*sources), lists_->rows());
   if (!last_good.result.ok())
     return Error{0, "the rules have errors, and so have the last good ones: " + last_good.summary};
@@ -289,13 +293,13 @@ Result<void> Daemon::start(LoadedRules loaded) {
   const auto whose = files.identity();
   if (!whose) return whose.error();
   groups_ = std::make_shared<const runtime::ControlGroups>(runtime::ControlGroups::find(*whose));
-  add_orphans(*saved, files);
+  add_surviving_services(*saved, files);
   std::unordered_set<std::uint64_t> known;
   for (const PendingExec& pending : saved->execs) known.insert(pending.exec.action.number());
   files.remove_records(known);
 
   const Instant now = runtime::now();
-  open_recorder(graph, *saved, now);
+  open_recorder(graph, text_of(options().config, loaded.result, lists_->rows()), *saved, now);
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), now);
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });
@@ -314,7 +318,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (!broken.empty()) {
     note_stale(broken);
     handle(event::ReloadFailed{broken});
-    std::cerr << "healerd: started with the rules that were last good; mend the files, then: healerctl reload\n";
+    std::cerr << "healerd: started with the last good rules; fix the files, then: healerctl reload\n";
   }
   lists_->declare(lists);
   handle(lists_->doubted());
@@ -326,22 +330,23 @@ Result<void> Daemon::start(LoadedRules loaded) {
 
 void Daemon::open_shells(const Graph& graph) {
   spawner_ = std::make_unique<runtime::Spawner>(loop_, runtime::Spawner::Options{.defaults = launch_defaults_});
-  const auto stray = [this](const std::string& service, pid_t pid) {
+  const auto stale_check = [this](const std::string& service, pid_t pid) {
     log_.write(Severity::Info, runtime::now().wall, service,
-               fmt::format("a check program that the healer before has left is ended (pid {})", pid));
+               fmt::format("a check program left by the previous healerd is ended (pid {})", pid));
   };
   runs_ = std::make_unique<runtime::ProcessRunner>(
       loop_, *spawner_,
-      runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_identity()), .stray = stray},
+      runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_identity()), .stale_check = stale_check},
       [this](const Event& event) { handle(event); });
   const auto unheard = [this](const std::string& why) {
-    say(Severity::Debug, fmt::format("how a process ended that is not healer's child may stay unknown: {}", why));
+    say(Severity::Debug,
+        fmt::format("the exit status of a process that is not healer's child may stay unknown: {}", why));
   };
-  news_ = std::make_unique<runtime::ExitNews>(loop_, runtime::ExitNews::Options{.unheard = unheard});
+  exits_ = std::make_unique<runtime::ExitStatusReader>(loop_, runtime::ExitStatusReader::Options{.unheard = unheard});
   connector_ = std::make_unique<runtime::Connector>(loop_);
   connections_ = std::make_unique<runtime::Reacher>(loop_, *connector_, [this](const Event& event) { handle(event); });
   looks_ = std::make_unique<runtime::Inspector>(
-      loop_, runtime::Inspector::Options{.groups = groups_, .news = news_.get()}, [this](const Event& event) {
+      loop_, runtime::Inspector::Options{.groups = groups_, .exits = exits_.get()}, [this](const Event& event) {
         const auto* look = std::get_if<engine::event::Measured>(&event);
         if (look == nullptr || !connections_->looked(*look)) handle(event);
       });
@@ -354,7 +359,7 @@ void Daemon::open_shells(const Graph& graph) {
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
       runtime::ActionRunner::Options{
-          .directory = paths_.action_dir, .spare = paths_.spare_action_dir, .groups = groups_, .news = news_.get()},
+          .directory = paths_.action_dir, .spare = paths_.spare_action_dir, .groups = groups_, .exits = exits_.get()},
       [this](const Event& event) {
         const auto* const ended = std::get_if<event::ActionEnded>(&event);
         ended != nullptr ? action_ended(*ended) : handle(event);
@@ -407,7 +412,7 @@ Result<void> Daemon::open_control() {
           },
       .counts =
           [this] {
-            control::CountsView counts = counter_.counts();
+            control::CountsView counts = statistics_.counts();
             counts.mails_waiting = mailer_->waiting();
             return counts;
           },

@@ -128,11 +128,11 @@ void add_top(CLI::App& app, Arguments& arguments) {
   CLI::App* top = app.add_subcommand("top", "A live view of all services; ? in it shows the keys");
   top->fallthrough();
   top->callback([&arguments] { arguments.top.wanted = true; });
-  top->add_option("--interval", arguments.top.interval, "How often healerd is asked")
+  top->add_option("--interval", arguments.top.interval, "How often to ask healerd")
       ->type_name("DURATION")
       ->take_last()
       ->capture_default_str();
-  top->add_flag("--batch", arguments.top.batch, "Print one frame as plain text and end, as where there is no terminal");
+  top->add_flag("--batch", arguments.top.batch, "Print one frame as plain text and exit, as without a terminal");
 }
 
 /// What works on rules files, without a daemon.
@@ -157,7 +157,7 @@ void add_rules_tools(CLI::App& app, Arguments& arguments) {
       ->type_name("PATH")
       ->required()
       ->check(not_empty);
-  lint->add_flag("--offline", arguments.lint.offline, "Look up no users, groups, programs and permissions");
+  lint->add_flag("--offline", arguments.lint.offline, "Do not look up users, groups, programs and permissions");
 
   CLI::App* import =
       app.add_subcommand("import", "Make rules of the files of Monit, with the same meaning (no daemon)");
@@ -200,6 +200,7 @@ void add_replay(CLI::App& app, ReplayOptions& replay) {
   command->add_option("--rules", replay.rules, "These rules; else those of this machine as they are now")
       ->type_name("PATH");
   command->add_option("--state", replay.state_file, "The readings beside this state file")->type_name("PATH");
+  command->add_flag("--throughout", replay.throughout, "Play these rules all the time, also where they were edited");
   command->add_flag("--all", replay.all, "Print also what is the same");
 }
 
@@ -212,7 +213,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("PATH")
       ->envname("HEALER_SOCKET")
       ->capture_default_str();
-  app.add_option("--timeout", arguments.timeout, "Wait no longer than this for healerd, for whatever is asked")
+  app.add_option("--timeout", arguments.timeout, "Wait no longer than this for healerd to answer")
       ->type_name("DURATION");
   app.add_flag("--json", arguments.output.json, "Print one JSON document (see healerctl(1))");
   auto* colour =
@@ -222,14 +223,14 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.footer("Exit status: 0 done, 1 refused or something failed, 2 wrong usage or healerd cannot be reached.");
 
   for (const auto& [verb, help] :
-       {std::pair(Verb::Summary, "One line a service"), {Verb::Status, "Everything about each service"}}) {
+       {std::pair(Verb::Summary, "One line per service"), {Verb::Status, "Everything about each service"}}) {
     CLI::App* command = add(app, arguments, verb, help);
     add_selection(command, request, "Services; all where none is named");
-    command->add_flag("--failed", request.failed, "Only services that stand failed");
-    command->add_flag("--exit-code", arguments.ask.exit_code, "Exit with 1 where a service stands failed");
+    command->add_flag("--failed", request.failed, "Only failed services");
+    command->add_flag("--exit-code", arguments.ask.exit_code, "Exit with 1 if a service is failed");
   }
   CLI::App* explain =
-      add(app, arguments, Verb::Explain, "Why each rule is where it is, and what the next run would do");
+      add(app, arguments, Verb::Explain, "Why each rule is in its state, and what the next run would do");
   add_selection(explain, request, "Services");
 
   CLI::App* history = add(app, arguments, Verb::History, "What happened, newest last");
@@ -239,7 +240,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   history->add_option("-n,--lines", request.limit, "The newest N records (100; with --since all, at most 10000)")
       ->type_name("N")
       ->check(number_between("--lines", 1, control::kMaxRecords));
-  auto* follow = history->add_flag("-f,--follow", request.follow, "Go on with what happens");
+  auto* follow = history->add_flag("-f,--follow", request.follow, "Keep printing what happens");
   history->add_option("--state", arguments.ask.state_file, "Read this state file, without a daemon")
       ->type_name("PATH")
       ->excludes(follow);
@@ -249,7 +250,8 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("NAME|ID")
       ->required()
       ->expected(1);
-  output->add_flag("-f,--follow", request.follow, "Go on with what it writes, and with the service's next programs");
+  output->add_flag("-f,--follow", request.follow,
+                   "Keep printing what it writes, and what the service's next programs write");
 
   add_top(app, arguments);
   add_jobs(app, arguments);
@@ -262,8 +264,8 @@ void describe(CLI::App& app, Arguments& arguments) {
                                                          "initialising", "unmonitored", "total"};
         if (std::ranges::find(kTypes, word) != kTypes.end()) return std::string{};
         const std::string_view near = nearest_word(word, kTypes);
-        return fmt::format("report tells of up, down, unknown, initialising, unmonitored and total, not of \"{}\"{}",
-                           word, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+        return fmt::format("report shows up, down, unknown, initialising, unmonitored and total, not \"{}\"{}", word,
+                           near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
       });
   CLI::App* names = add(app, arguments, Verb::Names, "The names of the services, one a line");
   names->add_flag("--groups", arguments.ask.groups, "Those of the groups");
@@ -277,39 +279,40 @@ void describe(CLI::App& app, Arguments& arguments) {
   auto* dot = graph->add_flag("--dot", arguments.dot, "In the language of graphviz; so it is by default");
   graph->add_flag("--svg", arguments.ask.svg, "As a picture, SVG")->excludes(dot);
 
-  for (const auto& [verb, help] : {std::pair(Verb::Start, "Start services, first what they depend on"),
-                                   {Verb::Stop, "Stop services, first what depends on them"},
+  for (const auto& [verb, help] : {std::pair(Verb::Start, "Start services, after what they depend on"),
+                                   {Verb::Stop, "Stop services, after what depends on them"},
                                    {Verb::Restart, "Restart services, with what depends on them"}})
     add_selection(add(app, arguments, verb, help), request, "Services, or all");
-  CLI::App* pause = add(app, arguments, Verb::Pause, "Do nothing but alert: [NAME... | all] [for DURATION]");
+  CLI::App* pause = add(app, arguments, Verb::Pause, "Send alerts but do nothing else: [NAME... | all] [for DURATION]");
   add_selection(pause, request, "Services (all where none is named), and for how long, such as: for 2 hours");
   pause->add_option("--reason", request.reason, "Why, for the history")->type_name("TEXT");
   add_selection(add(app, arguments, Verb::Resume, "End a pause"), request, "Services; all where none is named");
-  CLI::App* ack = add(app, arguments, Verb::Ack, "Say that you know that services have failed: no more reminders");
+  CLI::App* ack = add(app, arguments, Verb::Ack, "Acknowledge failed services: no more reminders");
   add_selection(ack, request, "Services, or all");
-  ack->add_option("--reason", request.reason, "Why, or who sees to it, for the history")->type_name("TEXT");
+  ack->add_option("--reason", request.reason, "Why, or who takes care of it, for the history")->type_name("TEXT");
   add_healing(app, request, arguments.overrides);
 
-  add_selection(add(app, arguments, Verb::Monitor, "Begin to check services again"), request, "Services, or all");
-  add_selection(add(app, arguments, Verb::Unmonitor, "Check services no more"), request, "Services, or all");
-  add_selection(add(app, arguments, Verb::Validate, "Check services now; 1 where one of them has failed"), request,
-                "Services; all where none is named");
+  add_selection(add(app, arguments, Verb::Monitor, "Start checking services again"), request, "Services, or all");
+  add_selection(add(app, arguments, Verb::Unmonitor, "Stop checking services"), request, "Services, or all");
+  add_selection(add(app, arguments, Verb::Validate, "Check services now; exit with 1 if one of them has failed"),
+                request, "Services; all where none is named");
   add_selection(
-      add(app, arguments, Verb::Accept, "Let the dormant rules of services act, or believe a list: accept list NODE"),
+      add(app, arguments, Verb::Accept, "Let the dormant rules of services act, or accept a list: accept list NODE"),
       request, "Services, or all; or list NAME");
-  add(app, arguments, Verb::Lists, "The lists of rows: how many, when read, whether believed, what is missing");
-  add(app, arguments, Verb::Forget, "Take a row out at once that is missing from its list")
+  add(app, arguments, Verb::Lists, "The lists of rows: how many, when read, whether accepted, what is missing");
+  add(app, arguments, Verb::Forget, "Remove a row that is missing from its list, at once")
       ->add_option("row", request.names, "Its name")
       ->required()
       ->expected(1)
       ->type_name("NAME");
   add(app, arguments, Verb::Reload, "Read the rules files again")
-      ->add_flag("--confirm", request.confirmed, "Also where services that healer runs end with files that are gone");
+      ->add_flag("--confirm", request.confirmed,
+                 "Also if services that healer runs would end because their files are gone");
   add(app, arguments, Verb::Diff, "What a reload would change: services and rules added, removed, changed, kept");
-  add(app, arguments, Verb::Quit, "End healerd, and wait for its end");
-  add(app, arguments, Verb::Ping, "See whether healerd answers, and which version it is");
+  add(app, arguments, Verb::Quit, "Stop healerd, and wait until it has ended");
+  add(app, arguments, Verb::Ping, "Check that healerd answers, and show its version");
 
-  CLI::App* doctor = app.add_subcommand("doctor", "What stands in the way on this machine, each with its remedy");
+  CLI::App* doctor = app.add_subcommand("doctor", "What is wrong on this machine, each with its remedy");
   doctor->fallthrough();
   doctor->callback([&arguments] { arguments.doctor.wanted = true; });
   doctor->add_option("--rules", arguments.doctor.rules, "The rules, where they are not " + usual_rules())
@@ -318,7 +321,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   CLI::App* help = app.add_subcommand("help", "Print this help, or that of a command");
   help->fallthrough();
   help->add_option("command", arguments.help_of, "A command")->type_name("COMMAND");
-  CLI::App* version = app.add_subcommand("version", "Print the version of healerctl; `ping` tells that of healerd");
+  CLI::App* version = app.add_subcommand("version", "Print the version of healerctl; `ping` shows that of healerd");
   version->fallthrough();
   version->callback([&arguments] { arguments.version = true; });
 
@@ -338,7 +341,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("HOST")
       ->required()
       ->check([](const std::string& text) { return text.empty() ? "HOST must not be empty" : ""; });
-  probing->add_option("words", arguments.probe_words, "As after `if failed`; a ping where there are none")
+  probing->add_option("words", arguments.probe_words, "As after `if failed`; without any, a ping")
       ->type_name("WORDS")
       ->allow_extra_args();
 
@@ -359,7 +362,7 @@ void describe(CLI::App& app, Arguments& arguments) {
                      "Print only what healer does: execs, alerts, starts, stops");
   simulate
       ->add_option("--script", arguments.simulate.script,
-                   "What the programs answer, and what people do; - is standard input")
+                   "What the programs answer and operators do; - is standard input")
       ->type_name("SCRIPT")
       ->required();
 }
@@ -509,7 +512,7 @@ int print_version(Output& output) {
 
 int run(int count, char** words) {
   Arguments arguments;
-  CLI::App app("Asks and tells a running healerd.", "healerctl");
+  CLI::App app("Queries and controls a running healerd.", "healerctl");
   describe(app, arguments);
   std::vector<std::string> line(words + 1, words + count);
   const bool json = std::ranges::find(line, "--json") != line.end();

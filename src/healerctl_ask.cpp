@@ -225,7 +225,7 @@ int quit(Client& client, const Request& request, Duration patience, Output& outp
   if (!reply.ok()) return output.fail(*reply.failure);
   if (!client.wait_for_exit(patience))
     return output.fail({"timeout", fmt::format("healerd has not ended after {}", format_duration(patience)),
-                        "it may wait for a program or a disk: look at its log"});
+                        "it may wait for a program or a disk: see its log"});
   return show_done(reply.header, {true, "healerd has ended"}, output);
 }
 

@@ -134,8 +134,7 @@ int compare_logs(const std::string& socket, const CompareOptions& options, Outpu
   output.print(fmt::format("{}{} by both, {} only by Monit, {} only by healer, {} by Monit again\n",
                            result.list.empty() ? "" : "\n", counts[Match::Both], counts[Match::OnlyMonit],
                            counts[Match::OnlyHealer], counts[Match::Again]));
-  if (monit.unread > 0)
-    output.print(fmt::format("{} lines of Monit's log have a time that is not understood\n", monit.unread));
+  if (monit.unread > 0) output.print(fmt::format("{} lines of Monit's log have an unreadable time\n", monit.unread));
   return output.finish(status);
 }
 

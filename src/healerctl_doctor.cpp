@@ -62,7 +62,7 @@ int examine(const std::string& socket, const DoctorOptions& options, Output& out
     if (!one.remedy.empty()) output.print(fmt::format("{:9}{}\n", "", printable(one.remedy)));
   }
   output.print(faults + warnings == 0
-                   ? "\nnothing stands in healer's way\n"
+                   ? "\nno problems found\n"
                    : fmt::format("\n{}, {}\n", counted(faults, "fault"), counted(warnings, "warning")));
   return output.finish(status);
 }

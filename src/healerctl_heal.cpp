@@ -30,7 +30,7 @@ CLI::App* add_command(CLI::App& app, Request& request, Verb verb, const std::str
 }  // namespace
 
 void add_healing(CLI::App& app, Request& request, std::string& overrides) {
-  CLI::App* heal = add_command(app, request, Verb::Heal, "heal", "Heal targets, as far as guards and brakes let it");
+  CLI::App* heal = add_command(app, request, Verb::Heal, "heal", "Heal targets, if guards and brakes allow it");
   heal->add_option("names", request.names, "Targets, services, or all")->type_name("NAME");
   heal->add_option("-g,--group", request.groups, "All services of the group (may be given again)")
       ->type_name("GROUP")
@@ -42,11 +42,11 @@ void add_healing(CLI::App& app, Request& request, std::string& overrides) {
       ->type_name("BRAKES");
 
   for (const auto& [verb, help, number] :
-       {std::tuple(Verb::Approve, "Let a healing begin that waits for approval", "that `healing status` shows"),
-        {Verb::Reject, "Let it not begin", "that `healing status` shows"},
+       {std::tuple(Verb::Approve, "Approve a healing that waits for it", "that `healing status` shows"),
+        {Verb::Reject, "Reject a healing that waits for approval", "that `healing status` shows"},
         {Verb::Cancel, "End a healing, or what `jobs cancel` ends", "that `healing status` or `jobs` shows"}})
     add_command(app, request, verb, std::string(to_string(verb)), help)
-        ->add_option("id", request.names, fmt::format("The number {}, or whose healing it is", number))
+        ->add_option("id", request.names, fmt::format("The number {}, or the target or service", number))
         ->type_name("ID|NAME")
         ->required()
         ->expected(1);

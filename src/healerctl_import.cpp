@@ -52,7 +52,7 @@ Result<void> write_all(const ImportOptions& options, const std::vector<config::I
   const std::string& place = options.directory;
   struct stat facts {};
   const bool is_there = lstat(place.c_str(), &facts) == 0;
-  if (is_there && !S_ISDIR(facts.st_mode)) return Error{ENOTDIR, fmt::format("{} is no directory", place)};
+  if (is_there && !S_ISDIR(facts.st_mode)) return Error{ENOTDIR, fmt::format("{} is not a directory", place)};
   if (is_there && !is_empty(place)) {
     if (options.force) return write_into(place, files);
     return Error{EEXIST, fmt::format("{} is not empty: nothing was written", place)};

@@ -32,7 +32,7 @@ Json to_json(const ProcStat& process, const std::string& command, Duration up, b
 int procmatch(const std::string& expression, Output& output) {
   const runtime::Pattern pattern(expression);
   if (pattern.error() != 0)
-    return output.fail({"pattern", fmt::format("\"{}\" is no regular expression", printable(expression)),
+    return output.fail({"pattern", fmt::format("\"{}\" is not a valid regular expression", printable(expression)),
                         "it is a POSIX extended one, as after `matching`"});
   auto snapshot = runtime::ProcSnapshot::take();
   if (!snapshot) return output.fail({"processes", snapshot.error().what, ""});

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <spdlog/fmt/fmt.h>
@@ -18,6 +21,7 @@
 #include "engine/replay.hpp"
 #include "home.hpp"
 #include "readings/recording.hpp"
+#include "rules_text.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host.hpp"
 #include "util/text.hpp"
@@ -63,13 +67,20 @@ std::string named(const std::vector<std::string>& names) {
 }
 
 /// What the reader of the comparison must know of it, a line each.
-std::vector<std::string> remarks(const Replay& replay, const std::string& trouble) {
+std::vector<std::string> remarks(const Replay& replay, const std::string& trouble, bool throughout) {
   std::vector<std::string> lines;
   for (const engine::ReplayNote& note : replay.notes)
     lines.push_back(fmt::format("{}: {}", civil(note.when), note.text));
   if (!trouble.empty()) lines.push_back(fmt::format("the recording ends early: {}", trouble));
   if (!replay.unknown.empty())
     lines.push_back(fmt::format("recorded, but not in these rules: {}", named(replay.unknown)));
+  if (!replay.edited.empty())
+    lines.push_back(fmt::format("edited in that time, and played {}: {}",
+                                throughout ? "as they are in these rules, all the time"
+                                           : "as they were at each moment (--throughout: all the time as they are)",
+                                named(replay.edited)));
+  if (!replay.unmonitored.empty())
+    lines.push_back(fmt::format("not monitored in that time: {}", named(replay.unmonitored)));
   if (!replay.unseen.empty())
     lines.push_back(
         fmt::format("in these rules, but without any reading, and left out of groups, shares and brakes: {}; "
@@ -95,30 +106,65 @@ std::string summary(const Replay& replay) {
   return fmt::format("{}: {} the same, {} only then (-), {} only with these rules (+)\n", span, both, then, now);
 }
 
+/// All rows that the lists have had, as they were last.
+config::ListsEnvironment::Lists rows_of(const readings::Recording& recording) {
+  config::ListsEnvironment::Lists all;
+  std::map<config::ListSource, std::unordered_set<std::string>> names;
+  const auto& texts = recording.texts();
+  for (auto text = texts.rbegin(); text != texts.rend(); ++text)
+    for (auto& [source, rows] : lists_of(*text->text))
+      for (config::ListRow& row : rows)
+        if (names[source].insert(to_lower(row.name)).second) all[source].push_back(std::move(row));
+  return all;
+}
+
+/// The rules of that time. A text that cannot be loaded any more is played as what came before it, and told.
+std::vector<engine::DayRules> rules_of(const readings::Recording& recording, const config::Environment& machine,
+                                       std::vector<std::string>& notes) {
+  std::vector<engine::DayRules> day;
+  for (const readings::Recording::Text& text : recording.texts()) {
+    config::LoadResult loaded = load_text(*text.text, machine);
+    if (!loaded.ok()) {
+      notes.push_back(fmt::format("{}: the rules of that time cannot be loaded any more", civil(text.since)));
+      if (day.empty()) return {};
+      day.push_back({text.since, day.back().rules});
+      continue;
+    }
+    day.push_back({text.since, std::move(*loaded.rules)});
+  }
+  return day;
+}
+
 }  // namespace
 
 int replay_day(const ReplayOptions& options, Output& output) {
   const WallTime now = runtime::now().wall;
   const auto since = parse_when(options.since, now, runtime::local_civil);
   const auto until = options.until.empty() ? std::optional(now) : parse_when(options.until, now, runtime::local_civil);
-  if (!since || !until) return output.fail({"usage", "the times are none", ""});
+  if (!since || !until) return output.fail({"usage", "the times are not valid", ""});
   const runtime::Host machine;
   const std::string path = options.rules.empty() ? usual_rules() : options.rules;
   const config::OfflineEnvironment environment(machine);
   config::LoadResult loaded = config::load(path, {}, environment);
+  std::string state = options.state_file;
+  if (state.empty()) state = loaded.named.state_file;
+  if (state.empty()) state = usual_state(geteuid() == 0);
+  auto recording = readings::Recording::open(readings::readings_path(state), *since, *until);
+  // What lists say is what they said then.
+  if (recording && !loaded.lists.empty())
+    loaded = config::load(path, {}, config::ListsEnvironment(rows_of(**recording), environment));
   std::erase_if(loaded.diagnostics, [](const config::Diagnostic& one) { return one.on_request; });
   std::fputs(config::format_all(loaded.diagnostics, loaded.sources, false).c_str(), stderr);
   if (!loaded.ok())
     return output.fail({"rules", fmt::format("the rules {} have errors: nothing was replayed", path), ""});
-
-  std::string state = options.state_file;
-  if (state.empty()) state = loaded.rules->settings.state_file;
-  if (state.empty()) state = usual_state(geteuid() == 0);
-  auto recording = readings::Recording::open(readings::readings_path(state), *since, *until);
   if (!recording) return output.fail({"readings", recording.error().what, ""});
-  const Replay replay = engine::replay(*loaded.rules, **recording, {*since, *until}, runtime::local_civil);
+  std::vector<std::string> notes;
+  std::vector<engine::DayRules> day = rules_of(**recording, machine, notes);
+  const Replay replay = engine::replay(*loaded.rules, **recording, {*since, *until}, runtime::local_civil,
+                                       std::move(day), options.throughout);
 
-  const std::vector<std::string> notes = remarks(replay, (*recording)->trouble());
+  const std::vector<std::string> said = remarks(replay, (*recording)->trouble(), options.throughout);
+  notes.insert(notes.end(), said.begin(), said.end());
   const bool same = replay.count(ReplayLine::Who::Both) == replay.lines.size();
   const int status = same && (*recording)->trouble().empty() ? kExitDone : kExitFailed;
   if (output.json()) {
@@ -132,6 +178,8 @@ int replay_day(const ReplayOptions& options, Output& output) {
                        {"only_now", replay.count(ReplayLine::Who::Now)},
                        {"without_readings", replay.unseen},
                        {"not_in_rules", replay.unknown},
+                       {"not_monitored", replay.unmonitored},
+                       {"edited", replay.edited},
                        {"notes", notes}});
     return output.finish(status);
   }

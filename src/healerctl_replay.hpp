@@ -11,10 +11,11 @@ namespace healer {
 struct ReplayOptions {
   bool wanted = false;
   std::string since;
-  std::string until;       ///< empty: now
-  std::string rules;       ///< empty: those of this installation
-  std::string state_file;  ///< beside which the readings are; empty: where the rules say
-  bool all = false;        ///< print also what is the same
+  std::string until;        ///< empty: now
+  std::string rules;        ///< empty: those of this installation
+  std::string state_file;   ///< beside which the readings are; empty: where the rules say
+  bool throughout = false;  ///< play these rules also before an edit of that day
+  bool all = false;         ///< print also what is the same
 };
 
 /// Returns the exit status: kExitFailed where something differs.

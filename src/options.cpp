@@ -65,7 +65,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
           ->type_name("PATH")
           ->capture_default_str();
   auto* interval = app.add_option("-d", cycle, "Length of a cycle in seconds; beats `set daemon`")->type_name("N");
-  app.add_option("-g", options.group, "Accepted for Monit's sake; groups are chosen with healerctl -g")
+  app.add_option("-g", options.group, "Accepted for compatibility with Monit; groups are chosen with healerctl -g")
       ->type_name("NAME");
   app.add_option("-l", options.log, "Log to this file, or to syslog; beats `set log`")->type_name("FILE|syslog");
   app.add_option("-p", options.pid_file, "Pid and lock file; beats `set pidfile`")->type_name("FILE");
@@ -84,10 +84,10 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
       ->type_name("PATH");
   app.add_option("file", options.file, "With -t: what is checked, as with -c")->type_name("FILE");
   app.add_flag("--json", options.json, "With -t: print one JSON document (see healerd(8))");
-  app.add_flag("--offline", options.offline, "With -t: look up nothing, and judge no permissions");
+  app.add_flag("--offline", options.offline, "With -t: look up nothing, and do not check permissions");
   app.add_flag("--strict", options.strict, "With -t: warnings are errors");
-  app.add_flag("--shadow", options.shadow, "Judge and record everything, act on nothing");
-  app.add_flag("-v,--verbose", options.verbose, "Say more; with -t print what was understood");
+  app.add_flag("--shadow", options.shadow, "Watch and record everything, act on nothing");
+  app.add_flag("-v,--verbose", options.verbose, "Say more; with -t print how the rules are understood");
   app.add_flag("--id", id, "Print the id of this healer and exit");
   app.add_flag("--resetid", reset, "Give this healer a new id and exit");
   auto* hash = app.add_option("-H", options.hash_file, "Print SHA1 and MD5 of a file, or of standard input, and exit")

@@ -9,6 +9,7 @@
 
 #include "config/environments.hpp"
 #include "control/changes.hpp"
+#include "rules_text.hpp"
 #include "runtime/host.hpp"
 #include "runtime/log_sink.hpp"
 
@@ -46,6 +47,7 @@ RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& cur
   outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
   outcome.changes = control::view_changes(current, *outcome.plan);
   if (purpose == RulesCompiler::Purpose::Compare) return outcome;
+  outcome.text = text_of(options.config, outcome.loaded.result, input.lists);
   const engine::Settings& settings = outcome.plan->graph->settings;
   const auto log = runtime::LogOptions::of(settings.log, settings.foreground, {});
   if (auto writable = runtime::LogSink::check(log); !writable) outcome.log_trouble = writable.error().what;

@@ -17,6 +17,7 @@
 #include "config/load.hpp"
 #include "control/wire.hpp"
 #include "engine/diff.hpp"
+#include "engine/recorded.hpp"
 #include "options.hpp"
 #include "store/store.hpp"
 
@@ -52,9 +53,10 @@ class RulesCompiler {
  public:
   struct Outcome {
     LoadedRules loaded;
-    std::shared_ptr<const engine::SwapPlan> plan{};  ///< null where the load failed
-    std::optional<control::ChangesView> changes{};   ///< what the plan does; none where the load failed
-    std::string log_trouble{};                       ///< why the log that these rules name cannot be written; or empty
+    std::shared_ptr<const engine::SwapPlan> plan{};             ///< null where the load failed
+    std::optional<control::ChangesView> changes{};              ///< what the plan does; none where the load failed
+    std::shared_ptr<const engine::recorded::RulesText> text{};  ///< for the recording; null where the load failed
+    std::string log_trouble{};  ///< why the log that these rules name cannot be written; or empty
   };
   /// `done` is called on the compiler's thread.
   using Done = std::function<void(Outcome)>;

@@ -23,12 +23,12 @@ std::string directory_of(const std::string& written) {
 
 Result<std::string> read_secret(const std::string& name, const std::string& directory) {
   const bool plain = !name.empty() && name.front() != '.' && name.find('/') == std::string::npos;
-  if (!plain) return Error{0, fmt::format("secret {}: that is no name of a file", name)};
+  if (!plain) return Error{0, fmt::format("secret {}: that is not a file name", name)};
   const std::string path = directory_of(directory) + "/" + name;
   const Result<runtime::Descriptor> file = runtime::open_regular(path, runtime::Links::Refused);
   if (!file) return Error{0, fmt::format("secret {}: {}", name, file.error().what)};
   struct stat about {};
-  if (::fstat(file->get(), &about) != 0) return Error{0, fmt::format("secret {}: cannot be looked at", name)};
+  if (::fstat(file->get(), &about) != 0) return Error{0, fmt::format("secret {}: cannot be accessed", name)};
   if ((about.st_mode & 077) != 0)
     return Error{0, fmt::format("secret {}: others may read {} (chmod 600 {})", name, path, path)};
   std::string text(kMostSecret + 1, '\0');

@@ -72,7 +72,7 @@ std::string usage_complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::string of = path.empty() ? app.get_name() : path;
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::vector<std::string> extras = app.remaining(true);
-    if (extras.empty()) return fmt::format("{}: there is a word too many", of);
+    if (extras.empty()) return fmt::format("{}: there is an argument too many", of);
     const std::string& word = extras.front();
     if (word.starts_with("-")) return fmt::format("{} has no option {}{}", of, word, near_option(command, word));
     return fmt::format(

@@ -36,7 +36,7 @@ bool runs_as_child(const engine::Engine& engine, const engine::ServiceBlock& blo
 }  // namespace
 
 std::string Vanished::text() const {
-  std::string told = fmt::format("no file matches {} any more: {} {} away with what {} held", quoted_list(patterns),
+  std::string told = fmt::format("no file matches {} any longer: {} {} away with what {} held", quoted_list(patterns),
                                  services.empty() ? "no service" : quoted_list(services),
                                  services.size() <= 1 ? "goes" : "go", patterns.size() == 1 ? "it" : "they");
   if (!ended.empty())

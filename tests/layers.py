@@ -52,9 +52,10 @@ LAW = {
     "healerctl": ({"doctor", "control/client", "control/decisions", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
                    "grammar", "protocols", "readings", "util", "store", "runtime/clock", "runtime/connector",
                    "runtime/descriptor", "runtime/host", "runtime/jq_helper", "runtime/loop", "runtime/pattern", "runtime/proc_stat",
-                   "runtime/proc_table", "diagnostic_json", "home", "read_input", "usage", "write_file"}, {"cli11", "json"}),
+                   "runtime/proc_table", "diagnostic_json", "home", "read_input", "rules_text", "usage", "write_file"}, {"cli11", "json"}),
     "healerctl_screen": ({"control/top", "util"}, {"ncurses"}),
     "diagnostic_json": ({"config", "control/wire"}, {"json"}),
+    "rules_text": ({"config", "engine"}, set()),
     "": ({"util", "grammar", "engine", "actions", "config", "protocols", "readings", "runtime", "store", "control", "daemon", "registries"},
          set(LIBRARIES)),  # daemon, healerd: the composition root
 }

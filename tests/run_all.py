@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent / "gate"))
+import package  # noqa: E402
 import stages  # noqa: E402
 import tests  # noqa: E402
 from stages import BUILDS, CORES, OTHERS, TEXT, Build  # noqa: E402
@@ -27,8 +28,10 @@ from tally import LOGS, Stopwatch, Tally, Times, table, total  # noqa: E402
 from tests import Result, Test  # noqa: E402
 
 AGAIN = 2        # how often a test that failed is run again
+CONTAINERS = 2   # of the tests of packages, at a time: each boots a system
 SLEEPERS = 3     # tests at a time for each core: most of them wait
-ALL = [*TEXT, *BUILDS, "fuzz", "package", "bench", "demo"]  # `tidy` is run when asked for
+ALL = [*TEXT, *BUILDS, "package", "fuzz", "bench", "demo"]  # `tidy` is run when asked for
+ABOUT = {**TEXT, **OTHERS, "package": package}
 
 
 class Gate:
@@ -43,6 +46,7 @@ class Gate:
         self.lock = threading.Lock()
         self.sleeping = ThreadPoolExecutor(SLEEPERS * CORES)
         self.computing = ThreadPoolExecutor(CORES)
+        self.booting = ThreadPoolExecutor(CONTAINERS)
         self.running: dict[str, int] = {}  # pieces of a build's tests that have not ended
 
     def run(self) -> list[Tally]:
@@ -54,10 +58,12 @@ class Gate:
         pieces: list[Future] = []
         for name in [one for one in self.chosen if one in BUILDS]:
             pieces += self.start_tests(BUILDS[name])
+        if "package" in self.chosen:
+            pieces += self.start_packages()
         if "fuzz" in self.chosen:
             self.run_other("fuzz")
         self.finish(pieces)
-        for name in [one for one in self.chosen if one in BUILDS]:
+        for name in [one for one in self.chosen if one in BUILDS or one == "package"]:
             self.tallies[name].tell()
         for name in [one for one in self.chosen if one in OTHERS and one != "fuzz"]:
             self.run_other(name)
@@ -81,6 +87,11 @@ class Gate:
         tally.check(f"{one.name}: there are tests", bool(found))
         return self.start(tally, found)
 
+    def start_packages(self) -> list[Future]:
+        """Builds the packages and has them judged; has them tried in the background."""
+        print(f"==> package: {package.__doc__}", flush=True)
+        return self.start(self.tallies["package"], package.prepare(self.tallies["package"], self.long, stages.missing))
+
     def start(self, tally: Tally, found: list[Test]) -> list[Future]:
         """Has tests run in the background, but for those that want to be alone."""
         self.alone += [test for test in found if "alone" in test.labels]
@@ -102,7 +113,12 @@ class Gate:
                 print(f"    {tally.stage}: tests run once in {tally.test_seconds:.0f} s", flush=True)
 
         self.running[tally.stage] = len(pieces)
-        return [(self.computing if "pure" in piece[0].labels else self.sleeping).submit(run_piece, piece) for piece in pieces]
+        return [self.workers_for(piece[0]).submit(run_piece, piece) for piece in pieces]
+
+    def workers_for(self, test: Test) -> ThreadPoolExecutor:
+        if "pure" in test.labels:
+            return self.computing
+        return self.booting if "package" in test.labels else self.sleeping
 
     def finish(self, pieces: list[Future]) -> None:
         """Waits for the tests; then runs those that want to be alone, and again those that failed."""
@@ -252,7 +268,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.list:
         for name in [*ALL, "tidy"]:
-            about = BUILDS[name].about if name in BUILDS else ({**TEXT, **OTHERS}[name].__doc__ or "").rstrip(".")
+            about = BUILDS[name].about if name in BUILDS else (ABOUT[name].__doc__ or "").rstrip(".")
             print(f"{name:8} {about}")
         return 0
     LOGS.mkdir(parents=True, exist_ok=True)
@@ -265,7 +281,7 @@ def main() -> int:
     if words == ["quick"]:
         return quick()
     chosen = [stage for word in words for stage in (ALL if word == "all" else [word])]
-    if unknown := [stage for stage in chosen if stage not in [*ALL, *OTHERS]]:
+    if unknown := [stage for stage in chosen if stage not in [*ALL, "tidy"]]:
         parser.error(f"no such stage: {', '.join(unknown)} (there are: all, quick, {', '.join([*ALL, 'tidy'])})")
     if options.long:
         os.environ["HEALER_LONG"] = "1"

@@ -29,9 +29,9 @@ _healerctl_workflows() {
   _healerctl_ask healing report | sed -n '1d;s/^\([^ ]*\)  .*/\1/p'
 }
 
-# The numbers of healings.
+# The numbers of healings, and their targets.
 _healerctl_healings() {
-  _healerctl_ask healing status | sed -n 's/^\([0-9][0-9]*\) .*/\1/p'
+  _healerctl_ask healing status | sed -n 's/^\([0-9][0-9]*\)  *\(\([^ ]\| [^ ]\)*\).*/\1\n\2/p' | awk 'NF && !seen[$0]++'
 }
 
 _healerctl() {
@@ -139,7 +139,7 @@ _healerctl() {
     approve | reject) [[ -z $second ]] && _healerctl_offer "$current" < <(_healerctl_healings) ;;
     cancel)
       if [[ -z $second ]]; then
-        _healerctl_offer "$current" < <({ _healerctl_healings; _healerctl_ask jobs | sed -n 's/^\([0-9][0-9]*\) .*/\1/p'; } | sort -un)
+        _healerctl_offer "$current" < <({ _healerctl_healings; _healerctl_ask jobs | sed -n 's/^\([0-9][0-9]*\) .*/\1/p'; } | sort -u)
       fi
       ;;
     healing)

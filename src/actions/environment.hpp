@@ -68,7 +68,7 @@ inline constexpr std::string_view kMarkVariable = "HEALER_ACTION";
 [[nodiscard]] std::string action_mark(std::string_view state);
 
 /// The variable HEALER_CHECK of check programs, which their own number follows: by it the next daemon with this `state`
-/// knows those that are left (runtime/strays).
+/// knows those that are left (runtime/stale_checks).
 [[nodiscard]] std::string check_mark(std::string_view state);
 
 inline constexpr std::size_t kMaxDescription = 64 * 1024;

@@ -146,7 +146,7 @@ Message compose_digest(std::span<const Message> mails, const MailWorld& world, W
   for (const Message& mail : mails) {
     const std::string body = body_of(mail.text);
     if (full == kMaxFull || text.size() + body.size() > kMaxFullBytes) {
-      text += fmt::format("\n---- {} more alerts are not told in full here: healerctl history has them ----\n",
+      text += fmt::format("\n---- {} more alerts are not shown in full here: healerctl history has them ----\n",
                           mails.size() - full);
       break;
     }

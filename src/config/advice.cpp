@@ -159,13 +159,13 @@ class Adviser {
         if (!has_alert && !told_nobody_ && rule->action.kind == Act::Alert) {
           told_nobody_ = true;
           say(Code::NoRecipient, rule->action.range,
-              "this alert reaches nobody: it is in the log and the history alone",
+              "nobody receives this alert: it is only in the log and the history",
               "add 'set alert ADDRESS', or 'alert ADDRESS' to the service");
         }
       }
     if (ends_it_ && !limits_restarts_ && programs_.start != nullptr)
       say(Code::EndlessRestarts, check.name.range,
-          fmt::format("{} is restarted again and again, however often that does not help", in_quotes(check.name.value)),
+          fmt::format("{} is restarted again and again, even if that never helps", in_quotes(check.name.value)),
           "add 'if 5 restarts within 10 cycles then unmonitor'");
   }
 
@@ -182,7 +182,7 @@ class Adviser {
     const Duration between = interval_.value_or(cycle_ * static_cast<std::int64_t>(every_));
     if (!command.timeout || command.timeout->value <= between || check_->foreground || by_schedule_) return;
     say(Code::SlowCheck, command.timeout->range,
-        fmt::format("it may run for {}, but it is due every {}: runs are left out while one is under way",
+        fmt::format("it may run for {}, but it is due every {}: runs are skipped while one is under way",
                     format_duration(command.timeout->value), format_duration(between)),
         "give it less time, or run it less often, as in 'every 5 cycles'");
   }
@@ -191,7 +191,8 @@ class Adviser {
     for (const std::string_view folder : {"/tmp/", "/var/tmp/", "/dev/shm/"})
       if (path.value.starts_with(folder))
         say(Code::SharedFolder, path.range,
-            fmt::format("everybody can make files in {}: who makes this one first says which process is meant", folder),
+            fmt::format("everybody can make files in {}: whoever makes this one first decides which process it names",
+                        folder),
             "let the service write its pid file to /run");
   }
 
@@ -201,8 +202,8 @@ class Adviser {
     const std::string text = rule_text(rule);
     const std::string condition = condition_text(rule);
     if (const auto [first, is_new] = rules_.emplace(text, rule.range); !is_new) {
-      say(Code::DuplicateRule, rule.range, fmt::format("this rule is at line {} already", line_of(first->second)),
-          "take one of them away");
+      say(Code::DuplicateRule, rule.range, fmt::format("this repeats the rule at line {}", line_of(first->second)),
+          "remove one of them");
     } else if (!counts_restarts(rule)) {
       const auto [other, is_first] = conditions_.emplace(condition, &rule);
       if (!is_first) against(*other->second, rule);
@@ -234,13 +235,13 @@ class Adviser {
     if (first == second &&
         (contrary(one.action.kind, other.action.kind) || contrary(other.action.kind, one.action.kind)))
       return say(Code::Contradiction, other.range,
-                 fmt::format("the rule at line {} wants the opposite under the same condition", line_of(one.range)),
+                 fmt::format("the rule at line {} does the opposite under the same condition", line_of(one.range)),
                  "keep one of them, or let one of them wait longer, as in 'for 5 cycles'");
     const IfSyntax& sooner = first < second ? one : other;
     const IfSyntax& later = first < second ? other : one;
     if (first != second && sooner.action.kind == Act::Unmonitor)
       say(Code::Unreachable, later.range,
-          fmt::format("it comes to nothing: the rule at line {} ends the watch before", line_of(sooner.range)),
+          fmt::format("this never acts: the rule at line {} unmonitors the service first", line_of(sooner.range)),
           "let this rule fire sooner than the other");
   }
 
@@ -250,12 +251,12 @@ class Adviser {
     std::vector<const TermSyntax*> last;  // of each way that there is not
     for (const Way& way : ways)
       if (const TermSyntax* const one = end_of(way)) last.push_back(one);
-    constexpr std::string_view kRemedy = "'or' joins what need not hold at once";
+    constexpr std::string_view kRemedy = "'or' joins conditions that need not hold at the same time";
     // Behind parentheses and `not` what rules a test out may be far from it.
     if (is_plain(rule.condition)) {
       for (const TermSyntax* const one : last)
         say(Code::NeverTrue, one->range,
-            fmt::format("with what stands before it '{}' can never be true",
+            fmt::format("'{}' can never be true together with the conditions before it",
                         std::get<CompareSyntax>(one->test).name.value),
             std::string(kRemedy));
     } else if (!ways.empty() && last.size() == ways.size()) {
@@ -338,7 +339,7 @@ class Adviser {
               fmt::format("port {} is that of {}, not of {}", usual.port, usual.right, usual.wrong),
               fmt::format("write 'protocol {}', or the other port", usual.right));
     if (test.count && test.count->value == 0)
-      say(Code::Clamped, test.count->range, "a ping of no packets is understood as one of one", "write 'count 3'");
+      say(Code::Clamped, test.count->range, "a ping of no packets is treated as one of one packet", "write 'count 3'");
     const Duration timeout = test.timeout ? test.timeout->value : network_timeout_;
     if (test.response_time && timeout > Duration{0} && test.response_time->value >= timeout)
       say(Code::NeverTrue, test.response_time->range,
@@ -347,7 +348,7 @@ class Adviser {
           "write a longer timeout, or a shorter response time");
     if (test.valid_days && test.valid_days->value > kLongestCertificate)
       say(Code::NeverTrue, test.valid_days->range,
-          fmt::format("public authorities sign for at most {} days: their certificates always fail this",
+          fmt::format("public authorities issue certificates for at most {} days: these always fail this test",
                       kLongestCertificate),
           "30 days leave time to renew one");
   }

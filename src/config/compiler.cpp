@@ -35,7 +35,7 @@ engine::ServiceBlock::OnReboot on_reboot(const Word& policy) {
   return static_cast<engine::ServiceBlock::OnReboot>(found - kRebootPolicies.begin());
 }
 
-std::optional<std::string> text_of(const std::optional<Word>& word) {
+std::optional<std::string> text_of(const Rare<Word>& word) {
   if (!word) return std::nullopt;
   return word->value;
 }
@@ -102,7 +102,7 @@ class SettingsCompiler {
       if (server.port && server.port->value >= 1 && server.port->value <= 65535)
         settings_.mail.servers.push_back(mail_server(server));
     if (set.timeout && set.timeout->value > Duration{0}) settings_.mail.timeout = bounded(set.timeout->value);
-    if (set.hostname) settings_.mail.hostname = set.hostname->value;
+    settings_.mail.hostname = set.hostname ? set.hostname->value : "";  // as in Monit that of the last statement
   }
   void operator()(const SetMailFormat& set) { settings_.mail.format = mail_format(set.format); }
   void operator()(const SetAlert& set) { settings_.mail.recipients.push_back(recipient(set.alert)); }
@@ -221,6 +221,7 @@ class SettingsCompiler {
       if (iequals(name.value, "version")) set_version(value);
       if (iequals(name.value, "verify")) result.verify = iequals(value.value, "enable");
       if (iequals(name.value, "selfsigned")) result.allow_self_signed = iequals(value.value, "allow");
+      if (iequals(name.value, "ciphers")) result.ciphers = value.value;
       if (iequals(name.value, "cacertificatefile")) result.ca_file = value.value;
       if (iequals(name.value, "cacertificatepath")) result.ca_path = value.value;
       if (iequals(name.value, "clientpemfile") || (iequals(name.value, "pemfile") && result.client_certificate.empty()))
@@ -308,13 +309,16 @@ class ServiceCompiler {
       case engine::Target::Process:
         if (check.pid_file) block_.process.pid_file = check.pid_file->value;
         if (check.pattern) block_.process.pattern = check.pattern->value;
-        if (check.foreground) block_.process.foreground = {.command = command(check.command), .stop = {}};
+        if (check.foreground)
+          block_.process.foreground = engine::ForegroundSpec{.command = command(check.command), .stop = {}};
         block_.end_leftovers = settings_.end_leftovers && !check.foreground;
         break;
     }
     // The schedule first: the tolerances may depend on it.
     for (const ServiceStatement& statement : check.statements)
       if (const auto* every = std::get_if<EverySyntax>(&statement)) schedule(*every);
+    block_.rules.reserve(static_cast<std::size_t>(std::ranges::count_if(
+        check.statements, [](const auto& statement) { return std::holds_alternative<IfSyntax>(statement); })));
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { add(node); }, statement);
     add_global_recipients();
@@ -372,7 +376,7 @@ class ServiceCompiler {
     }
   }
 
-  [[nodiscard]] engine::Tolerance tolerance(const std::optional<ToleranceSyntax>& syntax) const {
+  [[nodiscard]] engine::Tolerance tolerance(const Rare<ToleranceSyntax>& syntax) const {
     engine::Tolerance result;
     if (!syntax) return result;
     if (syntax->held) result.held = bounded(syntax->held->value);

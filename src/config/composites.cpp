@@ -40,7 +40,7 @@ class Composites {
     }
     for_each_circle(edges_, [this](const std::vector<std::size_t>& circle, const SourceRange& range) {
       const auto name = [this](std::size_t node) { return name_of(node); };
-      error(Code::Circle, range, "a circle of composites: " + circle_text(circle, "of", name),
+      error(Code::Circle, range, "circular composites: " + circle_text(circle, "of", name),
             "one of them must not be made of the next");
     });
   }
@@ -60,11 +60,11 @@ class Composites {
     if (found == by_name_.end()) return unknown(name);
     if (found->second == node)
       return error(Code::Circle, name.range, fmt::format("{} is made of itself", in_quotes(name_of(node))),
-                   "take this away");
+                   "remove this");
     if (!members.insert(found->second).second)
       return warn(Code::NoEffect, name.range,
                   fmt::format("{} is named twice, and is one member", in_quotes(name_of(found->second))),
-                  "take one of them away");
+                  "remove one of them");
     edges_[node].push_back({found->second, name.range});
   }
 

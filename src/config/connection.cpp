@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 #include <limits>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -103,7 +102,7 @@ class ConnectionReader {
     if (test_.source) source(*test_.source);
     if (test_.family) plan.family = family();
     if (test_.timeout && test_.timeout->value == Duration{0})
-      warn(test_.timeout->range, "a timeout of nothing would end every test at once: the default is used");
+      warn(test_.timeout->range, "a timeout of 0 would end every test at once: the default is used");
     else if (test_.timeout)
       plan.timeout = std::min<Duration>(test_.timeout->value, kMaxDuration);
     too_many(test_.retry, kMostAttempts);
@@ -128,8 +127,8 @@ class ConnectionReader {
     out_.warnings.push_back({place, std::move(message), std::move(remedy)});
   }
 
-  void too_many(const std::optional<Number>& number, std::uint64_t most) {
-    if (number && number->value > most) warn(number->range, fmt::format("this is understood as {}", most));
+  void too_many(const Rare<Number>& number, std::uint64_t most) {
+    if (number && number->value > most) warn(number->range, fmt::format("this is read as {}", most));
   }
 
   // ---- what is connected to
@@ -187,7 +186,7 @@ class ConnectionReader {
       plan.port = wrong == std::errc{} && rest == parts.port.data() + parts.port.size() ? number : std::uint16_t{0};
       if (plan.port == 0)
         warn(test_.place.range,
-             "the port of this URL is no number between 1 and 65535: nothing will ever answer there");
+             "the port of this URL is not a number between 1 and 65535: nothing will ever answer there");
     }
     if (parts.user) add("username", std::move(*parts.user));
     if (parts.password) add("password", std::move(*parts.password));
@@ -198,7 +197,7 @@ class ConnectionReader {
     const std::string& text = address.value;
     std::array<unsigned char, sizeof(in6_addr)> bytes{};
     if (inet_pton(AF_INET6, text.c_str(), bytes.data()) != 1 && inet_pton(AF_INET, text.c_str(), bytes.data()) != 1)
-      return error(address.range, fmt::format("{} is no address to send from", in_quotes(text)),
+      return error(address.range, fmt::format("{} is not an address to send from", in_quotes(text)),
                    "write an IP address of this machine, as in 'address 192.0.2.1'");
     out_.plan.source = text;
   }
@@ -227,7 +226,7 @@ class ConnectionReader {
     const bool fits = type != nullptr && (!test_.checksum_type || iequals(type->name, test_.checksum_type->value));
     if (!fits || !protocols::is_hex(digits))
       return error(test_.checksum->range,
-                   fmt::format("{} is no {}checksum", in_quotes(test_.checksum->value),
+                   fmt::format("{} is not a valid {}checksum", in_quotes(test_.checksum->value),
                                test_.checksum_type ? test_.checksum_type->value + " " : ""),
                    "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64, SHA512 128");
     tls().checksum = digits;
@@ -284,8 +283,8 @@ class ConnectionReader {
     if (test_.protocol) plan.protocol = protocol_named(test_.protocol->value);
     if (talks && plan.protocol != nullptr && plan.protocol->name != "default")
       return error(said->name.range,
-                   fmt::format("'{}' is no part of protocol {}", said->name.value, plan.protocol->name),
-                   "'send' and 'expect' stand where there is no protocol");
+                   fmt::format("'{}' is not an option of protocol {}", said->name.value, plan.protocol->name),
+                   "'send' and 'expect' are only used without a protocol");
     if (talks) plan.protocol = protocols::find_protocol("generic");
     if (plan.protocol == nullptr) plan.protocol = protocols::find_protocol("default");
     for (const SettingSyntax& setting : test_.settings) this->setting(setting);
@@ -295,7 +294,7 @@ class ConnectionReader {
     const auto key =
         std::ranges::find(test_.settings, "rsakey checksum", [](const SettingSyntax& one) { return one.name.value; });
     if (plan.tls && key != test_.settings.end())
-      error(key->name.range, "with TLS the key of the server is not asked for: its certificate is",
+      error(key->name.range, "with TLS the server is checked by its certificate, not its key",
             "write certificate checksum \"...\"");
     // Monit wants limits of an Apache, and something to ask a WebSocket.
     if (plan.settings.empty() && (plan.protocol->name == "apache-status" || plan.protocol->name == "websocket"))
@@ -315,7 +314,7 @@ class ConnectionReader {
     const Option* option = protocol.find(name);
     // Monit takes a content anywhere, and looks for it in what HTTP brings.
     if (option == nullptr && name == "content")
-      return warn(written.name.range, fmt::format("protocol {} has no content: this is not looked for", protocol.name),
+      return warn(written.name.range, fmt::format("protocol {} has no content: it is not searched", protocol.name),
                   "write 'protocol http' before it");
     if (option == nullptr)
       return error(written.name.range, fmt::format("protocol {} has no option '{}'", protocol.name, name),
@@ -330,7 +329,8 @@ class ConnectionReader {
       case OptionType::Pattern:
       case OptionType::Matched:
         if (const std::string problem = pattern_problem(text); !problem.empty())
-          return error(written.value.range, fmt::format("{} is no regular expression: {}", in_quotes(text), problem));
+          return error(written.value.range,
+                       fmt::format("{} is not a valid regular expression: {}", in_quotes(text), problem));
         setting.text = text;
         break;
       case OptionType::Number:
@@ -345,16 +345,16 @@ class ConnectionReader {
       case OptionType::Checksum:
         setting.text = checksum_digits(text);
         if (!protocols::is_checksum(setting.text))
-          return error(written.value.range, fmt::format("{} is no checksum", in_quotes(text)),
+          return error(written.value.range, fmt::format("{} is not a checksum", in_quotes(text)),
                        "MD5 has 32 hexadecimal digits, SHA1 40");
         break;
       case OptionType::Headers: return headers(*option, written);
       case OptionType::Json:
         if (const std::string problem = jq_problem(written.of.value); !problem.empty())
           return error(written.of.range,
-                       fmt::format("{} is no filter of jq: {}", in_quotes(written.of.value), problem));
+                       fmt::format("{} is not a valid jq filter: {}", in_quotes(written.of.value), problem));
         if (!written.is_text && !is_json_literal(text))
-          return error(written.value.range, fmt::format("{} is no value of JSON", in_quotes(text)),
+          return error(written.value.range, fmt::format("{} is not a JSON value", in_quotes(text)),
                        "put a text in quotes; others are numbers, true, false and null");
         setting.text = written.of.value;
         setting.value = written.is_text ? json_string(text) : text;
@@ -376,7 +376,7 @@ class ConnectionReader {
       const std::string_view all = written.value.value;
       const std::size_t value = static_cast<std::size_t>(header.data() - all.data()) + colon + 1;
       if (colon == std::string_view::npos || colon == 0 || value >= all.size() || all[value] == ',')
-        return error(written.value.range, "this is no list of headers",
+        return error(written.value.range, "this is not a list of headers",
                      "a header is written NAME: VALUE, with ',' between two of them");
       out_.plan.settings.push_back({.word = option.word, .text = std::string(header)});
     }

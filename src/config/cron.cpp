@@ -84,13 +84,14 @@ class FieldReader {
       if (item == "*")
         bits_.monit = bits_.healer;
       else
-        remark(fmt::format("{} {} is understood as '*'", field_.name, in_quotes(item)));
+        remark(fmt::format("{} {} is read as '*'", field_.name, in_quotes(item)));
       return;
     }
     const std::size_t dash = item.find('-');
     const std::optional<unsigned> from = number(item.substr(0, dash));
     const std::optional<unsigned> to = dash == std::string_view::npos ? from : number(item.substr(dash + 1));
-    if (!from || !to) return remark(fmt::format("{} {} is no range: it never matches", field_.name, in_quotes(item)));
+    if (!from || !to)
+      return remark(fmt::format("{} {} is not a range: it never matches", field_.name, in_quotes(item)));
 
     const unsigned last = is_weekday_ ? 7 : field_.last;
     if (dash == std::string_view::npos && (*from < field_.first || *from > last))
@@ -99,16 +100,16 @@ class FieldReader {
       if (*from > last || *to < field_.first)
         return remark(fmt::format("there is no {} {}: it never matches", field_.name, item));
       if (*to > last)
-        remark(fmt::format("{} {} is understood as {}-{}", field_.name, item, *from, last));
+        remark(fmt::format("{} {} is read as {}-{}", field_.name, item, *from, last));
       else if (*to == 7 && is_weekday_)
-        remark(*from == *to ? "weekday 7 is understood as Sunday; to Monit it never matches"
+        remark(*from == *to ? "weekday 7 is read as Sunday; to Monit it never matches"
                             : fmt::format("weekday {} includes Sunday; Monit leaves 7 out", item));
       set(*from, std::min(*to, last), true);
       return;
     }
     if (*from > last || *to < field_.first)
       return remark(fmt::format("there is no {} {}: it never matches", field_.name, item));
-    remark(fmt::format("{} {} is understood as {}-{} and {}-{}; to Monit it never matches", field_.name, item, *from,
+    remark(fmt::format("{} {} is read as {}-{} and {}-{}; to Monit it never matches", field_.name, item, *from,
                        field_.last, field_.first, *to));
     set(*from, last, false);
     set(field_.first, *to, false);

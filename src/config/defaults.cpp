@@ -111,9 +111,9 @@ class Defaults {
     if (!has<ReadySyntax>(check)) check.statements.emplace_back(ReadySyntax{.range = check.range});
     for (ServiceStatement& statement : check.statements) {
       if (auto* stop = std::get_if<StopSignalSyntax>(&statement); stop != nullptr && !stop->within)
-        stop->within = {limits_.stop_timeout, stop->range};
+        stop->within = Located<Duration>{limits_.stop_timeout, stop->range};
       if (auto* ready = std::get_if<ReadySyntax>(&statement); ready != nullptr && !ready->time)
-        ready->time = {ready->by_notice ? limits_.start_timeout : kReadyAfter, ready->range};
+        ready->time = Located<Duration>{ready->by_notice ? limits_.start_timeout : kReadyAfter, ready->range};
     }
   }
 

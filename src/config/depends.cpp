@@ -33,7 +33,7 @@ class Dependencies {
           for (const Word& name : depends->names) add(node, name);
     for_each_circle(edges_, [this](const std::vector<std::size_t>& circle, const SourceRange& range) {
       const auto name = [this](std::size_t node) { return name_of(node); };
-      error(Code::Circle, range, "a circle of dependencies: " + circle_text(circle, "on", name),
+      error(Code::Circle, range, "circular dependency: " + circle_text(circle, "on", name),
             "one of them must not depend on the next");
     });
   }
@@ -50,7 +50,7 @@ class Dependencies {
     if (found != by_name_.end()) {
       if (found->second == node)
         return error(Code::Circle, name.range, fmt::format("{} depends on itself", in_quotes(name_of(node))),
-                     "take this away");
+                     "remove this");
       return edges_[node].push_back({found->second, name.range});
     }
     if (!is_whole_ || unknown_.contains(to_lower(name.value))) return;

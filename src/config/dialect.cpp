@@ -56,7 +56,7 @@ class Dialect {
       }
   }
 
-  void sum(const std::optional<Word>& checksum) {
+  void sum(const Rare<Word>& checksum) {
     if (checksum && checksum->value.size() > kSha1Digits) refuse(checksum->range, "a checksum longer than SHA1");
   }
 

@@ -59,13 +59,13 @@ class Expander {
     if (std::exchange(has_stand_in_, false))
       word.value = "/" + word.value;
     else if (!was_wrong_)
-      refuse(word.range, fmt::format("{} is no path: it does not begin with '/'", in_quotes(word.value)), {});
+      refuse(word.range, fmt::format("{} is not a path: it does not begin with '/'", in_quotes(word.value)), {});
   }
 
   void filter(Word& word) {
     for (std::size_t at = 0; (at = word.value.find("${", at)) != std::string::npos; ++at)
       if (grammar::reference_end(word.value, at) != 0 && (at == 0 || word.value[at - 1] != '$')) {
-        error(Code::InvalidValue, word.range, "a filter of jq takes no '${...}'",
+        error(Code::InvalidValue, word.range, "a jq filter takes no '${...}'",
               "compare with the value: json '.name' = \"${NAME}\"");
         word.value = ".";
         return;
@@ -94,7 +94,8 @@ class Expander {
     } else if (wrong != std::errc{} || rest != end || number == 0 || number > 65'535) {
       number = 1;
       if (!was_wrong_)
-        refuse(name.range, fmt::format("{} is no port", in_quotes(name.value)), "a port is a number from 1 to 65535");
+        refuse(name.range, fmt::format("{} is not a port", in_quotes(name.value)),
+               "a port is a number from 1 to 65535");
     }
     test.port = Number{.value = number, .range = name.range};
   }
@@ -353,7 +354,7 @@ class Expander {
         refused_.reset();
         out_.resize(made);
         report(said_, DiagnosticSeverity::Warning, Code::RefusedRow, here(syntax.name.range),
-               fmt::format("the row {} of the list {} is left out: {}", in_quotes(row.name), syntax.name.value,
+               fmt::format("the row {} of the list {} is skipped: {}", in_quotes(row.name), syntax.name.value,
                            why_refused_));
       }
       row_ = outer;
@@ -397,14 +398,14 @@ class Expander {
     if (syntax.file) {
       list.source.file = filled(syntax.file->value, syntax.file->range);
       if (!list.source.file.starts_with('/'))
-        error(Code::InvalidValue, here(syntax.file->range), fmt::format("{} is no path", in_quotes(list.source.file)),
-              "write the whole path of the file");
+        error(Code::InvalidValue, here(syntax.file->range),
+              fmt::format("{} is not a path", in_quotes(list.source.file)), "write the whole path of the file");
     } else {
       for (const std::string& argument : syntax.command->arguments)
         list.source.command.push_back(filled(argument, syntax.command->range));
       if (!list.source.command.front().starts_with('/'))
         error(Code::InvalidValue, here(syntax.command->range),
-              fmt::format("{} is no path of a program", in_quotes(list.source.command.front())),
+              fmt::format("{} is not the path of a program", in_quotes(list.source.command.front())),
               "write its whole path");
     }
     constexpr Duration kFileInterval = minutes(1);
@@ -450,7 +451,7 @@ class Expander {
         const std::string last = joined(resolve(item.last->value, here(item.last->range)), Into::Text);
         const Result<std::vector<std::string>> range = rows_of_range(first, last);
         if (!range) {
-          error(Code::InvalidValue, here(at), "this is no range: " + range.error().what,
+          error(Code::InvalidValue, here(at), "this is not a range: " + range.error().what,
                 R"(as in "db1" .. "db9", or "web08" .. "web12")");
           continue;
         }
@@ -460,7 +461,7 @@ class Expander {
         if (is_row_name(name))
           add(std::move(name), at);
         else
-          error(Code::InvalidValue, here(at), fmt::format("{} is no name of a row", in_quotes(name)),
+          error(Code::InvalidValue, here(at), fmt::format("{} is not a valid row name", in_quotes(name)),
                 std::string(kRowNameRemedy));
       }
     }

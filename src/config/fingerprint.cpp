@@ -37,6 +37,11 @@ class Gatherer {
     if (value) add(*value);
   }
   template <typename Value>
+  void add(const Rare<Value>& value) {
+    text_ += value ? '+' : '-';
+    if (value) add(*value);
+  }
+  template <typename Value>
   void add(const std::vector<Value>& values) {
     add(values.size());
     for (const Value& value : values) add(value);

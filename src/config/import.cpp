@@ -241,7 +241,7 @@ class Importer {
       if (one.severity == DiagnosticSeverity::Warning && one.code != Code::Dormant && one.code != Code::NotYet &&
           one.code != Code::MissingFile)
         others.push_back(fmt::format("{}: {}", one.range ? place(*one.range) : one.path, one.message));
-    if (!others.empty()) remark("doubtful", "These are accepted, but may not be meant.", std::move(others));
+    if (!others.empty()) remark("doubtful", "These are accepted, but may not be what you mean.", std::move(others));
   }
 
   void restarts() {
@@ -254,7 +254,7 @@ class Importer {
     });
     if (!places.empty())
       remark("restarts",
-             "After a restart that was done the failures are counted anew; Monit restarts at every failing run.",
+             "After a completed restart failures are counted from zero; Monit restarts at every failing run.",
              std::move(places));
   }
 

@@ -67,7 +67,7 @@ class Linter {
   void only_last(const SourceRange*& before, const SourceRange& range, std::string_view what) {
     if (before != nullptr)
       warn(Code::DuplicateStatement, *before,
-           fmt::format("'{}' is given again further down: only the last counts", what));
+           fmt::format("'{}' is set again further down: only the last one counts", what));
     before = &range;
   }
 
@@ -80,8 +80,8 @@ class Linter {
     only_last(daemon_, range, "set daemon");
     long_duration(set.cycle);
     if (set.cycle.value > Duration{0} && set.cycle.value < kShortCycle)
-      warn(Code::Suspicious, set.cycle.range, "so short a cycle keeps the machine busy with nothing but checks",
-           "healer learns at once when a process dies, whatever the cycle");
+      warn(Code::Suspicious, set.cycle.range, "a cycle this short keeps the machine busy with checks alone",
+           "healer notices at once when a process dies, whatever the cycle");
     if (set.start_delay) long_duration(*set.start_delay);
   }
   void check(const SetLog&, const SourceRange& range) { only_last(log_, range, "set log"); }
@@ -111,27 +111,28 @@ class Linter {
   void check(const SetHttpd& set, const SourceRange& range) {
     for (const SetHttpd::Allow& allow : set.allow)
       if (allow.password) hidden(*allow.password);
-    not_yet(httpd_, range, "'set httpd' is kept, but nothing is served over HTTP yet",
+    not_yet(httpd_, range, "'set httpd' is accepted, but nothing is served over HTTP yet",
             "healerctl asks the daemon without it");
   }
   void check(const SetMmonit&, const SourceRange& range) {
-    not_yet(mmonit_, range, "'set mmonit' is kept, but nothing is sent to M/Monit yet");
+    not_yet(mmonit_, range, "'set mmonit' is accepted, but nothing is sent to M/Monit yet");
   }
   void check(const SetSsl&, const SourceRange& range) {
-    not_yet(ssl_, range, "'set ssl' is kept, but servers are reached by their own options yet");
+    not_yet(ssl_, range, "'set ssl' is accepted, but only the options of each server are used yet");
   }
   void check(const SetExpectBuffer& set, const SourceRange&) {
     if (set.bytes.value > kMaxSize)
-      warn(Code::Clamped, set.bytes.range, fmt::format("this is kept to {}", written_size(kMaxSize)));
+      warn(Code::Clamped, set.bytes.range, fmt::format("this is limited to {}", written_size(kMaxSize)));
   }
   void check(const SetEnvironment&, const SourceRange&) {}
   void check(const SetSwitch& set, const SourceRange& range) {
     if (set.kind == SetSwitch::Kind::Fips)
-      not_yet(fips_, range, "'set fips' is kept, but OpenSSL is used as the machine configures it");
+      not_yet(fips_, range, "'set fips' is accepted but not done: OpenSSL is used as configured on this machine");
   }
   void check(const SetOnReboot&, const SourceRange& range) {
     if (services_ > 0)
-      warn(Code::WrongOrder, range, "'set onreboot' comes after services: as in Monit, it is not for those above it",
+      warn(Code::WrongOrder, range,
+           "'set onreboot' comes after services: as in Monit, it does not apply to those above it",
            "write it before the first service");
   }
   void check(const SetAlert& set, const SourceRange&) { alert(set.alert); }
@@ -141,18 +142,18 @@ class Linter {
       const Limit* limit = find_limit(item.name.value);
       if (limit == nullptr) continue;
       if (const auto* size = std::get_if<std::uint64_t>(&item.value); size != nullptr && *size > kMaxSize)
-        warn(Code::Clamped, item.range, fmt::format("'{}' is kept to {}", limit->name, written_size(kMaxSize)));
+        warn(Code::Clamped, item.range, fmt::format("'{}' is limited to {}", limit->name, written_size(kMaxSize)));
       if (const auto* time = std::get_if<Duration>(&item.value)) {
         if (*time == Duration{0})
           warn(Code::Clamped, item.range,
-               fmt::format("'{}' of nothing would leave no time at all: the default is used", limit->name));
+               fmt::format("'{}' of 0 would leave no time at all: the default is used", limit->name));
         else
           long_duration({.value = *time, .range = item.range});
       }
       // The network's timeout is one for all.
       if (services_ > 0 && limit->time != nullptr && limit->time != &engine::Limits::network_timeout)
         warn(Code::WrongOrder, item.range,
-             fmt::format("'{}' comes after services: as in Monit, it is not for those above it", limit->name),
+             fmt::format("'{}' comes after services: as in Monit, it does not apply to those above it", limit->name),
              "write it before the first service");
     }
   }
@@ -178,7 +179,7 @@ class Linter {
 
   /// `from: a@b subject: x`: to the end of its line all belongs to the first of them.
   void mail_lines(const MailFormatSyntax& format) {
-    for (const std::optional<Word>& word : {format.from, format.reply_to, format.subject})
+    for (const Rare<Word>& word : {format.from, format.reply_to, format.subject})
       for (const std::string_view next : {" from:", " reply-to:", " subject:", " message:"})
         if (word && word->value.find(next) != std::string::npos)
           warn(Code::Misread, word->range,
@@ -191,7 +192,7 @@ class Linter {
     static constexpr std::array<std::string_view, 6> kNames{"EVENT", "SERVICE", "DATE",
                                                             "HOST",  "ACTION",  "DESCRIPTION"};
     static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    for (const std::optional<Word>& word : {format.from, format.reply_to, format.subject, format.message}) {
+    for (const Rare<Word>& word : {format.from, format.reply_to, format.subject, format.message}) {
       if (!word) continue;
       const std::string_view text = word->value;
       for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
@@ -200,7 +201,7 @@ class Linter {
         if (std::ranges::any_of(kNames, [&](std::string_view known) { return rest.starts_with(known); })) continue;
         if (const std::string_view near = nearest_word(name, kNames); !near.empty())
           warn(Code::UnknownName, word->range,
-               fmt::format("there is no '${}': it stays in the mail as it is written", name),
+               fmt::format("there is no '${}': it appears in the mail as written", name),
                fmt::format("did you mean '${}'?", near));
       }
     }
@@ -208,7 +209,7 @@ class Linter {
 
   void long_duration(const Located<Duration>& duration) {
     if (duration.value > kMaxDuration)
-      warn(Code::Clamped, duration.range, "this is more than ten years: ten years are meant");
+      warn(Code::Clamped, duration.range, "this is more than ten years: it is read as ten years");
   }
 
   // ---- services ---------------------------------------------------------------------------------------------------
@@ -228,9 +229,10 @@ class Linter {
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
     if (check.kind->traits.has_process && !check.foreground && !check.broken && !check.lacks_statements &&
         !tests_existence(check) && programs_.start == nullptr && programs_.restart == nullptr)
-      report(said_, DiagnosticSeverity::Note, Code::NoStartProgram, check.range,
-             fmt::format("{} has no start program: healer can only tell that it is gone", in_quotes(check.name.value)),
-             "add one, or say what is to be done, as in 'if does not exist then alert'");
+      report(
+          said_, DiagnosticSeverity::Note, Code::NoStartProgram, check.range,
+          fmt::format("{} has no start program: healer can only report that it is gone", in_quotes(check.name.value)),
+          "add one, or say what is to be done, as in 'if does not exist then alert'");
     for (const ServiceStatement& statement : check.statements)
       if (const auto* every = std::get_if<EverySyntax>(&statement)) schedule(*every);
     const CommandSyntax* before = nullptr;
@@ -272,38 +274,36 @@ class Linter {
       warn(Code::AwkwardName, name.range,
            "healerctl takes 'all' for all services: no command can be given to this one alone", "choose another name");
     else if (iequals(name.value, "healer"))
-      warn(Code::AwkwardName, name.range,
-           "'healerctl history healer' tells of this service, and no more of healer itself", "choose another name");
+      warn(Code::AwkwardName, name.range, "'healerctl history healer' shows this service, and no longer healer itself",
+           "choose another name");
     else if (name.value.starts_with('-'))
-      warn(Code::AwkwardName, name.range, fmt::format("healerctl takes '{}' for an option", shown),
+      warn(Code::AwkwardName, name.range, fmt::format("healerctl would take '{}' for an option", shown),
            fmt::format("choose another name, or write '--' before it: healerctl status -- {}", shown));
   }
 
   void timeout(const CommandSyntax& command) {
     if (!command.timeout) return;
     if (command.timeout->value == Duration{0})
-      warn(Code::Clamped, command.timeout->range,
-           "a timeout of nothing would end every run at once: the default is used");
+      warn(Code::Clamped, command.timeout->range, "a timeout of 0 would end every run at once: the default is used");
     long_duration(*command.timeout);
   }
 
   void schedule(const EverySyntax& every) {
     if (every_ != nullptr)
-      warn(Code::DuplicateStatement, every_->range, "'every' is given again further down: only the last counts");
+      warn(Code::DuplicateStatement, every_->range, "'every' is given again further down: only the last one counts");
     every_ = &every;
     if (every.interval) long_duration(*every.interval);
     if (every.cycles && every.cycles->value == 0)
-      warn(Code::Clamped, every.cycles->range, "'every 0 cycles' is understood as every cycle");
+      warn(Code::Clamped, every.cycles->range, "'every 0 cycles' is read as every cycle");
     if (every.cycles && every.cycles->value > kMaxEvery)
-      warn(Code::Clamped, every.cycles->range,
-           fmt::format("{} cycles are understood as {}", every.cycles->value, kMaxEvery));
+      warn(Code::Clamped, every.cycles->range, fmt::format("{} cycles are read as {}", every.cycles->value, kMaxEvery));
     if (!every.cron) return;
     const CronReading reading = read_cron(every.cron->value);
     for (const std::string& remark : reading.remarks) warn(Code::InvalidSchedule, every.cron->range, remark);
     if (!reading.error.empty()) return;
     if (!reading.never.empty())
       warn(Code::NeverRuns, every.cron->range,
-           every.negated ? fmt::format("no {} matches: this leaves no time out", reading.never)
+           every.negated ? fmt::format("no {} matches: no time is excluded", reading.never)
                          : fmt::format("no {} matches: the service is never run", reading.never));
     else if (reading.comes_alive && !every.negated && !check_->foreground)
       warn(Code::Dormant, every.cron->range, "to Monit this schedule never matches: there the service is never run",
@@ -312,7 +312,7 @@ class Linter {
 
   /// What becomes of rules that come alive here.
   [[nodiscard]] std::string dormant_hint(std::string_view what) const {
-    if (accept_dormant_) return "here it is done, as 'set accept dormant' wants";
+    if (accept_dormant_) return "here it is done, because of 'set accept dormant'";
     return fmt::format("{} dormant until 'healerctl accept {}' or 'set accept dormant'", what,
                        printable(check_->name.value));
   }
@@ -323,7 +323,7 @@ class Linter {
       if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test, term.range);
       if (const auto* total = std::get_if<TotalSyntax>(&term.test);
           total != nullptr && total->span.value == Duration{0})
-        warn(Code::Clamped, total->span.range, "a total of no time is understood as that of the last 24 hours");
+        warn(Code::Clamped, total->span.range, "a total over no time is read as that of the last 24 hours");
     }
     action(rule.action, false);
     if (rule.recovery) action(rule.recovery->action, true);
@@ -341,8 +341,8 @@ class Linter {
   /// What somebody has printed and saved.
   void hidden(const Word& secret) {
     if (secret.value == kHidden)
-      warn(Code::HiddenSecret, secret.range, "this stands where a secret was hidden when the rules were printed",
-           "write the secret");
+      warn(Code::HiddenSecret, secret.range,
+           "this is the placeholder for a secret that was hidden when the rules were printed", "write the secret");
   }
 
   void connection(const ConnectionSyntax& test, const SourceRange& range) {
@@ -351,7 +351,7 @@ class Linter {
     if (test.protocol && protocols::find_unspoken(test.protocol->value) != nullptr &&
         unspoken_.insert(to_lower(test.protocol->value)).second)
       warn(Code::NotYet, range,
-           fmt::format("protocol {} is not spoken yet: such a test is kept, but not made", test.protocol->value),
+           fmt::format("protocol {} is not supported yet: such a test is accepted, but not run", test.protocol->value),
            "without its protocol the port alone is tested");
   }
 
@@ -395,7 +395,7 @@ class Linter {
     };
     if (std::ranges::none_of(check_->kind->quantities, is_percent)) return;
     warn(Code::Suspicious, test.number.range, fmt::format("without a unit this is {} B", test.number.value),
-         fmt::format("write {}% for a part of the whole", test.number.value));
+         fmt::format("write {}% for a percentage", test.number.value));
   }
 
   /// Monit passes them on like any argument, too; their writer thinks of a shell, or of a statement of healer's own.
@@ -407,14 +407,14 @@ class Linter {
            "write \"/bin/sh -c 'COMMAND'\" for a command of the shell");
     if (command.next_line)
       warn(Code::Misread, command.next_line->range,
-           fmt::format("{} is passed to {} as an argument, for it follows the command and begins no statement",
+           fmt::format("{} is passed to {} as an argument, for it follows the command and does not begin a statement",
                        in_quotes(command.next_line->value), in_quotes(command.arguments.front())),
            "put the command with its arguments in one pair of double quotes");
     if (command.readiness)
       warn(Code::Misread, *command.readiness,
            fmt::format("'ready' is for a process that healer runs itself: this is passed to {} as arguments",
                        in_quotes(command.arguments.front())),
-           "put each word in quotes to mean an argument, or take them away");
+           "put each word in quotes to mean an argument, or remove them");
   }
 
   void action(const ActionSyntax& action, bool is_recovery) {
@@ -422,12 +422,12 @@ class Linter {
     if (action.command.timeout) long_duration(*action.command.timeout);
     if (!action.repeat) return;
     if (is_recovery)
-      warn(Code::NoEffect, action.repeat->range, "nothing is repeated on the 'else' branch");
+      warn(Code::NoEffect, action.repeat->range, "'repeat' has no effect on the 'else' branch");
     else if (action.repeat->value == 0)
       warn(Code::NoEffect, action.repeat->range, "'repeat every 0 cycles' repeats nothing");
     else if (action.repeat->value > kMaxRepeat)
       warn(Code::Clamped, action.repeat->range,
-           fmt::format("{} cycles are understood as {}", action.repeat->value, kMaxRepeat));
+           fmt::format("{} cycles are read as {}", action.repeat->value, kMaxRepeat));
   }
 
   /// Whether there is a program for what is to be done.
@@ -443,7 +443,7 @@ class Linter {
   void restarts(const ToleranceSyntax& tolerance) {
     if (tolerance.window->value > engine::kMaxWindow)
       warn(Code::Clamped, tolerance.window->range,
-           fmt::format("restarts are counted over at most {} cycles: {} are meant", engine::kMaxWindow,
+           fmt::format("restarts are counted over at most {} cycles: this is read as {}", engine::kMaxWindow,
                        engine::kMaxWindow));
     readings(tolerance);
   }
@@ -475,8 +475,8 @@ class Linter {
     said_.back().on_request = true;
     if (count_polls_ && tolerance.window && tolerance.count->value > polls)
       warn(Code::Clamped, tolerance.count->range,
-           fmt::format("{} times cannot happen within {} run{}: all of them are meant", tolerance.count->value, polls,
-                       polls == 1 ? "" : "s"));
+           fmt::format("{} times cannot happen within {} run{}: this is read as all of them", tolerance.count->value,
+                       polls, polls == 1 ? "" : "s"));
   }
 
   void statement(const AlertSyntax& node) { alert(node); }
@@ -489,9 +489,9 @@ class Linter {
     }
     if (node.reminder && node.reminder->value > kMaxRepeat)
       warn(Code::Clamped, node.reminder->range,
-           fmt::format("{} cycles are understood as {}", node.reminder->value, kMaxRepeat));
+           fmt::format("{} cycles are read as {}", node.reminder->value, kMaxRepeat));
     if (node.reminder && node.reminder->value == 0)
-      warn(Code::NoEffect, node.reminder->range, "'reminder on 0 cycles' reminds of nothing");
+      warn(Code::NoEffect, node.reminder->range, "'reminder on 0 cycles' sends no reminders");
   }
   void statement(const NoAlertSyntax& node) {
     if (!global_addresses_.contains(to_lower(node.address.value)))

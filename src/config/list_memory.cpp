@@ -6,6 +6,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/environment.hpp"
+#include "engine/event.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -50,7 +52,7 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
   std::vector<ListRow> rows = reading.rows;
   std::vector<std::string> names = sorted_names(rows, said);
   if (names.empty()) {
-    std::vector<ListRecord> more = fail("it was empty, which is not believed");
+    std::vector<ListRecord> more = fail("it was empty, which is not accepted");
     said.insert(said.end(), more.begin(), more.end());
     return said;
   }
@@ -70,7 +72,7 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
   }
   if (!saved_.proven && saved_.equal >= kReadingsThatProve) {
     saved_.proven = true;
-    said.push_back({.alerts = false, .text = "three readings were equal: it is believed"});
+    said.push_back({.alerts = false, .text = "three equal readings: it is accepted"});
   }
 
   // Rows of the reading are in force at once; the others leave one after the other.
@@ -82,9 +84,7 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
     const auto before = saved_.missing.find(name);
     // Only a reading that is believed says that something is gone.
     const unsigned misses = before == saved_.missing.end() ? 0 : before->second;
-    const bool was_well = before == saved_.missing.end() ? !failed.contains(name) && !in_repair.contains(name)
-                                                         : saved_.well.contains(name);
-    if (was_well) well.insert(name);
+    if (saved_.well.contains(name)) well.insert(name);
     missing.emplace(std::move(name), saved_.proven ? misses + 1 : misses);
     rows.push_back(std::move(row));
   }
@@ -92,8 +92,16 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
   saved_.rows = std::move(rows);
   saved_.missing = std::move(missing);
   saved_.well = std::move(well);
+  see(failed, in_repair);
   if (saved_.proven) let_leave(failed, in_repair, said);
   return said;
+}
+
+bool ListMemory::see(const std::set<std::string>& failed, const std::set<std::string>& in_repair) {
+  bool is_new = false;
+  for (const auto& [name, misses] : saved_.missing)
+    if (!failed.contains(name) && !in_repair.contains(name)) is_new = saved_.well.insert(name).second || is_new;
+  return is_new;
 }
 
 void ListMemory::let_leave(const std::set<std::string>& failed, const std::set<std::string>& in_repair,
@@ -122,6 +130,12 @@ std::vector<ListRecord> ListMemory::fail(std::string why) {
   saved_.failure = std::move(why);
   if (!is_new) return {};
   return {{.alerts = true, .text = "could not be read: " + saved_.failure}};
+}
+
+void ListMemory::doubt(std::string_view variable, engine::event::ListsDoubted& doubted) const {
+  const std::string list = to_lower(variable);
+  if (!proven()) doubted.names.push_back(list);
+  for (const std::string& row : missing_well()) doubted.missing.push_back({list, row});
 }
 
 bool ListMemory::is_missing(std::string_view name) const { return saved_.missing.contains(to_lower(name)); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/list_rows.hpp"
+#include "engine/event.hpp"
 
 namespace healer::config {
 
@@ -35,7 +36,7 @@ class ListMemory {
     std::vector<ListRow> rows;                ///< in force: those of the last good reading, then those that leave
     std::vector<std::string> names;           ///< of the last good reading, in lower case, in order
     std::map<std::string, unsigned> missing;  ///< rows in force, in lower case, by how many good readings they miss
-    std::set<std::string> well{};             ///< of those, who were well when they were missing for the first time
+    std::set<std::string> well{};             ///< of those, who were well since, or when they were missing first
     unsigned equal = 0;                       ///< good readings with equal names in a row
     bool proven = false;
     std::string failure;  ///< why the last listing failed; empty: it did not
@@ -50,6 +51,9 @@ class ListMemory {
   /// healed, which do not leave before that has ended.
   std::vector<ListRecord> read(const ListReading& reading, const std::set<std::string>& failed,
                                const std::set<std::string>& in_repair);
+  /// A look between two readings at the rows that are missing: who is well now began to fail, if ever, only after it
+  /// was missing. Whether that is new of any.
+  bool see(const std::set<std::string>& failed, const std::set<std::string>& in_repair);
   /// The listing failed: the last good one stays.
   std::vector<ListRecord> fail(std::string why);
   /// A person's word that the list is right.
@@ -61,9 +65,14 @@ class ListMemory {
   [[nodiscard]] bool known() const { return !saved_.names.empty(); }
   /// Whether its rows may be healed.
   [[nodiscard]] bool proven() const { return saved_.proven; }
-  /// Rows in force, in lower case, that were well when they were missing for the first time: if they fail now, that is
-  /// because somebody took them away.
+  /// Rows in force, in lower case, that are missing and were well when they were missing for the first time, or since:
+  /// if they fail now, that is because somebody took them away.
   [[nodiscard]] const std::set<std::string>& missing_well() const { return saved_.well; }
+  /// Whether there are others that are missing: they have failed, or were being healed, all the time.
+  [[nodiscard]] bool has_missing_ill() const { return saved_.well.size() < saved_.missing.size(); }
+  /// Adds what of it is not healed: all, where it is not proven, and the rows that were well when they were missing.
+  /// `variable`: by which rows know their list, which several lists may share: then all of these are doubted.
+  void doubt(std::string_view variable, engine::event::ListsDoubted& doubted) const;
   /// Whether a row is in force, but was missing from the last good reading.
   [[nodiscard]] bool is_missing(std::string_view name) const;
   [[nodiscard]] const std::vector<ListRow>& rows() const { return saved_.rows; }

@@ -35,7 +35,7 @@ bool has_controls(std::string_view text) {
 /// A line that is an object. The result is why it is refused, or nothing.
 std::optional<std::string> read_object(std::string_view line, ListRow& row) {
   const json object = json::parse(line, nullptr, false);
-  if (!object.is_object()) return "this is no JSON object";
+  if (!object.is_object()) return "this is not a JSON object";
   const auto name = object.find("name");
   if (name == object.end() || !name->is_string()) return R"(this object has no text "name")";
   row.name = name->get<std::string>();
@@ -86,7 +86,7 @@ Result<ListReading> read_rows(std::string_view text) {
       wrong = read_object(line, row);
     else
       row.name = line;
-    if (!wrong && !is_row_name(row.name)) wrong = fmt::format("{} is no name of a row", in_marks(row.name));
+    if (!wrong && !is_row_name(row.name)) wrong = fmt::format("{} is not a valid row name", in_marks(row.name));
     if (wrong)
       reading.refused.push_back({number, fmt::format("line {}: {}", number, *wrong)});
     else

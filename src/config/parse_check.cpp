@@ -31,7 +31,7 @@ struct action<grammar::service_name> {
     const auto at = matched(in, build);
     scratch.check.name = build.word(at.begin);
     if (scratch.check.name.value.starts_with('/'))
-      build.complain(at, "the name of a service must not begin with '/'", "take the '/' away");
+      build.complain(at, "the name of a service must not begin with '/'", "remove the '/'");
   }
 };
 

@@ -35,7 +35,7 @@ struct ConnectionScratch : AccessScratch {
     const bool repeats = name == "send" || name == "expect" || name == "headers" || name == "json";
     const auto is_same = [&](const SettingSyntax& one) { return one.name.value == name; };
     if (!repeats && std::erase_if(connection.settings, is_same) > 0)
-      build.warn(at, "this is given again: only the last counts", "");
+      build.warn(at, "this is given again: only the last one counts", "");
     // A checksum of a content is none of the certificate.
     sum.reset();
     sum_type.reset();

@@ -456,11 +456,10 @@ struct action<grammar::else_word> {
     const bool restarts = counts_restarts(scratch.statement);
     const auto* changed = std::get_if<ChangedSyntax>(&scratch.statement.condition.terms.front().test);
     const bool of_pid = changed != nullptr && changed->what != "status";
-    build.complain(
-        matched(in, build),
-        restarts ? "a test of restarts has no 'else'"
-                 : "content and changed tests have no 'else': they act on every match or change",
-        restarts || of_pid ? "take the 'else' branch away" : "take the 'else' branch away, or test the status");
+    build.complain(matched(in, build),
+                   restarts ? "a test of restarts has no 'else'"
+                            : "content and changed tests have no 'else': they act on every match or change",
+                   restarts || of_pid ? "remove the 'else' branch" : "remove the 'else' branch, or test the status");
   }
 };
 

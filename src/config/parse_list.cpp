@@ -26,7 +26,7 @@ struct action<grammar::defined_name> {
     const auto at = matched(in, build);
     scratch.name = build.raw(at.begin);
     if (!grammar::is_identifier(scratch.name.value))
-      build.complain(at, fmt::format("{} is no name for a value", in_quotes(scratch.name.value)),
+      build.complain(at, fmt::format("{} is not a valid name for a value", in_quotes(scratch.name.value)),
                      "a name has letters, digits and '_', and begins with no digit");
   }
 };

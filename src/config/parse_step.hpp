@@ -33,7 +33,7 @@ struct WorkflowScratch : HealingScratch {
 
 /// Sets what may be given once.
 template <typename Value>
-void set_once(Build& build, TokenRange at, std::optional<Value>& to, Value value) {
+void set_once(Build& build, TokenRange at, Rare<Value>& to, Value value) {
   if (to) build.complain(at, fmt::format("'{}' is given twice", to_lower(build.text(at.begin))), "keep one of them");
   to = std::move(value);
 }

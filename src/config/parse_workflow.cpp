@@ -107,8 +107,7 @@ struct action<grammar::inner_parallel> {
   static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
     scratch.blocks.pop_back();
     const auto at = matched(in, build);
-    build.complain({at.begin, at.begin + 1}, "'parallel' cannot stand within another",
-                   "move its steps to the outer one");
+    build.complain({at.begin, at.begin + 1}, "'parallel' cannot be nested", "move its steps to the outer one");
   }
 };
 
@@ -146,8 +145,7 @@ struct action<grammar::on_failure> {
                   std::string_view what) {
     if (to) build.complain({at.begin - 1, at.begin + 1}, fmt::format("'{}' is given twice", what), "keep one of them");
     if (scratch.blocks.back().empty())
-      build.complain({at.begin - 1, at.begin + 1}, fmt::format("'{}' has no steps", what),
-                     "write one, or take it away");
+      build.complain({at.begin - 1, at.begin + 1}, fmt::format("'{}' has no steps", what), "write one, or remove it");
     to = std::move(scratch.blocks.back());
     scratch.blocks.pop_back();
   }

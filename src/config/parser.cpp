@@ -60,7 +60,7 @@ class Parser : Tokens {
       statement();
     }
     for (const SourceRange& block : open_blocks_)
-      report({.range = block, .message = "this block has no end", .remedy = "close it with '}'"});
+      report({.range = block, .message = "this block is not closed", .remedy = "close it with '}'"});
     if (errors_ >= kMostErrors || fresh_starts_ >= kMostFreshStarts || !stream_.is_whole) out_.is_whole = false;
     return std::move(out_);
   }
@@ -181,7 +181,7 @@ class Parser : Tokens {
   /// Tells what is wrong with the header of a block, and goes on behind its brace.
   void broken_block(std::uint32_t begin) {
     const std::size_t token = std::max(build_.expectation.furthest, at_);
-    error_at(token, grammar::unexpected(stream_, token, build_.expectation));
+    error_at(token, grammar::unexpected(stream_, begin_, token, build_.expectation));
     out_.is_whole = false;
     std::size_t brace = at_;
     while (stream_.tokens[brace].kind != Kind::End && stream_.tokens[brace].kind != Kind::LeftBrace &&
@@ -197,7 +197,7 @@ class Parser : Tokens {
 
   void not_in_block(std::string_view word, const SourceRange& range) {
     report({.range = range,
-            .message = fmt::format("'{}' cannot stand in a 'for each'", word),
+            .message = fmt::format("'{}' cannot be used in a 'for each'", word),
             .remedy = "write it before the block",
             .code = Code::WrongPlace});
   }
@@ -337,7 +337,7 @@ class Parser : Tokens {
 
   // ---- errors
 
-  /// A token that begins no statement here.
+  /// A token that does not begin a statement here.
   void stray() {
     auto& expectation = build_.expectation;
     if (expectation.furthest > at_) return failed();  // the statement before it breaks off later
@@ -382,11 +382,11 @@ class Parser : Tokens {
     if (swallowed_word(token) || unquoted_program()) return;
     if (stream_.tokens[token].kind == Kind::Include) cut_by_include(token);
     if (token > at_ && begins_line(token)) {
-      const auto complaint = grammar::incomplete(stream_, token, build_.expectation);
+      const auto complaint = grammar::incomplete(stream_, begin_, token, build_.expectation);
       error_at(token - 1, complaint);
-      at_ = complaint.remedy.empty() ? token : token + 1;  // the action of a rule without 'then' is no statement
+      at_ = kind(begin_ - at_) != Kind::If || complaint.remedy.empty() ? token : token + 1;  // an action without 'then'
     } else {
-      error_at(token, grammar::unexpected(stream_, token, build_.expectation));
+      error_at(token, grammar::unexpected(stream_, begin_, token, build_.expectation));
     }
     at_ = std::max(at_, token);
     recover();
@@ -450,7 +450,7 @@ class Parser : Tokens {
     const auto& token = stream_.tokens[quoted];
     const auto text = stream_.text;
     report({.range = build_.place(token.offset, token.offset + 1),
-            .message = "unbalanced quotes: the text that begins here goes on over the end of its line",
+            .message = "unbalanced quotes: the text that begins here continues on the next line",
             .remedy = fmt::format("close it with {}", text[token.offset])});
     const std::size_t line = std::min(text.find('\n', token.offset), text.size());
     lex_on(line);

@@ -192,15 +192,14 @@ class Printer {
   }
 
   void mmonit(const engine::MmonitSettings& mmonit) {
-    std::string text = "set mmonit";
-    for (const std::string& url : mmonit.urls) text += " " + shown_url(url);
-    text += " timeout " + written(mmonit.timeout);
+    std::string text = " timeout " + written(mmonit.timeout);
     if (mmonit.tls)
       text += " using tls" + (mmonit.tls_options.empty() ? "" : " with options " + written(mmonit.tls_options));
     if (!mmonit.certificate_checksum.empty())
       text += fmt::format(" certificate checksum \"{}\"", mmonit.certificate_checksum);
     if (!mmonit.register_credentials) text += " register without credentials";
-    line(text);
+    // One each: to Monit, TLS is that of the last of several.
+    for (const std::string& url : mmonit.urls) line("set mmonit " + shown_url(url) + text);
   }
 
   static std::string server(const engine::MailServer& server) {
@@ -215,6 +214,7 @@ class Printer {
     option("version", server.tls_version);
     option("verify", server.verify ? "enable" : "");
     option("selfsigned", server.allow_self_signed ? "allow" : "");
+    if (!server.ciphers.empty()) option("ciphers", written_text(server.ciphers));
     const auto file = [&](std::string_view name, const std::string& path) {
       if (!path.empty()) option(name, written_word(path));
     };
@@ -292,7 +292,7 @@ class Printer {
     return text;
   }
 
-  void command(std::string_view what, const std::optional<engine::Command>& command) {
+  void command(std::string_view what, const Rare<engine::Command>& command) {
     if (command) line(fmt::format("  {} program = {}", what, command_text(*command)));
   }
 

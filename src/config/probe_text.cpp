@@ -42,8 +42,8 @@ std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& 
   if (!has_target)
     for (const Kind target : kTargets) build.expectation.near.set(static_cast<std::size_t>(target));
   grammar::Complaint complaint = stream.tokens[token].kind == Kind::End
-                                     ? grammar::incomplete(stream, token, build.expectation)
-                                     : grammar::unexpected(stream, token, build.expectation);
+                                     ? grammar::incomplete(stream, 0, token, build.expectation)
+                                     : grammar::unexpected(stream, 0, token, build.expectation);
   if (auto cause = grammar::earlier_cause(stream, 0, token)) {
     token = cause->token;
     complaint = std::move(cause->complaint);
@@ -85,7 +85,7 @@ ProbeReading read_probe(std::string_view host, std::string_view text) {
   ConnectionReading read = read_connection(*test, range, std::string(host), engine::Limits{});
   if (read.errors.empty() && read.plan.protocol != nullptr && read.plan.protocol->make == nullptr)
     read.errors.push_back(
-        {test->protocol->range, fmt::format("protocol {} is not spoken yet", read.plan.protocol->name), {}});
+        {test->protocol->range, fmt::format("protocol {} is not supported yet", read.plan.protocol->name), {}});
   const bool is_right = read.errors.empty();
   for (ConnectionFault& fault : read.errors)
     report(reading.said, DiagnosticSeverity::Error, Code::InvalidConnection, fault.place, std::move(fault.message),

@@ -100,7 +100,7 @@ bool is_whole(Measure measure) {
          measure == Measure::Time || measure == Measure::Latency;
 }
 
-/// How much one of this unit is of what is measured so; none: it is no unit of that.
+/// How much one of this unit is of what is measured so; none: it is not a unit of that.
 std::optional<double> times_of(const UnitWord& unit, Measure measure) {
   if (unit.measure == measure) return unit.times;
   if (measure == Measure::Latency && unit.canonical == "seconds") return 1000;
@@ -192,8 +192,9 @@ QuantityReading read_quantity(const CheckKind& kind, const CompareSyntax& test) 
     if (!test.unit)
       return refuse(test.number.range, fmt::format("this number of '{}' needs a unit", test.name.value),
                     fmt::format("write {} after it", units_text(rows)));
-    return refuse(test.unit->range, fmt::format("{} is no unit of '{}'", in_quotes(test.unit->value), test.name.value),
-                  fmt::format("after the number comes {}", units_text(rows)));
+    return refuse(test.unit->range,
+                  fmt::format("{} is not a unit of '{}'", in_quotes(test.unit->value), test.name.value),
+                  fmt::format("the number must be followed by {}", units_text(rows)));
   }
   if (is_whole(measure_of(**found)) && test.number.value.find('.') != std::string::npos)
     return refuse(test.number.range, fmt::format("this must be a whole number, not {}", test.number.value), "");

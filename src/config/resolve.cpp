@@ -84,7 +84,7 @@ class Resolver {
                fmt::format("there is no {} {}", kind, in_quotes(value.value)));
       else if (kind == "directory" ? !facts->is_directory : !facts->is_regular)
         report(said_, DiagnosticSeverity::Error, Code::MissingFile, value.range,
-               fmt::format("{} is no {}", in_quotes(value.value), kind));
+               fmt::format("{} is not a {}", in_quotes(value.value), kind));
       else if ((option == "pemfile" || option == "pemkey") && (facts->mode & ~most) != 0)
         report(said_, DiagnosticSeverity::Error, Code::TooOpen, value.range,
                fmt::format("{} has the server's key and the mode {:04o}: at most {:04o} is possible",
@@ -242,7 +242,7 @@ class Resolver {
     const bool found = identity.uid || !environment_.looks_up();
     if (!found || identity.uid == 0U || user.value == "root") return;
     report(said_, DiagnosticSeverity::Warning, Code::Rights, user.range,
-           fmt::format("as in Monit, a program that runs as {} keeps the group of healer, which is root's as a rule",
+           fmt::format("as in Monit, a program that runs as {} keeps healer's group, usually root's",
                        in_quotes(user.value)),
            fmt::format("write 'as uid {} and gid {}'", printable(user.value), own_group(user.value)));
   }

@@ -65,7 +65,7 @@ struct TestText {
   std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };
 
-std::string tolerance_text(const std::optional<ToleranceSyntax>& tolerance) {
+std::string tolerance_text(const Rare<ToleranceSyntax>& tolerance) {
   if (!tolerance || is_plain_single(*tolerance)) return "";
   if (tolerance->held) return fmt::format(" for {}", written(tolerance->held->value));
   const std::uint64_t count = tolerance->count ? tolerance->count->value : 1;

@@ -68,6 +68,11 @@ engine::ListKeeper::News ScriptedLists::read(std::size_t list, const std::set<st
   return news;
 }
 
+bool ScriptedLists::see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) {
+  ListMemory& memory = lists_[list].memory;
+  return memory.has_missing_ill() && memory.see(failed, in_repair);
+}
+
 engine::ListKeeper::News ScriptedLists::accept(std::string_view list) {
   const auto one = std::ranges::find_if(lists_, [&](const One& known) { return iequals(known.declared.name, list); });
   if (one == lists_.end()) return {.refused = fmt::format("there is no list {}", printable(list))};
@@ -91,11 +96,10 @@ engine::ListKeeper::News ScriptedLists::forget(std::string_view row) {
   return news;
 }
 
-std::vector<std::string> ScriptedLists::doubted() const {
-  std::vector<std::string> names;
-  for (const One& one : lists_)
-    if (!one.memory.proven()) names.push_back(to_lower(one.declared.source.name));
-  return names;
+engine::event::ListsDoubted ScriptedLists::doubted() const {
+  engine::event::ListsDoubted doubted;
+  for (const One& one : lists_) one.memory.doubt(one.declared.source.name, doubted);
+  return doubted;
 }
 
 void ScriptedLists::load_again(News& news) const {

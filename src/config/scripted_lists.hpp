@@ -36,9 +36,10 @@ class ScriptedLists final : public engine::ListKeeper {
   [[nodiscard]] std::vector<Interval> lists() const override;
   void change(std::size_t statement) override;
   News read(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) override;
+  bool see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) override;
   News accept(std::string_view list) override;
   News forget(std::string_view row) override;
-  [[nodiscard]] std::vector<std::string> doubted() const override;
+  [[nodiscard]] engine::event::ListsDoubted doubted() const override;
 
  private:
   struct One {

@@ -92,7 +92,7 @@ class Silences {
     const bool starts = action.kind == Act::Start || (action.kind == Act::Restart && restart == nullptr);
     if ((action.kind == Act::Restart && is_quoted(restart)) || (ends && is_quoted(stop)) ||
         (starts && is_quoted(start)))
-      add(action.range, "to Monit there is no program for this: its arguments are in single quotes",
+      add(action.range, "Monit finds no program for this: its arguments are in single quotes",
           "in double quotes it is a command to both", true);
   }
 

@@ -17,6 +17,7 @@
 #include "engine/kind.hpp"
 #include "engine/quota.hpp"
 #include "engine/service.hpp"
+#include "util/rare.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -29,8 +30,8 @@ namespace healer::config {
 struct CompareSyntax {
   Word name;  ///< as canonical text writes it: "total cpu", "cpu(wait)", "loadavg(5min) per core", "disk read"
   ComparisonWord comparison = ComparisonWord::Equal;
-  Word number;               ///< digits, perhaps with a fraction
-  std::optional<Word> unit;  ///< as written
+  Word number;      ///< digits, perhaps with a fraction
+  Rare<Word> unit;  ///< as written
 };
 /// `total upload > 1 GB in last hour`.
 struct TotalSyntax {
@@ -62,7 +63,7 @@ struct MatchesSyntax {
   Word pattern;
 };
 struct TlsSyntax {
-  std::optional<Word> version;                 ///< as written, "ssl", "tls", "tlsv12", "auto"
+  Rare<Word> version;                          ///< as written, "ssl", "tls", "tlsv12", "auto"
   std::vector<std::pair<Word, Word>> options;  ///< verify: enable, ...
 };
 
@@ -81,19 +82,19 @@ struct ConnectionSyntax {
   enum class Target : std::uint8_t { Port, UnixSocket, Ping, Url } target = Target::Port;
   bool succeeded = false;  ///< it holds where there is an answer, not where there is none
   Word place;              ///< the host, where one is written; the path; the URL; "ping", "ping4", "ping6"
-  std::optional<Number> port;
-  std::optional<Word> port_name;  ///< `${NAME}` in place of the number, until it is replaced
-  std::optional<Word> source;
-  std::optional<Word> family;     ///< ipv4, ipv6
-  std::optional<Word> transport;  ///< tcp, udp, tcpssl
-  std::optional<TlsSyntax> tls;
-  std::optional<Word> checksum_type, checksum;  ///< of the certificate
-  std::optional<Number> valid_days;
-  std::optional<Word> protocol;
+  Rare<Number> port;
+  Rare<Word> port_name;  ///< `${NAME}` in place of the number, until it is replaced
+  Rare<Word> source;
+  Rare<Word> family;     ///< ipv4, ipv6
+  Rare<Word> transport;  ///< tcp, udp, tcpssl
+  Rare<TlsSyntax> tls;
+  Rare<Word> checksum_type, checksum;  ///< of the certificate
+  Rare<Number> valid_days;
+  Rare<Word> protocol;
   std::vector<SettingSyntax> settings;  ///< in the order of writing
   std::optional<ComparisonWord> response_comparison;
-  std::optional<Located<Duration>> response_time, timeout;
-  std::optional<Number> retry, count, size;
+  Rare<Located<Duration>> response_time, timeout;
+  Rare<Number> retry, count, size;
 };
 /// `3 restarts within 5 cycles`: the numbers are the rule's tolerance.
 struct RestartsSyntax {};
@@ -124,53 +125,53 @@ struct ConditionSyntax {
 
 /// `for 3 cycles`, `2 times within 5 cycles`, `for 90 seconds`. `window` is absent for the plain form.
 struct ToleranceSyntax {
-  std::optional<Number> count;
-  std::optional<Number> window;
-  std::optional<Located<Duration>> held;
+  Rare<Number> count;
+  Rare<Number> window;
+  Rare<Located<Duration>> held;
   SourceRange range;
 };
 
 struct ActionSyntax {
   enum class Kind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart, Heal } kind = Kind::Alert;
-  CommandSyntax command;         ///< Exec
-  Word workflow;                 ///< Heal
-  std::optional<Word> target;    ///< Heal: of another than the service's own
-  bool dry_run = false;          ///< Heal
-  std::optional<Number> repeat;  ///< `repeat every N cycles`
+  CommandSyntax command;  ///< Exec
+  Word workflow;          ///< Heal
+  Rare<Word> target;      ///< Heal: of another than the service's own
+  bool dry_run = false;   ///< Heal
+  Rare<Number> repeat;    ///< `repeat every N cycles`
   bool overlapping = false;
   SourceRange range;
 };
 
 struct RecoverySyntax {
-  std::optional<ToleranceSyntax> tolerance;
+  Rare<ToleranceSyntax> tolerance;
   ActionSyntax action;
 };
 
 struct IfSyntax {
   ConditionSyntax condition;
-  std::optional<ToleranceSyntax> tolerance;
+  Rare<ToleranceSyntax> tolerance;
   ActionSyntax action;
-  std::optional<RecoverySyntax> recovery;
+  Rare<RecoverySyntax> recovery;
   SourceRange range;
 };
 
 struct EverySyntax {
   bool negated = false;  ///< `not every`
-  std::optional<Number> cycles;
-  std::optional<Word> cron;                   ///< as written; whether these are five fields the validator says
-  std::optional<Located<Duration>> interval;  ///< healer's own
+  Rare<Number> cycles;
+  Rare<Word> cron;                   ///< as written; whether these are five fields the validator says
+  Rare<Located<Duration>> interval;  ///< healer's own
   SourceRange range;
 };
 
 struct MailFormatSyntax {
-  std::optional<Word> from, reply_to, subject, message;
+  Rare<Word> from, reply_to, subject, message;
 };
 
 struct AlertSyntax {
   Word address;
   bool negated = false;      ///< `not on { ... }`
   std::vector<Word> events;  ///< empty: all
-  std::optional<Number> reminder;
+  Rare<Number> reminder;
   bool digest = false;
   MailFormatSyntax format;
   SourceRange range;
@@ -199,13 +200,13 @@ struct DependsSyntax {
 /// `stop signal TERM within 20 seconds`.
 struct StopSignalSyntax {
   Word signal;  ///< name, with or without SIG, or number
-  std::optional<Located<Duration>> within;
+  Rare<Located<Duration>> within;
   SourceRange range;
 };
 /// `ready after 5 seconds`, `ready on notify within 30 seconds`.
 struct ReadySyntax {
   bool by_notice = false;
-  std::optional<Located<Duration>> time;
+  Rare<Located<Duration>> time;
   SourceRange range;
 };
 
@@ -228,12 +229,12 @@ struct CheckSyntax {
   const engine::CheckKind* kind = engine::all_kinds().front();  ///< never null
   Word name;
   CommandSyntax command;            ///< Program; Process: of a foreground process
-  std::optional<Word> pid_file;     ///< Process: this, the pattern or a program
-  std::optional<Word> pattern;      ///< Process
-  std::optional<Word> path;         ///< of a kind that is nothing but a path
-  std::optional<Word> host;         ///< Host: its name or address
-  std::optional<Word> address;      ///< Interface: this, or its name
-  std::optional<Word> interface;    ///< Interface
+  Rare<Word> pid_file;              ///< Process: this, the pattern or a program
+  Rare<Word> pattern;               ///< Process
+  Rare<Word> path;                  ///< of a kind that is nothing but a path
+  Rare<Word> host;                  ///< Host: its name or address
+  Rare<Word> address;               ///< Interface: this, or its name
+  Rare<Word> interface;             ///< Interface
   std::vector<Word> members;        ///< Members: names of services
   std::vector<Word> member_groups;  ///< Members: and of groups of them
   bool foreground = false;          ///< Process: healer runs the program itself
@@ -249,12 +250,12 @@ struct CheckSyntax {
 
 struct SetDaemon {
   Located<Duration> cycle;
-  std::optional<Located<Duration>> start_delay;
+  Rare<Located<Duration>> start_delay;
 };
 struct SetLog {
   Word path;  ///< empty with syslog
   bool syslog = false;
-  std::optional<Word> facility;
+  Rare<Word> facility;
 };
 /// pidfile, idfile, statefile, control socket.
 struct SetPath {
@@ -272,14 +273,14 @@ struct SetLimits {
 struct SetMailServer {
   struct Server {
     Word host;
-    std::optional<Number> port;
-    std::optional<Word> username, password;
-    std::optional<TlsSyntax> tls;
-    std::optional<Word> checksum_type, checksum;
+    Rare<Number> port;
+    Rare<Word> username, password;
+    Rare<TlsSyntax> tls;
+    Rare<Word> checksum_type, checksum;
   };
   std::vector<Server> servers;
-  std::optional<Located<Duration>> timeout;
-  std::optional<Word> hostname;
+  Rare<Located<Duration>> timeout;
+  Rare<Word> hostname;
 };
 struct SetMailFormat {
   MailFormatSyntax format;
@@ -288,8 +289,8 @@ struct SetAlert {
   AlertSyntax alert;
 };
 struct SetEventQueue {
-  std::optional<Word> directory;
-  std::optional<Number> slots;
+  Rare<Word> directory;
+  Rare<Number> slots;
 };
 struct SetSsl {
   TlsSyntax tls;
@@ -298,27 +299,27 @@ struct SetHttpd {
   struct Allow {
     enum class Kind : std::uint8_t { Host, Login, Group, File } kind = Kind::Host;
     Word who;  ///< host or network, user, group, file
-    std::optional<Word> password;
-    std::optional<Word> how;  ///< of a file: cleartext, crypt, md5
+    Rare<Word> password;
+    Rare<Word> how;           ///< of a file: cleartext, crypt, md5
     std::vector<Word> users;  ///< of a file: these of it; empty: all
     bool read_only = false;
   };
   SourceRange range;  ///< of `httpd`
-  std::optional<Number> port;
+  Rare<Number> port;
   bool port_read_only = false;
-  std::optional<Word> address;
-  std::optional<Word> unix_socket, uid, gid, permission;
+  Rare<Word> address;
+  Rare<Word> unix_socket, uid, gid, permission;
   bool socket_read_only = false;
-  std::optional<Word> signature;  ///< enable, disable
-  std::optional<bool> tls;        ///< whether it was switched on, or off
+  Rare<Word> signature;     ///< enable, disable
+  std::optional<bool> tls;  ///< whether it was switched on, or off
   std::vector<std::pair<Word, Word>> tls_options;
   std::vector<Allow> allow;
 };
 struct SetMmonit {
   std::vector<Word> urls;
-  std::optional<Located<Duration>> timeout;
-  std::optional<TlsSyntax> tls;
-  std::optional<Word> checksum_type, checksum;
+  Rare<Located<Duration>> timeout;
+  Rare<TlsSyntax> tls;
+  Rare<Word> checksum_type, checksum;
   bool without_credentials = false;
   SourceRange range;
 };
@@ -398,13 +399,13 @@ struct DefineSyntax {
 struct ForEachSyntax {
   struct Item {
     Word first;
-    std::optional<Word> last;  ///< of a range
+    Rare<Word> last;  ///< of a range
   };
   Word name;
   std::vector<Item> items;
-  std::optional<CommandSyntax> command;
-  std::optional<Word> file;
-  std::optional<Located<Duration>> every;
+  Rare<CommandSyntax> command;
+  Rare<Word> file;
+  Rare<Located<Duration>> every;
   SourceRange range;  ///< of the header
 };
 /// `}`.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "util/rare.hpp"
 #include "util/time.hpp"
 
 namespace healer::config {
@@ -36,13 +37,13 @@ using Number = Located<std::uint64_t>;  ///< saturates at 2^64-1
 struct CommandSyntax {
   std::vector<std::string> arguments;
   SourceRange range;
-  std::optional<Word> uid;  ///< name or number
-  std::optional<Word> gid;
-  std::optional<Located<Duration>> timeout;
+  Rare<Word> uid;  ///< name or number
+  Rare<Word> gid;
+  Rare<Located<Duration>> timeout;
   bool single_quoted_with_arguments =
       false;                             ///< Monit takes the whole text as the program's name (facts 1.1, quote trap 1)
-  std::optional<Word> shell_sign;        ///< the first argument that is meant for a shell, though none reads it: "&&"
-  std::optional<Word> next_line;         ///< the first argument, without quotes, that begins a line
+  Rare<Word> shell_sign;                 ///< the first argument that is meant for a shell, though none reads it: "&&"
+  Rare<Word> next_line;                  ///< the first argument, without quotes, that begins a line
   std::optional<SourceRange> readiness;  ///< arguments that read like the statement `ready on notify`
 };
 

@@ -73,7 +73,7 @@ class TrustCheck {
       const std::string reason = facts ? writer_of(*facts) : std::string{};
       if (reason.empty()) continue;
       report(said_, DiagnosticSeverity::Warning, Code::OthersWrite, service.pid_file->range,
-             fmt::format("{} can write {}{}, and so say whom healer signals to stop {}", reason,
+             fmt::format("{} can write {}{}, and so decide which process healer signals to stop {}", reason,
                          facts->is_directory ? "the directory " : "", in_quotes(one), in_quotes(service.name.value)),
              "no process is signalled but one of the file's own user; for any other write a stop program");
       return;

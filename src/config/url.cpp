@@ -37,7 +37,7 @@ UrlParts split_url(std::string_view url) {
   const std::string scheme = to_lower(url.substr(0, std::min(url.find(':'), url.size())));
   parts.secure = scheme == "https";
   if (begin == url.size() || (scheme != "http" && scheme != "https")) {
-    parts.wrong = "this is no URL of HTTP";
+    parts.wrong = "this is not an HTTP URL";
     return parts;
   }
   std::string_view rest = url.substr(begin);

@@ -17,7 +17,7 @@ struct UrlParts {
   std::string host;   ///< without the brackets of an address
   std::string port;   ///< digits; empty: none is written
   std::string path;   ///< with the query; "/" where there is none
-  std::string wrong;  ///< why it is no URL of HTTP, without what may be a secret; empty: it is one
+  std::string wrong;  ///< why it is not an HTTP URL, without what may be a secret; empty: it is one
 };
 
 /// To Monit all between `//`, a ':' and the next '@' are credentials, be there a '/' among them.

@@ -166,7 +166,7 @@ class Validator {
     const engine::AttributeRow* row = kind_->find_attribute(test.what);
     if (row == nullptr || !row->differs) return has_no_test(range, topic_of(test.what));
     if (row->form == engine::Form::Mode && !permission_of(test.value.value))
-      error(Code::InvalidValue, test.value.range, fmt::format("{} is no permission", in_quotes(test.value.value)),
+      error(Code::InvalidValue, test.value.range, fmt::format("{} is not a permission", in_quotes(test.value.value)),
             "it is written in octal digits, as in 0640");
     if (row->form == engine::Form::Checksum && !test.value.value.empty()) checksum(row->words, test.value);
   }
@@ -209,9 +209,9 @@ class Validator {
     const auto& [kind, number] = test.quota;
     if (kind == engine::Quota::Kind::AtLeast && (number < 1 || number > kMaxMembers))
       error(Code::OutOfRange, range, fmt::format("the number of members must be between 1 and {}", kMaxMembers),
-            "write 'any member' or 'all members' where that is meant");
+            "write 'any member' or 'all members' if that is what you mean");
     if (kind == engine::Quota::Kind::MoreThan && number >= 100)
-      error(Code::OutOfRange, range, "no more than all members can fail: the percentage must be below 100",
+      error(Code::OutOfRange, range, "more than all members cannot fail: the percentage must be below 100",
             "write 'all members failed'");
   }
   void test(const ConnectionSyntax& test, const SourceRange& range) {
@@ -250,7 +250,7 @@ class Validator {
                    fmt::format("the regular expression {} is too large: {}", in_quotes(pattern.value), problem));
     if (const std::string problem = pattern_problem(pattern.value); !problem.empty())
       error(Code::InvalidPattern, pattern.range,
-            fmt::format("{} is no regular expression: {}", in_quotes(pattern.value), problem));
+            fmt::format("{} is not a valid regular expression: {}", in_quotes(pattern.value), problem));
   }
 
   void tolerance(const ToleranceSyntax& tolerance) {
@@ -287,7 +287,7 @@ class Validator {
   void statement(const IgnoreSyntax& ignore) {
     if (!kind_->traits.has_lines && !check_->broken)
       return error(Code::WrongPlace, ignore.range, "'ignore' is for the lines of a file",
-                   "take it away, or begin the service with 'check file'");
+                   "remove it, or begin the service with 'check file'");
     if (!ignore.lines.pattern.value.starts_with('/')) regex(ignore.lines.pattern);
   }
 
@@ -300,9 +300,9 @@ class Validator {
     if (!check_->foreground) return;
     static constexpr std::array<std::string_view, 3> kNames{"start", "stop", "restart"};
     static constexpr std::array<std::string_view, 3> kRemedies{
-        "take this away: it is started by the program of its 'check process'",
+        "remove this: it is started by the program of its 'check process'",
         "it is ended by signals, as in 'stop signal TERM within 20 seconds'",
-        "take this away: it is ended by signals and started by the program of its 'check process'"};
+        "remove this: it is ended by signals and started by the program of its 'check process'"};
     const auto kind = static_cast<std::size_t>(program.kind);
     error(Code::WrongPlace, program.range,
           fmt::format("{} is a process that healer runs itself: it has no {} program", in_quotes(check_->name.value),
@@ -325,10 +325,9 @@ class Validator {
     }
     if (*signal == SIGSTOP || *signal == SIGTSTP || *signal == SIGTTIN || *signal == SIGTTOU)
       return error(Code::InvalidValue, stop.signal.range,
-                   fmt::format("{} halts a process, it does not end it", signal_name(*signal)),
+                   fmt::format("{} suspends a process, it does not end it", signal_name(*signal)),
                    "write TERM, INT or QUIT");
-    if (killed_)
-      error(Code::NoEffect, stop.signal.range, "nothing is left to get a signal after KILL", "write KILL last");
+    if (killed_) error(Code::NoEffect, stop.signal.range, "nothing can receive a signal after KILL", "write KILL last");
     killed_ = *signal == SIGKILL;
   }
 
@@ -343,7 +342,7 @@ class Validator {
     if (!kind_->traits.has_process && !check_->broken)
       error(Code::WrongPlace, leftovers.range,
             "'leftovers ended' is for a process: nothing else leaves any that are known",
-            "take it away, or begin the service with 'check process'");
+            "remove it, or begin the service with 'check process'");
   }
 
   // What these say is settled by the grammar, or by a pass of its own.
@@ -360,7 +359,7 @@ class Validator {
     if (!log.facility) return;
     const std::string& name = log.facility->value;
     if (std::ranges::none_of(kFacilities, [&](std::string_view known) { return iequals(known, name); }))
-      error(Code::UnknownName, log.facility->range, fmt::format("{} is no syslog facility", in_quotes(name)),
+      error(Code::UnknownName, log.facility->range, fmt::format("{} is not a syslog facility", in_quotes(name)),
             "write 'log_daemon', or 'log_local0' to 'log_local7'");
   }
   void check(const SetMailServer& set) {
@@ -396,7 +395,7 @@ class Validator {
   void check(const SetHttpd& set) {
     if (set.permission && !permission_of(set.permission->value))
       error(Code::InvalidValue, set.permission->range,
-            fmt::format("{} is no permission", in_quotes(set.permission->value)),
+            fmt::format("{} is not a permission", in_quotes(set.permission->value)),
             "it is written in octal digits, as in 0600");
     for (const auto& [name, value] : set.tls_options)
       if (name.value == "version") tls_version(value);
@@ -452,14 +451,14 @@ class Validator {
             fmt::format("it has {} hexadecimal digits", wanted));
   }
 
-  void checksum(const std::optional<Word>& written, const Word& sum) {
+  void checksum(const Rare<Word>& written, const Word& sum) {
     const std::size_t size = sum.value.size();
     std::size_t wanted = size == 40 || size == 64 ? size : 32;
     std::string_view type = "checksum";
     if (written && iequals(written->value, "md5")) wanted = 32, type = "MD5 checksum";
     if (written && iequals(written->value, "sha1")) wanted = 40, type = "SHA1 checksum";
     if (!protocols::is_hex(sum.value) || size != wanted)
-      error(Code::InvalidValue, sum.range, fmt::format("{} is no {}", in_quotes(sum.value), type),
+      error(Code::InvalidValue, sum.range, fmt::format("{} is not a valid {}", in_quotes(sum.value), type),
             written ? fmt::format("it has {} hexadecimal digits", wanted)
                     : "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");
   }

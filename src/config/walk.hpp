@@ -2,7 +2,6 @@
 // Every text and every place of a statement, one after the other: what config/expand writes over.
 #pragma once
 
-#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -186,7 +185,7 @@ class Walk {
     text(action.target);
     place(action.repeat);
   }
-  void operator()(std::optional<ToleranceSyntax>& tolerance) {
+  void operator()(Rare<ToleranceSyntax>& tolerance) {
     if (!tolerance) return;
     visitor_.place(tolerance->range);
     place(tolerance->count);
@@ -256,7 +255,7 @@ class Walk {
     visitor_.place(located.range);
   }
   template <typename T>
-  void place(std::optional<Located<T>>& located) {
+  void place(Rare<Located<T>>& located) {
     if (located) place(*located);
   }
   void text(Word& word) {
@@ -279,10 +278,10 @@ class Walk {
     place(word);
     visitor_.filter(word);
   }
-  void text(std::optional<Word>& word) {
+  void text(Rare<Word>& word) {
     if (word) text(*word);
   }
-  void path(std::optional<Word>& word) {
+  void path(Rare<Word>& word) {
     if (word) path(*word);
   }
 

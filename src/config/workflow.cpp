@@ -23,7 +23,7 @@ std::uint32_t in_bounds(std::uint64_t number) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, std::numeric_limits<std::uint32_t>::max()));
 }
 
-Duration value_or(const std::optional<Located<Duration>>& written, Duration otherwise) {
+Duration value_or(const Rare<Located<Duration>>& written, Duration otherwise) {
   return written ? in_bounds(written->value) : otherwise;
 }
 

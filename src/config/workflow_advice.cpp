@@ -97,7 +97,7 @@ class WorkflowAdviser {
       const auto* tell = std::get_if<TellStepSyntax>(&step.what);
       if (tell == nullptr || !told_.insert(&workflow).second) return;
       say(Code::NoRecipient, tell->text.range,
-          fmt::format("where {} is healed this alert reaches nobody: it is in the log and the history alone",
+          fmt::format("where {} is healed nobody receives this alert: it is only in the log and the history",
                       in_quotes(check.name.value)),
           "add 'set alert ADDRESS', or 'alert ADDRESS' to the service; one with a list of events wants 'action' in it");
     });

@@ -120,8 +120,8 @@ class WorkflowChecker {
 
   void recovery(const ActionSyntax& action) {
     if (action.kind == ActionSyntax::Kind::Heal)
-      error(Code::WrongPlace, action.workflow.range, "what has recovered is not healed",
-            "write 'heal' behind 'then'; behind 'else' an alert or an exec may stand");
+      error(Code::WrongPlace, action.workflow.range, "a recovery is not healed",
+            "write 'heal' after 'then'; 'else' takes an alert or an exec");
   }
 
   void named(const Word& name) {
@@ -136,17 +136,17 @@ class WorkflowChecker {
           services_.remedy(name.value));
   }
 
-  /// Groups come and go with their services: one that nobody names is no error.
+  /// A brake of a group that nobody is in would never hold: a slip in its name would set free what it is to hold.
   void group(const Word& name) {
     if (groups_.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
     const std::string near = groups_.remedy(name.value);
-    warn(Code::UnknownGroup, name.range, fmt::format("no service names the group {}", in_quotes(name.value)),
-         near.empty() ? "add 'group' to the services that belong to it" : near);
+    error(Code::UnknownGroup, name.range, fmt::format("no service is in the group {}", in_quotes(name.value)),
+          near.empty() ? fmt::format("add 'group {}' to the services that belong to it", printable(name.value)) : near);
   }
 
   // ---- numbers
 
-  void positive(const std::optional<Located<Duration>>& duration) {
+  void positive(const Rare<Located<Duration>>& duration) {
     if (duration && duration->value <= Duration{0})
       error(Code::OutOfRange, duration->range, "the duration must be longer than 0");
   }
@@ -155,12 +155,12 @@ class WorkflowChecker {
       error(Code::OutOfRange, number.range, fmt::format("the number of {} must be at least 1", what));
   }
   void percent(const Word& number) {
-    if (percent_of(number) > kMostPercent) error(Code::OutOfRange, number.range, "no more than 100% can be");
+    if (percent_of(number) > kMostPercent) error(Code::OutOfRange, number.range, "the percentage can be 100 at most");
   }
 
   void limit(const HealingLimitSyntax& limit) {
     if (limit.percent && limit.number.value > 100)
-      error(Code::OutOfRange, limit.number.range, "no more than 100% can be");
+      error(Code::OutOfRange, limit.number.range, "the percentage can be 100 at most");
     at_least_one(limit.number, limit.percent ? "percent" : "healings");
     if (limit.percent && !limit.group)
       error(Code::MissingOption, limit.range, "a share is of a group", "as in 'limit 20% of group webboxes at once'");
@@ -183,7 +183,7 @@ class WorkflowChecker {
         const bool is_smaller = one.number.value < before.number.value;
         const SourceRange& other = is_smaller ? one.range : before.range;
         warn(Code::DuplicateStatement, is_smaller ? before.range : one.range,
-             fmt::format("this limit has no effect: that of line {} counts the same, and is {}",
+             fmt::format("this limit has no effect: line {} limits the same, and is {}",
                          sources_.position(other.file, other.begin).line,
                          one.number.value == before.number.value ? "as small" : "smaller"),
              "keep one of them");
@@ -251,7 +251,7 @@ class WorkflowChecker {
   }
 
   void needs_recovered(const SourceRange& range, std::string_view what) {
-    error(Code::MissingOption, range, fmt::format("'{}' needs a step that says what is recovered", what),
+    error(Code::MissingOption, range, fmt::format("'{}' needs a 'recovered' step", what),
           "as in: step \"verify\" recovered within 5 minutes");
   }
 
@@ -272,13 +272,13 @@ class WorkflowChecker {
     for (const StepSyntax& step : steps) {
       if (const auto* parallel = std::get_if<ParallelStepSyntax>(&step.what)) places(parallel->steps, nullptr, true);
       if (std::holds_alternative<RecoveredStepSyntax>(step.what) && in_parallel)
-        error(Code::WrongPlace, step.range, "'recovered' cannot stand in 'parallel'",
+        error(Code::WrongPlace, step.range, "'recovered' cannot be used in 'parallel'",
               "write it after the steps that are to be done");
       if (!std::holds_alternative<EscalateStepSyntax>(step.what) || &step == last) continue;
       error(Code::WrongPlace, step.range,
-            "'heal with' is no step: another workflow goes on where all tries of this one have failed",
+            "'heal with' is not a step: it names the workflow that takes over when all tries of this one have failed",
             last != nullptr ? "move it to the end of 'on failure'"
-                            : fmt::format("write it behind the steps: on failure heal with {}",
+                            : fmt::format("write it after the steps: on failure heal with {}",
                                           printable(std::get<EscalateStepSyntax>(step.what).workflow.value)));
     }
   }
@@ -290,7 +290,7 @@ class WorkflowChecker {
     positive(step.pause);
     if (const auto* parallel = std::get_if<ParallelStepSyntax>(&step.what);
         parallel != nullptr && parallel->steps.empty())
-      error(Code::NoSteps, step.range, "'parallel' has no steps", "write one, or take it away");
+      error(Code::NoSteps, step.range, "'parallel' has no steps", "write one, or remove it");
     std::visit([this](const auto& what) { kind(what); }, step.what);
   }
 
@@ -299,14 +299,14 @@ class WorkflowChecker {
     request(step.request);
     for (const Number& code : step.expect)
       if (code.value < 100 || code.value > 599)
-        error(Code::OutOfRange, code.range, fmt::format("{} is no status of an answer", code.value),
+        error(Code::OutOfRange, code.range, fmt::format("{} is not an HTTP status", code.value),
               "it has three digits, as 200");
     for (const JsonTestSyntax& test : step.expect_json) json(test);
     saves(step.saves, true);
     if (!step.until) return;
     request(step.until->request);
     if (step.until->met.empty())
-      error(Code::MissingOption, step.until->range, "'until' does not say what is waited for",
+      error(Code::MissingOption, step.until->range, "'until' does not say what to wait for",
             "as in: until get \"URL\" json '.status' = \"DONE\" every 5 seconds within 10 minutes");
     for (const JsonTestSyntax& test : step.until->met) json(test);
     for (const JsonTestSyntax& test : step.until->failed) json(test);
@@ -330,7 +330,7 @@ class WorkflowChecker {
       }
     if (program.directory && !program.directory->value.starts_with('/') && !holds_variable(program.directory->value))
       error(Code::InvalidValue, program.directory->range,
-            fmt::format("{} is no absolute path", in_quotes(program.directory->value)), "it begins with '/'");
+            fmt::format("{} is not an absolute path", in_quotes(program.directory->value)), "it begins with '/'");
     for (const auto& [name, value] : program.environment) environment(name);
     if (!is_guard) saves(program.saves, false);
   }
@@ -351,27 +351,27 @@ class WorkflowChecker {
   void request(const HttpRequestSyntax& request) {
     const std::string& url = request.url.value;
     if (holds_secret(url))
-      warn(Code::ExposedSecret, request.url.range, "a secret in a URL: it stands in the logs of those who are asked",
+      warn(Code::ExposedSecret, request.url.range, "a secret in a URL appears in the logs of the server",
            "write it into a header or the body, where they take it there");
     const bool begins_with_value = url.starts_with("${") && !url.starts_with("${secret:");
     if (!url.starts_with("http://") && !url.starts_with("https://") && !begins_with_value)
-      error(Code::InvalidUrl, request.url.range, fmt::format("{} is no URL of HTTP", in_quotes(url)),
+      error(Code::InvalidUrl, request.url.range, fmt::format("{} is not an HTTP URL", in_quotes(url)),
             "a URL is written http://HOST/PATH or https://HOST/PATH");
     for (const Word& header : request.headers)
       if (const std::size_t colon = header.value.find(':'); colon == 0 || colon == std::string::npos)
-        error(Code::InvalidValue, header.range, "this is no header", "as in: header \"Accept: application/json\"");
+        error(Code::InvalidValue, header.range, "this is not a header", "as in: header \"Accept: application/json\"");
     if (request.limit && (request.limit->value < 1 || request.limit->value > kMostOfAnswer))
-      error(Code::OutOfRange, request.limit->range, "an answer may have between 1 byte and 64 MB");
+      error(Code::OutOfRange, request.limit->range, "the limit of an answer is between 1 byte and 64 MB");
     if (request.body_file && !request.body_file->value.starts_with('/') && !holds_variable(request.body_file->value))
       error(Code::InvalidValue, request.body_file->range,
-            fmt::format("{} is no absolute path", in_quotes(request.body_file->value)), "it begins with '/'");
+            fmt::format("{} is not an absolute path", in_quotes(request.body_file->value)), "it begins with '/'");
   }
 
   void json(const JsonTestSyntax& test) {
     filter(test.filter);
     if (!test.quoted && !is_json_literal(test.value.value))
       error(Code::InvalidValue, test.value.range,
-            fmt::format("{} is no number, 'true', 'false' or 'null'", in_quotes(test.value.value)),
+            fmt::format("{} is not a number, 'true', 'false' or 'null'", in_quotes(test.value.value)),
             "put a text in double quotes");
   }
 
@@ -379,7 +379,7 @@ class WorkflowChecker {
   void filter(const Word& filter) {
     if (const std::string problem = jq_problem(with_variables(filter.value)); !problem.empty())
       error(Code::InvalidPattern, filter.range,
-            fmt::format("{} is no filter of jq: {}", in_quotes(filter.value), problem));
+            fmt::format("{} is not a valid jq filter: {}", in_quotes(filter.value), problem));
   }
 
   void saves(const std::vector<SavingSyntax>& saves, bool of_request) {
@@ -406,10 +406,10 @@ class WorkflowChecker {
                    fmt::format("the regular expression {} is too large: {}", in_quotes(pattern.value), problem));
     if (std::string problem = pattern_problem(pattern.value); !problem.empty())
       return error(Code::InvalidPattern, pattern.range,
-                   fmt::format("{} is no regular expression: {}", in_quotes(pattern.value), problem));
+                   fmt::format("{} is not a valid regular expression: {}", in_quotes(pattern.value), problem));
     if (pattern.value.find('(') == std::string::npos)
       error(Code::InvalidPattern, pattern.range,
-            fmt::format("{} has no group: nothing would be saved", in_quotes(pattern.value)),
+            fmt::format("{} has no capture group: nothing would be saved", in_quotes(pattern.value)),
             "put what is to be saved in parentheses, as in \"evicted ([0-9]+)\"");
   }
 
@@ -445,7 +445,7 @@ class WorkflowChecker {
     std::string text;
     for (const WorkflowSyntax* one : way) text += fmt::format("{} with ", in_quotes(one->name.value));
     error(Code::Circle, escalation(*way.back())->workflow.range,
-          fmt::format("a circle of healing: {}{}", text, in_quotes(way.front()->name.value)),
+          fmt::format("circular healing: {}{}", text, in_quotes(way.front()->name.value)),
           "the last of them must not heal with the first");
   }
 

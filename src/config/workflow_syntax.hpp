@@ -17,8 +17,8 @@ namespace healer::config {
 struct HealingLimitSyntax {
   Number number;
   bool percent = false;
-  std::optional<Word> group;
-  std::optional<Located<Duration>> within;  ///< none: at once
+  Rare<Word> group;
+  Rare<Located<Duration>> within;  ///< none: at once
   SourceRange range;
 };
 
@@ -26,7 +26,7 @@ struct HealingLimitSyntax {
 struct ShareSyntax {
   Word above;  ///< as written, perhaps with a fraction
   Word group;
-  std::optional<Word> until;
+  Rare<Word> until;
   SourceRange range;
 };
 
@@ -53,22 +53,22 @@ struct HttpRequestSyntax {
   Word method;  ///< in capitals
   Word url;
   std::vector<Word> headers;
-  std::optional<Word> body, body_file;
+  Rare<Word> body, body_file;
   bool follow = false;
   bool insecure = false;
-  std::optional<Located<std::uint64_t>> limit;  ///< bytes
+  Rare<Located<std::uint64_t>> limit;  ///< bytes
 };
 
 struct ProgramStepSyntax {
   CommandSyntax command;
   std::vector<std::pair<Word, Word>> environment;
-  std::optional<Word> directory;
+  Rare<Word> directory;
   std::vector<SavingSyntax> saves;
 };
 struct UntilSyntax {
   HttpRequestSyntax request;
   std::vector<JsonTestSyntax> met, failed;
-  std::optional<Located<Duration>> every, within;
+  Rare<Located<Duration>> every, within;
   SourceRange range;
 };
 struct HttpStepSyntax {
@@ -76,7 +76,7 @@ struct HttpStepSyntax {
   std::vector<Number> expect;
   std::vector<JsonTestSyntax> expect_json;
   std::vector<SavingSyntax> saves;
-  std::optional<UntilSyntax> until;
+  Rare<UntilSyntax> until;
 };
 struct WaitStepSyntax {
   Located<Duration> length;
@@ -100,20 +100,20 @@ struct ParallelStepSyntax {
   std::vector<StepSyntax> steps;
 };
 struct StepSyntax {
-  std::optional<Word> name;
+  Rare<Word> name;
   std::variant<ProgramStepSyntax, HttpStepSyntax, WaitStepSyntax, BringStepSyntax, TellStepSyntax, RecoveredStepSyntax,
                EscalateStepSyntax, ParallelStepSyntax>
       what;
-  std::optional<Located<Duration>> timeout;
-  std::optional<Number> retries;
-  std::optional<Located<Duration>> pause;
+  Rare<Located<Duration>> timeout;
+  Rare<Number> retries;
+  Rare<Located<Duration>> pause;
   bool repeatable = false;
   SourceRange range;
 };
 
 struct GuardSyntax {
   ProgramStepSyntax program;
-  std::optional<Located<Duration>> timeout;
+  Rare<Located<Duration>> timeout;
   bool once = false;
   SourceRange range;
 };
@@ -123,25 +123,25 @@ struct BreakerSyntax {
   Located<Duration> within;
 };
 struct ApprovalSyntax {
-  std::optional<Located<Duration>> within;
+  Rare<Located<Duration>> within;
   bool else_run = false;
-  std::optional<ShareSyntax> when;
+  Rare<ShareSyntax> when;
 };
 
 struct WorkflowSyntax {
   Word name;
-  std::optional<GuardSyntax> guard;
+  Rare<GuardSyntax> guard;
   std::vector<StepSyntax> steps;
   std::optional<std::vector<StepSyntax>> on_failure, on_cancel;
   std::vector<HealingLimitSyntax> limits;
   std::vector<ShareSyntax> pauses;
-  std::optional<Located<Duration>> cooldown;
-  std::optional<Number> tries;
+  Rare<Located<Duration>> cooldown;
+  Rare<Number> tries;
   std::vector<Number> ramp;
-  std::optional<Located<Duration>> probation;
-  std::optional<BreakerSyntax> breaker;
-  std::optional<ApprovalSyntax> approval;
-  std::optional<HealingModeSyntax> mode;
+  Rare<Located<Duration>> probation;
+  Rare<BreakerSyntax> breaker;
+  Rare<ApprovalSyntax> approval;
+  Rare<HealingModeSyntax> mode;
   bool broken = false;  ///< there was an error in it: nothing but its name is known
   SourceRange range;    ///< of its name and the word before it
 };
@@ -162,7 +162,7 @@ struct SetHealingOnlyWhile {
 struct SetMaintenance {
   Word cron;
   Located<Duration> length;
-  std::optional<Word> group;
+  Rare<Word> group;
 };
 
 /// Calls `visit(step)` for each of these steps and those within them, in the order of writing.

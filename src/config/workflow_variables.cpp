@@ -150,7 +150,7 @@ class WorkflowReader {
   void filter(const Word& filter) {
     if (holds_variable(filter.value))
       report(said_, DiagnosticSeverity::Error, Code::OutsideValue, filter.range,
-             "a value cannot be written into a filter of jq", "it is bound there: write $NAME");
+             "a value cannot be written into a jq filter", "it is a variable there: write $NAME");
     for (const std::string& name : outside_variables(filter.value))
       use(fmt::format("${{{}}}", name), filter.range, TextPlace::Body);
   }
@@ -165,8 +165,8 @@ class WorkflowReader {
       if (use.is_secret()) {
         // Of arguments and URLs it is said where they are checked.
         if (place == TextPlace::Alert || place == TextPlace::Service)
-          report(said_, DiagnosticSeverity::Error, Code::ExposedSecret, range, "a secret in what others read",
-                 "take it away");
+          report(said_, DiagnosticSeverity::Error, Code::ExposedSecret, range, "a secret where others can read it",
+                 "remove it");
         continue;
       }
       if (is_built_in(use.name)) continue;
@@ -174,9 +174,9 @@ class WorkflowReader {
         const auto& [name, saved] = *found;
         if (saved.saving->secret && shows(place)) {
           report(said_, DiagnosticSeverity::Error, Code::ExposedSecret, range,
-                 fmt::format("{} is secret, and others read this", in_quotes(name)),
+                 fmt::format("{} is secret, and others can read this", in_quotes(name)),
                  place == TextPlace::Argument ? "write it into the environment: environment NAME \"${...}\""
-                                              : "take it away");
+                                              : "remove it");
           continue;
         }
         if (saved.saving->secret && !saved.repeatable && warned_.insert(name).second)
@@ -235,7 +235,7 @@ class VariableChecker {
       each_needed(order, [&](const Needs& needs, const std::string& name) {
         if (!needs.known.contains(name) || has_value(check.row.get(), name)) return;
         report(said_, DiagnosticSeverity::Error, Code::UnknownVariable, order.workflow.range,
-               fmt::format("the workflow {} wants ${{{}}}, and {} has no such value",
+               fmt::format("the workflow {} needs ${{{}}}, and {} has no such value",
                            in_quotes(needs.workflow->name.value), printable(name), in_quotes(check.name.value)),
                fmt::format("heal only what stands in a 'for each {}' with it", printable(stem(name))));
       });
@@ -294,8 +294,8 @@ class VariableChecker {
     if (const auto saver = needs.saved.find(name); saver != needs.saved.end())
       return say(fmt::format("${{{}}} is not saved yet when this is run", printable(name)),
                  saver->second.empty()
-                     ? "move this behind the step that saves it"
-                     : fmt::format("move this behind the step {}, which saves it", in_quotes(saver->second)));
+                     ? "move this after the step that saves it"
+                     : fmt::format("move this after the step {}, which saves it", in_quotes(saver->second)));
     std::vector<std::string> names(std::begin(kBuiltIn), std::end(kBuiltIn));
     for (const auto& [saved, step] : needs.saved) names.push_back(saved);
     bool of_row = false;
@@ -311,7 +311,7 @@ class VariableChecker {
                              printable(stem(name))));
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string_view near = nearest_word(name, candidates);
-    say(fmt::format("nobody knows a value of ${{{}}}", printable(name)),
+    say(fmt::format("${{{}}} has no value here", printable(name)),
         near.empty() ? fmt::format("the row of a 'for each {}' around the services would be one, and so would what a "
                                    "step saves; write $${{ for these signs themselves",
                                    printable(stem(name)))

@@ -49,7 +49,7 @@ std::string text_of(const ChangeView& change) {
     for (const std::string& rule : told) text += fmt::format("           {:<12} {}\n", word, printable(rule));
   };
   if (!all_kept) rules("keeps", change.kept);
-  rules("begins anew", change.begun);
+  rules("starts over", change.begun);
   rules("is gone", change.gone);
   return text;
 }

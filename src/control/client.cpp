@@ -26,12 +26,10 @@ constexpr std::size_t kMaxLine = 64U << 20;
 
 Failure timed_out(std::string_view doing, Duration limit) {
   return {"timeout", fmt::format("healerd did not answer within {} ({})", format_duration(limit), doing),
-          "it may be very busy or stopped: look at its log"};
+          "it may be very busy or stopped: see its log"};
 }
 
-Failure closed() {
-  return {"closed", "healerd closed the connection before its answer was complete", "look at its log"};
-}
+Failure closed() { return {"closed", "healerd closed the connection before its answer was complete", "see its log"}; }
 
 /// Waits until `descriptor` is ready for `events`; false once `until` has come.
 bool wait_ready(int descriptor, short events, std::optional<Clock::time_point> until) {
@@ -160,7 +158,7 @@ std::optional<Failure> Client::send(std::string_view bytes) {
     if (count >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno == EAGAIN) {
-      if (!wait_ready(descriptor_, POLLOUT, until)) return timed_out("it does not take the request", timeout_);
+      if (!wait_ready(descriptor_, POLLOUT, until)) return timed_out("it does not accept the request", timeout_);
     } else if (errno != EINTR) {
       // The daemon may have refused and closed: its last line says why.
       return std::nullopt;
@@ -241,8 +239,8 @@ Reply Client::call(const Request& request, const std::function<void(const Json&)
       if (reply.header.is_null())
         failure->message = "healerd did not answer in time";
       else
-        *failure = {"unfinished", fmt::format("{} has not come to its end in time", to_string(request.verb)),
-                    acts(request.verb) ? "healerd goes on with it; `healerctl jobs` shows how far it is" : ""};
+        *failure = {"unfinished", fmt::format("{} has not finished in time", to_string(request.verb)),
+                    acts(request.verb) ? "healerd continues with it; `healerctl jobs` shows its progress" : ""};
     }
     if (auto* failure = std::get_if<Failure>(&next)) {
       const bool quit = request.verb == Verb::Quit && !reply.header.is_null() && failure->code == "closed";

@@ -432,11 +432,11 @@ std::unique_ptr<Answer> Commands::Impl::load(const Request& request, Wake wake) 
                             .diagnostics = std::move(outcome.diagnostics),
                             .changes = std::move(outcome.changes)};
     else
-      asked->outcome = Failure{.code = "reload-failed",
-                               .message = std::move(outcome.text),
-                               .remedy = reloads ? "the rules that were in force stay in force"
-                                                 : "a reload would change nothing: it would be refused",
-                               .diagnostics = std::move(outcome.diagnostics)};
+      asked->outcome = Failure{
+          .code = "reload-failed",
+          .message = std::move(outcome.text),
+          .remedy = reloads ? "still using the previous rules" : "a reload would change nothing: it would be refused",
+          .diagnostics = std::move(outcome.diagnostics)};
     asked->wake();
   };
   if (reloads)

@@ -46,7 +46,7 @@ std::string describe_wait(const StepRun& run) {
     case StepRun::State::Waiting: return "its time to pass";
     case StepRun::State::Verifying: return "the target to recover";
     case StepRun::State::Pausing: return "its next attempt";
-    case StepRun::State::Ending: return "its program to end (it was told to)";
+    case StepRun::State::Ending: return "its program to end (it was signalled)";
     case StepRun::State::Done:
     case StepRun::State::Failed: break;
   }
@@ -69,28 +69,13 @@ std::string describe_doing(const Healing& healing) {
 /// How far it may go: settled when it has begun.
 engine::HealingMode mode_of(const Engine& engine, const Healing& healing) {
   if (healing.stage >= Stage::Guarding || healing.escalated) return healing.mode;
-  return std::min({healing.plan->mode, engine.graph()->settings.healing.mode,
-                   healing.dry_run ? engine::HealingMode::DryRun : engine::HealingMode::Automatic});
-}
-
-/// A group for people: what a `for each` makes of its list has no name of its own.
-std::string group_name(const std::string& group) {
-  const bool of_list = group.starts_with("${") && group.ends_with("}");
-  return of_list ? fmt::format("list {}", group.substr(2, group.size() - 3)) : group;
-}
-
-/// Whether a healing was in vain, and its target has not recovered since.
-bool in_vain(const Engine& engine, const engine::TargetMemory& memory) {
-  return memory.left_ill() && !memory.rehearsed &&
-         std::ranges::any_of(engine.healings().services_of(memory.target), [&](engine::ServiceId service) {
-           return engine.health(service) == engine::Health::Failed;
-         });
+  return engine::mode_of(*healing.plan, engine.graph()->settings, healing.dry_run);
 }
 
 /// None: the target does not rest any more.
-std::optional<CooldownView> view_rest(const Engine& engine, const engine::TargetMemory& memory, Instant now) {
+std::optional<CooldownView> view_rest(const engine::TargetMemory& memory, Instant now) {
   const bool on_probation = memory.probation && !memory.probation->over(now);
-  const bool vain = in_vain(engine, memory);
+  const bool vain = memory.in_vain();
   if (memory.cooldown.over(now) && !on_probation && !vain) return std::nullopt;
   return CooldownView{.target = memory.target,
                       .left = memory.cooldown.left(now),
@@ -107,6 +92,22 @@ std::vector<BrakeView> views_of(std::vector<engine::BrakeVerdict> verdicts) {
   for (engine::BrakeVerdict& one : verdicts)
     views.push_back({.brake = std::move(one.brake), .lets = one.lets, .text = std::move(one.text)});
   return views;
+}
+
+/// Whether a rule that heals stands failed, while nothing is done about it any more, nor asked for: its healing was not
+/// approved, or the rule heals only since it was edited.
+bool asks_no_more(const Engine& engine, engine::ServiceId service, const engine::Rule& rule, Instant now) {
+  if (rule.action.heal == nullptr || healing_of(engine, service) != nullptr) return false;
+  const auto plan = engine.graph()->workflow(rule.action.heal->workflow);
+  if (plan == nullptr ||
+      engine::mode_of(*plan, engine.graph()->settings, rule.action.heal->dry_run) < engine::HealingMode::Approval)
+    return false;
+  const auto& rules = engine.graph()->at(service).rules;
+  const auto at = static_cast<std::size_t>(&rule - rules.data());
+  if (at >= rules.size()) return false;
+  const engine::RuleState& state = engine.rules(service)[at];
+  return state.status == engine::RuleStatus::Failed && !rest_of(engine, service, now) &&
+         engine.hold(service, rule, state, engine::ActionKind::Heal, now) == engine::Hold::None;
 }
 
 }  // namespace
@@ -142,7 +143,8 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
     view.step = healing.position + 1;
     view.steps = static_cast<std::uint32_t>(healing.steps().size());
   }
-  if (healing.not_before && healing.waits() && !healing.not_before->over(now))
+  // The reason of another brake says by itself how long it lasts, where that is known.
+  if (healing.stage == Stage::Approval && healing.not_before && !healing.not_before->over(now))
     view.left = healing.not_before->left(now);
   if (const StepRun* const run = run_under_way(healing)) {
     view.waits_for = describe_wait(*run);
@@ -201,7 +203,7 @@ std::optional<CooldownView> rest_of(const Engine& engine, engine::ServiceId serv
   const std::string& name = engine.graph()->at(service).target();
   const auto found = std::ranges::find_if(
       targets, [&](const engine::TargetMemory& memory) { return !memory.rehearsed && iequals(memory.target, name); });
-  return found == targets.end() ? std::nullopt : view_rest(engine, *found, now);
+  return found == targets.end() ? std::nullopt : view_rest(*found, now);
 }
 
 std::string healing_note(const Engine& engine, engine::ServiceId service, Instant now) {
@@ -212,7 +214,10 @@ std::string healing_note(const Engine& engine, engine::ServiceId service, Instan
                                                "healing {} has not healed it ({}): rules heal it again only "
                                                "after it has recovered",
                                                rest->healing, rest->end)
-                                         : std::string();
+           : std::ranges::any_of(engine.graph()->at(service).rules,
+                                 [&](const engine::Rule& rule) { return asks_no_more(engine, service, rule, now); })
+               ? "no healing of it is asked for before it fails anew; `healerctl heal` asks for one"
+               : std::string();
   }
   const std::string& plan = healing->plan->name;
   if (healing->stage == Stage::Held) return fmt::format("healing with {} held back: {}", plan, healing->reason);
@@ -230,12 +235,17 @@ HealingHolds view_holds(const Engine& engine, Instant now) {
   HealingHolds holds{.doubt = engine.doubt(now), .pauses = {}, .closed = {}, .open = {}, .cooldowns = {}};
   for (const engine::WidePause& wide : engine.wide_pauses(now)) holds.pauses.push_back(view_pause(wide.pause, &wide));
   const engine::HealingMemory& memory = engine.healings().memory();
-  for (const engine::ClosedBrake& brake : memory.closed)
+  std::vector<std::string> unwell = memory.closed.empty() ? std::vector<std::string>() : engine.unwell_of_closed(now);
+  for (std::size_t i = 0; i < memory.closed.size(); ++i) {
+    const engine::ClosedBrake& brake = memory.closed[i];
+    const std::string_view list = engine::list_of(brake.group);
     holds.closed.push_back({.workflow = brake.workflow,
-                            .group = group_name(brake.group),
+                            .group = list.empty() ? brake.group : "",
+                            .list = std::string(list),
                             .above = brake.above,
                             .since = brake.since,
-                            .text = engine.unwell_of(brake.group, now)});
+                            .text = std::move(unwell[i])});
+  }
   for (const engine::WorkflowMemory& workflow : memory.workflows)
     if (workflow.open)
       holds.open.push_back(
@@ -243,7 +253,7 @@ HealingHolds view_holds(const Engine& engine, Instant now) {
            .failed = workflow.failures.size(),
            .failed_at = workflow.failures.empty() ? std::nullopt : std::optional(workflow.failures.back())});
   for (const engine::TargetMemory& target : memory.targets)
-    if (std::optional<CooldownView> rest = view_rest(engine, target, now)) holds.cooldowns.push_back(std::move(*rest));
+    if (std::optional<CooldownView> rest = view_rest(target, now)) holds.cooldowns.push_back(std::move(*rest));
   return holds;
 }
 
@@ -280,6 +290,7 @@ std::optional<HealExplanation> explain_healing(const Engine& engine, engine::Ser
                        .mode = {},
                        .guard = {},
                        .healing = {},
+                       .spent = asks_no_more(engine, service, rule, now),
                        .brakes = {}};
   std::shared_ptr<const engine::Workflow> plan = engine.graph()->workflow(order.workflow);
   const auto& all = engine.healings().all();
@@ -294,9 +305,7 @@ std::optional<HealExplanation> explain_healing(const Engine& engine, engine::Ser
     // Those of one that has begun have let it go.
     if (healing.waits()) view.brakes = views_of(engine.verdicts(healing, now));
   } else {
-    if (plan != nullptr)
-      view.mode = to_string(std::min({plan->mode, engine.graph()->settings.healing.mode,
-                                      order.dry_run ? engine::HealingMode::DryRun : engine::HealingMode::Automatic}));
+    if (plan != nullptr) view.mode = to_string(engine::mode_of(*plan, engine.graph()->settings, order.dry_run));
     view.brakes = views_of(engine.would_say(service, order, now));
   }
   if (plan != nullptr && plan->guard && !plan->guard->program.command.arguments.empty())

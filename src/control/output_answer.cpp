@@ -165,7 +165,8 @@ class OutputAnswer : public Answer {
     else if (follower_)
       out += item_line(OutputView{.action = 0, .service = service_, .doing = none, .text = {}});
     else
-      out += error_line({"no-output", none, "its start, stop and restart programs and those of its rules are meant"});
+      out +=
+          error_line({"no-output", none, "this includes its start, stop and restart programs and those of its rules"});
     if (follower_) return true;  // one may come
     if (checked)
       out += end_line(
@@ -202,7 +203,7 @@ class OutputAnswer : public Answer {
       out += error_line(id_ != 0 ? Failure{"unknown-job", fmt::format("there is no output of a number {}", id_),
                                            "`healerctl jobs` lists what is under way; `healerctl output NAME` shows "
                                            "that of the last program of a service"}
-                                 : Failure{"no-output", fmt::format("the output of {} is not kept any more", service_),
+                                 : Failure{"no-output", fmt::format("the output of {} is no longer kept", service_),
                                            "`healerctl history` has the end of what explains a failure"});
       return Next::Done;
     }
@@ -224,7 +225,7 @@ class OutputAnswer : public Answer {
                                   .text = std::string(kHiddenOutput)});
     else
       out += error_line({"secret-output", fmt::format("its output holds a secret: {}", what),
-                         "the step of its healing saves what it writes as a secret, which nobody is shown"});
+                         "the step of its healing saves what it writes as a secret, which is never shown"});
     chosen_.reset();
   }
 

@@ -137,7 +137,7 @@ std::string short_time(WallTime when, const Style& style) {
 
 std::string stale_text(const DaemonView& daemon, const Style& style) {
   if (!daemon.stale) return {};
-  return fmt::format("the rules on disk are not in force, for {}: {} (mend them, then `healerctl reload`)",
+  return fmt::format("the rules on disk are not loaded, for {}: {} (fix them, then `healerctl reload`)",
                      lasting(daemon.stale->since, style), printable(daemon.stale->error));
 }
 
@@ -252,7 +252,7 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
   }
   text += supervision(status, style);
   if (status.last && status.last->outcome == "looked") {
-    text += field("last look", describe_look(*status.last, style), style);
+    text += field("last check", describe_look(*status.last, style), style);
   } else if (status.last) {
     text += field("last run", fmt::format("{}: {}", ago(status.last->when, style), describe(*status.last)), style);
     text += output_field(status.last->output, style);
@@ -270,7 +270,7 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
   }
   std::string runs = fmt::format("{}", status.runs);
   if (status.overruns != 0)
-    runs += fmt::format(", the last {} left out: the one before has not finished", status.overruns);
+    runs += fmt::format(", the last {} skipped: the previous one has not finished", status.overruns);
   text += field("runs", runs, style);
   for (const RuleView& rule : status.rules) {
     text += field("rule", fmt::format("{} ({})", rule.text, rule.place), style);

@@ -40,15 +40,15 @@ std::string plan_of(const HealingView& healing) {
 std::string holds_text(const HealingHolds& holds, const Style& style) {
   std::string text;
   if (!holds.doubt.empty())
-    text += hanging("", "nothing is healed now, as healer doubts what it sees: " + printable(holds.doubt), style);
+    text += hanging("", "nothing is healed now, because healer doubts what it sees: " + printable(holds.doubt), style);
   for (const PauseView& pause : holds.pauses)
-    text +=
-        hanging("", fmt::format("nothing but alerts is done: paused {}", printable(pause_text(pause, style))), style);
+    text += hanging("", fmt::format("only alerts are sent: paused {}", printable(pause_text(pause, style))), style);
   for (const ClosedBrakeView& brake : holds.closed)
     text += hanging("",
-                    fmt::format("workflow {} is paused, for {}: more than {:.3g} % of group {} were not well; now {}",
+                    fmt::format("workflow {} is paused, for {}: more than {:.3g} % of {} {} were not well; now {}",
                                 printable(brake.workflow), lasting(brake.since, style), brake.above,
-                                printable(brake.group), printable(brake.text)),
+                                brake.list.empty() ? "group" : "list",
+                                printable(brake.list.empty() ? brake.group : brake.list), printable(brake.text)),
                     style);
   for (const OpenBreakerView& breaker : holds.open) {
     const std::string name = printable(breaker.workflow);
@@ -69,7 +69,7 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
 std::string rest_text(const CooldownView& one, const Style& style) {
   std::string text;
   const auto add = [&](const std::string& part) { text += text.empty() ? part : ", " + part; };
-  if (one.left > Duration{0}) add(fmt::format("rests for another {}", whole_seconds(one.left)));
+  if (one.left > Duration{0}) add(fmt::format("in its cooldown for another {}", whole_seconds(one.left)));
   if (one.probation)
     add(fmt::format("{}on probation for another {}", text.empty() ? "is " : "", whole_seconds(*one.probation)));
   if (one.until_recovered)
@@ -85,7 +85,7 @@ std::string healing_text(const HealingView& healing, const Style& style) {
   if (healing.step != 0) text += fmt::format(", step {} of {}", healing.step, healing.steps);
   if (healing.since) text += fmt::format(", for {}", lasting(*healing.since, style));
   if (const std::string what = what_of(healing); what != healing.stage) text += ": " + what;
-  text += fmt::format(" (healing {}, asked for {} by {}", healing.id, ago(healing.asked, style),
+  text += fmt::format(" (healing {}, requested {} by {}", healing.id, ago(healing.asked, style),
                       healing.by == "rule" ? "its rule" : healing.by);
   if (!healing.overrides.empty()) text += fmt::format(", {} set aside", join_words(healing.overrides, "and"));
   return text + ")";
@@ -100,7 +100,10 @@ std::string heal_lines(const HealExplanation& heals, const Style& style) {
   if (!heals.mode.empty() && heals.mode != "automatic") how += fmt::format(" ({})", heals.mode);
   if (!heals.guard.empty()) how += fmt::format("; its guard is {}", heals.guard);
   line("heals", how);
-  line("healing", heals.healing ? healing_text(*heals.healing, style) : "none is under way or asked for");
+  line("healing", heals.healing ? healing_text(*heals.healing, style)
+                  : heals.spent ? "none is under way; the rule asks for one again only when it has recovered and fails "
+                                  "anew, `healerctl heal` at once"
+                                : "none is under way or requested");
   std::string_view label = heals.healing ? "brakes say" : "would say";
   for (const BrakeView& brake : heals.brakes) {
     line(label, fmt::format("{:<13}  {}{}", brake.lets ? "lets it go" : "holds it back", brake.brake,

@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -28,14 +30,27 @@ bool in_group(const engine::ServiceBlock& block, std::string_view group) {
   return std::ranges::any_of(block.groups, [&](const std::string& own) { return iequals(own, group); });
 }
 
-/// The service in whose name a target is healed.
-std::optional<ServiceId> to_heal(const Graph& graph, std::string_view name, const Request& request) {
-  std::vector<const engine::ServiceBlock*> all;
-  all.reserve(graph.order.size());
-  for (const ServiceId id : graph.order) all.push_back(&graph.at(id));
-  const engine::ServiceBlock* const block = engine::block_to_heal(all, name, !request.workflow.empty());
-  return block == nullptr ? std::nullopt : graph.find(block->name);
-}
+/// Services by what they are healed as: many are named at once.
+class Targets {
+ public:
+  explicit Targets(const Graph& graph) : graph_(graph) {
+    for (const ServiceId id : graph.order) services_[to_lower(graph.at(id).target())].push_back(&graph.at(id));
+  }
+
+  /// The service in whose name a target is healed; `with` a workflow that is named none needs to say how.
+  [[nodiscard]] std::optional<ServiceId> to_heal(std::string_view name, bool with) const {
+    const auto of_it = services_.find(to_lower(name));
+    std::vector<const engine::ServiceBlock*> meant;
+    if (of_it != services_.end()) meant = of_it->second;
+    if (const auto service = graph_.find(name)) meant.push_back(&graph_.at(*service));
+    const engine::ServiceBlock* const block = engine::block_to_heal(meant, name, with);
+    return block == nullptr ? std::nullopt : graph_.find(block->name);
+  }
+
+ private:
+  const Graph& graph_;
+  std::unordered_map<std::string, std::vector<const engine::ServiceBlock*>> services_;  // by target, in lower case
+};
 
 }  // namespace
 
@@ -52,10 +67,12 @@ Failure unknown_service(const Graph& graph, std::string_view name) {
 
 Selection select(const Graph& graph, const Request& request) {
   if (request.all) return graph.order;
+  std::optional<Targets> targets;
+  if (request.verb == Verb::Heal) targets.emplace(graph);
   std::vector<ServiceId> named;
   std::set<ServiceId> chosen;
   for (const std::string& name : request.names) {
-    const auto found = request.verb == Verb::Heal ? to_heal(graph, name, request) : graph.find(name);
+    const auto found = targets ? targets->to_heal(name, !request.workflow.empty()) : graph.find(name);
     if (!found) {
       Failure failure = unknown_service(graph, name);
       if (request.verb == Verb::Heal)

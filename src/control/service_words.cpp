@@ -191,7 +191,7 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
   const bool missing = !block.is_run() && (state.died || (absent && !last.empty()));
   // What is not there is told in its own words, which say the same as the rule.
   if (missing) return wants_existence(rule) ? last : named(last);
-  if (!state.last) return named("not looked at since healer was started");
+  if (!state.last) return named("not checked since healer was started");
   const engine::Seen seen{*state.last, state.memory, state.starts.restarted};
   const std::optional<bool> held = engine::holds(rule.condition, seen);
   if (!rule.counts_restarts() && held == false) {

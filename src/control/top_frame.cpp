@@ -96,11 +96,11 @@ std::string_view top_help() {
   return "up, down, j, k, page up, page down, home, end, g, G   move\n"
          "/        show only services with this in their name or state; Esc shows all\n"
          "> <      sort by state (what needs you first), name, place in the files, next run\n"
-         "Enter    explain the service: why each rule is where it is\n"
-         "o        the output of its program that runs, or ran last, as it comes\n"
+         "Enter    explain the service: why each rule is in its state\n"
+         "o        follow the output of its running or last program\n"
          "s t r    start, stop, restart it, after a question\n"
-         "m u      monitor it again, or no more\n"
-         "p P      pause it, for a time that is asked for; end its pause\n"
+         "m u      monitor it, or stop monitoring it\n"
+         "p P      pause it, for a time you enter; end its pause\n"
          "blank    ask healerd now\n"
          "q        leave\n"
          "\n"
@@ -187,7 +187,7 @@ void Top::add_head(std::vector<TopLine>& lines, WallTime now) const {
     if (daemon.shadow) text += ", shadow: it acts on nothing";
     if (daemon.dry_run) text += ", dry run: it only sends alerts";
     if (daemon.stale)
-      text = fmt::format("the rules on disk are not in force: {}; healer {}, up {}", printable(daemon.stale->error),
+      text = fmt::format("the rules on disk are not loaded: {}; healer {}, up {}", printable(daemon.stale->error),
                          printable(daemon.version), full_seconds(daemon.up));
     lines.push_back(whole(text, daemon.stale ? TopLook::Failed : TopLook::Title));
   }

@@ -84,17 +84,11 @@ Matter matter_of(const Engine& engine, ServiceId service) {
 
 /// Why a rule has taken the service out of monitoring; empty where none has.
 std::string given_up(const Engine& engine, ServiceId service) {
-  const ServiceBlock& block = engine.graph()->at(service);
-  const auto states = engine.rules(service);
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const engine::ActionKind kind = block.rules[i].action.kind;
-    const bool ends = kind == engine::ActionKind::Unmonitor || kind == engine::ActionKind::Stop;
-    if (!ends || states[i].status != engine::RuleStatus::Failed) continue;
-    const std::string& failure = engine.service(service).start_failure;
-    return fmt::format("given up: {}{}{}", block.rules[i].text, failure.empty() ? "" : "; ",
-                       failure.empty() ? failure : engine::brief_failure(failure, block));
-  }
-  return {};
+  const engine::Rule* const rule = engine.given_up_by(service);
+  if (rule == nullptr) return {};
+  const std::string& failure = engine.service(service).start_failure;
+  return fmt::format("given up: {}{}{}", rule->text, failure.empty() ? "" : "; ",
+                     failure.empty() ? failure : engine::brief_failure(failure, engine.graph()->at(service)));
 }
 
 /// The program of an action, as people say it: "exec /usr/bin/heal".
@@ -106,7 +100,7 @@ std::string describe_program(const engine::effect::Exec& exec) {
 std::string waits_for(const Engine& engine, const engine::QueuedExec& queued) {
   const engine::RunningAction* const earlier = engine.in_the_way(queued.exec);
   if (earlier == nullptr) return "its turn";
-  if (earlier->exec.command == queued.exec.command) return "its earlier run to end";
+  if (earlier->exec.command == queued.exec.command) return "its previous run to end";
   return fmt::format("{} to end", describe_program(earlier->exec));
 }
 
@@ -152,6 +146,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   if (const std::string healing = healing_note(engine, service, now); !healing.empty()) add(healing);
   if (state.acknowledged) add("acknowledged");
   if (engine.paused(service, now)) add("paused");
+  if (engine.in_maintenance(service, now)) add("in maintenance");
   return text;
 }
 
@@ -422,7 +417,7 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
                           .rules = {},
                           .actions = view_actions(engine, block, actions, now)};
   if (const std::string last = describe_last(block, engine.service(service)); !last.empty())
-    view.notes.push_back(fmt::format("The last {}{}: {}.", block.is_run() ? "run" : "look",
+    view.notes.push_back(fmt::format("The last {}{}: {}.", block.is_run() ? "run" : "check",
                                      engine.service(service).unknown ? " that had an answer" : "", last));
   for (std::size_t i = 0; i < explained.rules.size(); ++i) {
     engine::RuleAccount& account = explained.rules[i];

@@ -253,7 +253,7 @@ struct ActionView {
   bool operator==(const ActionView&) const = default;
 };
 
-/// The process that the last look has found.
+/// The process that the last check has found.
 struct ProcessView {
   std::int64_t pid = 0;
   std::int64_t parent = 0;

@@ -293,6 +293,7 @@ template <typename Walk, Same<ClosedBrakeView> T>
 void fields(Walk walk, T& v) {
   walk("workflow", v.workflow);
   walk("group", v.group);
+  walk("list", v.list);
   walk("above", v.above);
   walk("since", v.since);
   walk("text", v.text);
@@ -346,6 +347,7 @@ void fields(Walk walk, T& v) {
   walk("mode", v.mode);
   walk("guard", v.guard);
   walk("healing", v.healing);
+  walk("spent", v.spent);
   walk("brakes", v.brakes);
 }
 

@@ -37,7 +37,7 @@ struct HealingView {
   std::string service;   ///< whose rule asks for it, or whom a person named
   std::string workflow;  ///< that was asked for
   std::string plan;      ///< that it goes by: another after an escalation
-  std::string stage;     ///< "held back", "waits for approval", "asks the guard", "under way", ...
+  std::string stage;     ///< "held back", "waits for approval", "runs the guard", "under way", ...
   bool waits = false;    ///< nothing of it is done now
   std::string mode;      ///< "automatic", "approval", "dry run", "shadow"
   std::string reason;    ///< what it waits for: "limit: 1 at once under way"; or empty
@@ -65,7 +65,8 @@ struct HealingView {
 /// A `pause while` that has closed.
 struct ClosedBrakeView {
   std::string workflow;
-  std::string group;
+  std::string group;  ///< empty: it is the rows of `list`
+  std::string list;
   double above = 0;  ///< percent
   WallTime since{};
   std::string text{};  ///< how it is now: "4 of 6 in group nodes are not well"
@@ -82,7 +83,7 @@ struct OpenBreakerView {
   bool operator==(const OpenBreakerView&) const = default;
 };
 
-/// A target that rests after a healing: for a while, or, where that was in vain, until it has recovered.
+/// A target that rests after a healing: for a while, or, where that did not help, until it has recovered.
 struct CooldownView {
   std::string target;
   Duration left{0};
@@ -91,7 +92,7 @@ struct CooldownView {
   std::string end;  ///< how that has ended: "recovered", "failed", ...
   WallTime ended{};
   bool rehearsed = false;        ///< it was a dry run: the next one waits, no real one
-  bool until_recovered = false;  ///< it was in vain: rules do not heal the target again before that has recovered
+  bool until_recovered = false;  ///< it did not help: rules do not heal the target again before that has recovered
 
   bool operator==(const CooldownView&) const = default;
 };
@@ -129,6 +130,7 @@ struct HealExplanation {
   std::string mode;                    ///< how far it may go: as in HealingView
   std::string guard;                   ///< the program that is asked before a try; empty: none
   std::optional<HealingView> healing;  ///< of it, under way or held back
+  bool spent = false;                  ///< the rule stands failed, and asks for no healing before it fails anew
   std::vector<BrakeView> brakes;       ///< what they say to it; of one that nobody has asked for, what they would say
 
   bool operator==(const HealExplanation&) const = default;

@@ -46,7 +46,7 @@ class Judge {
 
   void unit() {
     constexpr std::string_view kSubject = "unit";
-    if (!facts_.systemd) return add(Verdict::Good, kSubject, "this machine is not run by systemd: there is no unit");
+    if (!facts_.systemd) return add(Verdict::Good, kSubject, "this machine does not run systemd: there is no unit");
     if (!facts_.unit)
       return add(Verdict::Warning, kSubject, "systemd does not answer",
                  "see what says: systemctl status healer.service");
@@ -80,7 +80,7 @@ class Judge {
     if (!answers()) {
       std::string remedy = daemon.remedy;
       if (daemon.answer == Daemon::Answer::Forbidden)
-        remedy = fmt::format("ask as root, or join the group healer: usermod -aG healer {}; then log in anew",
+        remedy = fmt::format("run this as root, or join the group healer: usermod -aG healer {}; then log in again",
                              facts_.user.empty() ? "NAME" : facts_.user);
       if (remedy.empty()) remedy = "systemctl start healer; where its socket is another one: --socket PATH";
       return add(Verdict::Fault, kSubject, daemon.error, std::move(remedy));
@@ -91,14 +91,14 @@ class Judge {
       add(verdict, kSubject, std::move(text), std::move(remedy));
     };
     for (const std::string& trouble : daemon.troubles)
-      lacks(Verdict::Fault, trouble, "healer tries again by itself, once the disk takes it");
+      lacks(Verdict::Fault, trouble, "healer tries again by itself, once the disk can be written");
     if (!daemon.stale.empty())
-      lacks(Verdict::Fault, fmt::format("the rules on disk are not in force: {}", daemon.stale),
-            "mend what healerd -t tells, then: systemctl reload healer");
+      lacks(Verdict::Fault, fmt::format("the rules on disk are not loaded: {}", daemon.stale),
+            "fix what healerd -t reports, then: systemctl reload healer");
     if (daemon.version != facts_.own_version)
       lacks(Verdict::Warning,
             fmt::format("healerd {} runs, healerctl is of version {}", daemon.version, facts_.own_version),
-            "systemctl restart healer; what is under way goes on");
+            "systemctl restart healer; what is under way continues");
     if (good) add(Verdict::Good, kSubject, fmt::format("healerd {} answers on {}", daemon.version, facts_.socket));
   }
 
@@ -117,7 +117,7 @@ class Judge {
     constexpr std::string_view kSubject = "rules";
     const Rules& rules = facts_.rules;
     if (rules.unreadable)
-      return add(Verdict::Good, kSubject, fmt::format("not looked at: {} is root's alone", rules.path));
+      return add(Verdict::Good, kSubject, fmt::format("not checked: {} is root's alone", rules.path));
     for (const RulesProblem& problem : rules.problems)
       add(problem.error ? Verdict::Fault : Verdict::Warning, kSubject,
           problem.place.empty() ? problem.message : fmt::format("{}: {}", problem.place, problem.message),
@@ -134,13 +134,13 @@ class Judge {
     constexpr std::string_view kSubject = "state";
     const StateFile& state = facts_.state;
     if (state.unreadable)
-      return add(Verdict::Good, kSubject, fmt::format("not looked at: {} is root's alone", state.path));
+      return add(Verdict::Good, kSubject, fmt::format("not checked: {} is root's alone", state.path));
     if (state.read_only)
       return add(Verdict::Fault, kSubject, fmt::format("the file system of {} is read-only", state.path),
-                 "mend the disk (dmesg says what is wrong with it), then mount it anew");
+                 "repair the disk (dmesg says what is wrong with it), then mount it again");
     if (state.exists && !state.error.empty())
       return add(Verdict::Fault, kSubject, fmt::format("{}: {}", state.path, state.error),
-                 "systemctl restart healer moves a damaged file aside and goes on with what can be read of it");
+                 "systemctl restart healer moves a damaged file aside and continues with what can be read of it");
     if (!state.exists && answers())
       return add(Verdict::Warning, kSubject, fmt::format("there is no {}, though healerd runs", state.path),
                  "where the rules of the running healerd set another one, name them: doctor --rules PATH");
@@ -165,7 +165,7 @@ class Judge {
         add(Verdict::Warning, kSubject,
             fmt::format("monit runs (pid {}); {} cannot be read, so what it supervises is not known", monit.pid,
                         monit.file),
-            "ask as root");
+            "run this as root");
       else
         add(Verdict::Good, kSubject, fmt::format("monit runs (pid {}), and supervises nothing of healer's", monit.pid));
     }
@@ -180,7 +180,7 @@ class Judge {
                       facts_.daemon.mails_waiting == 1 ? "" : "s", facts_.daemon.mails_waiting == 1 ? "s" : "",
                       facts_.daemon.mail_error),
           "healer tries again by itself, and loses none");
-    if (facts_.rules.unreadable) return add(Verdict::Good, kSubject, "not looked at: the rules are root's alone");
+    if (facts_.rules.unreadable) return add(Verdict::Good, kSubject, "not checked: the rules are root's alone");
     const auto& servers = facts_.mail_servers;
     if (servers.empty() || !facts_.alerts_mailed)
       return add(Verdict::Warning, kSubject,
@@ -203,8 +203,8 @@ class Judge {
     constexpr std::string_view kSubject = "descriptors";
     if (!facts_.limits || facts_.limits->descriptors == 0)
       return add(Verdict::Good, kSubject,
-                 facts_.daemon.answer == Daemon::Answer::NotRunning ? "not looked at: no healerd runs"
-                                                                    : "not looked at: needs root");
+                 facts_.daemon.answer == Daemon::Answer::NotRunning ? "not checked: no healerd runs"
+                                                                    : "not checked: needs root");
     const auto [most, open] = *facts_.limits;
     // Each program that runs has two, each process that is watched has one.
     const std::uint64_t needed = facts_.daemon.services * 3 + 128;
@@ -240,7 +240,7 @@ class Judge {
                  "set it: timedatectl set-ntp true");
     if (facts_.state.newest && *facts_.state.newest > facts_.now + kAhead)
       return add(Verdict::Warning, kSubject,
-                 fmt::format("the clock has gone back: the history ends at {}, it is {}",
+                 fmt::format("the clock was set back: the history ends at {}, now it is {}",
                              format_iso(*facts_.state.newest), format_iso(facts_.now)),
                  "timedatectl says whether it is right now");
     if (facts_.clock_synchronised == false)

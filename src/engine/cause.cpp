@@ -362,7 +362,7 @@ std::string describe_not_done(std::string_view verb, const Command& command, Out
 
 std::string brief_failure(std::string_view failure, const ServiceBlock& block) {
   constexpr std::string_view kTimedOut = "Program timed out -- ";
-  for (const std::optional<Command>* command : {&block.start, &block.restart, &block.stop}) {
+  for (const Rare<Command>* command : {&block.start, &block.restart, &block.stop}) {
     if (!*command) continue;
     const std::string program = fmt::format(" -- '{}': ", fmt::join((*command)->arguments, " "));
     const std::size_t at = failure.find(program);
@@ -413,7 +413,7 @@ std::string describe_end(const event::ActionEnded& end) {
   std::string text = describe_exit(end.outcome, end.status) + after;
   if (end.outcome == Outcome::NotStarted) text = "could not be started";
   if (end.outcome == Outcome::Signalled) text.insert(0, "was ");
-  if (end.unseen) text = fmt::format("has ended{}, how is not known: an earlier healer had started it", after);
+  if (end.unseen) text = fmt::format("ended{}; exit status unknown (started by a previous healerd)", after);
   if (end.left != 0) text += fmt::format(" (process {}, which had left its session, was ended with it)", end.left);
   const std::string_view output = told(end.output);
   const std::string_view last = output.substr(output.rfind('\n') + 1);  // of no line at all: the whole

@@ -114,7 +114,9 @@ struct SavedState {
   std::vector<std::pair<std::string, bool>> damaged_targets{};  ///< the same of TargetMemory: target and `rehearsed`
   HealingMemory healing;
   std::vector<WidePause> wide_pauses;
-  /// When the daemon before recorded something for the last time, where it did not record that it stopped: it was
+  /// When the daemon before recorded something for the last time.
+  std::optional<WallTime> seen{};
+  /// The same, where it did not record that it stopped: it was
   /// killed, or the machine went down.
   std::optional<WallTime> died;
   std::uint64_t boot = 0;  ///< Instant::boot of the daemon before, when it started; 0: not known

@@ -120,6 +120,12 @@ std::shared_ptr<const Graph> with_saved_keys(std::shared_ptr<const Graph> graph,
   return copy ? copy : graph;
 }
 
+SlotChange replaced(ServiceId id, const ServiceBlock& before, std::shared_ptr<const ServiceBlock>& next) {
+  SlotChange change{id, SlotChange::Kind::Replaced, match_rules(identities(before), identities(*next))};
+  next = with_keys(std::move(next), change.rules_from, keys(before));
+  return change;
+}
+
 std::shared_ptr<const Graph> make_graph(RuleSet rules) { return plan_swap(Graph{}, std::move(rules))->graph; }
 
 std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
@@ -161,9 +167,8 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
       }
       if (moved) plan->changes.push_back({*id, SlotChange::Kind::Moved, {}});
     } else {
-      SlotChange change{*id, SlotChange::Kind::Replaced, match_rules(identities(*before), identities(*block))};
-      slot = with_keys(std::move(block), change.rules_from, keys(*before));
-      plan->changes.push_back(std::move(change));
+      slot = std::move(block);
+      plan->changes.push_back(replaced(*id, *before, slot));
     }
   }
   for (std::size_t i = 0; i < graph->slots.size(); ++i)

@@ -64,6 +64,9 @@ struct RuleChange {
 [[nodiscard]] std::shared_ptr<const Graph> with_saved_keys(std::shared_ptr<const Graph> graph,
                                                            const std::unordered_map<std::string, SavedService>& saved);
 
+/// What it means for a service that `next`, which gets the keys of the rules that it has kept, takes its place.
+[[nodiscard]] SlotChange replaced(ServiceId id, const ServiceBlock& before, std::shared_ptr<const ServiceBlock>& next);
+
 /// The first generation.
 [[nodiscard]] std::shared_ptr<const Graph> make_graph(RuleSet rules);
 

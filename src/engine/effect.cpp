@@ -93,6 +93,7 @@ void keep(SavedState& state, const effect::Commit& commit) {
     std::erase_if(state.jobs, [&](const effect::SavedJob& job) { return job.job == id; });
   keep_healings(state, commit);
   for (const Record& record : commit.records) {
+    state.seen = record.when;
     if (record.kind == RecordKind::DaemonStarted) state.boot = record.subject;
     if (record.kind == RecordKind::DaemonStopped) {
       state.died.reset();  // what is recorded after it, of mails and runs that end, is of a life in good order

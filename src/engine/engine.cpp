@@ -82,8 +82,8 @@ std::string death_text(const SavedState& found, const CivilClock& civil, Instant
   const bool same_day = then.year == today.year && then.month == today.month && then.day == today.day;
   return fmt::format("; {}: its last record is of {} ({} ago)",
                      found.boot != 0 && found.boot != now.boot
-                         ? "the machine was started anew while the one before it still ran"
-                         : "the one before it died",
+                         ? "the machine was rebooted while the previous healerd was running"
+                         : "the previous healerd died",
                      same_day ? when.substr(when.find(' ') + 1) : when,
                      format_duration(std::max(Duration{0}, now.wall - *found.died)));
 }
@@ -300,6 +300,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
   }
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
+  carry_pauses(turn);
   resume_healings(turn);
   const bool died = found_.died.has_value();
   found_ = {};
@@ -324,7 +325,7 @@ void Engine::restore_acts(Turn& turn) {
     if (pending.exec.cause != nullptr && !pending.exec.command.arguments.empty()) return false;
     turn.commit.ended.push_back(pending.exec.action);
     turn.record(RecordKind::ActionHeld, Severity::Warning, {},
-                fmt::format("program {} is not taken up again: its command or its cause was damaged in the state",
+                fmt::format("program {} is not resumed: its command or its cause is damaged in the state file",
                             pending.exec.action.number()));
     return true;
   });
@@ -351,7 +352,7 @@ void Engine::restore_acts(Turn& turn) {
     if (dropped ? !pending.started : silent && waits) {
       turn.commit.ended.push_back(exec.action);
       turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
-                  dropped ? "a program of a job that is not taken up again is not started" : "exec held: shadow");
+                  dropped ? "a program of a job that is not resumed is not started" : "exec held: shadow");
       continue;
     }
     if (waits) {
@@ -385,7 +386,8 @@ void Engine::on(const event::Stopping&, Turn& turn) {
 }
 
 void Engine::on(const event::ReloadFailed& event, Turn& turn) {
-  const std::string text = fmt::format("the rules files have errors, the rules of before stay: {}", event.summary);
+  const std::string text =
+      fmt::format("the rules files have errors; still using the previous rules: {}", event.summary);
   turn.record(RecordKind::ReloadFailed, Severity::Error, {}, text);
   instance_alert(text, "alert", turn, kRulesRefused);
 }
@@ -404,7 +406,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
     const ServiceBlock* next = plan.graph->slots[change.service.index()].get();
     const ServiceBlock& now = graph_->at(change.service);
     if (next == nullptr || !same_target(*next, now))
-      fail_job(*job, fmt::format("{} is gone from the rules, or is another process now", now.name), turn);
+      fail_job(*job, fmt::format("{} is no longer in the rules, or is a different process now", now.name), turn);
   }
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
   services_.resize(graph_->slots.size());
@@ -491,7 +493,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       state.starts.came_by = {};
     } else if (state.child && old.process.foreground->command != block.process.foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
-                  "its program has changed in the rules: it runs the former one until it is restarted");
+                  "its program has changed in the rules: the previous one runs until it is restarted");
     }
     const bool other_probes = !old.probes.empty() || !block.probes.empty();  // nobody here can tell
     if (other_probes && state.last && state.last->facts) {                   // their results go by their places
@@ -542,8 +544,9 @@ void Engine::on(const event::Committed& event, Turn& turn) {
   if (event.unjournalled != journal_sick_) {
     journal_sick_ = event.unjournalled;
     if (journal_sick_)
-      turn.record(RecordKind::StoreSick, Severity::Error, {},
-                  fmt::format("the state cannot be written, supervision goes on without a journal: {}", event.reason));
+      turn.record(
+          RecordKind::StoreSick, Severity::Error, {},
+          fmt::format("the state cannot be written, supervision continues without a journal: {}", event.reason));
     else
       turn.record(RecordKind::StoreWell, Severity::Info, {}, "the state is written again");
   }

@@ -201,6 +201,8 @@ class Engine {
   /// Whether it is failed, as composites and brakes ask. A pause changes nothing of that, nor does a tolerance that is
   /// not met yet.
   [[nodiscard]] Health health(ServiceId id) const;
+  /// The rule that stands failed and takes its service out of monitoring: `unmonitor`, `stop`; null: none.
+  [[nodiscard]] const Rule* given_up_by(ServiceId id) const;
   /// Whether a person's pause of the service, of a group of its, or of everything is in force.
   [[nodiscard]] bool paused(ServiceId id, Instant now) const { return pause_of(id, now).has_value(); }
   /// Which that is: the narrowest of them.
@@ -217,12 +219,14 @@ class Engine {
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const Healing& healing, Instant now) const;
   /// What they would say if the service were to be healed so now.
   [[nodiscard]] std::vector<BrakeVerdict> would_say(ServiceId service, const HealOrder& order, Instant now) const;
-  /// How many of a group are not well now, for people.
-  [[nodiscard]] std::string unwell_of(std::string_view group, Instant now) const;
+  /// How much of the group of each closed brake is not well now, for people, in their order.
+  [[nodiscard]] std::vector<std::string> unwell_of_closed(Instant now) const;
   /// What a step saves of the output of its program.
   [[nodiscard]] std::vector<Saving> savings_of(ActionId action, Instant now) const;
   /// Whether a maintenance window is in force for the service.
   [[nodiscard]] bool in_maintenance(ServiceId id, Instant now) const;
+  /// Whether one of everything is.
+  [[nodiscard]] bool all_in_maintenance(Instant now) const;
   /// Why healer would heal nothing now: it doubts what it sees. Empty: it does not.
   [[nodiscard]] std::string doubt(Instant now) const;
   /// Why an action of this kind of this rule would not be done now.
@@ -447,6 +451,7 @@ class Engine {
   void command_resume(const event::Command& command, Turn& turn);
   void command_acknowledge(const event::Command& command, Turn& turn);
   void forget_acknowledgement(ServiceId id, Turn& turn);
+  void carry_pauses(Turn& turn);
 
   // healing (engine_healing.cpp)
   void heal(ServiceId id, const Rule& rule, const HealOrder& order, std::shared_ptr<const effect::Cause> cause,
@@ -457,6 +462,7 @@ class Engine {
   void healing_looked(ServiceId id, Duration began, const Evidence& seen, Turn& turn);
   void healing_program_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn);
   void recover_rules(ServiceId id, Turn& turn);
+  void note_recovered(ServiceId id, Turn& turn);
   void note_doubts(Turn& turn);
   void resume_healings(Turn& turn);
   void wake_healings(Turn& turn);
@@ -501,7 +507,9 @@ class Engine {
   std::optional<std::pair<Duration, std::string>> doubt_;  // mono: until when, and why
   std::string host_;
   std::vector<std::string> doubted_lists_;
-  std::set<std::pair<std::string, std::string>> missing_rows_;  // of lists, that were well before: list and row
+  std::set<std::pair<std::string, std::string>>
+      missing_rows_;  // of lists, that were well before, or since: list and row
+  [[nodiscard]] const std::vector<bool>& open_windows(Instant now) const;
   mutable std::pair<std::int64_t, std::vector<bool>> maintenance_{-1, {}};  // in which windows a minute is
   std::vector<WidePause> wide_pauses_;
   Wheel wheel_;

@@ -30,8 +30,8 @@ std::string outcome_text(const RunningAction& running, const event::ActionEnded&
                ? fmt::format("{} was not started: cancelled by {}", program, by)
                : fmt::format("{} was ended after {}: cancelled by {}", program, after, by);
   if (end.unseen && end.elapsed > Duration{0})
-    return fmt::format("{} ended after {}: its status is not known, an earlier healer had started it", program, after);
-  if (end.unseen) return fmt::format("{} ended while healer was away: its status is not known", program);
+    return fmt::format("{} ended after {}: its exit status is unknown (started by a previous healerd)", program, after);
+  if (end.unseen) return fmt::format("{} ended while healerd was not running: its exit status is unknown", program);
   switch (end.outcome) {
     case Outcome::Exited: return fmt::format("{} {} after {}", program, describe_exit(end.outcome, end.status), after);
     case Outcome::Signalled:
@@ -67,9 +67,9 @@ void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr
   const std::string& runs = earlier->exec.command.arguments.front();
   turn.record(RecordKind::ActionHeld, Severity::Warning, graph_->at(id).name,
               earlier->exec.rule == exec.rule && earlier->exec.command == exec.command
-                  ? fmt::format("exec {} still runs: it is run once more when it has ended", runs)
-                  : fmt::format("exec {} of the former rules still runs: exec {} is run when it has ended", runs,
-                                exec.command.arguments.front()))
+                  ? fmt::format("exec {} is still running: it will be run once more when it has ended", runs)
+                  : fmt::format("exec {} of the previous rules is still running: exec {} will be run when it has ended",
+                                runs, exec.command.arguments.front()))
       .rule = rule.key;
   exec.service = kNoService;
   turn.commit.pending.emplace_back(exec);
@@ -149,11 +149,11 @@ void Engine::queue(effect::Exec exec, Duration since, Turn& turn) {
 /// Why a firing that has waited is not done any more; empty: it is.
 std::string_view Engine::outdated(const effect::Exec& exec, Instant now) const {
   const auto [rule, state] = rule_of(exec);
-  if (rule == nullptr) return "its rule is gone";
+  if (rule == nullptr) return "its rule no longer exists";
   const ServiceId id = *graph_->find(exec.cause->service);
   if ((exec.recovery ? rule->recovery.action : rule->action).kind != ActionKind::Exec)
     return "its rule does something else now";
-  if (!services_[id.index()].monitored) return "it is not monitored any more";
+  if (!services_[id.index()].monitored) return "it is no longer monitored";
   if (rule->mode == Mode::Latched && (state->status == RuleStatus::Failed) == exec.recovery)
     return exec.recovery ? "its rule has failed again" : "its rule has recovered";
   return to_string(hold(id, *rule, *state, ActionKind::Exec, now));
@@ -162,7 +162,7 @@ std::string_view Engine::outdated(const effect::Exec& exec, Instant now) const {
 void Engine::drop(const effect::Exec& exec, std::string_view reason, Turn& turn) {
   turn.commit.ended.push_back(exec.action);
   turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
-              fmt::format("exec {} waited for its turn and is not run: {}", exec.command.arguments.front(), reason))
+              fmt::format("exec {} was queued and is not run: {}", exec.command.arguments.front(), reason))
       .rule = exec.rule;
 }
 
@@ -233,7 +233,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   if (running.only_watched && !running.started && event.unseen) {
     turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
                 fmt::format("{} does not run, and is not started: {}", named(exec),
-                            graph_->settings.shadow ? "shadow" : "an earlier one of its rule was taken up"))
+                            graph_->settings.shadow ? "shadow" : "an earlier one of its rule was resumed"))
         .rule = exec.rule;
     return run_queued(exec.cause->service, turn);
   }
@@ -286,7 +286,7 @@ void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded&
   ServiceState& state = services_[id->index()];
   using Kind = effect::SavedStep::Kind;
   for (const Kind kind : {Kind::Start, Kind::Stop, Kind::Restart}) {
-    const std::optional<Command>& program = program_of(graph_->at(*id), kind);
+    const Rare<Command>& program = program_of(graph_->at(*id), kind);
     if (!program || program->arguments != exec.command.arguments) continue;
     const std::string silent = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, {});
     const std::string told = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, end.output);
@@ -343,7 +343,7 @@ void Engine::cancel_action(const event::Command& command, Turn& turn) {
   }
   Record& record = turn.record(
       RecordKind::ActionHeld, Severity::Warning, running.exec.cause->service,
-      fmt::format("{} is to end: cancelled by {}{}", program, command.by, again ? "; it is not run once more" : ""));
+      fmt::format("{} is to end: cancelled by {}{}", program, command.by, again ? "; it will not be run again" : ""));
   record.rule = running.exec.rule;
   record.subject = number;
   end_program(running.exec.action, turn);
@@ -506,7 +506,7 @@ void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {
 
 /// "2 of 5 services failed: a, b; not monitored: c", "web is in order".
 std::string Engine::validated_text(const PendingCommand& command) const {
-  std::string text = "nothing was looked at";
+  std::string text = "nothing was checked";
   if (!command.failed.empty()) {
     std::vector<std::string> failed;
     for (const auto& [id, name] : command.failed) failed.push_back(name);

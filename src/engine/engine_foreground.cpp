@@ -177,12 +177,12 @@ void Engine::child_overdue(Job& job, Turn& turn) {
     blame(job, fmt::format("failed to stop within {}: process {} is still there after SIGKILL", time,
                            state.child ? state.child->pid : 0));
   else if (state.child && !state.child->ending && state.child->pid != 0)
-    blame(job, fmt::format("failed to start: it did not say within {} that it is ready", time));
+    blame(job, fmt::format("failed to start: it did not report within {} that it is ready", time));
   else
     blame(job, fmt::format("failed to start within {}: {}", time,
-                           state.child && state.child->ending ? "its former process has not ended"
+                           state.child && state.child->ending ? "its previous process has not ended"
                            : lacking != nullptr ? fmt::format("its program could not be started: {}", lacking->waits)
-                                                : "its program does not begin to run"));
+                                                : "its program never started"));
   if (job.step().kind == StepKind::Start && state.child) end_program(state.child->action, turn);
   go_on(job, Progress::Failed, turn);
 }
@@ -244,7 +244,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   if (event.left != 0 && well && !told && state.starts.quick == 0) {  // not at each try again
     const std::string& name = graph_->at(id).name;
     turn.record(RecordKind::JobStep, Severity::Warning, name,
-                fmt::format("it has gone to the background: process {} left its session, and was ended, as a next one "
+                fmt::format("it went to the background: process {} left its session, and was ended, as a next one "
                             "must not run beside it; let the program stay in the foreground, or write 'check process "
                             "{} with pidfile ...' with a start program",
                             event.left, name));
@@ -318,8 +318,8 @@ void Engine::end_child(ActionId action, const std::string& service, const Foregr
   const Settings& settings = graph_->settings;
   const bool watching = settings.shadow || settings.dry_run;
   turn.record(RecordKind::JobStep, Severity::Info, service,
-              watching ? "its foreground process is left alone: it is no more in the rules, but healer only watches"
-                       : "its foreground process is ended: it is no more in the rules");
+              watching ? "its foreground process is left alone: it is no longer in the rules, but healer only watches"
+                       : "its foreground process is ended: it is no longer in the rules");
   if (!watching) end_program(action, turn, spec);
 }
 
@@ -340,7 +340,7 @@ void Engine::keep_former(ServiceId id, Turn& turn) {
   state.child = Child{.pid = former.pid, .start_ticks = former.start_ticks, .since = turn.now.mono, .ready = true};
   state.known = former;
   turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
-              fmt::format("process {} of its former rules {} runs: it is kept until it ends or is restarted",
+              fmt::format("process {} of its previous rules {} runs: it is kept until it ends or is restarted",
                           former.pid, process != nullptr ? "still" : "perhaps"));
 }
 

@@ -64,7 +64,8 @@ class Engine::Ward final : public HealingWorld {
   }
   [[nodiscard]] std::string all_paused() const override {
     const WidePause* const everything = engine_.pause_of_everything(turn_.now);
-    return everything == nullptr ? "" : "everything" + paused_by(everything->pause, {});
+    if (everything != nullptr) return "everything" + paused_by(everything->pause, {});
+    return engine_.all_in_maintenance(turn_.now) ? "maintenance of everything" : "";
   }
   [[nodiscard]] std::vector<ServiceId> seen_by(ServiceId service) const override {
     std::vector<ServiceId> seen;
@@ -77,15 +78,7 @@ class Engine::Ward final : public HealingWorld {
     }
     return seen;
   }
-  [[nodiscard]] bool given_up(ServiceId service) const override {
-    const std::vector<Rule>& rules = graph().at(service).rules;
-    const std::span<const RuleState> states = engine_.rules(service);
-    for (std::size_t i = 0; i < states.size(); ++i)
-      if (states[i].status == RuleStatus::Failed &&
-          (rules[i].action.kind == ActionKind::Unmonitor || rules[i].action.kind == ActionKind::Stop))
-        return true;
-    return false;
-  }
+  [[nodiscard]] bool given_up(ServiceId service) const override { return engine_.given_up_by(service) != nullptr; }
   [[nodiscard]] std::string busy(ServiceId service) const override {
     const std::optional<JobId>& job = engine_.services_[service.index()].job;
     if (!job) return {};
@@ -218,7 +211,8 @@ class Engine::Ward final : public HealingWorld {
     return fmt::format(" was paused{} by {}{}{}", with, pause.by, pause.reason.empty() ? "" : ": ", pause.reason);
   }
   static std::string not_known_to_be_right(const std::string& list) {
-    return fmt::format("nobody knows yet whether the list {} is right; `healerctl accept list {}` says so", list, list);
+    return fmt::format("nobody knows yet whether the list {} is right; `healerctl accept list {}` confirms it", list,
+                       list);
   }
 
   Engine& engine_;
@@ -301,7 +295,7 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
   const bool good = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
   std::string text;
   if (event.unseen)
-    text = "nobody saw how its program ended";
+    text = "ended with an unknown status";
   else if (event.outcome == Outcome::TimedOut)
     text = describe_timeout(event.elapsed);
   else if (event.outcome == Outcome::NotStarted)
@@ -358,7 +352,15 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
   state.resting = std::ranges::all_of(states, &RuleState::resting);
   forget_acknowledgement(id, turn);
   turn.save(id);
+  note_recovered(id, turn);
   for (const Decision& decision : decisions) act(id, decision, false, turn);
+}
+
+/// A target that was healed in vain may be healed by rules again when these rules have recovered.
+void Engine::note_recovered(ServiceId id, Turn& turn) {
+  if (healings_.memory().targets.empty()) return;
+  Ward ward(*this, turn);
+  healings_.recovered(ward, id);
 }
 
 void Engine::wake_healings(Turn& turn) {
@@ -386,7 +388,7 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
   if (!known && !pending.started) {
     turn.commit.ended.push_back(exec.action);
     turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
-                "a program of a healing that is not known any more is not started");
+                "a program of a healing that no longer exists is not started");
     return;
   }
   RunningAction& action = restore_action(pending, turn.now);
@@ -403,6 +405,7 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
 
 void Engine::resume_healings(Turn& turn) {
   Ward ward(*this, turn);
+  if (found_.boot != 0 && found_.boot != turn.now.boot && found_.seen) healings_.carry(ward, *found_.seen);
   for (const auto& [target, rehearsed] : found_.damaged_targets) healings_.rest(ward, target, rehearsed);
   for (const DamagedHealing& damaged : found_.damaged_healings) healings_.lost(ward, damaged);
   healings_.resume(ward, healing_programs_);
@@ -414,9 +417,9 @@ void Engine::resume_healings(Turn& turn) {
 void Engine::note_doubts(Turn& turn) {
   const Duration until = turn.now.mono + graph_->settings.cycle_length();
   if (const auto due = next_deadline(); due && turn.now.mono - *due > kLate)
-    doubt_ = {until, fmt::format("healer's own loop was late by {}", format_duration(turn.now.mono - *due))};
+    doubt_ = {until, fmt::format("healer's own event loop was late by {}", format_duration(turn.now.mono - *due))};
   const Duration offset = turn.now.wall.time_since_epoch() - turn.now.mono;
-  if (std::chrono::abs(offset - clock_offset_) > kClockStep) doubt_ = {until, "the clock of the machine was set"};
+  if (std::chrono::abs(offset - clock_offset_) > kClockStep) doubt_ = {until, "the system clock was set"};
 }
 
 std::string Engine::doubt(Instant now) const {
@@ -425,10 +428,10 @@ std::string Engine::doubt(Instant now) const {
   if (doubt_ && now.mono < doubt_->first) return doubt_->second;
   for (const std::string& name : graph_->settings.healing.only_while) {
     const std::optional<ServiceId> id = graph_->find(name);
-    if (!id) return fmt::format("{}, which is to be well, is not in the rules", name);
-    if (paused(*id, now)) return fmt::format("{}, which is to be well, is paused", name);
+    if (!id) return fmt::format("{}, which must be healthy, is not in the rules", name);
+    if (paused(*id, now)) return fmt::format("{}, which must be healthy, is paused", name);
     if (const Health its = health(*id); its != Health::Ok)
-      return fmt::format("{}, which is to be well, is {}", name, to_string(its));
+      return fmt::format("{}, which must be healthy, is {}", name, to_string(its));
   }
   return {};
 }
@@ -459,12 +462,12 @@ std::vector<BrakeVerdict> Engine::would_say(ServiceId service, const HealOrder& 
   return healings_.would_say(Ward(const_cast<Engine&>(*this), turn), service, order);
 }
 
-std::string Engine::unwell_of(std::string_view group, Instant now) const {
+std::vector<std::string> Engine::unwell_of_closed(Instant now) const {
   struct Nowhere final : EffectSink {
     void emit(Effect) override {}
   } nowhere;
   Turn turn{.now = now, .sink = nowhere};
-  return healings_.unwell_of(Ward(const_cast<Engine&>(*this), turn), group);
+  return healings_.unwell_of_closed(Ward(const_cast<Engine&>(*this), turn));
 }
 
 // ---- commands -----------------------------------------------------------------------------------------------------
@@ -490,7 +493,7 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
   if (command.kind == Kind::Approve) return reply(healings_.approve(ward, id, command.by));
   if (command.kind == Kind::Reject) return reply(healings_.reject(ward, id, command.by));
   if (command.kind == Kind::ResetHealing) return reply(healings_.reset(ward, command.workflow, command.by));
-  std::string text;
+  std::vector<Healings::Asked> asked;
   bool good = true;
   for (const ServiceId service : command.services) {
     if (service.index() >= services_.size() || !graph_->slots[service.index()]) continue;
@@ -501,24 +504,25 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
         if (rule.action.heal != nullptr && order.workflow.empty()) order = *rule.action.heal;
     if (order.workflow.empty() || graph_->workflow(order.workflow) == nullptr) {
       good = false;
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", block.name,
-                          order.workflow.empty() ? "no rule of it says with what it is healed: name a workflow (--with)"
-                                                 : "there is no workflow " + order.workflow);
+      asked.push_back(
+          {fmt::format("{}: {}", block.name,
+                       order.workflow.empty() ? "none of its rules names a workflow to heal it with: name one (--with)"
+                                              : "there is no workflow " + order.workflow)});
       continue;
     }
     auto cause = std::make_shared<effect::Cause>();
     cause->service = block.name;
     cause->event = EventKind::Action;
     cause->state = effect::Cause::State::Changed;
-    cause->event_text = "Healing asked for";
+    cause->event_text = "Healing requested";
     cause->action_text = "heal";
-    cause->description = fmt::format("asked for by {}", command.by);
+    cause->description = fmt::format("requested by {}", command.by);
     if (command.overrides != Overrides{}) cause->description += ", with brakes set aside";
     cause->when = turn.now.wall;
-    text += (text.empty() ? "" : "\n") +
-            healings_.want(ward, service, nullptr, order, std::move(cause), command.by, command.overrides);
+    asked.push_back(healings_.want(ward, service, nullptr, order, std::move(cause), command.by, command.overrides));
   }
-  if (text.empty()) text = "no such service";
+  const std::string text =
+      asked.empty() ? "no such service" : fmt::format("{}", fmt::join(healings_.begin(ward, asked), "\n"));
   turn.replies.push_back({command.id, good, text});
 }
 

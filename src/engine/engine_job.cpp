@@ -304,7 +304,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   // Who takes the place of one that was signalled has what is left of its time: they may come for ever.
   job.replaced = job.signalled;
   if (!job.replaced) job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
-  if (const std::optional<Command>& program = program_of(block, step.kind)) {
+  if (const Rare<Command>& program = program_of(block, step.kind)) {
     if (!clear_way(job, *program, turn)) return Progress::Waiting;
     if (step.kind != StepKind::Stop && waits_for_left(job, turn)) return Progress::Waiting;
     run_program(job, *program, turn);
@@ -411,12 +411,12 @@ void Engine::overdue(Job& job, Turn& turn) {
   }
   if (!job.action_ended) end_program(job.action, turn);
   if (block.has_process() && !job.seen) {
-    blame(job, fmt::format("failed to {}: it could not be looked at", verb(step.kind)));
+    blame(job, fmt::format("failed to {}: it could not be checked", verb(step.kind)));
     return go_on(job, Progress::Failed, turn);
   }
   if (step.kind == StepKind::Stop && block.has_process() && process == nullptr)
     return go_on(job, Progress::Done, turn);  // only its stop program hung
-  const std::optional<Command>& program = program_of(block, step.kind);
+  const Rare<Command>& program = program_of(block, step.kind);
   if (!job.program_failure.empty()) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);
@@ -494,9 +494,9 @@ void Engine::restore_jobs(Turn& turn) {
                        });
     if (!whole) {
       turn.commit.ended_jobs.push_back(saved.job);
-      turn.record(RecordKind::JobFailed, Severity::Warning, saved.service,
-                  fmt::format("{} is not taken up again: its services are gone, or healer only watches",
-                              to_string(saved.kind)));
+      turn.record(
+          RecordKind::JobFailed, Severity::Warning, saved.service,
+          fmt::format("{} is not resumed: its services are gone, or healer only watches", to_string(saved.kind)));
       continue;
     }
     job.position = saved.position;

@@ -136,7 +136,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     const Rule& rule = block.rules[i];
     const std::optional<bool> told = holds(rule.condition, run);
     if (!told) continue;
-    // What is down has not come through its restarts, whatever this run counts.
+    // A process that is still down has not recovered from its restart limit, whatever this run counts.
     if (rule.counts_restarts() && !*told && states[i].status == RuleStatus::Failed && block.has_process() &&
         process_of(seen) == nullptr)
       continue;
@@ -225,6 +225,8 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   if (reason != Reason::Member) finish_validate(id, failed, turn);  // before an action may take the service out of it
   tell_owners(id);
   if (decisions.empty()) return;
+  if (std::ranges::find(decisions, Decision::What::Recover, &Decision::what) != decisions.end())
+    note_recovered(id, turn);
 
   // What a run stops or unmonitors, it does not start.
   const auto kind_of = [&](const Decision& decision) {

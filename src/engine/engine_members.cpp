@@ -30,6 +30,17 @@ Health Engine::health(ServiceId id) const {
   return graph_->at(id).has_members() ? Health::Unjudged : Health::Unknown;
 }
 
+const Rule* Engine::given_up_by(ServiceId id) const {
+  const std::vector<Rule>& all = graph_->at(id).rules;
+  const std::span<const RuleState> states = rules(id);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const ActionKind kind = all[i].action.kind;
+    const bool ends = kind == ActionKind::Unmonitor || kind == ActionKind::Stop;
+    if (ends && states[i].status == RuleStatus::Failed) return &all[i];
+  }
+  return nullptr;
+}
+
 Evidence Engine::look_at_members(ServiceId id) const {
   MembersSeen seen;
   const auto add = [](std::vector<std::string>& names, const std::string& name) {

@@ -107,6 +107,7 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
   if (std::erase_if(wide_pauses_, ends) > 0) turn.commit.wide_pauses = wide_pauses_;
   std::vector<std::string> left;  // that had nothing to be resumed
   std::string with;               // what goes on to pause those that were named
+  std::string kept_by;            // what holds such a one all the same
   for (const ServiceId id : command.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     const ServiceBlock& block = graph_->at(id);
@@ -118,6 +119,8 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
     }
     if (was_paused) turn.record(RecordKind::Resumed, Severity::Info, block.name, "resumed by " + command.by);
     (was_paused ? done : left).push_back(block.name);
+    if (!was_paused && in_maintenance(id, turn.now))
+      kept_by = ": its maintenance is one of the rules ('set maintenance') and ends by itself";
     if (const auto still = pause_of(id, turn.now); still && with.empty())
       with = fmt::format("{} is still paused{}, by {}: `healerctl resume {}` ends that", block.name, still->with(),
                          still->pause->by, still->resumed_by(block.name));
@@ -127,11 +130,25 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
     text = listed(done) + " resumed";
   else if (with.empty())
     text = left.empty()                          ? "no service resumed"
-           : left.size() == 1                    ? left.front() + " is not paused"
+           : left.size() == 1                    ? left.front() + " is not paused" + kept_by
            : left.size() == graph_->order.size() ? "no service is paused"
                                                  : fmt::format("none of {} is paused", listed(left));
   if (!with.empty()) text += (text.empty() ? "" : "; ") + with;
   turn.replies.push_back({command.id, true, std::move(text)});
+}
+
+/// After a boot of the machine, whose clock may be ahead now, a pause is not over earlier than people have said.
+void Engine::carry_pauses(Turn& turn) {
+  if (found_.boot == 0 || found_.boot == turn.now.boot || !found_.seen) return;
+  const auto carry = [&](Pause& pause) {
+    if (!pause.until) return false;
+    const WallTime until = carried(*pause.until, *found_.seen, turn.now);
+    return std::exchange(pause.until, until) != until;
+  };
+  for (const ServiceId id : graph_->order)
+    if (std::optional<Pause>& pause = services_[id.index()].pause; pause && carry(*pause)) turn.save(id);
+  for (WidePause& wide : wide_pauses_)
+    if (carry(wide.pause)) turn.commit.wide_pauses = wide_pauses_;
 }
 
 // ---- acknowledgements ---------------------------------------------------------------------------------------------
@@ -178,23 +195,38 @@ void Engine::forget_acknowledgement(ServiceId id, Turn& turn) {
 
 // ---- maintenance --------------------------------------------------------------------------------------------------
 
-bool Engine::in_maintenance(ServiceId id, Instant now) const {
-  const std::vector<Maintenance>& windows = graph_->settings.maintenance;
-  if (windows.empty()) return false;
+/// Which of the windows are in force.
+const std::vector<bool>& Engine::open_windows(Instant now) const {
   auto& [minute, open] = maintenance_;
   if (const std::int64_t current = minute_of(now.wall); minute != current) {
     minute = current;
     open.clear();
     const WallTime begun = std::chrono::floor<minutes>(now.wall);
-    for (const Maintenance& window : windows)  // those that began in this minute, too
+    for (const Maintenance& window : graph_->settings.maintenance)  // those that began in this minute, too
       open.push_back(matching_minutes(window.begin, begun - window.length, begun + minutes{1}, civil_, 1) > 0);
   }
+  return open;
+}
+
+bool Engine::in_maintenance(ServiceId id, Instant now) const {
+  const std::vector<Maintenance>& windows = graph_->settings.maintenance;
+  if (windows.empty()) return false;
+  const std::vector<bool>& open = open_windows(now);
   const std::vector<std::string>& groups = graph_->at(id).groups;
   for (std::size_t i = 0; i < windows.size(); ++i)
     if (open[i] && (windows[i].group.empty() || std::ranges::any_of(groups, [&](const std::string& group) {
                       return to_lower(group) == to_lower(windows[i].group);
                     })))
       return true;
+  return false;
+}
+
+bool Engine::all_in_maintenance(Instant now) const {
+  const std::vector<Maintenance>& windows = graph_->settings.maintenance;
+  if (windows.empty()) return false;
+  const std::vector<bool>& open = open_windows(now);
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    if (open[i] && windows[i].group.empty()) return true;
   return false;
 }
 

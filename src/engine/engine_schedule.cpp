@@ -167,7 +167,7 @@ void Engine::leave_out(ServiceId id, Turn& turn) {
   late_.insert(id);
   ++newly_late_;
   turn.record(RecordKind::RunOverrun, Severity::Warning, graph_->at(id).name,
-              fmt::format("the last run has not finished after {}: this run is left out",
+              fmt::format("the previous run has not finished after {}: this run is skipped",
                           format_duration(turn.now.mono - state.flight_started)));
 }
 
@@ -188,7 +188,7 @@ void Engine::sum_up_overruns(Turn& turn) {
   }
   if (runs > newly_late_)
     turn.record(RecordKind::RunOverrun, Severity::Warning, {},
-                fmt::format("in the last {} {} runs of {} service{} were left out: the runs before had not finished",
+                fmt::format("in the last {} {} runs of {} service{} were skipped: the previous runs had not finished",
                             format_duration(kLatePause), runs, services, services == 1 ? "" : "s"));
   newly_late_ = 0;
   late_at_.reset();

@@ -89,9 +89,9 @@ void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
     const std::int64_t pid = seen ? process_of(*state.last)->pid : state.known ? state.known->pid : 0;
     state.gone = missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed);
     turn.record(RecordKind::ProcessDied, Severity::Warning, graph_->at(id).name,
-                fmt::format("{} is not found any more{}: {}",
+                fmt::format("{} can no longer be found{}: {}",
                             pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
-                            seen ? "" : ", which an earlier healer has seen", state.gone));
+                            seen ? "" : ", which a previous healerd had seen", state.gone));
   }
   finish_validate(id, true, turn);
   state.died = true;
@@ -181,7 +181,7 @@ std::string Engine::missing_requirement(ServiceId id) const {
     const ServiceBlock& block = graph_->at(needed);
     if (!block.has_process() || !state.monitored) continue;
     if (!state.last && !block.foreground())
-      return fmt::format("it depends on {}, which has not been looked at yet", block.name);
+      return fmt::format("it depends on {}, which has not been checked yet", block.name);
     if (!is_up(needed)) return fmt::format("it depends on {}, which is not running", block.name);
   }
   return {};
@@ -264,8 +264,8 @@ std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Tu
     return std::nullopt;
   }
   Evidence without = seen;
-  without.output = std::make_shared<const std::string>(fmt::format(
-      "process is not running (process {} is another one than its pid file was written for)", process->pid));
+  without.output = std::make_shared<const std::string>(
+      fmt::format("process is not running (process {} is not the one its pid file was written for)", process->pid));
   without.answer = Answer::Absent;
   without.facts = std::make_shared<const Facts>();
   return without;
@@ -274,7 +274,7 @@ std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Tu
 /// Why the process of a service that has no stop program is not signalled; empty: it is.
 std::string Engine::why_spared(ServiceId id, const ProcessFacts& process) const {
   if (process.spared)
-    return process.pid == 1 ? "process 1 is the first process of the machine"
+    return process.pid == 1 ? "process 1 is the init process of the machine"
                             : fmt::format("process {} is healer itself", process.pid);
   const std::optional<KnownProcess>& known = services_[id.index()].known;
   if (!known || known->pid != process.pid || known->doubt == Doubt::None) return {};
@@ -420,7 +420,8 @@ bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
     return true;
   }
   hold_step(
-      job, fmt::format("its earlier program {} does not end", actions_.at(one.number()).exec.command.arguments.front()),
+      job,
+      fmt::format("its previous program {} does not end", actions_.at(one.number()).exec.command.arguments.front()),
       kClearPause, turn);
   return false;
 }

@@ -113,7 +113,7 @@ struct Answered {
   ActionId request;
   enum class Kind : std::uint8_t {
     Failed,   ///< nothing of it was sent
-    InDoubt,  ///< it was sent, or a part of it, and no whole answer came that is taken
+    InDoubt,  ///< it was sent, or a part of it, and the answer was incomplete that is taken
     Whole
   } kind = Kind::Whole;
   std::uint16_t status = 0;  ///< Whole
@@ -185,7 +185,7 @@ struct Command {
 
 /// What is not healed, as the lists say. All names are in lower case.
 struct ListsDoubted {
-  /// A row that was well when it was missing from its list for the first time.
+  /// A row that is missing from its list, and was well when it was so for the first time, or since.
   struct Row {
     std::string list;
     std::string name;

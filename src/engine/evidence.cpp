@@ -24,7 +24,7 @@ std::string_view to_string(Reach reach) { return kReaches[static_cast<std::size_
 std::string describe(const MembersSeen& members) {
   const auto& [failed, whole, left_out, failed_names, left_out_names] = members;
   const std::string left = left_out == 0 ? "" : "left out" + named(left_out_names, left_out);
-  if (whole == 0) return "no member is judged" + (left.empty() ? left : "; " + left);
+  if (whole == 0) return "no member has been checked" + (left.empty() ? left : "; " + left);
   const std::string_view plural = whole == 1 ? "" : "s";
   const std::string text =
       failed == 0 ? fmt::format("no member of {} failed", whole)

@@ -93,9 +93,9 @@ std::string describe(const Expectation& wanted) {
   return text;
 }
 
-/// "it did so at run 4 (00:02:00), run 9 (00:04:30)".
+/// "it happened at run 4 (00:02:00), run 9 (00:04:30)".
 std::string describe_actual(const std::vector<const TimelineEntry*>& entries) {
-  if (entries.empty()) return "it never did so";
+  if (entries.empty()) return "it never happened";
   std::vector<std::string> told;
   for (const TimelineEntry* entry : entries) {
     if (told.size() == kMostMissed) break;
@@ -103,7 +103,7 @@ std::string describe_actual(const std::vector<const TimelineEntry*>& entries) {
                        ? fmt::format("run {} ({})", entry->run, time_text(entry->at))
                        : time_text(entry->at));
   }
-  std::string text = fmt::format("it did so at {}", fmt::join(told, ", "));
+  std::string text = fmt::format("it happened at {}", fmt::join(told, ", "));
   if (entries.size() > told.size()) text += fmt::format(" and {} times more", entries.size() - told.size());
   return text;
 }
@@ -111,7 +111,7 @@ std::string describe_actual(const std::vector<const TimelineEntry*>& entries) {
 /// Why it is not met; empty where it is.
 std::string fault_of(const Expectation& wanted, const Timeline& timeline, const std::optional<std::string>& state) {
   if (wanted.what == Expectation::What::State) {
-    if (!state) return fmt::format("the simulation ended before, at {}", time_text(timeline.length));
+    if (!state) return fmt::format("the simulation ended earlier, at {}", time_text(timeline.length));
     return (*state == wanted.state) != wanted.negated ? std::string{} : fmt::format("it is {}", *state);
   }
   std::vector<const TimelineEntry*> meant;

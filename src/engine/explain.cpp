@@ -71,7 +71,7 @@ std::string if_failed(const Rule& rule, RuleState state, Hold hold, Duration at)
   if (!stood) return fmt::format("does nothing yet: {}", count_text(rule, state, at));
   if (rule.action.is_job()) {
     state.again.push(true, 64);
-    if (!due_again(rule, state, at)) return "stays failed; nothing is done before its tolerance is met once more";
+    if (!due_again(rule, state, at)) return "stays failed; nothing is done until its tolerance is met again";
     return hold == Hold::None ? fmt::format("stays failed and is tried again: {}", action)
                               : fmt::format("stays failed; {} is held back", action);
   }
@@ -97,15 +97,15 @@ std::string held_back(Hold hold, std::string_view service) {
                          service);
     case Hold::Shadow: return "shadow: everything is judged, nothing is acted on";
     case Hold::DryRun: return "dry run: alerts are sent, nothing else is done";
-    case Hold::AlreadyRunning: return "its program still runs; it is run once more when that has ended";
-    case Hold::Passive: return "passive: its mode says that nothing of it is started, stopped or restarted";
+    case Hold::AlreadyRunning: return "its program is still running; it will be run once more when that has ended";
+    case Hold::Passive: return "passive mode: healer does not start, stop or restart it";
     case Hold::Paused:
-      return fmt::format("paused: nothing but alerts is done before its end or `healerctl resume {}`", service);
-    case Hold::Maintenance: return "maintenance: nothing is done, and nobody is told, before its window is over";
+      return fmt::format("paused: only alerts are sent until the pause ends or `healerctl resume {}`", service);
+    case Hold::Maintenance: return "maintenance: nothing is done and nobody is told until its window ends";
     case Hold::Healing:
       return "its target is being healed, or was just now: rules leave it alone until its cooldown is over, and after "
              "a "
-             "healing in vain until it has recovered";
+             "healing that did not help until it has recovered";
   }
   return {};
 }
@@ -139,19 +139,19 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
       std::string text = fmt::format("Under way: {}; it waits for {}", job_text(*engine.graph(), job, now.mono),
                                      job_waits_for(engine, job));
       if (job.phase == Job::Phase::Acting) text += fmt::format(", at most {} more", lasting(job.deadline - now.mono));
-      text += job.by == kByRule ? ". A rule wants it" : fmt::format(". {} asked for it", job.by);
-      notes.push_back(text + "; no run is counted meanwhile.");
+      text += job.by == kByRule ? ". A rule requested it" : fmt::format(". {} requested it", job.by);
+      notes.push_back(text + "; runs are not counted meanwhile.");
     }
   }
   if (!state.waits.empty())
-    notes.push_back(fmt::format("A start or restart that its rules want is not done now: {}.", state.waits));
+    notes.push_back(fmt::format("Its rules want a start or restart, which is not done now: {}.", state.waits));
   if (const auto paused = engine.pause_of(service, now)) {
     std::string text = "It is paused" + paused->with();
     if (paused->pause->until) text += fmt::format(" for {} more", lasting(*paused->pause->until - now.wall));
     text += fmt::format(" by {}", paused->pause->by);
     if (!paused->pause->reason.empty()) text += fmt::format(" ({})", paused->pause->reason);
     notes.push_back(text +
-                    fmt::format(": checks and alerts go on, nothing else is done; `healerctl resume {}` ends it.",
+                    fmt::format(": checks and alerts continue, nothing else is done; `healerctl resume {}` ends it.",
                                 paused->resumed_by(block.name)));
   }
   if (state.acknowledged)
@@ -160,7 +160,8 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
                                 state.acknowledged->reason, state.acknowledged->reason.empty() ? "" : ")"));
   if (engine.in_maintenance(service, now))
     notes.push_back(
-        "It is in a maintenance window: checks go on, nothing is done, and what still fails when the window is over is "
+        "It is in a maintenance window: checks continue, nothing is done, and what still fails when the window is over "
+        "is "
         "alerted then.");
   if (const std::string left = engine.left_over(service); !left.empty())
     notes.push_back(fmt::format("P{}{}.", left.substr(1),  // it begins with "process"
@@ -169,7 +170,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
                                     : ", and may stand in the way of the next: 'with leftovers ended' ends it first"));
   for (const QueuedExec& queued : engine.queued_of(block.name))
     notes.push_back(
-        fmt::format("exec {} waits for its turn for {}: it is run when the program before it has ended, if "
+        fmt::format("exec {} has been queued for {}: it will be run when the program before it has ended, if "
                     "its rule still asks for it.",
                     queued.exec.command.arguments.front(), lasting(now.mono - queued.since)));
   if (const auto& failure = state.action_failure;
@@ -191,11 +192,11 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
   add_affairs(engine, service, now, notes);
   if (!state.monitored) {
     notes.push_back(
-        fmt::format("It is not monitored, so it is not checked: `healerctl monitor {}` begins again.", block.name));
+        fmt::format("It is not monitored, so it is not checked; `healerctl monitor {}` resumes that.", block.name));
     return notes;
   }
   if (block.activity == ServiceBlock::Activity::Passive)
-    notes.emplace_back("Its mode is passive: nothing of it is started, stopped or restarted; exec and alert are done.");
+    notes.emplace_back("It is in passive mode: healer does not start, stop or restart it; exec and alert still work.");
   if (block.has_members()) {
     constexpr std::size_t kMost = 20;
     const std::vector<ServiceId>& members = engine.graph()->members[service.index()];
@@ -207,21 +208,21 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
     notes.push_back(members.empty() ? "It has no members now." : fmt::format("Its members: {}.", text));
   }
   if (state.unknown && block.has_members())
-    notes.push_back(fmt::format("Nothing is known of it for {}: {}.", lasting(now.wall - state.unknown->since),
+    notes.push_back(fmt::format("Nothing has been known about it for {}: {}.", lasting(now.wall - state.unknown->since),
                                 state.unknown->why));
   else if (state.unknown)
-    notes.push_back(fmt::format("No look at it has had an answer for {}: {}.", lasting(now.wall - state.unknown->since),
+    notes.push_back(fmt::format("It could not be checked for {}: {}.", lasting(now.wall - state.unknown->since),
                                 state.unknown->why));
   if (state.flight) {
     const std::string time = format_duration(now.mono - state.flight_started);
     std::string text = state.flight_waits.empty()
                            ? fmt::format("A run is under way for {}", time)
-                           : fmt::format("A run waits for {} for its program to be started ({}; tried again)", time,
-                                         state.flight_waits);
-    if (block.has_members()) text += "; it waits for its members to be looked at";
-    if (!state.counted) text += "; it was asked for and moves no counter";
+                           : fmt::format("A run has waited for {} for its program to be started ({}; trying again)",
+                                         time, state.flight_waits);
+    if (block.has_members()) text += "; it waits for its members to be checked";
+    if (!state.counted) text += "; it was requested and is not counted";
     if (state.overruns != 0)
-      text += fmt::format("; {} run{} left out meanwhile", state.overruns, state.overruns == 1 ? " was" : "s were");
+      text += fmt::format("; {} run{} skipped meanwhile", state.overruns, state.overruns == 1 ? " was" : "s were");
     notes.push_back(text + ".");
   }
   if (next_run) {
@@ -326,7 +327,7 @@ std::string job_waits_for(const Engine& engine, const Job& job) {
   if (job.held_until && !job.left_told.empty())
     return fmt::format("{}, which an earlier start has left, to {}", job.left_told,
                        job.left_signal != 0 ? "end" : "come up or end");
-  if (job.phase == Job::Phase::Looking) return fmt::format("a look at {}", block.name);
+  if (job.phase == Job::Phase::Looking) return fmt::format("a check of {}", block.name);
   if (block.foreground() && step.kind != Kind::Stop) return fmt::format("{} to be ready", block.name);
   if (job.action != ActionId{} && !job.action_ended) return "its program to end";
   if (step.kind != Kind::Stop) return fmt::format("the process of {} to appear", block.name);
@@ -353,7 +354,7 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
                         .held_back = held_back(hold, block.name)};
     if (state.unknown) account.now = "is not known now; " + account.now;
     if (const std::string why = untold(rule, state); !why.empty() && !state.unknown)
-      account.now = fmt::format("was not told by the last run ({}); {}", why, account.now);
+      account.now = fmt::format("was not reported by the last run ({}); {}", why, account.now);
     if (state.monitored) {
       account.if_failed = if_failed(rule, states[i], hold, next);
       account.if_clear = if_clear(rule, states[i], next);

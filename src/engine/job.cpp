@@ -111,7 +111,7 @@ std::string_view verb(effect::SavedStep::Kind kind) {
   return kind == Kind::Stop ? "stop" : kind == Kind::Start ? "start" : "restart";
 }
 
-const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind) {
+const Rare<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind) {
   switch (kind) {
     case effect::SavedStep::Kind::Stop: return block.stop;
     case effect::SavedStep::Kind::Start: return block.start || !block.has_process() ? block.start : block.restart;
@@ -121,7 +121,7 @@ const std::optional<Command>& program_of(const ServiceBlock& block, effect::Save
 }
 
 Duration timeout_of(const ServiceBlock& block, effect::SavedStep::Kind kind, const Limits& limits) {
-  const std::optional<Command>& program = program_of(block, kind);
+  const Rare<Command>& program = program_of(block, kind);
   if (program && program->timeout > Duration{0}) return program->timeout;
   return kind == effect::SavedStep::Kind::Stop    ? limits.stop_timeout
          : kind == effect::SavedStep::Kind::Start ? limits.start_timeout

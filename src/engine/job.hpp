@@ -24,6 +24,7 @@
 
 #include "engine/commit.hpp"
 #include "engine/ids.hpp"
+#include "util/rare.hpp"
 
 namespace healer::engine {
 
@@ -55,7 +56,7 @@ struct Job {
   enum class Phase : std::uint8_t { Looking, Acting } phase = Phase::Looking;
   ActionId action;  ///< the step's program; 0: none (yet)
   bool action_ended = false;
-  std::string program_failure;     ///< why the step's program did no good; empty: it did, or has not ended
+  std::string program_failure;     ///< why the step's program failed; empty: it succeeded, or has not ended
   bool signalled = false;          ///< the step stops by signal: SIGTERM was sent
   bool killed = false;             ///< and SIGKILL
   std::int64_t signalled_pid = 0;  ///< to whom
@@ -109,7 +110,7 @@ struct Job {
 [[nodiscard]] std::string_view verb(effect::SavedStep::Kind kind);
 /// The program of a step; none: it is not written. A process without a start program is started by its
 /// restart program, as by Monit.
-[[nodiscard]] const std::optional<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind);
+[[nodiscard]] const Rare<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind);
 /// How long a step may take: as its program says, else as `set limits`.
 [[nodiscard]] Duration timeout_of(const ServiceBlock& block, effect::SavedStep::Kind kind, const Limits& limits);
 /// A number for each slot: services with the same one depend on each other, directly or through others.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/event.hpp"
 #include "engine/graph.hpp"
 #include "util/time.hpp"
 
@@ -41,11 +42,13 @@ class ListKeeper {
   /// The list is read. `failed`, `in_repair`: its rows, in lower case, of which a service stands failed, and that are
   /// being healed.
   virtual News read(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) = 0;
+  /// Some service has recovered: as ListMemory::see() of a list. Whether that changes what is doubted.
+  virtual bool see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) = 0;
   /// A person's words.
   virtual News accept(std::string_view list) = 0;
   virtual News forget(std::string_view row) = 0;
-  /// The lists that are not believed, by their variables in lower case.
-  [[nodiscard]] virtual std::vector<std::string> doubted() const = 0;
+  /// The lists that are not believed, and rows that are not healed if they fail now.
+  [[nodiscard]] virtual event::ListsDoubted doubted() const = 0;
 };
 
 }  // namespace healer::engine

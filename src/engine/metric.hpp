@@ -3,12 +3,13 @@
 // a kind (engine/kind).
 #pragma once
 
-#include <array>
 #include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace healer::engine {
 
@@ -110,23 +111,33 @@ enum class Unit : std::uint8_t {
 /// "90 s", "0.529 ms/operation", "0.52".
 [[nodiscard]] std::string format_metric(Unit unit, double value);
 
-/// What one look has measured. What could not be measured (yet: rates need two looks) is not known.
+/// What one look has measured. What could not be measured (yet: rates need two looks) is not known. Of each service the
+/// last is kept, and most kinds know but a few.
 class Metrics {
  public:
   void set(Metric metric, double value) {
-    known_.set(static_cast<std::size_t>(metric));
-    values_[static_cast<std::size_t>(metric)] = value;
+    const auto index = static_cast<std::size_t>(metric);
+    const auto place = values_.begin() + static_cast<std::ptrdiff_t>(place_of(index));
+    if (known_.test(index))
+      *place = value;
+    else
+      values_.insert(place, value);
+    known_.set(index);
   }
   [[nodiscard]] std::optional<double> get(Metric metric) const {
     const auto index = static_cast<std::size_t>(metric);
-    return known_.test(index) ? std::optional(values_[index]) : std::nullopt;
+    return known_.test(index) ? std::optional(values_[place_of(index)]) : std::nullopt;
   }
 
   bool operator==(const Metrics&) const = default;
 
  private:
-  std::bitset<kMetrics> known_;
-  std::array<double, kMetrics> values_{};
+  using Known = std::bitset<kMetrics>;
+  /// How many before it are known.
+  [[nodiscard]] std::size_t place_of(std::size_t index) const { return (known_ & ~(~Known{} << index)).count(); }
+
+  Known known_;
+  std::vector<double> values_;  ///< of those that are known, in their order
 };
 
 }  // namespace healer::engine

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -79,6 +80,33 @@ struct Sick {
   std::string why;
 };
 
+/// What rules were loaded from: their files, and what their lists said.
+struct RulesText {
+  struct File {
+    std::string path;
+    std::string text;
+    bool operator==(const File&) const = default;
+  };
+  struct Row {
+    std::string name;
+    std::vector<std::pair<std::string, std::string>> fields;
+    bool operator==(const Row&) const = default;
+  };
+  struct List {
+    std::string name;
+    std::vector<std::string> command;
+    std::string file;
+    std::vector<Row> rows;
+    bool operator==(const List&) const = default;
+  };
+  std::string path;  ///< of the file or directory that was loaded
+  std::vector<File> files;
+  std::vector<List> lists;
+  bool operator==(const RulesText&) const = default;
+};
+/// Which of the texts of a recording, counted from 0, in order.
+using TextNumber = std::uint32_t;
+
 /// A life of the daemon begins; or one that goes on can be taken up here.
 struct Begun {
   std::string version;
@@ -93,6 +121,8 @@ struct Begun {
   std::shared_ptr<const Graph> rules;       ///< null where it is read
   /// Of what is read: the names of all services that there were; none: it was not recorded.
   std::optional<std::vector<std::string>> services{};
+  std::shared_ptr<const RulesText> text{};  ///< of the rules; null where it is read, or is not recorded
+  std::optional<TextNumber> number{};       ///< of what is read: the rules' text; none: it was not recorded
 };
 
 /// Other rules were taken over.
@@ -105,6 +135,8 @@ struct Reloaded {
     std::vector<std::string> gone;
   };
   std::optional<Difference> services{};
+  std::shared_ptr<const RulesText> text{};  ///< as Begun's
+  std::optional<TextNumber> number{};
 };
 
 /// What was to be recorded here is not.

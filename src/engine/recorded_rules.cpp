@@ -2,9 +2,12 @@
 #include "engine/recorded_rules.hpp"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "engine/service.hpp"
+#include "engine/workflow.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -30,25 +33,102 @@ void resolve(Graph& graph) {
   std::erase_if(graph.settings.healing.only_while, [&](const std::string& name) { return !graph.find(name); });
 }
 
-/// What its rules ask to heal.
-std::vector<const HealOrder*> orders_of(const ServiceBlock& block) {
-  std::vector<const HealOrder*> orders;
-  for (const Rule& rule : block.rules)
-    for (const Action* action : {&rule.action, &rule.recovery.action})
-      if (action->heal) orders.push_back(action->heal.get());
-  return orders;
+/// Of rules, or graphs.
+bool same_workflows(const auto& one, const auto& other) {
+  return std::ranges::equal(one.workflows, other.workflows, [](const auto& a, const auto& b) { return *a == *b; });
 }
 
-/// Its groups and its lists, in lower case; no group can be called as a list is here.
-std::set<std::string> groups_of(const ServiceBlock& block) {
+std::set<std::string> names_of(const RuleSet& rules) {
   std::set<std::string> names;
-  for (const std::string& group : block.groups) names.insert(to_lower(group));
-  if (block.row)
-    for (const std::string& list : block.row->lists) names.insert("${" + to_lower(list) + "}");
+  for (const auto& block : rules.services) names.insert(to_lower(block->name));
   return names;
 }
 
+/// `rules` in the slots of `all`, which has all of their services.
+std::shared_ptr<const Graph> placed(const Graph& all, const RuleSet& rules) {
+  auto graph = std::make_shared<Graph>();
+  graph->generation = all.generation;
+  graph->settings = rules.settings;
+  graph->files = rules.files;
+  graph->workflows = rules.workflows;
+  graph->slots.resize(all.slots.size());
+  for (const auto& block : rules.services) {
+    const ServiceId id = *all.find(block->name);
+    const auto& known = all.slots[id.index()];
+    // What says the same is the same, whatever its place: nothing of it changes.
+    graph->slots[id.index()] = known->key == block->key && known->name == block->name ? known : block;
+    graph->order.push_back(id);
+  }
+  resolve(*graph);
+  return graph;
+}
+
 }  // namespace
+
+PlayedRules played_rules(const RuleSet& rules, const std::vector<DayRules>& day, bool throughout) {
+  using Block = std::shared_ptr<const ServiceBlock>;
+  const bool follows = !throughout && !day.empty();
+  // By names in lower case: as it was last on that day.
+  std::unordered_map<std::string, Block> last;
+  if (follows)
+    for (const DayRules& one : day)
+      for (const Block& block : one.rules.services) last[to_lower(block->name)] = block;
+  std::unordered_map<std::string, Block> asked;
+  for (const Block& block : rules.services) asked.emplace(to_lower(block->name), block);
+  const std::set<std::string> at_last = follows ? names_of(day.back().rules) : std::set<std::string>{};
+  const auto is_followed = [&](const std::string& name) {
+    const auto then = last.find(name);
+    if (then == last.end()) return false;
+    const auto now = asked.find(name);
+    // A reload of that day has taken it away; these rules have nothing to do with that.
+    if (now == asked.end()) return !at_last.contains(name);
+    return now->second->key == then->second->key && now->second->name == then->second->name;
+  };
+
+  const auto as_played = [&](const RuleSet& then) {
+    RuleSet played = rules;
+    if (rules.settings == day.back().rules.settings) played.settings = then.settings;
+    if (same_workflows(rules, day.back().rules)) played.workflows = then.workflows;
+    std::unordered_map<std::string, Block> there;
+    for (const Block& block : then.services) there.emplace(to_lower(block->name), block);
+    played.services.clear();
+    // In the order of that time: whatever comes later in the rules comes after it.
+    for (const Block& block : then.services) {
+      const std::string name = to_lower(block->name);
+      if (is_followed(name))
+        played.services.push_back(block);
+      else if (const auto own = asked.find(name); own != asked.end())
+        played.services.push_back(own->second);
+    }
+    for (const Block& block : rules.services)
+      if (!there.contains(to_lower(block->name))) played.services.push_back(block);
+    return played;
+  };
+
+  std::vector<RuleSet> by_text;
+  for (const DayRules& one : day) by_text.push_back(follows ? as_played(one.rules) : rules);
+  RuleSet all = rules;
+  std::unordered_set<std::string> known;
+  for (const auto& [name, block] : asked) known.insert(name);
+  for (auto set = by_text.rbegin(); set != by_text.rend(); ++set)
+    for (const Block& block : set->services)
+      if (known.insert(to_lower(block->name)).second) all.services.push_back(block);
+  PlayedRules played{.all = make_graph(std::move(all)), .by_text = {}, .asked = nullptr};
+  played.asked = placed(*played.all, rules);
+  for (std::size_t i = 0; i < by_text.size(); ++i)
+    played.by_text.push_back(follows ? placed(*played.all, by_text[i]) : played.asked);
+  return played;
+}
+
+std::vector<std::string> edited_between(const RuleSet& before, const RuleSet& after) {
+  std::unordered_map<std::string, Hash128> keys;
+  for (const auto& block : before.services) keys.emplace(to_lower(block->name), block->key);
+  std::vector<std::string> names;
+  for (const auto& block : after.services)
+    if (const auto then = keys.find(to_lower(block->name)); then != keys.end() && then->second != block->key)
+      names.push_back(block->name);
+  return names;
+}
 
 std::shared_ptr<const Graph> narrowed(const Graph& all, const Slots& present) {
   auto graph = std::make_shared<Graph>(all);
@@ -63,73 +143,26 @@ std::shared_ptr<const SwapPlan> plan_narrowed(const Graph& current, const Graph&
   auto plan = std::make_shared<SwapPlan>();
   auto graph = std::make_shared<Graph>(all);
   graph->generation = current.generation + 1;
-  for (const ServiceId id : all.order) {
+  for (std::uint32_t at = 0; at < all.slots.size(); ++at) {
+    const ServiceId id{at};
     auto& slot = graph->slots[id.index()];
     const auto& before = current.slots[id.index()];
-    if (!is_at(present, id)) {
+    if (!slot || !is_at(present, id)) {
       slot = nullptr;
       if (before) plan->changes.push_back({id, SlotChange::Kind::Removed, {}});
-    } else if (before) {
+    } else if (before && slot && (before->key == slot->key && before->name == slot->name)) {
       slot = before;
-    } else {
+    } else if (before && slot) {
+      plan->changes.push_back(replaced(id, *before, slot));
+    } else if (slot) {
       plan->changes.push_back({id, SlotChange::Kind::Added, std::vector<std::int32_t>(slot->rules.size(), -1)});
     }
   }
   resolve(*graph);
   plan->settings_changed = edited;
+  plan->workflows_changed = !same_workflows(*graph, current);
   plan->graph = std::move(graph);
   return plan;
-}
-
-Touched touched_by(const Graph& all, const Slots& left_out) {
-  Touched touched;
-  Slots reached(all.slots.size());
-  std::vector<ServiceId> open;
-  const auto reach = [&](ServiceId id) {
-    if (reached[id.index()]) return;
-    reached[id.index()] = true;
-    open.push_back(id);
-  };
-  // What healings have in common with theirs: the target, a group, the places of a workflow, those of all.
-  std::set<std::string> targets;
-  std::set<std::string> groups;
-  std::set<std::string> workflows;
-  bool all_healings = false;
-  for (const ServiceId id : all.order) {
-    if (!is_at(left_out, id)) continue;
-    const ServiceBlock& block = all.at(id);
-    reach(id);
-    targets.insert(to_lower(block.target()));
-    groups.merge(groups_of(block));
-    for (const HealOrder* const order : orders_of(block)) {
-      workflows.insert(to_lower(order->workflow));
-      if (!order->target.empty()) targets.insert(to_lower(order->target));
-      all_healings = all_healings || !all.settings.healing.limits.empty();
-    }
-    all_healings = all_healings || std::ranges::any_of(all.settings.healing.only_while, [&](const std::string& name) {
-                     return iequals(name, block.name);
-                   });
-  }
-  if (open.empty()) return touched;
-  while (!open.empty()) {
-    const ServiceId id = open.back();
-    open.pop_back();
-    for (const ServiceId other : all.dependents[id.index()]) reach(other);
-    for (const ServiceId other : all.owners[id.index()]) reach(other);
-  }
-  for (const ServiceId id : all.order) {
-    const ServiceBlock& block = all.at(id);
-    const std::string name = to_lower(block.name);
-    if (reached[id.index()]) touched.wholly.insert(name);
-    const bool shares =
-        targets.contains(to_lower(block.target())) ||
-        std::ranges::any_of(groups_of(block), [&](const std::string& group) { return groups.contains(group); }) ||
-        std::ranges::any_of(orders_of(block), [&](const HealOrder* order) {
-          return workflows.contains(to_lower(order->workflow)) || targets.contains(to_lower(order->target));
-        });
-    if (all_healings || shares) touched.healing.insert(name);
-  }
-  return touched;
 }
 
 }  // namespace healer::engine

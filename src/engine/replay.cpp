@@ -2,15 +2,12 @@
 #include "engine/replay.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -25,8 +22,6 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::array<std::string_view, 3> kWho{"both", "then", "now"};
-constexpr Duration kSameTime{250};
 constexpr Duration kSetFree = seconds{2};      // after it was decided, at the latest, a deed is done
 constexpr Duration kStartsApart = minutes{5};  // between a start then and now that are the same
 constexpr Duration kTakes = seconds{1};        // a program that did not run then
@@ -42,12 +37,13 @@ struct Hindsight {
 
 class Player final : public EffectSink {
  public:
-  Player(const RuleSet& rules, recorded::Source& recording, const Span& span, const CivilClock& civil,
-         Hindsight hindsight)
-      : rules_(make_graph(rules)),
-        graph_(rules_),
+  Player(const PlayedRules& rules, const std::vector<DayRules>& texts, recorded::Source& recording, const Span& span,
+         const CivilClock& civil, Hindsight hindsight)
+      : rules_(rules),
+        texts_(texts),
+        graph_(rules_.all),
         recording_(recording),
-        day_(recording, *rules_),
+        day_(recording, *graph_),
         span_(span),
         civil_(civil),
         hindsight_(std::move(hindsight)) {
@@ -184,14 +180,35 @@ class Player final : public EffectSink {
 
   /// The rules of this moment are taken over as a reload takes them over.
   void take_over(bool edited) {
-    if (engine_) tell(event::Swap{plan_narrowed(*engine_->graph(), *graph_, present_, edited)});
+    if (engine_) tell(event::Swap{plan_narrowed(*engine_->graph(), *now_said_, present_, edited)});
+  }
+
+  /// From here on the rules are those of this text; the command line of the daemon has the last word over them.
+  void say(std::optional<recorded::TextNumber> number) {
+    const auto& known = rules_.by_text;
+    const auto& rules =
+        !number || known.empty() ? rules_.asked : known[std::min<std::size_t>(*number, known.size() - 1)];
+    auto graph = std::make_shared<Graph>(*rules);
+    if (cycle_) graph->settings.cycle = *cycle_;
+    graph->settings.shadow = graph->settings.shadow || shadow_;
+    now_said_ = std::move(graph);
+    said_ = number;
+  }
+
+  /// What a reload to the rules of this text edits.
+  [[nodiscard]] std::vector<std::string> edits(std::optional<recorded::TextNumber> number) const {
+    if (!said_ || !number || *said_ == *number || std::max(*said_, *number) >= texts_.size()) return {};
+    return edited_between(texts_[*said_].rules, texts_[*number].rules);
   }
 
   void take(const recorded::Begun& begun, const recorded::Item& item) {
     if (begun.goes_on && lives_ > 0) {
+      taken_up_ = true;
       const Slots before = present_;
       settle_services(begun.services);
-      if (present_ != before) take_over(false);  // a reload was not recorded
+      const bool edited = begun.number != said_;
+      if (edited) say(begun.number);
+      if (edited || present_ != before) take_over(edited);  // a reload was not recorded
       return;
     }
     engine_.reset();
@@ -201,42 +218,39 @@ class Player final : public EffectSink {
     if (lives_++ == 0) {
       first_ = item.wall;
       saved_ = *begun.state;
-      settle(begun);
     } else {
       if (!stopped_) note(last_, "healerd ended without a word: what was seen in its last second may be missing");
       go_on_from(*begun.state);
     }
     settle_services(begun.services);
+    cycle_ = begun.cycle;
+    shadow_ = begun.shadow;
+    if (lives_ > 1) remember_edits(edits(begun.number));
+    say(begun.number);
     stopped_ = false;
     sick_.clear();
+    doubted_.reset();
     promised_.clear();
     const Instant here{.boot = begun.made.boot, .mono = item.mono, .wall = item.wall};
     Instant made = begun.made;
     Instant start = here;
     if (begun.goes_on) {
       // Where its cycles were is where they are now.
-      const Duration cycle = graph_->settings.cycle_length();
-      const Duration ahead = ((begun.first - graph_->settings.start_delay - start.mono) % cycle + cycle) % cycle;
+      const Duration cycle = now_said_->settings.cycle_length();
+      const Duration ahead = ((begun.first - now_said_->settings.start_delay - start.mono) % cycle + cycle) % cycle;
       start.mono += ahead;
       start.wall += ahead;
       made = start;
     }
     now_ = here;
     const auto begin = [this, made, start, version = begun.version, host = begun.host] {
-      engine_ = std::make_unique<Engine>(narrowed(*graph_, present_), civil_, saved_, made);
+      engine_ = std::make_unique<Engine>(narrowed(*now_said_, present_), civil_, saved_, made);
       now_ = start;
       tell(event::Started{version, host});
+      if (doubted_) tell(*doubted_);
     };
     if (start.mono == item.mono) return begin();
     own_.emplace(start.mono, begin);
-  }
-
-  /// The command line of the daemon had the last word over its rules.
-  void settle(const recorded::Begun& begun) {
-    auto graph = std::make_shared<Graph>(*graph_);
-    if (begun.cycle) graph->settings.cycle = *begun.cycle;
-    graph->settings.shadow = graph->settings.shadow || begun.shadow;
-    graph_ = std::move(graph);
   }
 
   /// A new life goes on from what the old one has left; where that was as it was then, from what was found then, which
@@ -244,6 +258,7 @@ class Player final : public EffectSink {
   void go_on_from(const SavedState& found) {
     saved_.last_id = found.last_id;
     saved_.last_sequence = found.last_sequence;
+    saved_.seen = found.seen;
     saved_.died = found.died;
     saved_.boot = found.boot;
     const std::set<std::string> differ = differing();
@@ -286,12 +301,13 @@ class Player final : public EffectSink {
   std::shared_ptr<const Evidence> asked(const recorded::Ran& ran, ServiceId id) {
     const recorded::Service& then = recording_.service(ran.service);
     if (asked_.size() <= ran.service) asked_.resize(ran.service + 1);
-    std::optional<recorded::Service>& now = asked_[ran.service];
-    if (!now) {
-      now = recorded::service_of(graph_->at(id));
-      if (recorded::asks_more(then, *now)) unasked_.insert(graph_->at(id).name);
+    const ServiceBlock& block = is_here(id) ? engine_->graph()->at(id) : graph_->at(id);
+    Asked& now = asked_[ran.service];
+    if (now.by != &block) {
+      now = {&block, recorded::service_of(block)};
+      if (recorded::asks_more(then, now.what)) unasked_.insert(block.name);
     }
-    return recorded::as_asked(ran.seen, then, *now);
+    return recorded::as_asked(ran.seen, then, now.what);
   }
 
   void answer(ServiceId id, RunId run, const Evidence& seen) {
@@ -325,7 +341,12 @@ class Player final : public EffectSink {
     tell(told);
   }
   void take(const event::NotSignalled& told, const recorded::Item&) { tell(told); }
-  void take(const event::ListsDoubted& told, const recorded::Item&) { tell(told); }
+  void take(const event::ListsDoubted& told, const recorded::Item&) {
+    const bool known = std::exchange(taken_up_, false) && doubted_ && doubted_->names == told.names &&
+                       doubted_->missing == told.missing;
+    doubted_ = told;  // for an engine that is yet to begin
+    if (!known) tell(told);
+  }
 
   void take(const recorded::Ordered& ordered, const recorded::Item&) {
     event::Command command = ordered.command;
@@ -343,6 +364,10 @@ class Player final : public EffectSink {
 
   void take(const recorded::Reloaded& reloaded, const recorded::Item& item) {
     std::vector<std::string> added;
+    std::vector<std::string> edited = edits(reloaded.number);
+    remember_edits(edited);
+    if (reloaded.edited && !reloaded.number) unknown_edit_ = item.wall;
+    if (reloaded.number != said_) say(reloaded.number);
     if (reloaded.services) {
       for (const std::string& name : reloaded.services->gone)
         if (const auto id = graph_->find(name)) present_[id->index()] = hindsight_.always[id->index()];
@@ -350,15 +375,25 @@ class Player final : public EffectSink {
         if (const auto id = come(name)) added.push_back(graph_->at(*id).name);
       take_over(reloaded.edited);
     }
-    if (added.size() > kMostAdded) {
-      const std::size_t more = added.size() - kMostAdded;
-      added.resize(kMostAdded);
-      added.push_back(fmt::format("{} more", more));
-    }
-    note(item.wall, added.empty() ? "the rules were reloaded"
-                                  : fmt::format("the rules were reloaded, with what was not there before: {}",
-                                                join_words(added, "and")));
+    std::string text = "the rules were reloaded";
+    if (!added.empty()) text += fmt::format(", with what was not there before: {}", some_of(added));
+    if (!edited.empty()) text += fmt::format("{} edited: {}", added.empty() ? "," : ";", some_of(edited));
+    if (reloaded.edited && !reloaded.number)
+      text += "; what they said before is not recorded, and what was done until then is marked";
+    note(item.wall, std::move(text));
   }
+
+  /// So many that they can be read.
+  static std::string some_of(std::vector<std::string> names) {
+    if (names.size() > kMostAdded) {
+      const std::size_t more = names.size() - kMostAdded;
+      names.resize(kMostAdded);
+      names.push_back(fmt::format("{} more", more));
+    }
+    return join_words(names, "and");
+  }
+
+  void remember_edits(const std::vector<std::string>& names) { edited_.insert(names.begin(), names.end()); }
 
   void take(const event::Stopping& told, const recorded::Item&) {
     stopped_ = true;
@@ -382,7 +417,7 @@ class Player final : public EffectSink {
   /// Sees to it that a run is answered: with what was seen then, or else last.
   void promise(ServiceId id, RunId run) {
     const Duration begun = now_.mono;
-    const Duration period = engine_->period(id).value_or(graph_->settings.cycle_length());
+    const Duration period = engine_->period(id).value_or(now_said_->settings.cycle_length());
     if (day_.claim_run(id, begun, period / 2, run)) {
       promised_.insert(run);
       return;
@@ -457,16 +492,20 @@ class Player final : public EffectSink {
     Slots left_out(graph_->slots.size());
     for (const ServiceId id : graph_->order) {
       if (graph_->at(id).has_members() || is_named(id)) continue;
-      result_.unseen.push_back(graph_->at(id).name);
       // One that was there, and of which nothing was wanted then or now, is as it was.
       left_out[id.index()] = !ever_[id.index()] || unanswered_[id.index()];
+      if (left_out[id.index()])
+        result_.unseen.push_back(graph_->at(id).name);
+      else if (is_here(id) && !engine_->service(id).monitored)
+        result_.unmonitored.push_back(graph_->at(id).name);
     }
     const Touched touched = touched_by(*graph_, left_out);
     result_.unknown = day_.unknown();
     result_.unasked.assign(unasked_.begin(), unasked_.end());
     result_.from = std::max(span_.since, first_);
     result_.to = std::max(result_.from, std::min(span_.until, last_));
-    Doubts doubts{.wholly = touched.wholly, .healing = touched.healing};
+    result_.edited.assign(edited_.begin(), edited_.end());
+    Doubts doubts{.wholly = touched.wholly, .healing = touched.healing, .before = unknown_edit_};
     for (const std::string& name : result_.unasked) doubts.wholly.insert(to_lower(name));
     result_.lines = compare_deeds(std::move(then_done_), std::move(now_done_), doubts);
     // What was decided in the last moments of a recording that goes on was not done yet.
@@ -481,8 +520,22 @@ class Player final : public EffectSink {
     Duration took{0};
   };
 
-  const std::shared_ptr<const Graph> rules_;
-  std::shared_ptr<const Graph> graph_;  // with the settings of the daemon's command line
+  struct Asked {
+    const ServiceBlock* by = nullptr;
+    recorded::Service what{};
+  };
+
+  const PlayedRules& rules_;
+  const std::vector<DayRules>& texts_;          // of that time
+  const std::shared_ptr<const Graph> graph_;    // all services that there are at any time
+  std::shared_ptr<const Graph> now_said_;       // the rules of this moment, in the slots of graph_
+  std::optional<recorded::TextNumber> said_;    // their text
+  std::optional<Duration> cycle_;               // of the daemon's command line
+  bool shadow_ = false;                         // the same
+  std::optional<event::ListsDoubted> doubted_;  // told last in this life
+  bool taken_up_ = false;                       // a chunk has begun: what is doubted is told again
+  std::set<std::string> edited_;
+  WallTime unknown_edit_{};  // the last edit of which nobody knows what it has edited
   recorded::Source& recording_;
   RecordedDay day_;
   const Span span_;
@@ -502,12 +555,12 @@ class Player final : public EffectSink {
   Sequence submitted_ = 0;
   std::string sick_;
   bool stopped_ = false;
-  std::optional<RunId> claimed_;                         // of the item that is taken
-  std::multimap<Duration, std::function<void()>> own_;   // what is no item
-  std::vector<Latest> latest_;                           // by slot
-  std::set<RunId> promised_;                             // runs whose answer is known
-  std::map<ActionId, ActionId> started_;                 // what was started then, and what that is now
-  std::vector<std::optional<recorded::Service>> asked_;  // by number: what the rules ask for now
+  std::optional<RunId> claimed_;                        // of the item that is taken
+  std::multimap<Duration, std::function<void()>> own_;  // what is no item
+  std::vector<Latest> latest_;                          // by slot
+  std::set<RunId> promised_;                            // runs whose answer is known
+  std::map<ActionId, ActionId> started_;                // what was started then, and what that is now
+  std::vector<Asked> asked_;                            // by number: what the rules ask for now
   std::set<std::string> unasked_;
   std::vector<Effect> effects_;
   std::vector<Deed> then_done_;
@@ -517,58 +570,20 @@ class Player final : public EffectSink {
 
 }  // namespace
 
-std::string_view to_string(ReplayLine::Who who) { return kWho[static_cast<std::size_t>(who)]; }
-
-std::size_t Replay::count(ReplayLine::Who who) const {
-  return static_cast<std::size_t>(std::ranges::count(lines, who, &ReplayLine::who));
-}
-
-Replay replay(const RuleSet& rules, recorded::Source& recording, const Span& span, const CivilClock& civil) {
+Replay replay(const RuleSet& rules, recorded::Source& recording, const Span& span, const CivilClock& civil,
+              std::vector<DayRules> day, bool throughout) {
+  // What comes after the span is not what its day ended with.
+  std::erase_if(day, [&](const DayRules& one) { return one.since >= span.until; });
+  const PlayedRules played = played_rules(rules, day, throughout);
   Hindsight known;
   for (;;) {
-    Player player(rules, recording, span, civil, known);
+    Player player(played, day, recording, span, civil, known);
     Replay done = player.play();
     std::optional<Hindsight> more = player.hindsight();
     if (!more) return done;
     known = std::move(*more);
     recording.rewind();
   }
-}
-
-std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> now, const Doubts& doubts) {
-  const auto order = [](const Deed& a) { return std::tie(a.when, a.service, a.kind, a.text); };
-  const auto settle = [&](std::vector<Deed>& deeds) {
-    std::ranges::sort(deeds, {}, order);
-    deeds.erase(std::unique(deeds.begin(), deeds.end()), deeds.end());
-  };
-  settle(then);
-  settle(now);
-  // Each of `then` with the first of `now` that is like it and in time.
-  std::vector<ReplayLine> lines;
-  std::map<std::tuple<std::string, Deed::Kind, std::string>, std::deque<const Deed*>> open;
-  for (const Deed& deed : now) open[{to_lower(deed.service), deed.kind, deed.text}].push_back(&deed);
-  std::set<const Deed*> paired;
-  for (const Deed& deed : then) {
-    auto& alike = open[{to_lower(deed.service), deed.kind, deed.text}];
-    while (!alike.empty() && alike.front()->when < deed.when - kSameTime) alike.pop_front();
-    const bool both = !alike.empty() && alike.front()->when <= deed.when + kSameTime;
-    if (both) {
-      paired.insert(alike.front());
-      alike.pop_front();
-    }
-    lines.push_back({both ? ReplayLine::Who::Both : ReplayLine::Who::Then, deed});
-  }
-  for (const Deed& deed : now)
-    if (!paired.contains(&deed)) lines.push_back({ReplayLine::Who::Now, deed});
-  std::ranges::stable_sort(lines, {}, [&](const ReplayLine& line) { return order(line.deed); });
-  std::set<std::string> guessed = doubts.wholly;
-  for (ReplayLine& line : lines) {
-    const std::string name = to_lower(line.deed.service);
-    const bool healing = line.deed.kind == Deed::Kind::Heal && doubts.healing.contains(name);
-    line.may_differ = healing || guessed.contains(name);
-    if (healing || line.who != ReplayLine::Who::Both) guessed.insert(name);
-  }
-  return lines;
 }
 
 }  // namespace healer::engine

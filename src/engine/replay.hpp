@@ -7,6 +7,10 @@
 // not made is answered by what was seen last; a program that did not run then runs a second and ends well. So what a
 // service does after its first difference is a guess, and is said to be one.
 //
+// The rules of each time are recorded, too: where the rules of a replay say the same as those that a day ended with, it
+// plays what was said at each time, so that a day with edits does what was done. What says something else is played
+// from the beginning.
+//
 // A service is there from the moment on at which the recording has it. One of which nothing is recorded, since only
 // these rules have it, is left out of everything; what it could have touched is said to be a guess.
 #pragma once
@@ -46,6 +50,12 @@ struct ReplayNote {
   std::string text;
 };
 
+/// Rules of the recorded time, from their text.
+struct DayRules {
+  WallTime since{};
+  RuleSet rules;
+};
+
 struct Replay {
   std::vector<ReplayLine> lines;  ///< by time
   std::vector<ReplayNote> notes;  ///< by time
@@ -54,19 +64,25 @@ struct Replay {
   std::uint64_t runs = 0;              ///< judged in that time
   std::vector<std::string> unknown{};  ///< services of that day that the rules do not have
   std::vector<std::string> unseen{};   ///< services of the rules, but composites, of which nothing was recorded
+  std::vector<std::string>
+      unmonitored{};                   ///< that were there, but were not monitored, so that nothing was seen of them
+  std::vector<std::string> edited{};   ///< that a reload has edited, and that are played as they were at each time
   std::vector<std::string> unasked{};  ///< services whose rules ask for what was not recorded: a content, a connection
   [[nodiscard]] std::size_t count(ReplayLine::Who who) const;
 };
 
 /// Plays the whole recording, again where only its end says which services there were, and compares what lies within
-/// `span`.
+/// `span`. `day`: the rules of that time, by recorded::TextNumber; `throughout`: `rules` are played all the time, also
+/// where they were edited.
 [[nodiscard]] Replay replay(const RuleSet& rules, recorded::Source& recording, const Span& span,
-                            const CivilClock& civil = utc_civil);
+                            const CivilClock& civil = utc_civil, std::vector<DayRules> day = {},
+                            bool throughout = false);
 
 /// What cannot be known, by names of services in lower case.
 struct Doubts {
   std::set<std::string> wholly;   ///< all that these do
   std::set<std::string> healing;  ///< their healings, and what they do after one
+  WallTime before{};              ///< all that was done before: the rules of that time are not known
 };
 
 /// Both sides beside each other. Deeds are the same where service, kind and text are, and the times no more than a

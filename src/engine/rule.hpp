@@ -56,6 +56,10 @@ struct Action {
   [[nodiscard]] bool is_job() const {
     return kind == ActionKind::Start || kind == ActionKind::Stop || kind == ActionKind::Restart;
   }
+  /// Whether it waits while the target of its service is healed, and, where that was in vain, until that recovers.
+  [[nodiscard]] bool waits_for_healing() const {
+    return is_job() || kind == ActionKind::Heal || kind == ActionKind::Unmonitor;
+  }
 };
 
 /// The `else` branch, or the implied one (recovers at the first clear run, alerts).

@@ -27,7 +27,7 @@ ScriptReader::ScriptReader(const RuleSet& rules, ScriptReading& reading, const s
     for (const Rule& rule : block->rules)
       for (const Action* action : {&rule.action, &rule.recovery.action})
         if (action->kind == ActionKind::Exec) add_program(action->command);
-    for (const std::optional<Command>* command : {&block->start, &block->stop, &block->restart})
+    for (const Rare<Command>* command : {&block->start, &block->stop, &block->restart})
       if (*command) add_program(**command);
     if (const auto& foreground = block->process.foreground) {
       add_program(foreground->command);
@@ -70,7 +70,7 @@ void ScriptReader::statement() {
   if (iequals(first.raw, "step")) return step();
   if (iequals(first.raw, "list")) return list(false);
   const std::string_view near = nearest_word(first.raw, kWords);
-  fail(first.offset, fmt::format("'{}' begins no statement", printable(first.raw)),
+  fail(first.offset, fmt::format("'{}' does not begin a statement", printable(first.raw)),
        !near.empty()                                ? did_you_mean(near)
        : blocks_.contains(to_lower(text_of(first))) ? fmt::format("write {}: 0 1 ...", first.raw)
                                                     : "a line begins with start, run, exec, at, expect, guard, step, "
@@ -88,7 +88,7 @@ std::string ScriptReader::one_of(const Word& word, std::string_view raw, std::sp
   const std::string_view near = nearest_word(name, known);
   std::vector<std::string> names(known.begin(), known.end());
   constexpr std::size_t kMostShown = 25;
-  fail(word.offset, fmt::format("'{}' is no {}", printable(name), what),
+  fail(word.offset, fmt::format("'{}' is not a {}", printable(name), what),
        !near.empty()               ? did_you_mean(near)
        : names.size() > kMostShown ? std::string{}
        : names.empty()             ? fmt::format("the rules have no {}", what)
@@ -109,10 +109,11 @@ ScriptReader::Suffix ScriptReader::suffix(const Word& word, std::size_t at, std:
       const std::size_t begin = ++at;
       at = std::min(raw.find_first_of("*:", at), raw.size());
       behind.takes = parse_duration(raw.substr(begin, at - begin));
-      if (!behind.takes) fail(word.offset + begin, "no duration stands behind '@'", "write it in one word, as in @90s");
+      if (!behind.takes)
+        fail(word.offset + begin, "there is no duration after '@'", "write it in one word, as in @90s");
     } else {
-      fail(word.offset + at, fmt::format("'{}' was not expected here", printable(raw.substr(at))),
-           fmt::format("behind {} stand :\"output\", *TIMES and @DURATION", what));
+      fail(word.offset + at, fmt::format("unexpected '{}'", printable(raw.substr(at))),
+           fmt::format("only :\"output\", *TIMES and @DURATION can follow {}", what));
     }
   }
   return behind;
@@ -142,7 +143,7 @@ void ScriptReader::service() {
   const std::string name = service_name(first, raw);
   if (failed_) return;
   if (blocks_.at(name)->has_members())
-    return fail(first.offset, fmt::format("'{}' is made of others: nothing is looked at for it", printable(raw)),
+    return fail(first.offset, fmt::format("'{}' is a composite: it is not checked itself", printable(raw)),
                 "write the runs of its members");
   ScriptedService& service = script_.services[name];
   if (!runs) {
@@ -156,15 +157,14 @@ void ScriptReader::service() {
     return want_end();
   }
   if (!block.is_run())
-    return fail(here(), fmt::format("'{}' is no program: it does not exit", printable(block.name)),
+    return fail(here(), fmt::format("'{}' is not a program: it does not exit", printable(block.name)),
                 fmt::format("write {}{} QUANTITY: VALUES, for what a rule compares",
                             block.has_process() ? fmt::format("{}: down, or ", raw) : "", raw));
-  if (service.repeated)
-    return fail(first.offset, "the line before of this service goes on for ever", "take its '...' away");
+  if (service.repeated) return fail(first.offset, "the previous line of this service never ends", "remove its '...'");
   if (!more()) return fail(here(), "the runs are missing", "write exit values, as in 0 0 1");
   while (more()) {
     if (take("...")) {
-      if (service.runs.empty()) return fail(words_[next_ - 1].offset, "nothing to repeat stands before '...'");
+      if (service.runs.empty()) return fail(words_[next_ - 1].offset, "there is nothing to repeat before '...'");
       service.repeated = true;
       return want_end();
     }
@@ -219,12 +219,12 @@ void ScriptReader::measured(const std::string& words) {
 /// Values that a line gives of something, to those of the lines before.
 void ScriptReader::add(ScriptedSeries& series, const std::vector<std::optional<double>>& values,
                        std::optional<std::size_t> again, std::size_t line, std::size_t begin) {
-  if (series.repeated) return fail(line, "the line before of this quantity goes on for ever", "take its '...' away");
+  if (series.repeated) return fail(line, "the previous line of this quantity never ends", "remove its '...'");
   if (series.values.size() + values.size() > kMaxRuns)
     return fail(begin, fmt::format("a quantity may have {} scripted values", kMaxRuns), "let the list repeat with ...");
   series.values.insert(series.values.end(), values.begin(), values.end());
   series.repeated = again.has_value();
-  if (series.values.empty()) fail(*again, "nothing to repeat stands before '...'");
+  if (series.values.empty()) fail(*again, "there is nothing to repeat before '...'");
 }
 
 /// NAME connection [NUMBER]: up*3 down unknown ...
@@ -253,8 +253,8 @@ void ScriptReader::connections(const std::string& name, const std::string& words
     const std::string_view text = word.raw.substr(0, at);
     const bool up = iequals(text, "up");
     if (!up && !iequals(text, "down") && !iequals(text, "unknown"))
-      return fail(word.offset, fmt::format("'{}' is nothing that comes of a connection", printable(text)),
-                  "write up, down or unknown, with *TIMES behind");
+      return fail(word.offset, fmt::format("'{}' is not an outcome of a connection", printable(text)),
+                  "write up, down or unknown, followed by *TIMES");
     append(word, at, iequals(text, "unknown") ? std::nullopt : std::optional(up ? 1.0 : 0.0), values);
   }
   want_end();
@@ -270,8 +270,8 @@ void ScriptReader::value(const Word& word, std::string_view words, std::vector<M
   if (!iequals(text, "unknown")) {
     const auto read = read_value(text, metrics);
     if (!read)
-      return fail(word.offset, fmt::format("'{}' is no value of '{}'", printable(text), words),
-                  fmt::format("write {}, or unknown, with *TIMES behind", value_form(metrics)));
+      return fail(word.offset, fmt::format("'{}' is not a value of '{}'", printable(text), words),
+                  fmt::format("write {}, or unknown, followed by *TIMES", value_form(metrics)));
     metrics.assign(1, read->metric);
     value = read->value;
   }
@@ -283,8 +283,7 @@ void ScriptReader::append(const Word& word, std::size_t at, std::optional<double
                           std::vector<std::optional<double>>& values) {
   std::int64_t times = 1;
   if (at < word.raw.size()) times = read_number(word.raw, ++at, word.offset, "the number of times", 1, kMaxRuns);
-  if (at != word.raw.size())
-    fail(word.offset + at, fmt::format("'{}' was not expected here", printable(word.raw.substr(at))));
+  if (at != word.raw.size()) fail(word.offset + at, fmt::format("unexpected '{}'", printable(word.raw.substr(at))));
   if (values.size() + static_cast<std::size_t>(times) > kMaxRuns)
     fail(word.offset, fmt::format("a quantity may have {} scripted values", kMaxRuns), "let the list repeat with ...");
   if (!failed_) values.insert(values.end(), static_cast<std::size_t>(times), value);
@@ -308,7 +307,7 @@ void ScriptReader::item(const Word& word, std::vector<ScriptedRun>& runs) {
     run = {.outcome = Outcome::Signalled, .status = read_number(raw, at, word.offset, "the signal", 1, 64)};
   } else {
     return fail(word.offset, fmt::format("'{}' is not the end of a run", printable(raw)),
-                "write an exit value, timeout, missing or signal:N, with :\"output\", *TIMES and @DURATION behind it");
+                "write an exit value, timeout, missing or signal:N, with :\"output\", *TIMES and @DURATION after it");
   }
   const Suffix behind = suffix(word, at, "a run");
   run.takes = behind.takes;
@@ -383,7 +382,7 @@ void ScriptReader::action() {
       action.outcome = Outcome::NotStarted;
       action.status = 127;
     } else {
-      fail(here(), fmt::format("'{}' was not expected here", printable(words_[next_].raw)),
+      fail(here(), fmt::format("unexpected '{}'", printable(words_[next_].raw)),
            "a program takes a duration, exits with a value, is killed by a signal, never ends, or is missing; it is "
            "ready after a duration, or never");
     }

@@ -38,7 +38,7 @@
 //   step rebuild "shut down": ok fails*2 ok  the same of the program of a step: ok, fails, or as the run of a check
 //                                            ends, 0:"evicted 7"@90s, 3, timeout, missing, signal:9
 //   step heat create: ok 503 201:'{"id": 7}' what a request is answered: ok, fails, a status with a body; also lost
-//                                            (nobody knows whether it was done), unreachable (it was not sent),
+//                                            (whether it was done is unknown), unreachable (it was not sent),
 //                                            timeout. Where nothing is said, what the step expects
 //   step heat create until: pending*3 done   what comes of asking whether it is done: pending, done, failed, or an
 //                                            answer

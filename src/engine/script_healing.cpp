@@ -160,8 +160,7 @@ void ScriptReader::ends_of(StepOf of, const Step* what, bool colon) {
                     "a program, a request, or the start of a service does");
       scripted.heals = take("for") ? duration("step WORKFLOW STEP heals for 20 minutes") : Duration{0};
     } else {
-      fail(begin,
-           more() ? fmt::format("'{}' was not expected here", printable(words_[next_].raw)) : "a colon is missing",
+      fail(begin, more() ? fmt::format("unexpected '{}'", printable(words_[next_].raw)) : "a colon is missing",
            fmt::format("write {}", form));
     }
     return want_end();
@@ -170,11 +169,11 @@ void ScriptReader::ends_of(StepOf of, const Step* what, bool colon) {
     return fail(words_.front().offset, fmt::format("step '{}' neither runs a program nor makes a request", what->name),
                 said_by(*what));
   if (scripted.repeated)
-    return fail(words_.front().offset, "the line before of this step goes on for ever", "take its '...' away");
+    return fail(words_.front().offset, "the previous line of this step never ends", "remove its '...'");
   if (!more()) return fail(here(), "how it ends is missing", fmt::format("write {}", form));
   while (more()) {
     if (take("...")) {
-      if (scripted.ends.empty()) return fail(words_[next_ - 1].offset, "nothing to repeat stands before '...'");
+      if (scripted.ends.empty()) return fail(words_[next_ - 1].offset, "there is nothing to repeat before '...'");
       scripted.repeated = true;
       return want_end();
     }

@@ -57,7 +57,8 @@ void ScriptLine::split() {
       if (quote && line_[*quote] == '"' && line_[i] == '\\' && i + 1 < line_.size()) ++i;
     }
     if (quote)
-      return fail(*quote, "the text that begins here has no end", fmt::format("put a {} where it ends", line_[*quote]));
+      return fail(*quote, "the text that begins here is not closed",
+                  fmt::format("put a {} where it ends", line_[*quote]));
     words_.push_back({line_.substr(begin, i - begin), begin});
   }
 }
@@ -115,7 +116,7 @@ ScriptLine::Word ScriptLine::want_word(std::string_view what, std::string_view f
   return {};
 }
 void ScriptLine::want_end() {
-  if (more()) fail(here(), fmt::format("'{}' was not expected here", printable(words_[next_].raw)));
+  if (more()) fail(here(), fmt::format("unexpected '{}'", printable(words_[next_].raw)));
 }
 
 Duration ScriptLine::duration(std::string_view form) {
@@ -140,7 +141,7 @@ WallTime ScriptLine::wall_time(std::string_view form) {
   const std::string_view date = want_word("the date", form).raw;
   const std::string_view time = want_word("the time", form).raw;
   const auto read = parse_iso(fmt::format("{}T{}.000Z", date, time));
-  if (!read) fail(begin, "this is no date and time", fmt::format("write {}", form));
+  if (!read) fail(begin, "this is not a date and time", fmt::format("write {}", form));
   return read.value_or(WallTime{});
 }
 
@@ -165,7 +166,7 @@ Duration ScriptLine::offset(std::string_view form) {
     total = total * 60 + seconds{read_number(word.raw, at, word.offset, "a part of the time", 0, most)};
     if (at < word.raw.size() && word.raw[at] == ':' && parts < 2) ++at;
   }
-  if (at != word.raw.size()) fail(word.offset, "this is no time", "write hours:minutes:seconds");
+  if (at != word.raw.size()) fail(word.offset, "this is not a time", "write hours:minutes:seconds");
   return total;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reads the statements of a script. Private to the reader: script.cpp has what services, processes and actions do,
-// script_healing.cpp the steps of workflows, script_list.cpp lists, script_people.cpp what people do,
+// script_healing.cpp the steps of workflows, script_list.cpp lists, script_operator_commands.cpp what people do,
 // script_expectation.cpp what is expected.
 #pragma once
 
@@ -90,7 +90,7 @@ class ScriptReader : private ScriptLine {
   std::string list_name(std::string_view form);
   void list_expectation(Expectation wanted);
 
-  // people and other hands (script_people.cpp)
+  // people and other hands (script_operator_commands.cpp)
   void command();
   void services_of(ScriptedCommand& command);
   void healing_command(ScriptedCommand& command);

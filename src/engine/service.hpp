@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "engine/schedule.hpp"
 #include "engine/source_place.hpp"
 #include "util/hash.hpp"
+#include "util/rare.hpp"
 
 namespace healer::protocols {
 struct ProbePlan;
@@ -45,7 +45,7 @@ inline constexpr std::size_t kMaxFilters = 16;
 struct ProcessSpec {
   std::string pid_file;  ///< empty where one of the others is used
   std::string pattern;   ///< POSIX extended regular expression
-  std::optional<ForegroundSpec> foreground{};
+  Rare<ForegroundSpec> foreground{};
 
   bool operator==(const ProcessSpec&) const = default;
 };
@@ -110,9 +110,9 @@ struct ServiceBlock {
   LinesSpec lines;                              ///< of a file whose lines are read (Traits::has_lines)
   CompositeSpec composite;                      ///< Target::Members
   /// Programs of the service; timeouts are set. Absent: not written.
-  std::optional<Command> start;
-  std::optional<Command> stop;
-  std::optional<Command> restart;
+  Rare<Command> start;
+  Rare<Command> stop;
+  Rare<Command> restart;
   std::vector<std::string> depends;  ///< names of the services that must be up before it
   Schedule schedule;
   std::vector<Rule> rules;

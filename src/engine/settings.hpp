@@ -24,6 +24,7 @@ struct MailServer {
   std::string tls_version;  ///< lower-case word as written ("tlsv12", "auto"); empty: the library's choice
   bool verify = false;      ///< verify the certificate (Monit's default: no)
   bool allow_self_signed = false;
+  std::string ciphers;               ///< OpenSSL's list, of TLS 1.2 and before; empty: the usual ones
   std::string certificate_checksum;  ///< hex of MD5 (32), SHA-1 (40) or SHA-256 (64) of the certificate; empty: none
   std::string ca_file;
   std::string ca_path;

@@ -102,7 +102,8 @@ event::Answered answered(const effect::Request& request, const ScriptedEnd& end,
   const auto none = [&] { answer.values.resize(request.wanted.size() + request.failing.size()); };
   if (late || end.how == How::Lost) {
     answer.kind = Kind::InDoubt;
-    answer.why = late ? fmt::format("no answer within {}", format_duration(request.timeout)) : "no whole answer came";
+    answer.why =
+        late ? fmt::format("no answer within {}", format_duration(request.timeout)) : "the answer was incomplete";
   } else if (end.how == How::Unreachable) {
     answer.kind = Kind::Failed;
     answer.why = "could not connect";

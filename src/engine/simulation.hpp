@@ -129,6 +129,7 @@ class Simulation final : public EffectSink {
   void begin_lists();
   void read_list(std::size_t list, const ListKeeper::Interval& of);
   void take(ListKeeper::News news);
+  void see_rows();
   void change_list(const ScriptedCommand& command);
   /// The services of a command that are in the rules now. Says so where there are none.
   std::vector<ServiceId> there(const std::vector<std::string>& names);

@@ -17,7 +17,7 @@
 #include "engine/explain.hpp"
 #include "engine/healing/told.hpp"
 #include "engine/service.hpp"
-#include "engine/simulated_people.hpp"
+#include "engine/simulated_operator_commands.hpp"
 #include "engine/simulation.hpp"
 #include "engine/timeline.hpp"
 #include "util/text.hpp"
@@ -139,7 +139,7 @@ void Simulation::plan(Duration when, int rank, std::function<void()> what) {
 void Simulation::begin() {
   engine_ = std::make_unique<Engine>(graph_, civil_, saved_, now_);
   handle(event::Started{HEALER_VERSION});
-  if (lists_ != nullptr) handle(event::ListsDoubted{lists_->doubted()});
+  if (lists_ != nullptr) handle(lists_->doubted());
 }
 
 void Simulation::end(Duration away, bool reboot) {
@@ -219,6 +219,9 @@ void Simulation::perform(const effect::Commit& commit) {
         act);
   for (auto record = commit.records.begin(); record != commit.records.end(); ++record)
     if (!is_told(*record, {std::next(record), commit.records.end()})) tell_of(*record);
+  if (lists_ != nullptr &&
+      std::ranges::find(commit.records, RecordKind::RuleRecovered, &Record::kind) != commit.records.end())
+    tell(now_.mono, [this] { see_rows(); });
   engine_->handle(event::Committed{.up_to = commit.sequence}, now_, *this);
 }
 

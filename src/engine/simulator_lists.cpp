@@ -7,7 +7,7 @@
 #include "engine/diff.hpp"
 #include "engine/list_keeper.hpp"
 #include "engine/rows.hpp"
-#include "engine/simulated_people.hpp"
+#include "engine/simulated_operator_commands.hpp"
 #include "engine/simulation.hpp"
 #include "util/text.hpp"
 
@@ -28,14 +28,24 @@ void Simulation::read_list(std::size_t list, const ListKeeper::Interval& of) {
 void Simulation::take(ListKeeper::News news) {
   for (const ListKeeper::Said& said : news.said) handle(event::ListTold{said.text, said.alerts});
   if (!news.refused.empty()) add({.kind = "reply", .text = news.refused}, nullptr);
-  handle(event::ListsDoubted{lists_->doubted()});
+  handle(lists_->doubted());
   if (!news.errors.empty()) handle(event::ReloadFailed{news.errors});
   if (!news.rules) return;
   const auto plan = plan_swap(*engine_->graph(), std::move(*news.rules));
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan->graph);
   world_.take_over(*before, *graph_, now_.mono);
   handle(event::Swap{plan});
-  handle(event::ListsDoubted{lists_->doubted()});
+  handle(lists_->doubted());
+}
+
+/// A rule of some service has recovered: a row that is missing may be well now.
+void Simulation::see_rows() {
+  const std::vector<ListKeeper::Interval> lists = lists_->lists();
+  bool is_new = false;
+  for (std::size_t list = 0; list < lists.size(); ++list)
+    is_new = lists_->see(list, failed_rows(*engine_, lists[list].name), rows_in_repair(*engine_, lists[list].name)) ||
+             is_new;
+  if (is_new) handle(lists_->doubted());
 }
 
 void Simulation::change_list(const ScriptedCommand& command) {

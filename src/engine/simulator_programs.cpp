@@ -282,7 +282,7 @@ void Simulation::another_hand(ServiceId id, ScriptedCommand::Kind kind) {
   const bool dies = kind == ScriptedCommand::Kind::Dies;
   const bool own = graph_->at(id).foreground();  // only healer starts it
   if (const auto pid = world_.pid(id); dies == pid.has_value() && (dies || !own))
-    return dies ? take_down(id, "has died by another hand") : bring_up(id, "was started by another hand");
+    return dies ? take_down(id, "was killed by someone else") : bring_up(id, "was started by someone else");
   add({.kind = "left-out",
        .service = graph_->at(id).name,
        .run = runs_of(id),

@@ -2,6 +2,7 @@
 #include "engine/witness.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "engine/diff.hpp"
@@ -53,7 +54,8 @@ std::optional<recorded::What> Witness::what_of(const Event& event, std::optional
     return recorded::Sick{known->unjournalled ? known->reason.empty() ? "sick" : known->reason : std::string()};
   }
   if (const auto* known = std::get_if<event::Swap>(&event))
-    return recorded::Reloaded{.rules = known->plan->graph, .edited = !known->plan->empty()};
+    return recorded::Reloaded{
+        .rules = known->plan->graph, .edited = !known->plan->empty(), .text = std::exchange(text_, nullptr)};
   if (const auto* known = std::get_if<event::ActionStarted>(&event)) return *known;
   if (const auto* known = std::get_if<event::ActionReady>(&event)) return *known;
   if (const auto* known = std::get_if<event::ActionEnded>(&event)) return *known;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@ class Witness {
     made_ = std::move(begun);
     flights_.clear();
   }
+  /// What the rules were loaded from that the next event::Swap takes over.
+  void loaded_from(std::shared_ptr<const recorded::RulesText> text) { text_ = std::move(text); }
   /// Before the engine is told; `deadline` is Engine::next_deadline() then. The event is as it may be recorded, see
   /// Engine::without_secrets().
   void goes_in(const Event& event, std::optional<Duration> deadline, Instant now);
@@ -43,6 +46,7 @@ class Witness {
   std::optional<recorded::Begun> made_;       // none: the life has begun
   std::vector<std::vector<Flight>> flights_;  // by slot: a run, and looks of a job
   bool sick_ = false;
+  std::shared_ptr<const recorded::RulesText> text_;
 };
 
 }  // namespace healer::engine

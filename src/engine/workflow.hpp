@@ -129,7 +129,7 @@ struct Step {
   Duration timeout{0};        ///< of one attempt; 0: none of its own
   std::uint32_t retries = 0;  ///< `retry 2 times`: attempts beyond the first
   Duration pause{0};          ///< `every 30 seconds`: between attempts
-  bool repeatable = false;    ///< may be run again where nobody knows whether it was done
+  bool repeatable = false;    ///< may be run again where whether it was done is unknown
 
   bool operator==(const Step&) const = default;
 };

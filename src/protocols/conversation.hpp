@@ -45,7 +45,7 @@ struct Want {
   /// Where a server sends its client.
   struct Elsewhere {
     std::string url;           ///< as the server wrote it: whole, or a path
-    bool keeps_method = true;  ///< else it is asked for by GET, without a body
+    bool keeps_method = true;  ///< else it is requested by GET, without a body
   };
 
   Kind kind = Kind::Receive;
@@ -94,16 +94,16 @@ class Conversation {
   /// The server sends no more.
   [[nodiscard]] virtual Want closed() = 0;
   /// The TLS that was wanted stands. Only after StartTls.
-  [[nodiscard]] virtual Want secured() { return Want::fail("TLS began that nobody asked for"); }
+  [[nodiscard]] virtual Want secured() { return Want::fail("TLS was started unexpectedly"); }
   /// Where the first match ends in the text of the Search, or that there is none. Only after Search.
   [[nodiscard]] virtual Want found(std::optional<std::size_t> end) {
     (void)end;
-    return Want::fail("an expression was looked for that nobody asked for");
+    return Want::fail("an expression was searched for unexpectedly");
   }
   /// The first value that the filter of the Query makes, as JSON, or why there is none. Only after Query.
   [[nodiscard]] virtual Want answered(const Result<std::string>& value) {
     (void)value;
-    return Want::fail("a filter was run that nobody asked for");
+    return Want::fail("a filter was run unexpectedly");
   }
   /// Whether a server that stays silent to the end is no failure: over UDP it is not obliged to answer.
   [[nodiscard]] virtual bool silence_passes() const { return false; }

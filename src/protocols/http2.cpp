@@ -45,17 +45,17 @@ class Http2 final : public HttpTalk {
     const ssize_t taken =
         nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(all.data()), all.size());
     if (!fault_.empty()) return fail(fault_);
-    if (taken < 0) return fail(fmt::format("this is no HTTP/2: {}", nghttp2_strerror(static_cast<int>(taken))));
+    if (taken < 0) return fail(fmt::format("this is not HTTP/2: {}", nghttp2_strerror(static_cast<int>(taken))));
     Want want = judge();
     if (want.kind != Want::Kind::Receive) return want;
     // Where nothing is left to be said or heard, what was said last was that it is over.
     if (nghttp2_session_want_read(session_) == 0)
-      return fail(is_greeted_ ? "it breaks the rules of HTTP/2" : "this is no HTTP/2: it said " + quote(all));
+      return fail(is_greeted_ ? "it breaks the rules of HTTP/2" : "this is not HTTP/2: it said " + quote(all));
     return want;
   }
 
   Want closed() override {
-    if (has_headers_ && !is_whole_) return fail("the server closed the connection in the midst of its content");
+    if (has_headers_ && !is_whole_) return fail("the server closed the connection in the middle of its content");
     return fail("the server closed the connection without an answer");
   }
 

@@ -100,7 +100,7 @@ std::optional<Want> HttpJudge::found(std::optional<std::size_t> end) {
   if (content_->op != Operator::NotEqual && !end)
     return Want::fail(
         fmt::format("its content{} does not match {}",
-                    body_.size() >= limit_ ? fmt::format(", of which {} bytes were looked at,", limit_) : "",
+                    body_.size() >= limit_ ? fmt::format(", of which {} bytes were searched,", limit_) : "",
                     quote(content_->text)));
   content_judged_ = true;
   return std::nullopt;

@@ -34,15 +34,16 @@ void HttpResponse::status_line(std::string_view line) {
   // "HTTP/1.1 200 OK"; some leave the reason out.
   const std::string_view three = trim(digits);
   if (!iequals(line.substr(0, 5), "http/") || three.size() != 3 || !number(three, code, 10) || code < 100)
-    return wrong("this is no HTTP server: it said " + quote(line));
+    return wrong("this is not an HTTP server: it said " + quote(line));
   status_ = static_cast<int>(code);
   state_ = State::Headers;
 }
 
 void HttpResponse::length(std::string_view value) {
   std::uint64_t told = 0;
-  if (!number(value, told, 10)) return wrong(fmt::format("its Content-Length is {}, which is no length", quote(value)));
-  if (has_length_ && told != length_) return wrong("it tells two different lengths of its content");
+  if (!number(value, told, 10))
+    return wrong(fmt::format("its Content-Length is {}, which is not a length", quote(value)));
+  if (has_length_ && told != length_) return wrong("it states two different content lengths");
   has_length_ = true;
   length_ = told;
 }
@@ -84,7 +85,7 @@ void HttpResponse::chunk_line(std::string_view line) {
     if (line.empty()) state_ = State::Whole;
   } else {
     const std::string_view size = trim(line.substr(0, line.find(';')));
-    if (!number(size, left_, 16)) return wrong(fmt::format("{} is no size of a chunk", quote(size)));
+    if (!number(size, left_, 16)) return wrong(fmt::format("{} is not a chunk size", quote(size)));
     chunk_ = left_ == 0 ? Chunk::Trailer : Chunk::Data;
   }
 }
@@ -110,13 +111,13 @@ void HttpResponse::add(std::string_view& bytes) {
   const std::size_t before = bytes.size();
   const auto line = line_.next(bytes);
   header_bytes_ += before - bytes.size();  // those of chunks, too: none of them is for ever
-  if (state_ == State::Body && line_.length() > kLongestLine) return wrong("it sends a line of endless length");
+  if (state_ == State::Body && line_.length() > kLongestLine) return wrong("it sends an endless line");
   if (state_ != State::Body && header_bytes_ > kMostHeaders)
     return wrong(fmt::format("its headers are longer than {} MB", kMostHeaders / 1024 / 1024));
   if (!line) {
     // One byte more may be the '\r' of its end.
     if (state_ == State::StatusLine && line_.length() > kQuoted + 1 && !iequals(line_.rest().substr(0, 5), "http/"))
-      wrong("this is no HTTP server: it said " + quote(line_.rest()));
+      wrong("this is not an HTTP server: it said " + quote(line_.rest()));
     return;
   }
   if (state_ == State::StatusLine) {
@@ -135,15 +136,15 @@ void HttpResponse::close() {
   if (state_ == State::StatusLine && header_bytes_ == 0)
     return wrong("the server closed the connection without an answer");
   if (state_ == State::StatusLine && !iequals(line_.rest().substr(0, 5), "http/"))
-    return wrong("this is no HTTP server: it said " + quote(line_.rest()));
-  if (state_ != State::Body) return wrong("the server closed the connection in the midst of its headers");
+    return wrong("this is not an HTTP server: it said " + quote(line_.rest()));
+  if (state_ != State::Body) return wrong("the server closed the connection in the middle of its headers");
   if (framing_ == Framing::ToClose) {
     state_ = State::Whole;
     return;
   }
   wrong(framing_ == Framing::Length
             ? fmt::format("the server closed the connection after {} of {} bytes of its content", received_, length_)
-            : fmt::format("the server closed the connection in the midst of its content, after {} bytes", received_));
+            : fmt::format("the server closed the connection in the middle of its content, after {} bytes", received_));
 }
 
 }  // namespace healer::protocols

@@ -50,8 +50,8 @@ std::string fault(const ProbePlan& plan) {
   if (plan.protocol == nullptr) return "no protocol is given";
   if (plan.transport != Transport::Unix && plan.port == 0) return "no port is given";
   if (plan.transport == Transport::Udp && !plan.protocol->datagrams)
-    return fmt::format("protocol {} is not spoken over UDP", plan.protocol->name);
-  if (plan.transport == Transport::Udp && plan.tls) return "TLS is not spoken over UDP";
+    return fmt::format("protocol {} is not supported over UDP", plan.protocol->name);
+  if (plan.transport == Transport::Udp && plan.tls) return "TLS is not supported over UDP";
   return plan.protocol->fault != nullptr ? plan.protocol->fault(plan.settings) : std::string{};
 }
 

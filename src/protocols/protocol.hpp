@@ -107,8 +107,8 @@ struct Protocol {
 [[nodiscard]] std::span<const Protocol* const> registry();
 /// The one of that name, without regard to case; null: it is not spoken.
 [[nodiscard]] const Protocol* find_protocol(std::string_view name);
-/// One that rules may name though it is not spoken yet: its `make` is null. Null: there is none of that name, or it is
-/// spoken.
+/// One that rules may name though it is not supported yet: its `make` is null. Null: there is none of that name, or it
+/// is spoken.
 [[nodiscard]] const Protocol* find_unspoken(std::string_view name);
 
 }  // namespace healer::protocols

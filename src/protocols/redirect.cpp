@@ -59,7 +59,9 @@ std::string path_from(std::string_view old, std::string_view url) {
 
 Result<ProbePlan> redirected(const ProbePlan& plan, const Want::Elsewhere& place) {
   const auto setting = [&](std::string_view word) { return std::ranges::find(plan.settings, word, &Setting::word); };
-  const auto no_place = [&] { return Error{0, fmt::format("it redirects to {}, which is no URL", quote(place.url))}; };
+  const auto no_place = [&] {
+    return Error{0, fmt::format("it redirects to {}, which is not a URL", quote(place.url))};
+  };
   std::string_view url = trim(place.url);
   url = url.substr(0, url.find('#'));
   Place to{.secure = plan.tls.has_value(), .host = plan.host, .port = plan.port};

@@ -32,7 +32,7 @@ class Redis final : public Conversation {
   static Want judge(std::string_view line) {
     const std::string quit = "*1\r\n$4\r\nQUIT\r\n";
     if (line == "+PONG") return Want::pass("it answers PING", quit);
-    if (line.starts_with("-NOAUTH")) return Want::pass("it answers PING, and wants a password for more", quit);
+    if (line.starts_with("-NOAUTH")) return Want::pass("it answers PING, but requires a password for more", quit);
     return Want::fail("its answer to PING is " + quote(line));
   }
 

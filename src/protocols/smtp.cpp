@@ -35,12 +35,12 @@ class Smtp final : public Conversation {
     while (!bytes.empty()) {
       const auto line = line_.next(bytes);
       if (!line) {
-        if (line_.length() > kLongestLine) return Want::fail("it sends a line of endless length");
+        if (line_.length() > kLongestLine) return Want::fail("it sends an endless line");
         break;
       }
-      if (++lines_ > kMostLines) return Want::fail("it sends a reply of endless length");
+      if (++lines_ > kMostLines) return Want::fail("it sends an endless reply");
       const int code = code_of(*line);
-      if (code == 0) return Want::fail("this is no mail server: it said " + told(*line));
+      if (code == 0) return Want::fail("this is not a mail server: it said " + told(*line));
       note_extension(*line);
       if (line->size() > 3 && (*line)[3] == '-') continue;  // more lines of this reply follow
       lines_ = 0;

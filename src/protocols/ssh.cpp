@@ -23,7 +23,8 @@ class Ssh final : public Conversation {
   }
 
   Want closed() override {
-    return line_.length() == 0 ? Want::fail("the server closed the connection without a word") : judge(line_.rest());
+    return line_.length() == 0 ? Want::fail("the server closed the connection without sending anything")
+                               : judge(line_.rest());
   }
 
   std::string_view awaited() const override { return "greeting"; }
@@ -33,7 +34,7 @@ class Ssh final : public Conversation {
   // free of complaints about clients that do not say who they are.
   static Want judge(std::string_view line) {
     if (iequals(line.substr(0, 4), "ssh-")) return Want::pass("it is " + quote(line), "SSH-2.0-healer\r\n");
-    return Want::fail("this is no SSH server: it said " + quote(line));
+    return Want::fail("this is not an SSH server: it said " + quote(line));
   }
 
   LineReader line_{kLongestLine};

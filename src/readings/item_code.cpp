@@ -43,6 +43,7 @@ enum class Tag : std::uint8_t {
   Answered,
   Services,  ///< of the Begun before it: which there are
   Changes,   ///< of the Reloaded before it: which have come and gone
+  Text,      ///< of the Begun or Reloaded before it: the rules' text, by its number in the chunk
   Count_
 };
 
@@ -51,6 +52,7 @@ constexpr Duration kSlewed{20};
 constexpr std::size_t kMostOutput = 256;
 constexpr std::size_t kMostValue = (std::size_t{1} << 16) + 1;  // what is longer is refused as this is
 constexpr std::uint64_t kMostServices = 1U << 20;
+constexpr std::uint64_t kMostTexts = 1U << 20;
 
 void head(Tag tag, ByteWriter& out) { out.byte(static_cast<std::uint8_t>(tag)); }
 
@@ -274,6 +276,13 @@ void ChunkWriter::write(const Item& item, std::string& bytes) {
     put(names_beyond(*rules_, *former), out);
     put(names_beyond(*former, *rules_), out);
   }
+  const std::optional<TextNumber> text = begun != nullptr      ? begun->number
+                                         : reloaded != nullptr ? reloaded->number
+                                                               : std::nullopt;
+  if (text) {
+    head(Tag::Text, out);
+    out.number(*text);
+  }
   mono_ = item.mono;
 }
 
@@ -366,6 +375,7 @@ void ChunkReader::read_item(ByteReader& in, std::vector<Item>& items) {
   }
   if (tag == static_cast<std::uint8_t>(Tag::Services) || tag == static_cast<std::uint8_t>(Tag::Changes))
     return read_services(tag, in, items);
+  if (tag == static_cast<std::uint8_t>(Tag::Text)) return read_text(in, items);
   if (tag == static_cast<std::uint8_t>(Tag::Clock)) {
     offset_ = Duration{in.difference()};
     return;
@@ -396,6 +406,17 @@ void ChunkReader::read_services(std::uint8_t tag, ByteReader& in, std::vector<It
     return;
   }
   in.fail();
+}
+
+void ChunkReader::read_text(ByteReader& in, std::vector<Item>& items) {
+  const std::uint64_t number = in.number();
+  if (items.empty() || number >= kMostTexts) return in.fail();
+  if (auto* const begun = std::get_if<recorded::Begun>(&items.back().what))
+    begun->number = static_cast<TextNumber>(number);
+  else if (auto* const reloaded = std::get_if<recorded::Reloaded>(&items.back().what))
+    reloaded->number = static_cast<TextNumber>(number);
+  else
+    in.fail();
 }
 
 void ChunkReader::read_ran(std::uint8_t tag, ByteReader& in, Item& item) {

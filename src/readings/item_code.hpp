@@ -22,7 +22,7 @@ class ChunkWriter {
   /// `rules`: whose slots the items name.
   explicit ChunkWriter(std::shared_ptr<const engine::Graph> rules) : rules_(std::move(rules)) {}
 
-  /// Appends the item to `out`. The state of a Begun is not written.
+  /// Appends the item to `out`. The state of a Begun is not written, and of the text of rules only the number.
   void write(const engine::recorded::Item& item, std::string& out);
 
  private:
@@ -64,6 +64,7 @@ class ChunkReader {
   };
   void read_item(ByteReader& in, std::vector<engine::recorded::Item>& items);
   static void read_services(std::uint8_t tag, ByteReader& in, std::vector<engine::recorded::Item>& items);
+  static void read_text(ByteReader& in, std::vector<engine::recorded::Item>& items);
   void read_ran(std::uint8_t tag, ByteReader& in, engine::recorded::Item& item);
   [[nodiscard]] engine::recorded::What read_other(std::uint8_t tag, ByteReader& in);
   [[nodiscard]] Known& known(std::uint64_t number, ByteReader& in);

@@ -22,7 +22,8 @@ using store::Statement;
 namespace {
 
 constexpr std::int64_t kReadingsId = 0x68656172;  // "hear"
-constexpr std::int64_t kReadingsVersion = 2;
+constexpr std::int64_t kReadingsVersion = 3;
+constexpr std::int64_t kWithoutTexts = 2;  // is read, and becomes this version when it is written
 constexpr Duration kBusy{1000};
 constexpr std::string_view kCalled = "readings file";
 constexpr int kLongLog = 1000;  // pages
@@ -45,6 +46,24 @@ CREATE TABLE parts(
 CREATE INDEX parts_by_chunk ON parts(chunk);
 )sql";
 
+constexpr const char* kTextTables = R"sql(
+CREATE TABLE rules(
+  id INTEGER PRIMARY KEY,
+  chunk INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  since_ms INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
+  contents BLOB NOT NULL
+);
+CREATE INDEX rules_by_chunk ON rules(chunk);
+CREATE TABLE texts(
+  chunk INTEGER NOT NULL,
+  hash TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY(chunk, hash)
+);
+)sql";
+
 std::int64_t checksum(const std::string& bytes) { return static_cast<std::int64_t>(hash128(bytes).low); }
 
 /// Makes the file where there is none, and looks whose it is where there is one.
@@ -59,7 +78,7 @@ Result<void> make_file(const std::string& path) {
   if (::lstat(path.c_str(), &status) != 0)
     return system_error(errno, fmt::format("cannot look at {} {}", kCalled, path));
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
-    return Error{0, fmt::format("{} {} is no file of healer's own: nothing is recorded; remove it", kCalled, path)};
+    return Error{0, fmt::format("{} {} is not a file of healer's own: nothing is recorded; remove it", kCalled, path)};
   if ((status.st_mode & 0077) != 0 && ::chmod(path.c_str(), 0600) != 0)
     return system_error(errno, fmt::format("cannot set the mode of {} {}", kCalled, path));
   return {};
@@ -75,9 +94,12 @@ Result<std::unique_ptr<Database>> open_tables(const std::string& path, bool& for
   database.execute("PRAGMA journal_size_limit = 4194304");
   const bool fresh =
       database.number("PRAGMA application_id") == 0 && database.number("SELECT count(*) FROM sqlite_schema") == 0;
-  if (fresh && database.ok()) {
+  const bool is_older = !fresh && database.ok() && database.number("PRAGMA application_id") == kReadingsId &&
+                        database.number("PRAGMA user_version") == kWithoutTexts;
+  if ((fresh || is_older) && database.ok()) {
     database.execute("BEGIN IMMEDIATE");
-    database.execute(kTables);
+    if (fresh) database.execute(kTables);
+    database.execute(kTextTables);
     database.execute(fmt::format("PRAGMA application_id = {}", kReadingsId).c_str());
     database.execute(fmt::format("PRAGMA user_version = {}", kReadingsVersion).c_str());
     database.execute("COMMIT");
@@ -88,6 +110,8 @@ Result<std::unique_ptr<Database>> open_tables(const std::string& path, bool& for
     // A damaged schema is seen now, not in the middle of the day.
     database.number("SELECT count(*) FROM chunks WHERE id < 0");
     database.number("SELECT count(*) FROM parts WHERE id < 0");
+    database.number("SELECT count(*) FROM rules WHERE id < 0");
+    database.number("SELECT count(*) FROM texts WHERE chunk < 0");
   }
   if (!database.ok()) return database.error();
   return opened;
@@ -113,7 +137,7 @@ Result<ReadingsFile::Opened> ReadingsFile::open(const std::string& path) {
     for (const char* const suffix : {"-wal", "-shm"}) ::unlink((path + suffix).c_str());
     if (::rename(path.c_str(), aside.c_str()) != 0)
       return system_error(errno, fmt::format("cannot set {} {} aside", kCalled, path));
-    note = fmt::format("{} {} was set aside as {}, and is begun anew: {}", kCalled, path, aside, why.what);
+    note = fmt::format("{} {} was set aside as {}, and a new one was begun: {}", kCalled, path, aside, why.what);
   }
   return Error{};
 }
@@ -144,6 +168,18 @@ Result<void> ReadingsFile::add_part(WallTime until, std::string bytes) {
   return outcome();
 }
 
+Result<void> ReadingsFile::add_text(WallTime since, std::uint32_t number, TextBytes text) {
+  database_->execute("BEGIN IMMEDIATE");
+  for (TextPart& part : text.parts)
+    database_->prepare("INSERT OR IGNORE INTO texts(chunk, hash, bytes) VALUES(?, ?, ?)")
+        .run(chunk_, to_string(part.hash), Blob{std::move(part.bytes)});
+  const std::int64_t sum = checksum(text.contents);
+  database_->prepare("INSERT INTO rules(chunk, number, since_ms, checksum, contents) VALUES(?, ?, ?, ?, ?)")
+      .run(chunk_, std::int64_t{number}, since, sum, Blob{std::move(text.contents)});
+  database_->execute("COMMIT");
+  return outcome();
+}
+
 ReadingsFile::Bounds ReadingsFile::bounds() {
   return {database_->number("SELECT coalesce(min(id), 0) FROM chunks"),
           database_->number("SELECT coalesce(max(id), 0) FROM chunks")};
@@ -157,6 +193,8 @@ std::uint64_t ReadingsFile::bytes_of(const char* pages) {
 Result<void> ReadingsFile::drop(std::int64_t chunk) {
   database_->execute("BEGIN IMMEDIATE");
   database_->prepare("DELETE FROM parts WHERE chunk = ?").run(chunk);
+  for (const char* const table : {"rules", "texts"})
+    database_->prepare(fmt::format("DELETE FROM {} WHERE chunk = ?", table).c_str()).run(chunk);
   database_->prepare("DELETE FROM chunks WHERE id = ?").run(chunk);
   database_->execute("COMMIT");
   return outcome();
@@ -197,10 +235,11 @@ Result<std::unique_ptr<ReadingsReader>> ReadingsReader::open(const std::string& 
     if (opened) {
       const std::int64_t id = (*opened)->number("PRAGMA application_id");
       const std::int64_t version = (*opened)->number("PRAGMA user_version");
-      if ((*opened)->ok() && (id != kReadingsId || version != kReadingsVersion))
-        return Error{0, fmt::format("{} {} is no recording, or one of another version of healer", kCalled, path)};
+      if ((*opened)->ok() && (id != kReadingsId || (version != kReadingsVersion && version != kWithoutTexts)))
+        return Error{0, fmt::format("{} {} is not a recording, or is from another version of healer", kCalled, path)};
       (*opened)->number("SELECT count(*) FROM chunks");
-      if ((*opened)->ok()) return std::unique_ptr<ReadingsReader>(new ReadingsReader(std::move(*opened)));
+      if ((*opened)->ok())
+        return std::unique_ptr<ReadingsReader>(new ReadingsReader(std::move(*opened), version == kReadingsVersion));
       if (first.what.empty()) first = (*opened)->error();
     } else if (first.what.empty()) {
       first = opened.error();
@@ -230,6 +269,40 @@ Result<std::string> ReadingsReader::state(std::int64_t chunk) {
   database_->prepare("SELECT state FROM chunks WHERE id = ?").rows([&](Statement& row) { row.read(state); }, chunk);
   if (!database_->ok()) return database_->error();
   return std::move(state.bytes);
+}
+
+Result<std::vector<ReadingsReader::Text>> ReadingsReader::texts(std::int64_t chunk) {
+  std::vector<Text> texts;
+  if (!has_texts_) return texts;
+  std::vector<std::string> contents;
+  database_->prepare("SELECT number, since_ms, checksum, contents FROM rules WHERE chunk = ? ORDER BY id")
+      .rows(
+          [&](Statement& row) {
+            Text text;
+            std::int64_t number = 0;
+            std::int64_t sum = 0;
+            Blob bytes;
+            row.read(number, text.since, sum, bytes);
+            text.number = static_cast<std::uint32_t>(number);
+            contents.push_back(sum == checksum(bytes.bytes) ? std::move(bytes.bytes) : std::string());
+            texts.push_back(std::move(text));
+          },
+          chunk);
+  const auto find = [&](const Hash128& hash) {
+    std::optional<std::string> found;
+    database_->prepare("SELECT bytes FROM texts WHERE chunk = ? AND hash = ?")
+        .rows(
+            [&](Statement& row) {
+              Blob bytes;
+              row.read(bytes);
+              found = std::move(bytes.bytes);
+            },
+            chunk, to_string(hash));
+    return found;
+  };
+  for (std::size_t i = 0; i < texts.size(); ++i) texts[i].text = text_of(contents[i], find);
+  if (!database_->ok()) return database_->error();
+  return texts;
 }
 
 Result<std::vector<ReadingsReader::Part>> ReadingsReader::parts(std::int64_t chunk, std::int64_t after) {

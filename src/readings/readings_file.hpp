@@ -3,7 +3,8 @@
 // does not depend on it, and where it is damaged it is set aside and begun anew.
 //
 // A chunk is some hours of recording that can be read without those before it: the state that its first moment found,
-// and parts, each of the items of a second or so, with a checksum. What is old goes by whole chunks.
+// the texts of its rules, and parts, each of the items of a second or so, with a checksum. What is old goes by whole
+// chunks.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "readings/text_code.hpp"
 #include "store/sqlite_db.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"
@@ -41,6 +43,8 @@ class ReadingsFile {
   /// The next parts are of a new chunk, which begins with `state`, the image of a state.
   Result<void> begin_chunk(WallTime begun, bool starts_life, std::string state);
   Result<void> add_part(WallTime until, std::string bytes);
+  /// The text of rules that this chunk names by `number`, in force from then on. Parts that it has are not kept twice.
+  Result<void> add_text(WallTime since, std::uint32_t number, TextBytes text);
   /// Drops the oldest chunks, but never the last, until none ends before `oldest` and no more than `bytes` are used.
   Result<void> prune(WallTime oldest, std::uint64_t bytes);
   /// Drops the oldest chunks, but never the last, until so many bytes can be written without more of the disk. False:
@@ -77,12 +81,21 @@ class ReadingsReader {
     std::string bytes;
     bool sound = true;  ///< its checksum is right
   };
+  struct Text {
+    std::uint32_t number = 0;  ///< in its chunk
+    WallTime since{};
+    std::optional<engine::recorded::RulesText> text;  ///< none: it is damaged
+  };
+  /// The texts of rules of a chunk, by their numbers; none where an earlier version has written it.
+  [[nodiscard]] Result<std::vector<Text>> texts(std::int64_t chunk);
   /// The next parts of a chunk after the one named, some at a time.
   [[nodiscard]] Result<std::vector<Part>> parts(std::int64_t chunk, std::int64_t after);
 
  private:
-  explicit ReadingsReader(std::unique_ptr<store::Database> database) : database_(std::move(database)) {}
+  ReadingsReader(std::unique_ptr<store::Database> database, bool has_texts)
+      : database_(std::move(database)), has_texts_(has_texts) {}
   std::unique_ptr<store::Database> database_;
+  bool has_texts_;
 };
 
 }  // namespace healer::readings

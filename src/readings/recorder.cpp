@@ -10,6 +10,8 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "engine/metric.hpp"
 #include "readings/item_code.hpp"
 #include "readings/readings_file.hpp"
+#include "readings/text_code.hpp"
 #include "store/state_image.hpp"
 #include "store/unending.hpp"
 
@@ -30,9 +33,10 @@ using engine::recorded::Item;
 
 namespace {
 
-constexpr Duration kPatience{2000};                      // at the end, for a disk that hangs
-constexpr Duration kPruneEvery{60'000};                  // by the clock of what is recorded
-constexpr std::uint64_t kRoom = std::uint64_t{4} << 20;  // for what is written at once
+constexpr Duration kPatience{2000};                       // at the end, for a disk that hangs
+constexpr Duration kPruneEvery{60'000};                   // by the clock of what is recorded
+constexpr std::size_t kMostText = std::size_t{32} << 20;  // of rules; longer ones are not recorded
+constexpr std::uint64_t kRoom = std::uint64_t{4} << 20;   // for what is written at once
 
 }  // namespace
 
@@ -122,8 +126,16 @@ class Recorder::Worker {
       life_ = *begun;
       life_.state.reset();
       rules_ = begun->rules;
+      text_ = begun->text;
+      doubted_ = {};
+      sick_.clear();
     } else if (const auto* reloaded = std::get_if<recorded::Reloaded>(&item.what)) {
       rules_ = reloaded->rules;
+      text_ = reloaded->text;
+    } else if (const auto* doubted = std::get_if<event::ListsDoubted>(&item.what)) {
+      doubted_ = *doubted;
+    } else if (const auto* sick = std::get_if<recorded::Sick>(&item.what)) {
+      sick_ = sick->why;
     }
   }
 
@@ -152,6 +164,14 @@ class Recorder::Worker {
       remember(item);
       if (std::exchange(lost_, false))
         chunk_->write({item.mono, item.wall, recorded::Gap{"it could not be written"}}, bytes);
+      if (const auto* reloaded = std::get_if<recorded::Reloaded>(&item.what)) {
+        recorded::Reloaded known = *reloaded;
+        const auto number = keep_text(item.wall, true);
+        if (!number) return number.error();
+        known.number = *number;
+        chunk_->write({item.mono, item.wall, std::move(known)}, bytes);
+        continue;
+      }
       chunk_->write(item, bytes);
     }
     if (auto added = add_part(bytes, items.back().wall); !added) return added;
@@ -183,8 +203,34 @@ class Recorder::Worker {
     recorded::Begun head = life_;
     head.goes_on = begun == nullptr;
     head.rules = rules_;
+    texts_.clear();
+    parts_.clear();
+    const auto number = keep_text(item.wall, false);
+    if (!number) return number.error();
+    head.number = *number;
     chunk_->write({item.mono, item.wall, std::move(head)}, bytes);
+    if (!sick_.empty()) chunk_->write({item.mono, item.wall, recorded::Sick{sick_}}, bytes);
+    if (!doubted_.names.empty() || !doubted_.missing.empty()) chunk_->write({item.mono, item.wall, doubted_}, bytes);
     return {};
+  }
+
+  /// The number of the text of the rules in this chunk, in which it is kept; none: there is none, or it is too long.
+  /// `counts`: as a part of what this chunk may hold; not at its beginning, which any chunk would have.
+  Result<std::optional<recorded::TextNumber>> keep_text(WallTime since, bool counts) {
+    using Number = std::optional<recorded::TextNumber>;
+    if (!text_) return Number{};
+    TextBytes text = bytes_of(*text_);
+    std::size_t all = text.contents.size();
+    for (const TextPart& part : text.parts) all += part.bytes.size();
+    if (all > kMostText) return Number{};
+    const auto [known, is_new] =
+        texts_.try_emplace(hash128(text.contents), static_cast<recorded::TextNumber>(texts_.size()));
+    if (!is_new) return Number{known->second};
+    std::erase_if(text.parts, [&](const TextPart& part) { return !parts_.insert(part.hash).second; });
+    if (counts)
+      for (const TextPart& part : text.parts) chunk_size_ += part.bytes.size();
+    if (auto added = file_->add_text(since, known->second, std::move(text)); !added) return added.error();
+    return Number{known->second};
   }
 
   Result<void> add_part(std::string& bytes, WallTime until) {
@@ -219,8 +265,13 @@ class Recorder::Worker {
   std::size_t chunk_size_ = 0;
   recorded::Begun life_;
   std::shared_ptr<const Graph> rules_;
-  bool lost_ = false;  // something since the last chunk
-  bool told_ = false;  // that it cannot be written
+  std::shared_ptr<const recorded::RulesText> text_;
+  std::unordered_map<Hash128, recorded::TextNumber> texts_;  // of this chunk, by their contents
+  std::unordered_set<Hash128> parts_;                        // of these
+  event::ListsDoubted doubted_;                              // told last
+  std::string sick_;                                         // the same
+  bool lost_ = false;                                        // something since the last chunk
+  bool told_ = false;                                        // that it cannot be written
   std::optional<Duration> pruned_;
   std::optional<std::chrono::steady_clock::time_point> retry_at_;
 };

@@ -6,7 +6,9 @@
 // decides when a rule fires; where it has seen nothing new that takes about four bytes, and as many the waking that
 // began it. What has changed is recorded to the last bit, so that other thresholds can be tried and the same rules do
 // exactly the same. Of 1,000 services every 30 s that is some 20 MB a day where little changes; tests/bench/
-// replay_bench.cpp measures it. The limit of 500 MB holds where programs and figures change at each run.
+// replay_bench.cpp measures it. The text of the rules, with the rows of lists, is kept at the beginning of each chunk,
+// and of what a reload changes: a file or a list at a time. The limit of 500 MB holds where programs and figures change
+// at each run.
 #pragma once
 
 #include <cstddef>

@@ -49,8 +49,31 @@ Result<std::unique_ptr<Recording>> Recording::open(const std::string& path, Wall
   recording->chunks_ = std::move(*chunks);
   recording->chunk_ = recording->first_ = first_chunk(recording->chunks_, since);
   recording->until_ = until;
+  if (auto read = recording->read_texts(); !read) return read.error();
   if (!recording->begin_chunk()) return Error{0, fmt::format("{}: {}", path, recording->trouble_)};
   return recording;
+}
+
+/// Of all chunks that are to be read. One that is damaged counts as not recorded.
+Result<void> Recording::read_texts() {
+  for (std::size_t i = first_; i < chunks_.size() && (i == first_ || chunks_[i].begun < until_); ++i) {
+    auto texts = reader_->texts(chunks_[i].id);
+    if (!texts) return texts.error();
+    for (ReadingsReader::Text& one : *texts) {
+      if (!one.text) continue;
+      // As each chunk begins with the rules in force, it may be the one that is known.
+      if (texts_.empty() || *texts_.back().text != *one.text)
+        texts_.push_back({one.since, std::make_shared<const recorded::RulesText>(std::move(*one.text))});
+      numbers_[{chunks_[i].id, one.number}] = static_cast<recorded::TextNumber>(texts_.size() - 1);
+    }
+  }
+  return {};
+}
+
+std::optional<recorded::TextNumber> Recording::text(std::optional<recorded::TextNumber> in_chunk) const {
+  if (!in_chunk) return std::nullopt;
+  const auto found = numbers_.find({chunks_[chunk_].id, *in_chunk});
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// Makes ready to read the chunk; one whose state cannot be read is passed over where it is not the first.
@@ -98,7 +121,12 @@ void Recording::read_on() {
       const bool good = part.sound && in_->read(part.bytes, items_);
       if (!good) items_.resize(before);
       for (std::size_t i = before; i < items_.size(); ++i)
-        if (auto* begun = std::get_if<recorded::Begun>(&items_[i].what)) begun->state = state_;
+        if (auto* begun = std::get_if<recorded::Begun>(&items_[i].what)) {
+          begun->state = state_;
+          begun->number = text(begun->number);
+        } else if (auto* reloaded = std::get_if<recorded::Reloaded>(&items_[i].what)) {
+          reloaded->number = text(reloaded->number);
+        }
       if (!good)
         return give_up(fmt::format("the readings are damaged after {}",
                                    format_iso(items_.empty() ? chunks_[chunk_].begun : items_.back().wall)));

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/recorded.hpp"
@@ -26,12 +29,21 @@ class Recording final : public engine::recorded::Source {
   [[nodiscard]] const engine::recorded::Service& service(engine::recorded::Number number) const override {
     return services_[number];
   }
+  struct Text {
+    WallTime since{};
+    std::shared_ptr<const engine::recorded::RulesText> text;  ///< never null
+  };
+  /// What the rules of that time were loaded from, by engine::recorded::TextNumber.
+  [[nodiscard]] const std::vector<Text>& texts() const { return texts_; }
   /// Why it has come to its end early; empty: it has not.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
   explicit Recording(std::unique_ptr<ReadingsReader> reader) : reader_(std::move(reader)) {}
   bool begin_chunk();
+  Result<void> read_texts();
+  [[nodiscard]] std::optional<engine::recorded::TextNumber> text(
+      std::optional<engine::recorded::TextNumber> in_chunk) const;
   void read_on();
   void give_up(std::string what);
 
@@ -41,6 +53,9 @@ class Recording final : public engine::recorded::Source {
   std::size_t chunk_ = 0;      // the one that is read
   std::int64_t part_ = 0;      // the last that was read of it
   WallTime until_{};
+  std::vector<Text> texts_;
+  using Place = std::pair<std::int64_t, engine::recorded::TextNumber>;  // a chunk, and the number in it
+  std::map<Place, engine::recorded::TextNumber> numbers_;
   std::optional<ChunkReader> in_;  // none: the chunk has not begun
   std::shared_ptr<const engine::SavedState> state_;
   std::vector<engine::recorded::Service> services_;

@@ -117,7 +117,7 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
   }
   action.started = start_time(trace.start_ticks);
   action.pidfd = std::make_shared<Descriptor>(std::move(found->pidfd));
-  if (options_.news != nullptr) action.wish = options_.news->follow(trace.pid);
+  if (options_.exits != nullptr) action.subscription = options_.exits->follow(trace.pid);
   auto watch = loop_.watch(action.pidfd->get(), Loop::kReadable, [this, id](unsigned) { adopted_ended(id); });
   if (watch) {
     action.watch = std::move(*watch);
@@ -153,7 +153,8 @@ void ActionRunner::adopted_ended(ActionId id) {
   action.look = {};
   const Duration elapsed = mono_now() - action.started;
   engine::event::ActionEnded ended{id, Outcome::Exited, 0, true, elapsed, {}};
-  if (const auto end = action.wish.ask(*action.pidfd)) ended = {id, end->outcome, end->status, false, elapsed, {}};
+  if (const auto end = action.subscription.ask(*action.pidfd))
+    ended = {id, end->outcome, end->status, false, elapsed, {}};
   if (action.foreground) {
     if (!action.only_watch) signal_group(*action.pidfd, SIGKILL);
     return gone(action, std::move(ended));

@@ -37,7 +37,7 @@ ActionRunner::ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink s
       options_(std::move(options)),
       sink_(std::move(sink)),
       files_(std::make_shared<const ActionFiles>(options_.directory, options_.spare)),
-      remains_(loop, options_.groups),
+      detached_(loop, options_.groups),
       tidy_(loop.timer([this] { tidy_up(); })),
       thin_(loop.timer([this] { thin_due(); })),
       keeper_(loop, {"healer-actions", 1, 2, Duration{5000}}) {
@@ -171,7 +171,7 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     const Action& ended = *actions_.at(id.number());
     const Duration elapsed = mono_now() - ended.started;
     if (ended.timed_out) return finish(id, {id, Outcome::TimedOut, kTimeoutStatus, false, elapsed, {}}, false);
-    end_remains(id, {id, exit.outcome, exit.status, false, elapsed, {}});
+    end_detached(id, {id, exit.outcome, exit.status, false, elapsed, {}});
   });
   if (const Duration timeout = action.request.command.timeout; timeout > Duration{0}) {
     action.timer = loop_.timer([this, id] { time_out(id); });
@@ -208,19 +208,19 @@ void ActionRunner::gone(Action& action, engine::event::ActionEnded ended) {
   action.timer = {};
   spawner_.sweeper().kill(action.pid, std::move(action.proof),
                           [this, ended = std::move(ended), alive = std::weak_ptr<char>(alive_)] {
-                            if (!alive.expired()) end_remains(ended.action, ended);
+                            if (!alive.expired()) end_detached(ended.action, ended);
                           });
 }
 
 /// Of a foreground process nothing is to be left, wherever it has gone; its session is empty by now.
-void ActionRunner::end_remains(ActionId id, engine::event::ActionEnded ended) {
+void ActionRunner::end_detached(ActionId id, engine::event::ActionEnded ended) {
   Action& action = *actions_.at(id.number());
   if (!action.foreground) return finish(id, std::move(ended), false);
   action.over = true;
   action.timer = {};
   action.child.reset();
   forget_main(action);
-  remains_.end(id, action.owner, [this, ended = std::move(ended)](pid_t left) mutable {
+  detached_.end(id, action.owner, [this, ended = std::move(ended)](pid_t left) mutable {
     ended.left = left;
     finish(ended.action, std::move(ended), false);
   });
@@ -241,7 +241,7 @@ void ActionRunner::told_ready(pid_t sender) {
   };
   if (std::ranges::none_of(actions_, is_waited_for)) return;
   const Duration now = mono_now();
-  auto line = lineage_.of(sender, now);
+  auto line = ancestry_.of(sender, now);
   if (!line || ready(*line)) return;
   // A program may be quicker than the news that it runs.
   const auto may_run = [](const auto& entry) {

@@ -4,9 +4,9 @@
 //
 // An action outlives the daemon. One that a former daemon started is watched by the proof of its number and start time;
 // where it ended meanwhile, the end that the former daemon wrote down is reported, or that it ended unseen. Where it
-// ends now, its status is known as far as the kernel tells it of those who are not our children (runtime/exit_news). At
-// its timeout, which also binds an adopted action, the program's processes get SIGTERM and 2 s later SIGKILL; the end
-// is reported when the program has gone, because until then another instance must not begin.
+// ends now, its status is known as far as the kernel tells it of those who are not our children (runtime/exit_status).
+// At its timeout, which also binds an adopted action, the program's processes get SIGTERM and 2 s later SIGKILL; the
+// end is reported when the program has gone, because until then another instance must not begin.
 //
 // The program of a healing's step runs under a waiter (runtime/waiter), which ends it at its timeout and writes down
 // how it ended, whether or not a daemon is there. While the waiter lives it is awaited, by this daemon and by the next;
@@ -17,8 +17,8 @@
 //
 // A foreground process is an action without a timeout: it runs until it dies or is ended, by signals of its own. When
 // its main process has gone, what is left of its session gets SIGKILL (runtime/session says how the session of one that
-// a former daemon started is told from a stranger's), and then what has left that session is ended (runtime/remains);
-// all that can be ended has gone when the end is reported.
+// a former daemon started is told from a stranger's), and then what has left that session is ended
+// (runtime/detached_processes); all that can be ended has gone when the end is reported.
 #pragma once
 
 #include <cstddef>
@@ -37,12 +37,12 @@
 #include "engine/event.hpp"
 #include "engine/ids.hpp"
 #include "runtime/action_files.hpp"
+#include "runtime/ancestry.hpp"
 #include "runtime/child.hpp"
 #include "runtime/control_groups.hpp"
-#include "runtime/exit_news.hpp"
-#include "runtime/lineage.hpp"
+#include "runtime/detached_processes.hpp"
+#include "runtime/exit_status.hpp"
 #include "runtime/loop.hpp"
-#include "runtime/remains.hpp"
 #include "runtime/session.hpp"
 #include "runtime/spawner.hpp"
 #include "runtime/worker_pool.hpp"
@@ -77,8 +77,8 @@ class ActionRunner {
     std::size_t kept = 200;              ///< actions whose files are kept
     Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
     Duration line_patience{30'000};      ///< with those of a line that come first, and are not started
-    Duration look_again{5'000};          ///< after what an earlier daemon started could not be looked at
-    ExitNews* news = nullptr;            ///< how adopted programs end; go after this
+    Duration look_again{5'000};          ///< after what an earlier daemon started could not be checked
+    ExitStatusReader* exits = nullptr;   ///< how adopted programs end; outlives this
   };
   /// Gets event::ActionStarted, event::ActionWaits, event::ActionReady and event::ActionEnded, on the loop; never from
   /// within a call but told_ready().
@@ -105,7 +105,7 @@ class ActionRunner {
   void end(engine::ActionId action, std::vector<engine::StopSignal> signals = {});
   /// A process says that it is ready: told once by ActionReady of the foreground process whose session or descendant it
   /// is. That may still be starting: then it is told after ActionStarted. Strangers are ignored, and a flood of them
-  /// costs little: while it lasts words may be lost (runtime/lineage), but never that of a main process that is known
+  /// costs little: while it lasts words may be lost (runtime/ancestry), but never that of a main process that is known
   /// to run.
   void told_ready(pid_t sender);
 
@@ -141,7 +141,7 @@ class ActionRunner {
   void signal_adopted(Action& action, int number);
   void adopted_ended(engine::ActionId id);
   void gone(Action& action, engine::event::ActionEnded ended);
-  void end_remains(engine::ActionId id, engine::event::ActionEnded ended);
+  void end_detached(engine::ActionId id, engine::event::ActionEnded ended);
   void forget_main(const Action& action);
   void runs(Action& action, pid_t pid, std::uint64_t start_ticks, bool tell);
   [[nodiscard]] bool ready(const std::vector<pid_t>& sender);
@@ -161,10 +161,10 @@ class ActionRunner {
   std::unordered_set<std::uint64_t> hidden_;   // whose output is a secret, until that is settled
   std::unordered_map<std::string, std::deque<engine::ActionId>> lines_;  // not started yet; the first is at it
   std::unordered_map<pid_t, engine::ActionId> mains_;                    // of foreground processes that run
-  /// Who said to be ready, by lineage, and when, while it was not known whose it is.
+  /// Who said to be ready, by ancestry, and when, while it was not known whose it is.
   std::deque<std::pair<Duration, std::vector<pid_t>>> early_;
-  LineageReader lineage_;
-  Remains remains_;
+  AncestryReader ancestry_;
+  DetachedProcesses detached_;
   engine::ActionId newest_;
   Loop::Timer tidy_;
   std::optional<Duration> tidy_by_;  // when it is planned: at the latest

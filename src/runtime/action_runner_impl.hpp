@@ -25,7 +25,7 @@ struct ActionRunner::Action {
   Duration started{0};
   std::optional<Duration> refused_since;
   bool timed_out = false;
-  bool ending = false;  // asked for by end()
+  bool ending = false;  // requested by end()
   bool over = false;    // its end is being written down
   bool waits = false;   // for resources, or its turn, to be tried again
   std::string line;     // in which it stands; empty: in none (any more)
@@ -49,7 +49,7 @@ struct ActionRunner::Action {
 
   // Of an adopted one.
   std::shared_ptr<SessionProof> proof;
-  ExitNews::Wish wish;
+  ExitStatusReader::Subscription subscription;
   Loop::Watch watch;
   Loop::Timer look;
 };
@@ -60,7 +60,7 @@ struct ActionRunner::Found {
   Descriptor waiter;  // while that lives
   Descriptor pidfd;
   std::shared_ptr<SessionProof> proof;
-  std::string unknown;  // why it could not be looked at
+  std::string unknown;  // why it could not be checked
   bool lives = false;
 };
 

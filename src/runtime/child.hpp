@@ -5,7 +5,7 @@
 // the numbers of its group and session, cannot belong to anybody else. Its group is signalled directly; processes of
 // its session in groups of their own (as timeout(1) and shells with job control make them) are looked for in /proc
 // (runtime/session), and the program is reaped after that. What has made a session of its own has left
-// (of a foreground process runtime/remains ends it).
+// (of a foreground process runtime/detached_processes ends it).
 #pragma once
 
 #include <functional>

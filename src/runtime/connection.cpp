@@ -203,7 +203,7 @@ void Connection::act(Want want) {
   switch (want.kind) {
     case Want::Kind::Receive: return listen();
     case Want::Kind::StartTls:
-      if (tls_) return finish(ProbeVerdict::Failed, "TLS within TLS is not spoken");
+      if (tls_) return finish(ProbeVerdict::Failed, "TLS within TLS is not supported");
       upgrades_ = true;
       return begin_tls();
     case Want::Kind::Search: return look_for({want.search->pattern, want.search->text});

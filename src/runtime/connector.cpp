@@ -136,7 +136,7 @@ void Connector::begin(Probe& probe) {
     probe.result.text = std::move(wrong);
     finish(probe);
   } else if (!probe.plan->source.empty() && !(probe.source = Address::parse(probe.plan->source))) {
-    probe.result.text = fmt::format("{} is no address to send from", probe.plan->source);
+    probe.result.text = fmt::format("{} is not an address to send from", probe.plan->source);
     finish(probe);
   } else if (file != probe.plan->settings.end()) {
     read_body(probe, file->text);

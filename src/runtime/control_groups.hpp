@@ -11,9 +11,9 @@
 //
 // Where there is no cgroup v2, or it may not be used, there are no groups, and the mark in the environment
 // (actions/environment) serves alone: nothing here is an error. Groups are removed when they are empty. What is in them
-// is ended for being there only where a foreground process has left it (runtime/remains), or the rules say that it is
-// to be. A group that belongs to another user than healer runs as, or that others can put processes into, is none of
-// its own: anybody can call one so.
+// is ended for being there only where a foreground process has left it (runtime/detached_processes), or the rules say
+// that it is to be. A group that belongs to another user than healer runs as, or that others can put processes into, is
+// none of its own: anybody can call one so.
 //
 // May be used by several threads. All calls may block: not for the loop thread once the loop runs.
 #pragma once

@@ -307,7 +307,7 @@ void HttpCaller::completed(Call& call) {
       return fail(call, fmt::format("its header {} holds control characters", printable(header_name(header))));
   call.url.reset(curl_url());
   if (curl_url_set(call.url.get(), CURLUPART_URL, call.call.url.c_str(), 0) != CURLUE_OK)
-    return fail(call, "this is no URL of HTTP");
+    return fail(call, "this is not an HTTP URL");
   call.call.body_file.empty() ? resolve(call) : read_body(call);
 }
 
@@ -330,11 +330,11 @@ void HttpCaller::read_body(Call& call) {
 void HttpCaller::resolve(Call& call) {
   call.place = origin_of(call.url.get());
   const std::string& host = call.place.host;
-  if (call.place.scheme != "http" && call.place.scheme != "https") return fail(call, "this is no URL of HTTP");
+  if (call.place.scheme != "http" && call.place.scheme != "https") return fail(call, "this is not an HTTP URL");
   if (std::ranges::any_of(host, [](char c) { return static_cast<unsigned char>(c) > 0x7E; }))
     return fail(call, "its host is not in ASCII: write the name that begins with xn--");
   if (curl_url_set(call.url.get(), CURLUPART_HOST, host.c_str(), 0) != CURLUE_OK)
-    return fail(call, "this is no URL of HTTP");
+    return fail(call, "this is not an HTTP URL");
   if (host.starts_with('[') || Address::parse(host)) return send(call, {});
   call.question = resolver_.resolve(host, protocols::Family::Any, [this, id = call.id](const auto& found) {
     // It may answer from within.
@@ -485,13 +485,13 @@ void HttpCaller::redirect(Call& call, const std::string& url) {
   call.easy.reset();
   Url next(curl_url());
   if (curl_url_set(next.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK)
-    return fail(call, fmt::format("answered {}, and what it leads to is no URL", status));
+    return fail(call, fmt::format("answered {}, and its redirect is not a URL", status));
   const Origin to = origin_of(next.get());
   const std::string there = printable(fmt::format("{}://{}", to.scheme, to.name()));
   if (++call.redirects > kMostRedirects)
     return fail(call, fmt::format("answered {}: more than {} redirects", status, kMostRedirects));
   if (call.place.scheme == "https" && to.scheme != "https")
-    return fail(call, fmt::format("answered {}: to go on at {} would be without TLS", status, there));
+    return fail(call, fmt::format("answered {}: its redirect to {} is without TLS", status, there));
   HttpCall& told = call.call;
   const bool asks = status == 303 || (told.method == "POST" && (status == 301 || status == 302));
   if (asks && told.method != "HEAD") {

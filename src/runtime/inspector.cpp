@@ -77,7 +77,7 @@ Inspector::Inspector(Loop& loop, Options options, Sink sink)
               kept->second->died = true;
             sink_(died);
           },
-          options_.news),
+          options_.exits),
       reader_patience_(loop.timer([this] {
         if (!readers_.empty()) readers_.back()->hangs = true;
         if (!for_commands_.empty()) read_commands();

@@ -69,7 +69,7 @@ class Inspector {
     std::size_t most_watched = 0;  ///< processes; 0: half of what RLIMIT_NOFILE has room for
     /// Where start programs leave processes; also whose their marks are.
     std::shared_ptr<const ControlGroups> groups = std::make_shared<const ControlGroups>();
-    ExitNews* news = nullptr;  ///< how processes end; go after this
+    ExitStatusReader* exits = nullptr;  ///< how processes end; outlives this
     /// How all processes are seen.
     std::function<Result<std::shared_ptr<const ProcSnapshot>>()> walk = &ProcSnapshot::take;
   };

@@ -252,7 +252,7 @@ bool LogSink::Impl::may_open_again() {
   const Result<Descriptor> again = open_log(options.path);
   if (again) return true;
   emit({Severity::Warning, std::chrono::floor<milliseconds>(std::chrono::system_clock::now()), "",
-        fmt::format("the log cannot be opened anew, it goes on in the file that was open: {}", again.error().what)});
+        fmt::format("the log cannot be reopened and continues in the open file: {}", again.error().what)});
   return false;
 }
 

@@ -283,7 +283,7 @@ Result<void> MailQueue::load() {
     errno = 0;
   }
   if (errno != 0) return system_error(errno, "cannot list the mail queue");
-  for (const std::string& name : foreign) set_aside(name, "its name is none of a mail");
+  for (const std::string& name : foreign) set_aside(name, "its name is not that of a mail");
   std::ranges::sort(sent, [](const Found& a, const Found& b) {
     return std::tie(a.modified.tv_sec, a.modified.tv_nsec, a.key) <
            std::tie(b.modified.tv_sec, b.modified.tv_nsec, b.key);

@@ -527,7 +527,7 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
   const std::string reason = refusal.empty() ? fault : refusal;
   if (!reason.empty() && !std::exchange(mail.failure_told, true))
     report(Outcome{message.alert, Outcome::Kind::Failed,
-                   fmt::format("mail to {} not sent yet, is tried again: {}", message.to, reason)});
+                   fmt::format("mail to {} not sent yet, trying again: {}", message.to, reason)});
   if (!reason.empty()) not_taken(refusal.empty() ? nullptr : &message.to);
   return false;
 }

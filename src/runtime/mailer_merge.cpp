@@ -100,10 +100,11 @@ void Mailer::Impl::hold_back(const MailKey& key, const Waiting& mail, WallTime u
       mails, [&](const auto& other) { return other.second.to == mail.to && ledger.held(other.first); });
   ledger.hold(key);
   if (first)
-    report(Outcome{engine::AlertId{key.alert}, Outcome::Kind::Failed,
-                   fmt::format("mail to {} held back: the limit of {} is reached; what is held back is told in one "
-                               "mail at {}",
-                               mail.to, actions::describe(*last_limit), format_civil(options.civil(until)))});
+    report(
+        Outcome{engine::AlertId{key.alert}, Outcome::Kind::Failed,
+                fmt::format("mail to {} held back: the limit of {} is reached; what is held back is summed up in one "
+                            "mail at {}",
+                            mail.to, actions::describe(*last_limit), format_civil(options.civil(until)))});
 }
 
 /// Tells people what was dropped of their mails, once a server works and nothing waits that it did not take from them

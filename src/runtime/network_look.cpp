@@ -110,7 +110,7 @@ NetworkLook look_at_network(const engine::InterfaceSpec& which, const std::strin
     if (found->empty()) return not_there(fmt::format("Address {} not found", printable(which.address)));
     name = std::move(*found);
   }
-  if (!is_name(name)) return not_there(fmt::format("'{}' is no name of an interface", printable(name)));
+  if (!is_name(name)) return not_there(fmt::format("'{}' is not the name of an interface", printable(name)));
   const std::string base = fmt::format("{}/{}/", folder, name);
   const auto state = read_line(base + "operstate");
   if (!state) {

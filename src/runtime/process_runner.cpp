@@ -118,17 +118,17 @@ ProcessRunner::ProcessRunner(Loop& loop, Spawner& spawner, Options options, Sink
   options_.most_running = std::max<std::size_t>(1, std::min(options_.most_running, descriptor_places()));
   if (options_.mark.empty()) return;
   searching_ = true;
-  Strays::Callbacks callbacks;
+  StaleChecks::Callbacks callbacks;
   callbacks.found = [this](const std::string& service, pid_t pid) {
     ++former_[service].left;
-    if (options_.stray) options_.stray(service, pid);
+    if (options_.stale_check) options_.stale_check(service, pid);
   };
   callbacks.gone = [this](const std::string& service) { former_gone(service); };
   callbacks.searched = [this] {
     searching_ = false;
     pump();
   };
-  strays_.emplace(loop, spawner.sweeper(), options_.mark, std::move(callbacks));
+  stale_checks_.emplace(loop, spawner.sweeper(), options_.mark, std::move(callbacks));
 }
 
 ProcessRunner::~ProcessRunner() = default;

@@ -14,9 +14,9 @@
 // Filters of jq are given what a program has written on its standard output, where that is whole, one after the other
 // (runtime/searcher).
 //
-// What a former daemon has left is ended first (runtime/strays): no run begins until it is known which services have
-// something left, and no run of such a service until that is gone. The search takes some milliseconds, and is waited
-// for no longer than Strays::kPatience.
+// What a former daemon has left is ended first (runtime/stale_checks): no run begins until it is known which services
+// have something left, and no run of such a service until that is gone. The search takes some milliseconds, and is
+// waited for no longer than StaleChecks::kPatience.
 //
 // Runs beyond `most_running`, or for which there are no descriptors or processes to be had, wait in order; what they
 // lack is told at once, and one that the machine has refused for `resource_patience` is reported as NotStarted with the
@@ -40,7 +40,7 @@
 #include "runtime/matcher.hpp"
 #include "runtime/searcher.hpp"
 #include "runtime/spawner.hpp"
-#include "runtime/strays.hpp"
+#include "runtime/stale_checks.hpp"
 
 namespace healer::engine {
 struct ServiceBlock;
@@ -64,7 +64,7 @@ class ProcessRunner {
     std::string jq_helper = "/proc/self/exe";  ///< see JqHelper
     std::string mark{};  ///< that programs bear, before their number (actions/environment); empty: none
     /// Told of each program that a former daemon has left.
-    std::function<void(const std::string& service, pid_t pid)> stray{};
+    std::function<void(const std::string& service, pid_t pid)> stale_check{};
   };
   /// Gets event::Measured, event::RunWaits and event::RunWrote, on the loop, never from within start().
   using Sink = std::function<void(engine::Event)>;
@@ -138,7 +138,7 @@ class ProcessRunner {
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   Matcher matcher_;
   std::optional<Searcher> searcher_;  ///< from the first filter on
-  std::optional<Strays> strays_;
+  std::optional<StaleChecks> stale_checks_;
 };
 
 }  // namespace healer::runtime

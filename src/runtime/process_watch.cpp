@@ -13,8 +13,8 @@ std::size_t half_of_descriptors() {
   return static_cast<std::size_t>(limit.rlim_cur) / 2;
 }
 
-ProcessWatch::ProcessWatch(Loop& loop, std::size_t most, Sink sink, ExitNews* news)
-    : loop_(loop), most_(most), sink_(std::move(sink)), news_(news) {}
+ProcessWatch::ProcessWatch(Loop& loop, std::size_t most, Sink sink, ExitStatusReader* exits)
+    : loop_(loop), most_(most), sink_(std::move(sink)), exits_(exits) {}
 
 void ProcessWatch::watch(engine::ServiceId service, ProcessIdentity process, Descriptor pidfd) {
   if (watched(service) == process) return;
@@ -22,8 +22,9 @@ void ProcessWatch::watch(engine::ServiceId service, ProcessIdentity process, Des
   if (full() || !pidfd) return;
   auto watch = loop_.watch(pidfd.get(), Loop::kReadable, [this, service](unsigned) { died(service); });
   if (!watch) return;
-  ExitNews::Wish wish = news_ == nullptr ? ExitNews::Wish{} : news_->follow(process.pid);
-  entries_.emplace(service.number(), Entry{process, std::move(pidfd), std::move(wish), std::move(*watch)});
+  ExitStatusReader::Subscription subscription =
+      exits_ == nullptr ? ExitStatusReader::Subscription{} : exits_->follow(process.pid);
+  entries_.emplace(service.number(), Entry{process, std::move(pidfd), std::move(subscription), std::move(*watch)});
 }
 
 ProcessIdentity ProcessWatch::watched(engine::ServiceId service) const {
@@ -35,7 +36,8 @@ void ProcessWatch::forget(engine::ServiceId service) { entries_.erase(service.nu
 
 void ProcessWatch::died(engine::ServiceId service) {
   const Entry& entry = entries_.at(service.number());
-  engine::event::ProcessDied death{service, entry.process.pid, entry.process.start_ticks, entry.wish.ask(entry.pidfd)};
+  engine::event::ProcessDied death{service, entry.process.pid, entry.process.start_ticks,
+                                   entry.subscription.ask(entry.pidfd)};
   forget(service);
   sink_(death);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Hears of the death of processes that are not our children at once, by the kernel's word: one pidfd a service, watched
 // on the loop. Where there are no descriptors for it, nothing is lost but time: the next look finds the death. How it
-// died is told where runtime/exit_news knows it at that moment; nothing waits for that.
+// died is told where runtime/exit_status knows it at that moment; nothing waits for that.
 //
 // Owned and called by the loop thread; never blocks.
 #pragma once
@@ -13,7 +13,7 @@
 
 #include "engine/event.hpp"
 #include "runtime/descriptor.hpp"
-#include "runtime/exit_news.hpp"
+#include "runtime/exit_status.hpp"
 #include "runtime/loop.hpp"
 
 namespace healer::runtime {
@@ -34,8 +34,8 @@ class ProcessWatch {
   /// Gets event::ProcessDied, on the loop, never from within a call.
   using Sink = std::function<void(engine::event::ProcessDied)>;
 
-  /// At most `most` processes are watched at a time. `news`, where there are any, go after this.
-  ProcessWatch(Loop& loop, std::size_t most, Sink sink, ExitNews* news = nullptr);
+  /// At most `most` processes are watched at a time. `exits`, where there is one, outlives this.
+  ProcessWatch(Loop& loop, std::size_t most, Sink sink, ExitStatusReader* exits = nullptr);
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;
 
@@ -53,7 +53,7 @@ class ProcessWatch {
   struct Entry {
     ProcessIdentity process;
     Descriptor pidfd;
-    ExitNews::Wish wish;
+    ExitStatusReader::Subscription subscription;
     Loop::Watch watch;  // goes before the descriptor
   };
   void died(engine::ServiceId service);
@@ -61,7 +61,7 @@ class ProcessWatch {
   Loop& loop_;
   std::size_t most_;
   Sink sink_;
-  ExitNews* news_;
+  ExitStatusReader* exits_;
   std::unordered_map<std::uint32_t, Entry> entries_;
 };
 

@@ -142,7 +142,7 @@ void Reacher::begin(Run& run) {
     ConnectionSeen& seen = run.facts->connections.emplace_back();
     seen.name = protocols::name_of(*plan);
     if (!is_spoken(*plan)) {
-      seen.text = fmt::format("protocol {} is not spoken yet", plan->protocol->name);
+      seen.text = fmt::format("protocol {} is not supported yet", plan->protocol->name);
     } else if (resting) {
       seen.text = fmt::format("not tried: its process was started {} ago, and has {} to come up",
                               format_duration(run.rest - *resting), format_duration(run.rest));

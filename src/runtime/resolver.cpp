@@ -79,10 +79,10 @@ std::string words_of(int status, Family family) {
                                                       : family == Family::V4 ? "IPv4 "
                                                                              : "");
     case ARES_ETIMEOUT: return "the name servers do not answer";
-    case ARES_ECONNREFUSED: return "the name servers refuse to be asked";
+    case ARES_ECONNREFUSED: return "the name servers refuse queries";
     case ARES_ESERVFAIL: return "the name servers have failed";
     case ARES_EREFUSED: return "the name servers refuse to answer";
-    case ARES_EBADNAME: return "this is no name of a host";
+    case ARES_EBADNAME: return "this is not a valid host name";
     default: return ares_strerror(status);
   }
 }
@@ -210,7 +210,7 @@ Result<Resolver::Channel*> Resolver::channel() {
 Resolver::Question Resolver::resolve(const std::string& host, Family family, Done done) {
   if (const auto address = Address::parse(host)) {
     if ((family == Family::V4 && address->is_v6()) || (family == Family::V6 && !address->is_v6())) {
-      done(Error{0, fmt::format("{} is no {} address", host, family == Family::V4 ? "IPv4" : "IPv6")});
+      done(Error{0, fmt::format("{} is not an {} address", host, family == Family::V4 ? "IPv4" : "IPv6")});
     } else {
       done(Addresses{*address});
     }

@@ -26,7 +26,7 @@ class Compiled {
   Compiled& operator=(const Compiled&) = delete;
 
   [[nodiscard]] Result<std::optional<std::size_t>> find(const std::string& text) const {
-    if (error_ != 0) return Error{0, "it is no regular expression"};
+    if (error_ != 0) return Error{0, "it is not a valid regular expression"};
     regmatch_t whole[1] = {{0, static_cast<regoff_t>(text.size())}};
     if (::regexec(&regex_, text.c_str(), 1, whole, REG_STARTEND) != 0) return std::optional<std::size_t>();
     return std::optional(static_cast<std::size_t>(whole[0].rm_eo));

@@ -240,6 +240,7 @@ void SmtpClient::Impl::settings_of(const engine::MailServer& server, const std::
   set(CURLOPT_SSLVERSION, curl_tls_version(server.tls_version).value_or(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, server.verify ? 1L : 0L);
   set(CURLOPT_SSL_VERIFYHOST, server.verify && !server.allow_self_signed ? 2L : 0L);
+  if (!server.ciphers.empty()) set(CURLOPT_SSL_CIPHER_LIST, server.ciphers.c_str());
   if (!server.ca_file.empty()) set(CURLOPT_CAINFO, server.ca_file.c_str());
   if (!server.ca_path.empty()) set(CURLOPT_CAPATH, server.ca_path.c_str());
   if (!server.client_certificate.empty()) {
@@ -283,7 +284,7 @@ SmtpResult SmtpClient::send(const engine::MailServer& server, const std::string&
   const bool bare = server.host.find(':') != std::string::npos && !server.host.starts_with('[');
   if (!url ||
       curl_url_set(url.get(), CURLUPART_HOST, (bare ? "[" + server.host + "]" : server.host).c_str(), 0) != CURLUE_OK) {
-    return {SmtpResult::Kind::ServerFault, "its name is no host name"};
+    return {SmtpResult::Kind::ServerFault, "its name is not a host name"};
   }
   const List recipients(curl_slist_append(nullptr, message.to.c_str()));
   std::array<char, CURL_ERROR_SIZE> error{};
@@ -344,10 +345,10 @@ std::string describe(const engine::MailServer& server) { return fmt::format("{}:
 std::string complaint(const engine::MailServer& server) {
   if (server.security == Security::None) return {};
   if (!curl_tls_version(server.tls_version))
-    return fmt::format("\"{}\" is not spoken any more; TLS 1.2 or later is used", printable(server.tls_version));
+    return fmt::format("\"{}\" is no longer supported; TLS 1.2 or later is used", printable(server.tls_version));
   const std::string checksum = normal_checksum(server.certificate_checksum);
   if (!checksum.empty() && digest_of(checksum) == nullptr)
-    return "the certificate checksum is none of MD5, SHA-1 and SHA-256: no certificate will match";
+    return "the certificate checksum is not MD5, SHA-1 or SHA-256: no certificate will match";
   return {};
 }
 

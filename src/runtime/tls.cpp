@@ -237,7 +237,7 @@ TlsSession::State TlsSession::handshake() {
 std::string TlsSession::judge() {
   SSL* ssl = handle_->ssl.get();
   X509* certificate = SSL_get0_peer_certificate(ssl);
-  if (certificate == nullptr) return "the server shows no certificate";
+  if (certificate == nullptr) return "the server sent no certificate";
   certificate_ = CertificateFacts{text_of(X509_get_subject_name(certificate)),
                                   text_of(X509_get_issuer_name(certificate)), time_of(X509_get0_notAfter(certificate))};
   const WallTime today = now().wall;
@@ -255,13 +255,12 @@ std::string TlsSession::judge() {
         return certificate_->expires <= today ? "certificate " + protocols::expiry_words(certificate_->expires, today)
                                               : "a certificate between its own and its authority's has expired";
       case X509_V_ERR_CERT_NOT_YET_VALID: return "certificate is not valid yet";
-      case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-        return "certificate is signed by itself; 'selfsigned: allow' takes it";
+      case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: return "certificate is self-signed; 'selfsigned: allow' takes it";
       case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
       case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
       case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
       case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        return fmt::format("certificate is of an authority that is not trusted ({})", certificate_->issuer);
+        return fmt::format("certificate is from an authority that is not trusted ({})", certificate_->issuer);
       default: return fmt::format("certificate is not trusted: {}", X509_verify_cert_error_string(result));
     }
     // Monit does not ask whose the certificate is. An address is seldom in one, so it is not asked for.

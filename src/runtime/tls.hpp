@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TLS of probes, by OpenSSL on memory: no session has a socket, so it may begin in the midst of a connection. What is
+// TLS of probes, by OpenSSL on memory: no session has a socket, so it may begin in the middle of a connection. What is
 // read from files (authorities, client certificates) is read on a thread of its own, once for all sessions that want
 // the same, and again when the files have changed; no handshake touches a disk.
 //

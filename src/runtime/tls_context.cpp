@@ -116,7 +116,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsPlan& plan) 
   SSL_CTX* context = made->context_.get();
   if (context == nullptr) return ssl_error("cannot begin TLS");
   const auto [least, most] = range_of(plan.versions);
-  if (least < TLS1_2_VERSION) SSL_CTX_set_security_level(context, 0);  // they are asked for by name
+  if (least < TLS1_2_VERSION) SSL_CTX_set_security_level(context, 0);  // they are requested by name
   SSL_CTX_set_min_proto_version(context, least);
   SSL_CTX_set_max_proto_version(context, most);
   // A monitor wants to see the certificate each time.

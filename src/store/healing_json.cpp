@@ -243,9 +243,9 @@ void fields(auto& all, Is<Healing> auto& healing) {
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {
-  auto& [target, rehearsed, cooldown, probation, plan, healing, end, ended] = memory;
+  auto& [target, rehearsed, cooldown, probation, plan, healing, end, ended, recovered] = memory;
   all("target", target, "rehearsed", rehearsed, "cooldown", cooldown, "probation", probation, "plan", plan, "healing",
-      healing, "end", end, "ended", ended);
+      healing, "end", end, "ended", ended, "recovered", recovered);
 }
 
 void fields(auto& all, Is<WorkflowMemory::Counts> auto& counts) {
@@ -428,7 +428,7 @@ class FromObject {
 
   template <typename Struct>
   static void fill(Struct& value, const Json& json, int depth = 0) {
-    if (!json.is_object()) damaged("it is no object");
+    if (!json.is_object()) damaged("it is not an object");
     if (depth > kDeepest) damaged("it is too deep");
     FromObject object(json, depth);
     fields(object, value);
@@ -449,7 +449,7 @@ class FromObject {
                std::in_range<Number>(json.get<std::int64_t>())) {
       value = static_cast<Number>(json.get<std::int64_t>());
     } else {
-      damaged("it is no number of that kind");
+      damaged("it is not a number of that kind");
     }
   }
   void read(const Json& json, double& value) const {
@@ -458,7 +458,7 @@ class FromObject {
     } else if (json.is_number()) {
       value = json.get<double>();
     } else {
-      damaged("it is no number");
+      damaged("it is not a number");
     }
   }
   template <typename Enum>
@@ -483,7 +483,7 @@ class FromObject {
   }
   void read(const Json& json, Hash128& value) const {
     const auto hash = parse_hash128(text_of(json));
-    if (!hash) damaged("it is no hash");
+    if (!hash) damaged("it is not a hash");
     value = *hash;
   }
   void read(const Json& json, std::string& text) const {
@@ -492,19 +492,19 @@ class FromObject {
       return;
     }
     const auto bytes = json.find(kBytes);
-    if (bytes == json.end()) damaged("it is no text");
+    if (bytes == json.end()) damaged("it is not a text");
     const std::string& digits = text_of(*bytes);
-    if (digits.size() % 2 != 0) damaged("its bytes are none");
+    if (digits.size() % 2 != 0) damaged("its bytes are not valid");
     text.clear();
     for (std::size_t i = 0; i < digits.size(); i += 2) {
       unsigned char byte = 0;
       const char* const end = digits.data() + i + 2;
-      if (std::from_chars(digits.data() + i, end, byte, 16).ptr != end) damaged("its bytes are none");
+      if (std::from_chars(digits.data() + i, end, byte, 16).ptr != end) damaged("its bytes are not valid");
       text += static_cast<char>(byte);
     }
   }
   void read(const Json& json, std::pair<std::string, std::string>& pair) const {
-    if (!json.is_array() || json.size() != 2) damaged("it is no pair");
+    if (!json.is_array() || json.size() != 2) damaged("it is not a pair");
     read(json[0], pair.first);
     read(json[1], pair.second);
   }
@@ -528,7 +528,7 @@ class FromObject {
   }
   template <typename T>
   void read(const Json& json, std::vector<T>& values) const {
-    if (!json.is_array()) damaged("it is no list");
+    if (!json.is_array()) damaged("it is not a list");
     values.clear();
     for (const Json& one : json) read(one, values.emplace_back());
   }
@@ -546,7 +546,7 @@ class FromObject {
     (void)((index == indices && (read(json, what.emplace<indices>()), true)) || ...);
   }
   static const std::string& text_of(const Json& json) {
-    if (!json.is_string()) damaged("it is no text");
+    if (!json.is_string()) damaged("it is not a text");
     return json.get_ref<const std::string&>();
   }
   template <std::size_t count>

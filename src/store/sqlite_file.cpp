@@ -122,23 +122,23 @@ bool is_found_damaged(const Error& error) { return error.code == kFoundDamaged |
 std::string unsound_row(Database& database) {
   // Times lie before the year 9999 (kLastTime).
   static constexpr std::pair<const char*, const char*> kFaults[] = {
-      {"a time is none",
+      {"a time is not valid",
        "SELECT count(*) FROM services WHERE saved_ms NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(last_start_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(not_before_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(paused_until_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(acknowledged_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
-      {"a time is none",
+      {"a time is not valid",
        "SELECT count(*) FROM wide_pauses WHERE "
        "coalesce(until_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
-      {"a time is none",
+      {"a time is not valid",
        "SELECT count(*) FROM rules WHERE "
        "coalesce(failing_since_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(clear_since_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(changed_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
-      {"a time is none", "SELECT count(*) FROM records WHERE when_ms < -253402300799999"},
-      {"a time is none", "SELECT count(*) FROM records WHERE when_ms > 253402300799999"},
-      {"a number has come to its end",
+      {"a time is not valid", "SELECT count(*) FROM records WHERE when_ms < -253402300799999"},
+      {"a time is not valid", "SELECT count(*) FROM records WHERE when_ms > 253402300799999"},
+      {"a number has reached its limit",
        "SELECT count(*) FROM meta WHERE name IN ('last_sequence', 'last_id') AND value NOT BETWEEN 0 AND 1 << 62"}};
   for (const auto& [what, count] : kFaults)
     if (database.number(count) > 0) return what;
@@ -229,7 +229,7 @@ Batch salvage(const std::string& path, std::vector<std::string>& notes,
     for (auto& [name, service] : state.services) commit.services.emplace_back(name, std::move(service));
     notes.push_back(fmt::format("the states of {} services were recovered from {}", commit.services.size(), path));
   } else {
-    notes.push_back(fmt::format("no states of services could be recovered from {}: every rule begins anew", path));
+    notes.push_back(fmt::format("no states of services could be recovered from {}: every rule starts afresh", path));
   }
   database.clear_error();
   DamagedJournal journal;

@@ -59,7 +59,7 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
     state.damaged_healings.push_back({HealingId{id}, target});
     damaged.healings.emplace_back(id, target);
     damaged.notes.push_back(
-        fmt::format("healing {} cannot be gone on with, for its journal is damaged: {}", name, healing.error().what));
+        fmt::format("healing {} cannot be resumed: its journal is damaged: {}", name, healing.error().what));
   });
   database.prepare("SELECT target, rehearsed, state FROM healing_targets ORDER BY target, rehearsed")
       .rows([&](Statement& row) {

@@ -389,7 +389,7 @@ Result<void> SqliteStore::Writer::mend() {
       if (auto connected = connect(); !connected) return connected;
     }
   } else {
-    note("the index of the history was damaged: it was written anew");
+    note("the index of the history was damaged and has been rebuilt");
   }
   tables_ = std::make_unique<TableWriter>(*database_, options_.retention);
   return {};
@@ -477,7 +477,7 @@ SavedState SqliteStore::Writer::load() {
     state = {};
     state.last_sequence = now;  // beyond what the file may hold
     const std::scoped_lock lock(mutex_);
-    notes_.push_back("what was saved cannot be read, and every rule begins anew: " + error->what);
+    notes_.push_back("what was saved cannot be read, and every rule starts afresh: " + error->what);
     forget_acts_ = true;
   }
   state.last_id = std::max(state.last_id, now);

@@ -408,8 +408,9 @@ void read_numbers(Database& database, SavedState& state) {
   state.last_sequence = meta("last_sequence");
   state.last_id = meta("last_id");
   state.boot = meta("boot");
-  if (meta("alive") != 0)
-    state.died = WallTime{milliseconds{database.number("SELECT when_ms FROM records ORDER BY id DESC LIMIT 1")}};
+  const std::int64_t seen = database.number("SELECT when_ms FROM records ORDER BY id DESC LIMIT 1");
+  if (seen != 0) state.seen = WallTime{milliseconds{seen}};
+  if (meta("alive") != 0) state.died = WallTime{milliseconds{seen}};
 }
 
 void read_services(Database& database, SavedState& state) {

@@ -2,7 +2,11 @@
 #include "store/state_image.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
+
+#include <spdlog/fmt/fmt.h>
 
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
@@ -43,10 +47,14 @@ Result<std::string> image_of(const SavedState& state) {
   batch.add(whole(state));
   if (!TableWriter(**database, Retention{}).write(batch)) return (*database)->error();
   // What no row of an act tells any more.
+  const auto number_of = [](const std::optional<WallTime>& when) {
+    return when ? when->time_since_epoch().count() : -1L;
+  };
   (*database)
-      ->prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('last_id', ?), ('image_died', ?), ('image_boot', ?)")
-      .run(state.last_id, state.died ? std::optional(state.died->time_since_epoch().count()) : std::optional(-1L),
-           state.boot);
+      ->prepare(
+          "INSERT OR REPLACE INTO meta(name, value) VALUES('last_id', ?), ('image_died', ?), ('image_boot', ?), "
+          "('image_seen', ?)")
+      .run(state.last_id, number_of(state.died), state.boot, number_of(state.seen));
   if (!(*database)->ok()) return (*database)->error();
   std::string image = (*database)->image();
   if (image.empty()) return Error{0, "no memory for the image of the state"};
@@ -62,8 +70,13 @@ Result<SavedState> state_of(std::string_view image) {
   if (!migrate(database)) return database.error();
   DamagedJournal damaged;
   SavedState state = read_state(database, damaged);
-  const std::int64_t died = database.number("SELECT value FROM meta WHERE name = 'image_died'");
-  state.died = died < 0 ? std::nullopt : std::optional(WallTime{Duration{died}});
+  const auto time_of = [&database](std::string_view name) {
+    const std::int64_t when = database.number(fmt::format("SELECT value FROM meta WHERE name = '{}'", name));
+    return when < 0 ? std::nullopt : std::optional(WallTime{Duration{when}});
+  };
+  state.died = time_of("image_died");
+  state.seen = time_of("image_seen");
+  if (state.seen == WallTime{}) state.seen.reset();  // an image of before did not know of it
   state.boot = static_cast<std::uint64_t>(database.number("SELECT value FROM meta WHERE name = 'image_boot'"));
   if (!database.ok()) return database.error();
   return state;

@@ -117,7 +117,7 @@ Result<std::string> JqFilter::first(std::string_view json) {
   jv text = parse(json);
   if (!jv_is_valid(text)) {
     const Value wrong(text);
-    return Error{0, "this is no JSON"};
+    return Error{0, "this is not JSON"};
   }
   jq_start(state_->jq, text, 0);
   const Value value(jq_next(state_->jq));

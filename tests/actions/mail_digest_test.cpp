@@ -121,14 +121,14 @@ TEST_CASE("A digest of very many alerts is bounded and says what is not in it") 
     for (std::uint64_t i = 1; i <= 700; ++i)
       mails.push_back(mail(i, "s" + std::to_string(i), State::Failed, "Timeout"));
     wanted = kMaxFull;
-    rest = "\n---- 600 more alerts are not told in full here: healerctl history has them ----\n";
+    rest = "\n---- 600 more alerts are not shown in full here: healerctl history has them ----\n";
   }
   SECTION("by their size") {
     for (std::uint64_t i = 1; i <= 700; ++i)
       mails.push_back(mail(i, "s" + std::to_string(i), State::Failed, "Timeout", engine::EventKind::Timeout, {},
                            std::string(50'000, 'x')));
     wanted = 3;
-    rest = "\n---- 697 more alerts are not told in full here: healerctl history has them ----\n";
+    rest = "\n---- 697 more alerts are not shown in full here: healerctl history has them ----\n";
   }
   const Message digest = compose_digest(mails, kWorld, kStart);
   const std::string body = body_of(digest.text);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// What bench_starts.py needs beside a supervisor: tiny services, the least program that could keep them up, and a first
-// process for their namespace. Linked statically, for it is started thousands of times.
+// What bench_starts.py and bench_local.py need beside a supervisor: tiny services, the least programs that could do the
+// same, and a first process for a namespace. Linked statically, for it is started thousands of times.
 //
 //   fleet start PIDFILE REPORT NUMBER    a start program: reports "NUMBER NANOSECONDS" (CLOCK_MONOTONIC, taken first of
 //                                        all), leaves a process behind and writes its pid file
 //   fleet bare FOLDER COUNT REPORT       keeps FOLDER/0.pid ... up with pidfds, one epoll and posix_spawn; writes
 //                                        FOLDER/ready once it watches all of them
+//   fleet stat FOLDER COUNT              a loop of statx over FOLDER/0 ... FOLDER/COUNT-1, whose sum it prints
 //   fleet init COMMAND...                runs the command and reaps whatever is left to it; its status is the command's
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,6 +117,19 @@ int init(char** command) {
   }
 }
 
+int stat_all(const char* folder, unsigned long count) {
+  unsigned long long bytes = 0;
+  char path[4096];
+  for (unsigned long i = 0; i < count; ++i) {
+    std::snprintf(path, sizeof path, "%s/%lu", folder, i);
+    struct statx facts {};
+    if (::statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, &facts) != 0) return 1;
+    bytes += facts.stx_size;
+  }
+  std::printf("%llu bytes\n", bytes);
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -122,6 +137,7 @@ int main(int count, char** arguments) {
     return count >= least && std::strcmp(arguments[1], word) == 0;
   };
   if (asked("start", 5)) return start(arguments[2], arguments[3], arguments[4]);
+  if (asked("stat", 4)) return stat_all(arguments[2], std::strtoul(arguments[3], nullptr, 10));
   if (asked("init", 3)) return init(arguments + 2);
   if (!asked("bare", 5)) return 2;
   rlimit limit{};

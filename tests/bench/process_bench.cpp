@@ -108,9 +108,9 @@ void death_against_bare(benchmark::State& state) {
   constexpr int kOthers = 1000;  // are watched too
   std::vector<pid_t> others;
   Loop loop;
-  ExitNews news(loop, {});
+  ExitStatusReader exits(loop, {});
   ProcessWatch watch(
-      loop, 2 * kOthers, [&](engine::event::ProcessDied) { loop.stop(); }, state.range(0) != 0 ? &news : nullptr);
+      loop, 2 * kOthers, [&](engine::event::ProcessDied) { loop.stop(); }, state.range(0) != 0 ? &exits : nullptr);
   for (std::uint32_t i = 1; i <= kOthers; ++i) {
     others.push_back(sleeper());
     watch.watch(engine::ServiceId(i), {others.back(), 1}, open_pidfd(others.back()));

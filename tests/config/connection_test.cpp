@@ -185,7 +185,7 @@ TEST_CASE("a header may have no value, as in Monit", "[connection]") {
         "if failed port 80 protocol http http headers [Host: , User-Agent: b] then alert");
 }
 
-TEST_CASE("what is no URL, no address and no list of headers is told without what it holds", "[connection]") {
+TEST_CASE("what is not a URL, an address or a list of headers is told without what it holds", "[connection]") {
   test::FakeEnvironment machine;
   machine.files["/etc/main"] =
       "check host x with address a\n if failed url \"http\" then alert\n if failed url \"https\" then alert\n"

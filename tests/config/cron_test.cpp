@@ -61,18 +61,18 @@ TEST_CASE("a schedule comes alive only where Monit's never matches", "[cron]") {
 }
 
 TEST_CASE("each difference from Monit is told", "[cron]") {
-  CHECK(remarks("* * * * 7") == "weekday 7 is understood as Sunday; to Monit it never matches\n");
+  CHECK(remarks("* * * * 7") == "weekday 7 is read as Sunday; to Monit it never matches\n");
   CHECK(remarks("* * * * 5-7") == "weekday 5-7 includes Sunday; Monit leaves 7 out\n");
-  CHECK(remarks("50-10 * * * *") == "minute 50-10 is understood as 50-59 and 0-10; to Monit it never matches\n");
+  CHECK(remarks("50-10 * * * *") == "minute 50-10 is read as 50-59 and 0-10; to Monit it never matches\n");
   CHECK(remarks("99 * * * *") == "there is no minute 99: it never matches\n");
   CHECK(remarks("70-80 * * * *") == "there is no minute 70-80: it never matches\n");
   CHECK(remarks("80-5 * * * *") == "there is no minute 80-5: it never matches\n");
-  CHECK(remarks("5-99 * * * *") == "minute 5-99 is understood as 5-59\n");
+  CHECK(remarks("5-99 * * * *") == "minute 5-99 is read as 5-59\n");
   CHECK(remarks("* * 0 * *") == "there is no day of the month 0: it never matches\n");
   CHECK(remarks("1-3-5 - 1- * *") ==
-        "minute '1-3-5' is no range: it never matches\nhour '-' is no range: it never matches\n"
-        "day of the month '1-' is no range: it never matches\n");
-  CHECK(remarks("*-3 * * * *") == "minute '*-3' is understood as '*'\n");
+        "minute '1-3-5' is not a range: it never matches\nhour '-' is not a range: it never matches\n"
+        "day of the month '1-' is not a range: it never matches\n");
+  CHECK(remarks("*-3 * * * *") == "minute '*-3' is read as '*'\n");
 }
 
 TEST_CASE("what is no cron specification is refused with a remedy", "[cron]") {

@@ -49,7 +49,7 @@ TEST_CASE("a rule without its 'then' is told so", "[config][habits]") {
   CHECK(of_rule("if status != 0\n  alert") == "2:14 write 'then' before 'alert'");
   CHECK(of_rule("if status != 0 for 3 cycles exec \"/x\"") == "2:29 write 'then' before 'exec'");
   CHECK(of_rule("if status != 0: alert") == "2:15 write 'then' in place of ':'");
-  CHECK(of_rule("if status != 0 { alert }") == "2:16 there are no braces here: if CONDITION then ACTION");
+  CHECK(of_rule("if status != 0 { alert }") == "2:16 rules have no braces: if CONDITION then ACTION");
 }
 
 TEST_CASE("another condition after 'else' is a rule of its own", "[config][habits]") {
@@ -85,7 +85,7 @@ TEST_CASE("a status that nothing is compared with is told of", "[config][habits]
 
 TEST_CASE("curly quotes are told of", "[config][habits]") {
   const std::string message =
-      "curly quotes quote nothing: they are letters of the text (write straight quotes: \"...\")\n";
+      "typographic quotes do not quote: they are part of the text (write straight quotes: \"...\")\n";
   CHECK(rule_errors("start program = \u201c/x start\u201d" + kNext) == "2:17: " + message);
   // As a word of one piece Monit takes it.
   CHECK(tree("check program x with path \"/x\"\nif content = \u201cx\u201d then alert")

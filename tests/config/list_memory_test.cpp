@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "config/environment.hpp"
 #include "config/list_memory.hpp"
+#include "engine/event.hpp"
 
 namespace list_memory_test {
 
@@ -48,7 +50,7 @@ TEST_CASE("a first reading is in force at once, and proven by three equal ones",
   CHECK_FALSE(memory.proven());
   CHECK(text(memory.read(reading({"a", "b"}), {}, {})).empty());
   CHECK_FALSE(memory.proven());
-  CHECK(text(memory.read(reading({"a", "b"}), {}, {})) == "- three readings were equal: it is believed\n");
+  CHECK(text(memory.read(reading({"a", "b"}), {}, {})) == "- three equal readings: it is accepted\n");
   CHECK(memory.proven());
 }
 
@@ -62,7 +64,7 @@ TEST_CASE("readings that differ prove nothing, a failure between them takes noth
   CHECK(text(memory.fail("timeout")).empty());
   (void)memory.read(reading({"a", "b", "c"}), {}, {});
   CHECK(text(memory.read(reading({"a", "b", "c"}), {}, {})) ==
-        "- three readings were equal: it is believed\n- the row 'd' leaves\n");
+        "- three equal readings: it is accepted\n- the row 'd' leaves\n");
   CHECK(memory.proven());
 }
 
@@ -165,18 +167,18 @@ TEST_CASE("an empty reading is never believed", "[lists]") {
   for (int i = 0; i < 10; ++i) (void)memory.read(reading({}), {}, {});
   CHECK(names_of(memory) == "a b");
   CHECK(memory.proven());
-  CHECK(memory.saved().failure == "it was empty, which is not believed");
+  CHECK(memory.saved().failure == "it was empty, which is not accepted");
   ListMemory fresh;
-  CHECK(text(fresh.read(reading({}), {}, {})) == "! could not be read: it was empty, which is not believed\n");
+  CHECK(text(fresh.read(reading({}), {}, {})) == "! could not be read: it was empty, which is not accepted\n");
   CHECK_FALSE(fresh.known());
 }
 
 TEST_CASE("equal names and refused rows are told of; fields follow the reading", "[lists]") {
   ListMemory memory;
   ListReading some = reading({"a", "A"});
-  some.refused.push_back({3, "line 3: '-' is no name of a row"});
+  some.refused.push_back({3, "line 3: '-' is not a valid row name"});
   CHECK(text(memory.read(some, {}, {})) ==
-        "! a row is refused: line 3: '-' is no name of a row\n! the row 'A' is refused: it is there already\n");
+        "! a row is refused: line 3: '-' is not a valid row name\n! the row 'A' is refused: it is there already\n");
   ListReading other = reading({"a"});
   other.rows[0].fields = {{"ip", "10.0.0.1"}};
   (void)memory.read(other, {}, {});
@@ -203,8 +205,28 @@ TEST_CASE("it is remembered which rows were well when they were missing for the 
   CHECK(memory.missing_well() == std::set<std::string>{"c"});
   (void)memory.read(reading({"a"}), {"b", "c"}, {"d"});
   CHECK(memory.missing_well() == std::set<std::string>{"c"});  // it failed later, and d is being healed
-  (void)memory.read(reading({"a", "c"}), {"b", "c"}, {});
+  (void)memory.read(reading({"a", "c"}), {"b", "c"}, {"d"});
   CHECK(memory.missing_well().empty());
+}
+
+TEST_CASE("a row that is well while it is missing has begun to fail, if it does, after that", "[lists]") {
+  ListMemory memory;
+  (void)memory.read(reading({"a", "b", "c", "d", "e"}), {}, {});
+  (void)memory.read(reading({"a", "d", "e"}), {"b", "c"}, {});
+  CHECK(memory.missing_well().empty());
+  CHECK(memory.has_missing_ill());
+  CHECK_FALSE(memory.see({"b", "c"}, {}));
+  CHECK_FALSE(memory.see({"c"}, {"b"}));  // it is being healed
+  CHECK(memory.see({"c"}, {}));           // it was healed
+  CHECK(memory.missing_well() == std::set<std::string>{"b"});
+  CHECK_FALSE(memory.see({"b", "c"}, {}));  // and fails anew
+  (void)memory.read(reading({"a", "d", "e"}), {"b"}, {});
+  CHECK(memory.missing_well() == std::set<std::string>{"b", "c"});  // c is well at a reading
+  CHECK_FALSE(memory.has_missing_ill());
+  engine::event::ListsDoubted doubted;
+  doubt({.name = "NODE"}, memory, doubted);
+  CHECK(doubted.names == std::vector<std::string>{"node"});
+  CHECK(doubted.missing == std::vector<engine::event::ListsDoubted::Row>{{"node", "b"}, {"node", "c"}});
 }
 
 }  // namespace list_memory_test

@@ -113,11 +113,11 @@ TEST_CASE("what a list says", "[lists]") {
   CHECK(bad->rows == std::vector<ListRow>{{"ok", {}}});
   std::vector<std::string> why;
   for (const RefusedRow& one : bad->refused) why.push_back(one.why);
-  CHECK(why == std::vector<std::string>{"line 1: '-web' is no name of a row", "line 2: '$(reboot)' is no name of a row",
-                                        R"(line 3: this object has no text "name")",
-                                        "line 4: 'a b' is no name of a row",
-                                        "line 5: the value of 'x' has control characters",
-                                        "line 6: this is no JSON object", "line 7: '../x' is no name of a row"});
+  CHECK(why == std::vector<std::string>{
+                   "line 1: '-web' is not a valid row name", "line 2: '$(reboot)' is not a valid row name",
+                   R"(line 3: this object has no text "name")", "line 4: 'a b' is not a valid row name",
+                   "line 5: the value of 'x' has control characters", "line 6: this is not a JSON object",
+                   "line 7: '../x' is not a valid row name"});
   std::string many;
   for (std::size_t i = 0; i <= kMostRows; ++i) many += "n" + std::to_string(i) + "\n";
   const auto too_many = read_rows(many);
@@ -260,9 +260,9 @@ TEST_CASE("the layout of blocks", "[lists][format]") {
 
 TEST_CASE("errors of names", "[lists]") {
   CHECK(errors("define 1x \"a\"\n") ==
-        "1:8: '1x' is no name for a value (a name has letters, digits and '_', and begins with no digit)\n");
+        "1:8: '1x' is not a valid name for a value (a name has letters, digits and '_', and begins with no digit)\n");
   CHECK(errors("define a-b \"a\"\n") ==
-        "1:8: 'a-b' is no name for a value (a name has letters, digits and '_', and begins with no digit)\n");
+        "1:8: 'a-b' is not a valid name for a value (a name has letters, digits and '_', and begins with no digit)\n");
   CHECK(errors("define A\n").find("expected a text in double quotes") != std::string::npos);
   CHECK(errors("define A \"x\"\ndefine A \"y\"\n") ==
         "2:8: 'A' is defined already (the first one is at /etc/main:1:8)\n");
@@ -278,14 +278,14 @@ TEST_CASE("errors of names", "[lists]") {
   CHECK(errors("for each NODE in \"a\" {\n check program p with path \"/bin/true ${NODE:-x}\" if status != 0 then "
                "alert\n}\n") == "2:28: '${' names nothing (write $${ for a literal ${) [here NODE is 'a']\n");
   CHECK(errors("for each NODE in \"a\" {\n check file f with path \"${NODE}/x\" if does not exist then alert\n}\n") ==
-        "2:25: 'a/x' is no path: it does not begin with '/' [here NODE is 'a']\n");
+        "2:25: 'a/x' is not a path: it does not begin with '/' [here NODE is 'a']\n");
   CHECK(errors("check file f with path \"${NODE}/x\" if does not exist then alert\n") ==
-        "1:24: '${NODE}/x' is no path: it does not begin with '/'\n");
+        "1:24: '${NODE}/x' is not a path: it does not begin with '/'\n");
   CHECK(errors("define P \"x\"\ncheck host h with address a if failed port ${P} then alert\n") ==
-        "2:44: 'x' is no port (a port is a number from 1 to 65535)\n");
+        "2:44: 'x' is not a port (a port is a number from 1 to 65535)\n");
   CHECK(errors("define P \"x\"\ncheck host h with address a if failed port 80 protocol http json '.a${P}' = 1 then "
                "alert\n") ==
-        "2:66: a filter of jq takes no '${...}' (compare with the value: json '.name' = \"${NAME}\")\n");
+        "2:66: a jq filter takes no '${...}' (compare with the value: json '.name' = \"${NAME}\")\n");
   CHECK(errors("for each HOST in \"a\" {\n check system s_${HOST}\n}\n") ==
         "1:10: 'HOST' is a name that healer gives to programs itself (choose another one, such as NODE)\n");
   std::string doubling = "define A0 \"0123456789\"\n";
@@ -301,20 +301,21 @@ TEST_CASE("errors of lists", "[lists]") {
   CHECK(errors(ping("\"db1\" .. \"db3\", \"db2\"")) ==
         "1:34: 'db2' is in this list already (the first one is at /etc/main:1:18; case makes no difference)\n");
   CHECK(errors(ping("\"a b\"")) ==
-        "1:18: 'a b' is no name of a row (a name has letters, digits and . _ : @ -, begins with a letter or digit, and "
+        "1:18: 'a b' is not a valid row name (a name has letters, digits and . _ : @ -, begins with a letter or digit, "
+        "and "
         "is at most 253 characters long)\n");
-  CHECK(
-      errors(ping("\"db1\" .. \"web3\"")) ==
-      "1:18: this is no range: 'db1' and 'web3' differ before their numbers (as in \"db1\" .. \"db9\", or \"web08\" .. "
-      "\"web12\")\n");
+  CHECK(errors(ping("\"db1\" .. \"web3\"")) ==
+        "1:18: this is not a range: 'db1' and 'web3' differ before their numbers (as in \"db1\" .. \"db9\", or "
+        "\"web08\" .. "
+        "\"web12\")\n");
   CHECK(errors("for each NODE in \"a\", \"b\" {\n check system one\n}\n") ==
         "2:15: there is a service 'one' already (each row needs a service of its own: put the row's name into that of "
         "the service) [here NODE is 'b']\n");
   CHECK(errors("for each NODE in \"a\" {\n check system s_${NODE}\n")
-            .find("1:1: this block has no end (close it with '}')") != std::string::npos);
+            .find("1:1: this block is not closed (close it with '}')") != std::string::npos);
   CHECK(errors("for each NODE in \"a\" {\n set daemon 5\n include /x\n check system s_${NODE}\n}\n") ==
-        "2:2: 'set' cannot stand in a 'for each' (write it before the block)\n"
-        "3:2: 'include' cannot stand in a 'for each' (write it before the block)\n");
+        "2:2: 'set' cannot be used in a 'for each' (write it before the block)\n"
+        "3:2: 'include' cannot be used in a 'for each' (write it before the block)\n");
   // An error in the header does not hide those in the block.
   const std::string both =
       errors("for each NODE from nowhere {\n check system s_${NODE}\n  if cpuu > 5% then alert\n}\n");
@@ -435,7 +436,7 @@ TEST_CASE("a row that cannot be is left out, and the others are not", "[lists]")
        {"d", {{"port", "81"}, {"dir", "../x"}}}});
   CHECK(names_of(result) == "h_a f_a");
   CHECK(said(result, DiagnosticSeverity::Warning)
-            .find("the row 'b' of the list NODE is left out: it has no field 'port'") != std::string::npos);
+            .find("the row 'b' of the list NODE is skipped: it has no field 'port'") != std::string::npos);
 }
 
 TEST_CASE("a value from outside is no part of a shell's script", "[lists]") {
@@ -488,7 +489,7 @@ TEST_CASE("errors of lists from outside", "[lists]") {
   CHECK(errors("for each NODE from file nodes" + end).find("unexpected 'nodes', expected an absolute path") !=
         std::string::npos);
   CHECK(errors("for each NODE from command list" + end) ==
-        "1:28: 'list' is no path of a program (write its whole path)\n");
+        "1:28: 'list' is not the path of a program (write its whole path)\n");
   CHECK(errors("for each NODE from file \"/x\" every 0 seconds" + end).find("a list is read at most once a second") !=
         std::string::npos);
   CHECK(errors("for each A in \"a\" {\nfor each NODE from file \"/x/${A}\"" + end + "}\n")

@@ -66,7 +66,7 @@ TEST_CASE("what -v prints is read back as the same, words of the language as nam
   for (const char* name : {"password", "mail"}) machine.groups[name] = 8;
   const LoadResult first = load_text(
       "set mailserver \"port\" port 25 username 'username' password \"the\", mail.example.org username \"a b\" "
-      "password 'x', \"using\"\n"
+      "password 'x', \"using\" using tls with options { ciphers: \"HIGH:!MD5\" }\n"
       "check program status with path \"/bin/true\" as uid \"username\" and gid 'password'\n"
       "  if status != 0 then exec \"/bin/true\" as uid 'if' and gid \"mail\"\n"
       "check process timeout with pidfile /run/x.pid\n"
@@ -86,6 +86,14 @@ TEST_CASE("what -v prints is read back as the same, words of the language as nam
   REQUIRE(again.rules->settings.mail.servers.size() == 3);
   CHECK(again.rules->settings.mail.servers[0].username == "username");
   CHECK(again.rules->settings.mail.servers[0].host == "port");
+  CHECK(again.rules->settings.mail.servers[2].ciphers == "HIGH:!MD5");
+}
+
+TEST_CASE("the name that mail servers are greeted with is that of the last statement", "[load]") {
+  const std::string first = "set mailserver a.b using hostname \"h\"\n";
+  const test::FakeEnvironment machine;
+  CHECK(load_text(first, machine).rules->settings.mail.hostname == "h");
+  CHECK(load_text(first + "set mailserver c.d\n", machine).rules->settings.mail.hostname.empty());
 }
 
 TEST_CASE("who can write any directory above a program is told of", "[load]") {
@@ -143,8 +151,8 @@ TEST_CASE("a password that others can read is told of", "[load]") {
 TEST_CASE("names that healerctl takes for something else are warned of", "[load]") {
   for (const auto& [name, told] : {std::pair<std::string, std::string>{"all", "healerctl takes 'all' for all services"},
                                    {"ALL", "healerctl takes 'all' for all services"},
-                                   {"healer", "'healerctl history healer' tells of this service"},
-                                   {"-x", "healerctl takes '-x' for an option"}}) {
+                                   {"healer", "'healerctl history healer' shows this service"},
+                                   {"-x", "healerctl would take '-x' for an option"}}) {
     INFO(name);
     CHECK(load_text(service(name)).ok());
     CHECK(said(load_text(service(name))).find("/etc/main:1:15: warning: " + told) == 0);
@@ -433,7 +441,8 @@ TEST_CASE("a pid file by which others can say whom healer signals is warned of",
   SECTION("its owner") {
     machine.facts["/run/a/x.pid"].uid = 33;
     CHECK(warned(start) ==
-          "/etc/main:1:30: warning: uid 33 can write '/run/a/x.pid', and so say whom healer signals to stop 'x'\n"
+          "/etc/main:1:30: warning: uid 33 can write '/run/a/x.pid', and so decide which process healer signals to "
+          "stop 'x'\n"
           "  check process x with pidfile /run/a/x.pid\n"
           "                               ^~~~~~~~~~~~\n"
           "  note: no process is signalled but one of the file's own user; for any other write a stop program\n");
@@ -443,11 +452,11 @@ TEST_CASE("a pid file by which others can say whom healer signals is warned of",
   }
   SECTION("the owner of its directory") {
     machine.facts["/run/a"].uid = 33;
-    CHECK(warned(start).find("uid 33 can write the directory '/run/a', and so say") != std::string::npos);
+    CHECK(warned(start).find("uid 33 can write the directory '/run/a', and so decide") != std::string::npos);
   }
   SECTION("everybody") {
     machine.facts["/run/a"].mode = 0777;
-    CHECK(warned(start).find("everybody can write the directory '/run/a', and so say") != std::string::npos);
+    CHECK(warned(start).find("everybody can write the directory '/run/a', and so decide") != std::string::npos);
     machine.facts["/run/a"].mode = 01777;
     CHECK(warned(start).empty());
   }
@@ -473,9 +482,7 @@ TEST_CASE("a program that gives up root's user but keeps its group is warned of"
 
   const std::string text = service("a", "if status != 0 then exec \"/bin/x\" as uid www");
   CHECK(said(load_text(text)) ==
-        "/etc/main:1:80: warning: as in Monit, a program that runs as 'www' keeps the group of healer, which is root's "
-        "as a "
-        "rule\n"
+        "/etc/main:1:80: warning: as in Monit, a program that runs as 'www' keeps healer's group, usually root's\n"
         "  check program a with path \"/bin/true\" if status != 0 then exec \"/bin/x\" as uid www\n"
         "                                                                                 ^~~\n"
         "  note: write 'as uid www and gid www'\n");

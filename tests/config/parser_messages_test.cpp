@@ -76,8 +76,8 @@ TEST_CASE("an error without a near word says what is expected", "[config]") {
 
 TEST_CASE("a word of the language in place of a text is to be quoted", "[config]") {
   CHECK(errors("set mailserver host") ==
-        "1:16: unexpected 'host', expected a host name ('host' is a word of the language; put it in double quotes to "
-        "mean a text)\n");
+        "1:16: unexpected 'host', expected a host name ('host' is a keyword; put it in double quotes to use it as "
+        "text)\n");
   CHECK(errors("check program x path\nif status 1 then alert") ==
         "1:17: the statement ends here, expected a program\n");
 }
@@ -102,10 +102,9 @@ TEST_CASE("a word that is none without what follows it is not proposed in its ow
   for (const std::string word : {"group", "depends on"})
     CHECK(rule_errors("if status 1 then alert\n" + word + "\nx") ==
           "3:1: unexpected '" + word +
-              "', expected another statement or 'else' (what "
-              "belongs to this word must follow on its line)\n");
+              "', expected another statement or 'else' (the rest of this statement must be on the same line)\n");
   CHECK(errors("check\nprogram x path /x") ==
-        "1:1: unexpected 'check', expected 'set', 'check' or 'include' (what belongs to this word must follow on its "
+        "1:1: unexpected 'check', expected 'set', 'check' or 'include' (the rest of this statement must be on the same "
         "line)\n");
 }
 
@@ -137,7 +136,7 @@ TEST_CASE("a quote that was to be escaped is found where the text ends", "[confi
 }
 
 TEST_CASE("a second action is told of as one", "[config]") {
-  const std::string alerts = ": a rule has exactly one (every action alerts as well: leave 'alert' away)\n";
+  const std::string alerts = ": a rule has exactly one (every action sends an alert as well: leave out 'alert')\n";
   CHECK(rule_errors("if status 1 then alert and restart") == "2:28: 'restart' is a second action" + alerts);
   CHECK(rule_errors("if status 1 then alert and restart\n\ngroup g\n") ==
         "2:28: 'restart' is a second action" + alerts);
@@ -193,7 +192,7 @@ TEST_CASE("a wrong kind of check is named", "[config]") {
 
 TEST_CASE("values of the wrong shape are told of", "[config]") {
   CHECK(errors("check program /x path \"/x\"") ==
-        "1:15: the name of a service must not begin with '/' (take the '/' away)\n");
+        "1:15: the name of a service must not begin with '/' (remove the '/')\n");
   CHECK(errors("check program x path \"/x\" timeout 5 s timeout 6 s") ==
         "1:39: 'timeout' is given twice (keep one of them)\n");
   CHECK(errors("check program x path \"  \"") == "1:22: a program is missing here (write its absolute path)\n");
@@ -212,8 +211,8 @@ TEST_CASE("values of the wrong shape are told of", "[config]") {
   CHECK(rule_errors("if content < \"x\" then alert") ==
         "2:12: a content cannot be compared with '<' (write content = \"...\" or content != \"...\")\n");
   CHECK(rule_errors("if content = \"x\" then alert else alert") ==
-        "2:29: content and changed tests have no 'else': they act on every match or change (take the 'else' branch "
-        "away, or test the status)\n");
+        "2:29: content and changed tests have no 'else': they act on every match or change (remove the 'else' branch, "
+        "or test the status)\n");
   CHECK(rule_errors("if status 1 then exec \"/a\" timeout 5 s timeout 6 s") ==
         "2:40: 'timeout' is given twice (keep one of them)\n");
   CHECK(rule_errors("if status 1 then exec \"/a\" repeat every 2 cycles repeat every 3 cycles") ==
@@ -224,29 +223,30 @@ TEST_CASE("text that is no token is told of", "[config]") {
   CHECK(errors("\xEF\xBB\xBFset init") ==
         "1:1: the file begins with a byte order mark (save it as UTF-8 without BOM)\n");
   CHECK(errors(std::string("set init\0\0", 10)) == "1:9: a zero byte (this is not a text file; save it as UTF-8)\n");
-  CHECK(errors("set init @") == "1:10: '@' cannot stand here (put it in double quotes)\n");
+  CHECK(errors("set init @") == "1:10: '@' cannot be used here (put it in double quotes)\n");
   CHECK(errors("set log " + std::string(70000, 'x')) ==
         "1:9: a text of 70000 bytes is too long (at most 65535 bytes are possible)\n");
   CHECK(errors("check program \"\" path /x") == "1:15: an empty name (write a name between the quotes)\n");
   CHECK(rule_errors("group \"a b\"") ==
-        "2:7: unbalanced quotes: this name cannot have blanks or signs in it (write it as one word)\n");
+        "2:7: unbalanced quotes: a name without quotes cannot contain spaces or special characters (write it as one "
+        "word)\n");
   CHECK(rule_errors("every x") ==
         "2:7: a schedule is needed here (write \"every 2 cycles\" or a quoted schedule: every \"0 8 * * 1-5\")\n");
 }
 
 TEST_CASE("a missing quote is found where it opens", "[config]") {
   CHECK(errors("set log \"/x\nset init") ==
-        "1:9: unbalanced quotes: the text that begins here has no end (close it with \")\n");
+        "1:9: unbalanced quotes: the text that begins here is not closed (close it with \")\n");
   // The next quote closes it, and inside and outside change places; after the line all is read anew.
   CHECK(rule_errors("if status 1 then exec \"/a\nif status 2 then exec \"/b\"\nif content = \"c\" then alert\nif "
                     "status 3 then alrt") ==
-        "2:23: unbalanced quotes: the text that begins here goes on over the end of its line (close it with \")\n"
+        "2:23: unbalanced quotes: the text that begins here continues on the next line (close it with \")\n"
         "5:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
         "mean "
         "'alert'?)\n");
   CHECK(
       errors("check program x path '/x\n if status 1 then alert\ncheck program y path '/y'\n if status 2 then alert") ==
-      "1:22: unbalanced quotes: the text that begins here goes on over the end of its line (close it with ')\n");
+      "1:22: unbalanced quotes: the text that begins here continues on the next line (close it with ')\n");
   // Text over several lines is no sign of it.
   CHECK(
       rule_errors("if status 1 then exec \"/bin/sh -c '\n  a\n  b'\" 5") ==
@@ -254,19 +254,18 @@ TEST_CASE("a missing quote is found where it opens", "[config]") {
 }
 
 TEST_CASE("all errors of a file are found", "[config]") {
-  CHECK(
-      errors("set daemon x\nset init\ncheck program x path \"/x\"\n if status 1 then alrt\n if status 2 then\n  exec "
-             "\"/a\" as uid\n"
-             " else if passed then alert\n group a\nset log x\ncheck program y path \"/y\"\n if stats 1 then alert\n "
-             "if status 1 then alert") ==
-      "1:12: unexpected 'x', expected a number\n"
-      "4:19: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
-      "mean "
-      "'alert'?)\n"
-      "7:2: unexpected 'else', expected a name or number ('else' is a word of the language; put it in double quotes to "
-      "mean a text)\n"
-      "9:9: unexpected 'x', expected an absolute path or 'syslog'\n"
-      "11:5: unexpected 'stats', expected a test such as 'status != 0' or 'cpu > 80%' (did you mean 'status'?)\n");
+  CHECK(errors("set daemon x\nset init\ncheck program x path \"/x\"\n if status 1 then alrt\n if status 2 then\n  exec "
+               "\"/a\" as uid\n"
+               " else if passed then alert\n group a\nset log x\ncheck program y path \"/y\"\n if stats 1 then alert\n "
+               "if status 1 then alert") ==
+        "1:12: unexpected 'x', expected a number\n"
+        "4:19: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+        "mean "
+        "'alert'?)\n"
+        "7:2: unexpected 'else', expected a name or number ('else' is a keyword; put it in double quotes to use it as "
+        "text)\n"
+        "9:9: unexpected 'x', expected an absolute path or 'syslog'\n"
+        "11:5: unexpected 'stats', expected a test such as 'status != 0' or 'cpu > 80%' (did you mean 'status'?)\n");
 }
 
 TEST_CASE("what is understood is in the tree even beside errors", "[config]") {
@@ -299,8 +298,8 @@ TEST_CASE("what stands in place of a process, a program or a test is told of", "
   CHECK(rule_errors("if cpu 5 60 then alert") ==
         "2:13: unexpected 'then', expected a unit such as 'seconds', a number or 'cycles'\n");
   CHECK(rule_errors("if failed uid = root then alert") ==
-        "2:15: unexpected '=', expected a name or number ('=' is a word of the language; put it in double quotes to "
-        "mean a text)\n");
+        "2:15: unexpected '=', expected a name or number ('=' is a keyword; put it in double quotes to use it as "
+        "text)\n");
   CHECK(rule_errors("if failed uuid root then alert") ==
         "2:11: unexpected 'uuid', expected 'uid', 'gid', 'md5', 'checksum', 'euid', 'permission', 'security' or "
         "something else (did you mean 'uid'?)\n");
@@ -319,10 +318,10 @@ TEST_CASE("what stands in place of a process, a program or a test is told of", "
         "2:9: unexpected 'red', expected 'read' or 'write' (did you mean 'read'?)\n");
   CHECK(rule_errors("if 3 restart then alert") == "2:14: unexpected 'then', expected a number\n");
   CHECK(rule_errors("if 3 restarts within 5 cycles then alert else alert") ==
-        "2:42: a test of restarts has no 'else' (take the 'else' branch away)\n");
-  CHECK(rule_errors("if changed pid then alert else alert") ==
-        "2:27: content and changed tests have no 'else': they act on every match or change (take the 'else' branch "
-        "away)\n");
+        "2:42: a test of restarts has no 'else' (remove the 'else' branch)\n");
+  CHECK(
+      rule_errors("if changed pid then alert else alert") ==
+      "2:27: content and changed tests have no 'else': they act on every match or change (remove the 'else' branch)\n");
   CHECK(rule_errors("if cpu > 5% then timeout") ==
         "2:18: unexpected 'timeout', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal'\n");
 }

@@ -138,15 +138,15 @@ TEST_CASE("a foreground process has statements of its own", "[config]") {
   CHECK(errors("check process x with \"/bin/x\"") ==
         "1:22: unexpected '\"/bin/x\"', expected 'program \"...\"', 'pidfile', 'match' or 'path'\n");
   CHECK(errors("check process x with program \"/bin/x a\nif cpu > 5% then alert") ==
-        "1:30: unbalanced quotes: the text that begins here has no end (close it with \")\n");
+        "1:30: unbalanced quotes: the text that begins here is not closed (close it with \")\n");
   CHECK(errors(program + "\"/bin/x\"\nredy after 5 seconds") ==
         "2:1: unexpected 'redy', expected another statement, 'timeout', 'uid' or 'gid' (did you mean 'ready'?)\n");
   CHECK(errors(program + "\"/bin/x\"\nready 5 seconds") == "2:7: unexpected '5', expected 'after' or 'notify'\n");
   CHECK(errors(program + "/bin/x a\n b") ==
         "2:2: unexpected 'b', expected another statement, 'timeout', 'uid' or 'gid'\n");
   CHECK(errors(program + "\"/bin/x\"\nstop signal { TERM }") ==
-        "2:13: unexpected '{', expected a signal such as TERM ('{' is a word of the language; put it in double quotes "
-        "to mean a text)\n");
+        "2:13: unexpected '{', expected a signal such as TERM ('{' is a keyword; put it in double quotes to use it as "
+        "text)\n");
   CHECK(tree("check x with program \"/bin/x\"") == "process 'x' runs [/bin/x]\n");
   CHECK(errors("check process x with program pidfile /x").empty());
   CHECK(errors(program + "\"/bin/x\"\nready after 5") ==

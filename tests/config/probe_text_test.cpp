@@ -131,26 +131,26 @@ TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]
         "unexpected 'reqest', expected 'timeout', 'ssl', 'version', 'certificate', 'checksum', 'status', 'content' or "
         "something else at 'reqest': did you mean 'request'?");
   CHECK(fault("port 80 send \"x") ==
-        "unbalanced quotes: the text that begins here has no end at '\"': close it with \"");
+        "unbalanced quotes: the text that begins here is not closed at '\"': close it with \"");
   CHECK(fault("port 80 protocol http checksum abc") ==
-        "'abc' is no checksum at 'abc': MD5 has 32 hexadecimal digits, SHA1 40");
+        "'abc' is not a checksum at 'abc': MD5 has 32 hexadecimal digits, SHA1 40");
   CHECK(fault("port 80 with ssl options {verify: maybe}") ==
         "unexpected 'maybe', expected 'enable' or 'disable' at 'maybe'");
   CHECK(fault("type udp protocol http") ==
-        "this test always fails: protocol http is not spoken over UDP at 'type udp protocol http'");
+        "this test always fails: protocol http is not supported over UDP at 'type udp protocol http'");
   CHECK(fault("protocol ssh expect \"x\"") ==
-        "'expect' is no part of protocol ssh at 'expect': 'send' and 'expect' stand where there is no protocol");
+        "'expect' is not an option of protocol ssh at 'expect': 'send' and 'expect' are only used without a protocol");
   CHECK(fault("prot 443").ends_with("did you mean 'port'?"));
-  CHECK(fault("port 3306 protocol mysql") == "protocol mysql is not spoken yet at 'mysql'");
+  CHECK(fault("port 3306 protocol mysql") == "protocol mysql is not supported yet at 'mysql'");
   CHECK(fault("protocol fail2ban") == "no port is given at '': write 'port NUMBER'");
   CHECK(fault("", "") == "no host is given: this test always fails at 'ping': write the name or the address of one");
   CHECK(fault("tiemout 3 seconds", "http://shop/") ==
         "unexpected 'tiemout', expected 'timeout', 'ssl', 'certificate', 'content', 'responsetime' or 'retry' at "
         "'tiemout': did you mean 'timeout'?");
   CHECK(fault("", "http://shop:0/") ==
-        "the port of this URL is no number between 1 and 65535: nothing will ever answer there at 'http://shop:0/'");
+        "the port of this URL is not a number between 1 and 65535: nothing will ever answer there at 'http://shop:0/'");
   CHECK(fault("", "ftp://shop/") ==
-        "this is no URL of HTTP at 'ftp://shop/': a URL is written http://HOST/PATH or https://HOST/PATH");
+        "this is not an HTTP URL at 'ftp://shop/': a URL is written http://HOST/PATH or https://HOST/PATH");
   const ProbeReading read = read_probe("shop", "port 443 protcol https");
   CHECK(excerpt(read.said.front(), read.sources, false) ==
         "  port 443 protcol https\n           ^~~~~~~\n  note: did you mean 'protocol'?\n");

@@ -800,7 +800,7 @@ TEST_CASE("a very long chain of dependencies is walked, and a circle in it is fo
   CHECK(load_text(text).ok());
   const LoadResult circle = load_text(text + "depends on s0\n");
   REQUIRE(circle.diagnostics.size() == 1);
-  CHECK(circle.diagnostics[0].message.starts_with("a circle of dependencies: 's0' on 's1' on "));
+  CHECK(circle.diagnostics[0].message.starts_with("circular dependency: 's0' on 's1' on "));
   CHECK(circle.diagnostics[0].message.ends_with("'s11' on 19988 more, on 's0'"));
 }
 

@@ -27,7 +27,7 @@ inline std::string show(const TlsSyntax& tls) {
 }
 
 template <typename T>
-inline std::string optional(const char* name, const std::optional<T>& value) {
+inline std::string optional(const char* name, const Rare<T>& value) {
   if (!value) return "";
   if constexpr (std::is_same_v<T, Number>) {
     return fmt::format(" {}={}", name, value->value);

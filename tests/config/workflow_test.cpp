@@ -36,9 +36,9 @@ engine::RuleSet rules(const std::string& text) {
   return std::move(*result.rules);
 }
 
-/// The workflow `w` of these items.
+/// The workflow `w` of these items, which may name the groups `g` and `web`.
 engine::Workflow workflow(const std::string& items) {
-  return *rules("workflow w {\n" + items + "\n}\n").workflows.at(0);
+  return *rules("workflow w {\n" + items + "\n}\n" + kService + "alert group g group web").workflows.at(0);
 }
 
 /// The only step of a workflow.
@@ -234,7 +234,7 @@ TEST_CASE("what is wrong in a workflow is said at its place, and how to mend it"
   };
   const std::string step = "  step \"a\" program \"/bin/true\"\n";
   CHECK(in("  step rebuild program \"/bin/true\"") ==
-        "3:8: the name of a step stands in double quotes | write step \"rebuild\"\n");
+        "3:8: the name of a step must be in double quotes | write step \"rebuild\"\n");
   CHECK(in(step + "  step \"b\" wait 30") ==
         "4:17: this time has no unit: 'wait 30' | as in: wait 30 seconds, or wait 30 minutes\n");
   CHECK(in("  step \"b\" wait 30\n" + step) ==
@@ -242,9 +242,9 @@ TEST_CASE("what is wrong in a workflow is said at its place, and how to mend it"
   CHECK(in(step + "  cooldown 20\n  tries 2") ==
         "4:12: this time has no unit: 'cooldown 20' | as in: cooldown 20 seconds, or cooldown 20 minutes\n");
   CHECK(in("  step \"use\" program \"/bin/true ${X}\"\n  step \"make\" program \"/bin/true\" save \"(.*)\" as X") ==
-        "3:22: ${X} is not saved yet when this is run | move this behind the step 'make', which saves it\n");
+        "3:22: ${X} is not saved yet when this is run | move this after the step 'make', which saves it\n");
   CHECK(in("  step \"a\" program \"/bin/true ${NODE}\"") ==
-        "3:20: nobody knows a value of ${NODE} | the row of a 'for each NODE' around the services would be one, and so "
+        "3:20: ${NODE} has no value here | the row of a 'for each NODE' around the services would be one, and so "
         "would what a step saves; write $${ for these signs themselves\n");
   const std::string rows =
       "for each NODE in n1 n2 {\n  check program x_${NODE} with path /bin/true\n    if status != 0 then alert\n}\n";
@@ -252,22 +252,22 @@ TEST_CASE("what is wrong in a workflow is said at its place, and how to mend it"
         "3:20: ${NODE} has a value in its 'for each' alone, and no rule there heals with 'w' | write the rule that "
         "heals with it into the 'for each NODE', or use ${TARGET}\n");
   CHECK(in(step + "  step \"b\" heal with v\n}\nworkflow v {\n  step \"c\" alert \"x\"") ==
-        "4:3: 'heal with' is no step: another workflow goes on where all tries of this one have failed | write it "
-        "behind the steps: on failure heal with v\n");
+        "4:3: 'heal with' is not a step: it names the workflow that takes over when all tries of this one have failed "
+        "| write it after the steps: on failure heal with v\n");
   CHECK(in(step + "  heal with v")
-            .starts_with("4:3: 'heal with' is no step: another workflow goes on where all tries of this one have "
-                         "failed | write on failure heal with v\n"));
+            .starts_with("4:3: 'heal with' is not a step: it names the workflow that takes over when all tries of this "
+                         "one have failed | write on failure heal with v\n"));
   CHECK(in(step + "  limit 2 at once\n  limit 4 within 1 hour\n  limit 1 at once") ==
-        "4:3: this limit has no effect: that of line 6 counts the same, and is smaller | keep one of them\n");
+        "4:3: this limit has no effect: line 6 limits the same, and is smaller | keep one of them\n");
   CHECK(in(step + "  limit 1 at once\n  limit 2 at once group g\n  limit 2 within 1 hour").find("no effect") ==
         std::string::npos);
   // A block without its end.
   const std::string open = "workflow w {\n  guard program \"/bin/true\"\n" + step;
-  CHECK(said_of(open + heals).starts_with("1:10: this block has no end | close it with '}'\n"));
-  CHECK(said_of(open).starts_with("1:10: this block has no end | close it with '}'\n"));
-  CHECK(
-      in("  parallel {\n" + step + "  limit 1 at once")
-          .starts_with("5:3: 'limit' cannot stand in the block of 'parallel' | close that block with '}' before it\n"));
+  CHECK(said_of(open + heals).starts_with("1:10: this block is not closed | close it with '}'\n"));
+  CHECK(said_of(open).starts_with("1:10: this block is not closed | close it with '}'\n"));
+  CHECK(in("  parallel {\n" + step + "  limit 1 at once")
+            .starts_with(
+                "5:3: 'limit' cannot be used in the block of 'parallel' | close that block with '}' before it\n"));
   // Words of rules.
   const std::string good = "workflow w {\n  guard program \"/bin/true\"\n" + step + "}\n";
   const std::string rule = "check program p with path /bin/true\n  if status != 0 then ";
@@ -348,14 +348,14 @@ TEST_CASE("a workflow knows the values of the rows that are healed with it", "[w
       "check program b with path \"/bin/true\" if status != 0 then heal with w\n";
   CHECK(said_with_rows(text, {row, row}) == "");
   CHECK(said_with_rows(text, {row, nullptr}) ==
-        "4: the workflow 'w' wants ${NODE}, and 'b' has no such value\n"
-        "4: the workflow 'w' wants ${NODE.ip}, and 'b' has no such value\n"
-        "4: the workflow 'v' wants ${NODE}, and 'b' has no such value\n"
-        "4: the workflow 'v' wants ${NODE.mac}, and 'b' has no such value\n");
+        "4: the workflow 'w' needs ${NODE}, and 'b' has no such value\n"
+        "4: the workflow 'w' needs ${NODE.ip}, and 'b' has no such value\n"
+        "4: the workflow 'v' needs ${NODE}, and 'b' has no such value\n"
+        "4: the workflow 'v' needs ${NODE.mac}, and 'b' has no such value\n");
   CHECK(said_with_rows(text, {nullptr, nullptr}) ==
         "3: 'a' has no value ${NODE}\n"
-        "2: nobody knows a value of ${NODE}\n2: nobody knows a value of ${NODE.mac}\n"
-        "1: nobody knows a value of ${NODE}\n1: nobody knows a value of ${NODE.ip}\n");
+        "2: ${NODE} has no value here\n2: ${NODE.mac} has no value here\n"
+        "1: ${NODE} has no value here\n1: ${NODE.ip} has no value here\n");
 }
 
 TEST_CASE("a workflow's text is read back to the same workflow", "[workflow]") {

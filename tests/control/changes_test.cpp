@@ -46,7 +46,7 @@ TEST_CASE("a reload tells which services come, go, change and stay, and which ru
         "removed  old (test.rules:5)\n"
         "changed  web (test.rules:2)\n"
         "           keeps        if status != 0 then alert\n"
-        "           begins anew  if status != 2 then alert\n"
+        "           starts over  if status != 2 then alert\n"
         "           is gone      if status != 1 then alert\n"
         "1 added, 1 removed, 1 changed, 1 kept");
 }

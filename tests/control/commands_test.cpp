@@ -281,7 +281,7 @@ TEST_CASE("a reload is answered with what became of it", "[control]") {
     };
   });
   CHECK(ask(world, {.verb = Verb::Reload}).failure() ==
-        "reload-failed: a:1:2: error: no\n  x\n  ^\n | the rules that were in force stay in force");
+        "reload-failed: a:1:2: error: no\n  x\n  ^\n | still using the previous rules");
   // One that takes its time, and whose client leaves meanwhile.
   std::vector<DaemonWorld::ReloadDone> waiting;
   const auto asked = [&] {
@@ -496,7 +496,7 @@ TEST_CASE("explain tells where each rule stands and when it last fired", "[contr
    "now": "the last run passed it",
    "if_failed": "fires: exec /bin/heal",
    "if_clear": "does nothing",
-   "held_back": "its program still runs; it is run once more when that has ended",
+   "held_back": "its program is still running; it will be run once more when that has ended",
    "last_fired": {
     "sequence": 3,
     "when": "2026-11-21T04:24:00.000Z",

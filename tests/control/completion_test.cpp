@@ -52,7 +52,8 @@ void add_healerctl(const TemporaryFolder& folder) {
                                 "case \"$*\" in\n"
                                 "*'names --groups') printf 'web boxes\\ndatabases\\n' ;;\n"
                                 "*names) printf 'web\\nweb2\\ndb\\n' ;;\n"
-                                "*'healing status') printf 'ID  TARGET\\n80  n0\\n' ;;\n"
+                                "*'healing status') printf 'ID  TARGET  STAGE\\n80  n0      held back: limit\\n81  a "
+                                "node  under way\\n82  n0      held back\\n' ;;\n"
                                 "*'healing report') printf 'WORKFLOW  RAN\\nrebuild   1\\n' ;;\n"
                                 "*jobs) printf 'ID  KIND\\n70  restart\\n71  exec\\n' ;;\n"
                                 "esac\n";
@@ -147,8 +148,9 @@ TEST_CASE("bash completes what the daemon knows", "[control][completion]") {
   CHECK(offered({"healerctl", "heal", "we"}) == "web\nweb2\nnames\n");
   CHECK(offered({"healerctl", "heal", "web", "--with", ""}) == "rebuild\nhealing report\n");
   CHECK(offered({"healerctl", "heal", "web", "--override", "p"}) == "pause\n");
-  CHECK(offered({"healerctl", "approve", ""}) == "80\nhealing status\n");
-  CHECK(offered({"healerctl", "cancel", ""}) == "70\n71\n80\nhealing status\njobs\n");
+  CHECK(offered({"healerctl", "approve", ""}) == "80\nn0\n81\na\\ node\n82\nhealing status\n");
+  CHECK(offered({"healerctl", "reject", "n"}) == "n0\nhealing status\n");
+  CHECK(offered({"healerctl", "cancel", ""}) == "70\n71\n80\n81\n82\na\\ node\nn0\nhealing status\njobs\n");
   CHECK(offered({"healerctl", "healing", ""}) == "status\nreport\nreset\n");
   CHECK(offered({"healerctl", "healing", "reset", "r"}) == "rebuild\nhealing report\n");
 }

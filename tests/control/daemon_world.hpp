@@ -78,7 +78,7 @@ ServiceState& state_of(World& world, std::string_view name);
 /// The program of the rule of "db" runs as pid 4242.
 ActionId running_action(DaemonWorld& world);
 
-/// A restart of "web", asked for by root: "db" is being started, by a program.
+/// A restart of "web", requested by root: "db" is being started, by a program.
 Job& add_restart(World& world);
 
 /// "web" fails at the third failed run, "db" at once; "db" is in the group "databases".

@@ -183,7 +183,7 @@ TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]
   CHECK(complaint("pause web for ever") == "healerctl: for ever: not a duration (such as \"2 hours\" or 90m)");
   CHECK(complaint("pause for") == "healerctl: for : not a duration (such as \"2 hours\" or 90m)");
   CHECK(complaint("report dwon") ==
-        "healerctl: report tells of up, down, unknown, initialising, unmonitored and total, not of \"dwon\"; did you "
+        "healerctl: report shows up, down, unknown, initialising, unmonitored and total, not \"dwon\"; did you "
         "mean \"down\"?");
   CHECK(complaint("jobs follow") == "healerctl: jobs follow needs ID");
   CHECK(complaint("jobs cancel seventy") == "healerctl: jobs cancel seventy: not a number");
@@ -321,7 +321,7 @@ TEST_CASE("healerctl commands and says what happened", "[control][healerctl]") {
     };
   });
   CHECK(healerctl(world, "reload").all() ==
-        "1||healerctl: a.conf:1:2: error: no\n  x\n  ^\n  the rules that were in force stay in force\n");
+        "1||healerctl: a.conf:1:2: error: no\n  x\n  ^\n  still using the previous rules\n");
   world.act([](World& engine) { engine.answer = [&engine](ServiceId id) { return id == engine.id("db") ? 1 : 0; }; });
   CHECK(healerctl(world, "validate").all() == "1|1 of 2 services failed: db\n|");
   CHECK(healerctl(world, "validate web").all() == "0|web is in order\n|");

@@ -245,7 +245,7 @@ TEST_CASE("explain tells what each brake says, and would say", "[control][healin
   world.fail(1);
   world.wait_for("guard");
   rule = one(world, Verb::Explain, "n0").at("rules").at(0);
-  CHECK(rule.at("heals").at("healing").at("stage") == "asks the guard");
+  CHECK(rule.at("heals").at("healing").at("stage") == "runs the guard");
   CHECK(rule.at("heals").at("brakes").empty());
   rule = one(world, Verb::Explain, "n1").at("rules").at(0);
   CHECK(rule.at("state") == "failed");
@@ -360,15 +360,14 @@ TEST_CASE("who sets brakes aside for what is held back is told what came of it",
   world.wait_for("guard");
   CHECK(has(healerctl(world, "heal n1"), "is held back: limit: 1 at once under way"));
   const std::string id = id_of(world, 1);
-  CHECK(healerctl(world, "heal n1") == "0|healing of n1 with rebuild is asked for already (healing " + id +
+  CHECK(healerctl(world, "heal n1") == "0|healing of n1 with rebuild is requested already (healing " + id +
                                            "); it is held back: limit: 1 at once under way\n");
   CHECK(healerctl(world, "heal n1 --override cooldown") ==
-        "0|healing of n1 with rebuild is asked for already (healing " + id +
+        "0|healing of n1 with rebuild is requested already (healing " + id +
             "); set aside for it: cooldown; it is held back: limit: 1 at once under way\n");
-  CHECK(healerctl(world, "heal n1 --override limit") == "0|healing of n1 with rebuild is asked for already (healing " +
-                                                            id +
-                                                            "); set aside for it: limit; it has begun: its guard is "
-                                                            "asked\n");
+  CHECK(healerctl(world, "heal n1 --override limit") ==
+        "0|healing of n1 with rebuild is requested already (healing " + id +
+            "); set aside for it: limit; it has begun: its guard is running\n");
   CHECK(healerctl(world, "heal n1 --override pause") ==
         "0|healing of n1 with rebuild is under way already (healing " + id +
             "); it has begun before, and no brake holds it: nothing is set aside\n");
@@ -411,7 +410,7 @@ TEST_CASE("what rests, and what is open until a person resets it, is told", "[co
   const std::string shown = healerctl(world, "healing status");
   INFO(shown);
   CHECK(has(shown, "the breaker of workflow rebuild is open: 1 failed, the last "));
-  CHECK(has(shown, "n0 rests for another "));
+  CHECK(has(shown, "n0 in its cooldown for another "));
   CHECK(has(healerctl(world, "healing reset rebild"), "did you mean \"rebuild\"?"));
   CHECK(has(healerctl(world, "healing reset rebuild"), "0|workflow rebuild reset by "));
   CHECK(ask(world, {.verb = Verb::HealingStatus}).reply.end.at("open").empty());
@@ -443,12 +442,12 @@ TEST_CASE("what was healed in vain is told wherever one looks, until it has reco
   CHECK(has(healerctl(world, "status n0"), "healing    is healed again by rules only after it has recovered"));
   CHECK(has(healerctl(world, "summary n0"), told));
   CHECK(has(healerctl(world, "healing reset rebuild"),
-            "rules heal what was healed in vain again only after it has recovered, also now: n0; `healerctl heal "
+            "rules heal what healing did not help again only after it has recovered, also now: n0; `healerctl heal "
             "NAME` heals it before that"));
   world.recover(0);
   CHECK_FALSE(one(world, Verb::Summary, "n0").contains("rests"));
   CHECK(ask(world, {.verb = Verb::HealingStatus}).reply.end.at("cooldowns").empty());
-  CHECK_FALSE(has(healerctl(world, "healing reset rebuild"), "in vain"));
+  CHECK_FALSE(has(healerctl(world, "healing reset rebuild"), "did not help"));
 }
 
 TEST_CASE("a brake that has closed, and doubt, are told", "[control][healing]") {
@@ -465,7 +464,15 @@ TEST_CASE("a brake that has closed, and doubt, are told", "[control][healing]") 
   holds.doubt = "healer has just started";
   CHECK(render_healings({}, holds, {}) ==
         "nothing is being healed or held back\n\n"
-        "nothing is healed now, as healer doubts what it sees: healer has just started\n");
+        "nothing is healed now, because healer doubts what it sees: healer has just started\n");
+  const HealingHolds of_list{
+      .doubt = {},
+      .pauses = {},
+      .closed =
+          {{.workflow = "w", .group = "", .list = "node", .above = 50, .text = "4 of 6 in list node are not well"}},
+      .open = {},
+      .cooldowns = {}};
+  CHECK(has(render_healings({}, of_list, {}), "more than 50 % of list node were not well"));
 }
 
 TEST_CASE("what is shown of healing fits, and cannot command the terminal", "[control][healing]") {

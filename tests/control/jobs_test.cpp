@@ -106,7 +106,7 @@ TEST_CASE("a job says what its step waits for", "[control][jobs]") {
     return ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for").get<std::string>();
   };
   CHECK(waits([](Job&) {}) == "its program to end");
-  CHECK(waits([](Job& job) { job.phase = Job::Phase::Looking; }) == "a look at db");
+  CHECK(waits([](Job& job) { job.phase = Job::Phase::Looking; }) == "a check of db");
   CHECK(waits([](Job& job) { job.action_ended = true; }) == "the process of db to appear");
   const auto stops = [](Job& job) {
     job.position = 0;
@@ -145,7 +145,7 @@ TEST_CASE("what the machine lacks for a program is told wherever that is shown",
       one(world, Verb::Summary, "db").at("text").get<std::string>().ends_with(", start db, for 0 ms, waits: " + full));
   CHECK(one(world, Verb::Summary, "web").at("text") == "(its run waits: " + none + ")");
   CHECK(one(world, Verb::Status, "web").at("run_waits") == none);
-  CHECK(one(world, Verb::Explain, "web").at("notes").dump().find("(" + none + "; tried again") != std::string::npos);
+  CHECK(one(world, Verb::Explain, "web").at("notes").dump().find("(" + none + "; trying again") != std::string::npos);
   world.act([&](World& engine) { engine.observe(engine.id("web"), 0); });
   CHECK(one(world, Verb::Summary, "web").at("text") == "exit status 0 in 5 ms");
   CHECK(one(world, Verb::Status, "web").at("run_waits") == "");
@@ -164,7 +164,7 @@ TEST_CASE("the start of a foreground process waits until that is ready", "[contr
   CHECK(ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for") == "db to be ready");
   CHECK(ask(world, {.verb = Verb::Explain, .names = {"db"}}).items.at(0).at("notes").at(0) ==
         "Under way: restart web: step 2 of 3, start db, for 3 s; it waits for db to be ready, at most 30 s more. root "
-        "asked for it; no run is counted meanwhile.");
+        "requested it; runs are not counted meanwhile.");
   world.act([](World& engine) {
     Job& stops = add_restart(engine);
     stops.steps[1].kind = effect::SavedStep::Kind::Stop;
@@ -194,11 +194,11 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   CHECK(status.at("starts").dump() ==
         R"({"quick":3,"last":"2026-11-21T04:23:00.000Z","not_before":"2026-11-21T04:24:40.000Z"})");
   Json notes = ask(world, {.verb = Verb::Explain, .names = {"db"}}).items.at(0).at("notes");
-  CHECK(notes.at(0) == "A start or restart that its rules want is not done now: web is being restarted.");
-  CHECK(
-      notes.at(1) ==
-      "It is paused for 2 h more by root (new disks): checks and alerts go on, nothing else is done; `healerctl resume "
-      "db` ends it.");
+  CHECK(notes.at(0) == "Its rules want a start or restart, which is not done now: web is being restarted.");
+  CHECK(notes.at(1) ==
+        "It is paused for 2 h more by root (new disks): checks and alerts continue, nothing else is done; `healerctl "
+        "resume "
+        "db` ends it.");
   CHECK(notes.at(2) ==
         "Rules start it again in 40 s at the earliest: its last 3 starts failed, or it died soon after.");
 
@@ -214,7 +214,7 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   notes = ask(world, {.verb = Verb::Explain, .names = {"web"}}).items.at(0).at("notes");
   CHECK(notes.at(0) ==
         "Under way: restart web: step 2 of 3, start db, for 3 s; it waits for its program to end, at most 30 s more. "
-        "root asked for it; no run is counted meanwhile.");
+        "root requested it; runs are not counted meanwhile.");
 }
 
 TEST_CASE("processes and the system are told in their own words", "[control][jobs]") {
@@ -253,7 +253,7 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
             .items.at(0)
             .at("notes")
             .dump()
-            .find("The last look: pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.5 MB.") != std::string::npos);
+            .find("The last check: pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.5 MB.") != std::string::npos);
   CHECK(ask(world, {.verb = Verb::Summary, .names = {"nginx"}}).items.at(0).at("dying") == false);
   // Nor is what was measured before looks had no answer any more.
   world.act([](World& engine) {
@@ -269,7 +269,7 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
             .items.at(0)
             .at("notes")
             .dump()
-            .find("The last look that had an answer: pid 4242") != std::string::npos);
+            .find("The last check that had an answer: pid 4242") != std::string::npos);
   world.act([](World& engine) { state_of(engine, "nginx").unknown.reset(); });
   world.act([](World& engine) {
     state_of(engine, "web").flight = engine::RunId{1};
@@ -432,7 +432,7 @@ TEST_CASE("the output of a service is that of its program that runs, or ran last
   CHECK(output(id) == "|healing\n");
   CHECK(output("999").starts_with("unknown-job: there is no output of a number 999 | "));
   REQUIRE(std::remove(world.output_path(action).c_str()) == 0);
-  CHECK(output("db").starts_with("no-output: the output of db is not kept any more | "));
+  CHECK(output("db").starts_with("no-output: the output of db is no longer kept | "));
 }
 
 TEST_CASE("who follows a service of which no program has run is told so, and then of the first", "[control][jobs]") {

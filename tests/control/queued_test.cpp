@@ -35,17 +35,17 @@ TEST_CASE("a firing that waits is among the jobs, and in the summary", "[control
   REQUIRE(jobs.size() == 2);
   CHECK(jobs[0].at("id") == first.number());
   CHECK(jobs[1].at("doing") == "exec /bin/heal");
-  CHECK(jobs[1].at("waits_for") == "its earlier run to end");
+  CHECK(jobs[1].at("waits_for") == "its previous run to end");
   CHECK(jobs[1].at("action") == 0);
   CHECK_THAT(text_of(world),
-             Catch::EndsWith("exit status 1 in 5 ms (exec /bin/heal waits for its earlier run to end)"));
+             Catch::EndsWith("exit status 1 in 5 ms (exec /bin/heal waits for its previous run to end)"));
   CHECK(ask(world, {.verb = Verb::Status, .names = {"db"}}).at(0).at("actions").at(0).at("again") == true);
   CHECK(ask(world, {.verb = Verb::Explain, .names = {"db"}})
             .at(0)
             .at("notes")
             .at(0)
             .get<std::string>()
-            .starts_with("exec /bin/heal waits for its turn for "));
+            .starts_with("exec /bin/heal has been queued for "));
   ask(world, {.verb = Verb::Cancel, .id = jobs[1].at("id")});
   CHECK(ask(world, {.verb = Verb::Jobs}).size() == 1);
 }

@@ -136,7 +136,7 @@ nginx
   paused     until 2026-11-21 06:24:24, by root: new disks
   starts     the last 5 m ago; 3 in a row failed or died soon; not by a rule
              before 2026-11-21 04:25:04
-  last look  3 s ago, in 2 ms: process is running with pid 4242
+  last check 3 s ago, in 2 ms: process is running with pid 4242
   runs       120
 )");
   for (const std::size_t width : {40U, 60U, 100U}) {

@@ -282,8 +282,8 @@ ping_db1
              (2 more lines)
   running    for 1.5 s
   next run   in 12 s (every 2 cycles)
-  runs       120, the last 2 left out:
-             the one before has not
+  runs       120, the last 2 skipped:
+             the previous one has not
              finished
   rule       if status != 0 for 3 cycles
              then exec "/usr/bin/restore
@@ -324,7 +324,7 @@ ping_db1
              (2 more lines)
   running    for 1.5 s
   next run   in 12 s (every 2 cycles)
-  runs       120, the last 2 left out: the one before has not finished
+  runs       120, the last 2 skipped: the previous one has not finished
   rule       if status != 0 for 3 cycles then exec "/usr/bin/restore --all"
              (/etc/healer/healer.conf:14)
              failed for 5 m 2 s
@@ -353,7 +353,7 @@ ping_db1
              (2 more lines)
   running    for 1.5 s
   next run   in 12 s (every 2 cycles)
-  runs       120, the last 2 left out: the one before has not finished
+  runs       120, the last 2 skipped: the previous one has not finished
   rule       if status != 0 for 3 cycles then exec "/usr/bin/restore --all" (/etc/healer/healer.conf:14)
              failed for 5 m 2 s
   rule       if status = 2 for 3 times within 5 cycles then alert (/etc/healer/healer.conf:15)
@@ -515,7 +515,7 @@ backup_of_the_whole_machi…  <36>initialising<0>           5 h
              (2 more lines)
   running    for 1.5 s
   next run   in 12 s (every 2 cycles)
-  runs       120, the last 2 left out: the one before has
+  runs       120, the last 2 skipped: the previous one has
              not finished
   rule       if status != 0 for 3 cycles then exec
              "/usr/bin/restore --all"
@@ -570,7 +570,7 @@ TEST_CASE("rules in force that are not those on disk are told before everything"
   daemon.stale = StaleView{kNow - minutes{5}, "web.rules:3:36: error: unexpected 'allert'"};
   CHECK(render_daemon(daemon, style) ==
         "healer 1, up 0 s, cycle 0 ms\n"
-        "the rules on disk are not in force, for 5 m: web.rules:3:36: error: unexpected 'allert' (mend them, then "
+        "the rules on disk are not loaded, for 5 m: web.rules:3:36: error: unexpected 'allert' (fix them, then "
         "`healerctl reload`)\n");
 }
 

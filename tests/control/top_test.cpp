@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "control/counter.hpp"
 #include "control/render_text.hpp"
+#include "control/statistics.hpp"
 #include "control/top.hpp"
 #include "engine/service.hpp"
 
@@ -427,17 +427,17 @@ TEST_CASE("rates are the difference of two answers of the same daemon", "[contro
 
 TEST_CASE("what a daemon does is counted from its events and its commits", "[control][top]") {
   using namespace engine;
-  Counter counter;
-  counter.note(Event{event::Measured{}});
-  counter.note(Event{event::Measured{}});
-  counter.note(Event{event::Wake{}});
+  Statistics statistics;
+  statistics.note(Event{event::Measured{}});
+  statistics.note(Event{event::Measured{}});
+  statistics.note(Event{event::Wake{}});
   effect::Commit commit;
   for (const RecordKind kind : {RecordKind::RuleFailed, RecordKind::RuleRecovered, RecordKind::ProcessDied,
                                 RecordKind::ActionStarted, RecordKind::ActionEnded, RecordKind::MailSent})
     commit.records.push_back({.kind = kind});
-  counter.note(Effect{commit});
-  counter.note(Effect{effect::Note{}});
-  CHECK(counter.counts() ==
+  statistics.note(Effect{commit});
+  statistics.note(Effect{effect::Note{}});
+  CHECK(statistics.counts() ==
         CountsView{.runs = 2, .changes = 2, .deaths = 1, .programs = 1, .mails = 1, .mails_waiting = 0});
 }
 
@@ -451,12 +451,12 @@ TEST_CASE("one answer is plain text where there is no terminal", "[control][top]
   CHECK(text.find("\nLAST\n2027-01-") != std::string::npos);
 }
 
-TEST_CASE("the live view's head says that the rules on disk are not in force, and why mails wait", "[control][top]") {
+TEST_CASE("the live view's head says that the rules on disk are not loaded, and why mails wait", "[control][top]") {
   TopData data = five();
   data.daemon.stale = StaleView{kNow - minutes{5}, "web.rules:3:36: error: no"};
   data.daemon.mail = MailView{.waiting = 3, .held = 3, .limit = "20 mails within 1 h"};
   const std::string shown = screen(with(data, {.rows = 24, .columns = 200}));
-  CHECK(shown.starts_with("the rules on disk are not in force: web.rules:3:36: error: no; healer 0.1.0, up 2 h\n"));
+  CHECK(shown.starts_with("the rules on disk are not loaded: web.rules:3:36: error: no; healer 0.1.0, up 2 h\n"));
   CHECK(shown.find("; 3 mails wait: held by the limit of 20 mails within 1 h\n") != std::string::npos);
 }
 

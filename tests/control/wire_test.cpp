@@ -111,7 +111,7 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
   check_round_trip(healing);
   check_round_trip(HealingHolds{"late",
                                 {{kWhen, "anna", "moving", "group webs"}},
-                                {{"w", "g", 40, kWhen}},
+                                {{"w", "g", "", 40, kWhen}, {"w", "", "l", 40, kWhen}},
                                 {{"w", 3, kWhen}},
                                 {{"web", seconds{3}, seconds{4}, 7, "failed", kWhen, true}}});
   check_round_trip(WorkflowReport{"w", false, 1, 2, 3, 4, 5, 6, 7});

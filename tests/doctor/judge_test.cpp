@@ -101,9 +101,9 @@ TEST_CASE("a daemon that does not answer is a fault, and whoever may not ask lea
   CHECK(found.verdict == Verdict::Fault);
   CHECK(found.remedy.find("usermod -aG healer ann") != std::string::npos);
   facts.limits.reset();
-  CHECK(on(facts, "descriptors").text == "not looked at: needs root");
+  CHECK(on(facts, "descriptors").text == "not checked: needs root");
   facts.daemon = {.answer = Daemon::Answer::NotRunning, .error = "healerd does not run"};
-  CHECK(on(facts, "descriptors").text == "not looked at: no healerd runs");
+  CHECK(on(facts, "descriptors").text == "not checked: no healerd runs");
   CHECK(on(facts, "daemon").remedy.find("systemctl start healer") != std::string::npos);
 }
 
@@ -112,9 +112,9 @@ TEST_CASE("what the daemon lacks, and rules that are not in force, are faults; a
   Facts facts = well();
   facts.daemon.version = "0.9";
   CHECK(on(facts, "daemon") == Finding{Verdict::Warning, "daemon", "healerd 0.9 runs, healerctl is of version 1.0",
-                                       "systemctl restart healer; what is under way goes on"});
+                                       "systemctl restart healer; what is under way continues"});
   facts.daemon.stale = "a.rules:1:1: unexpected 'chek'";
-  CHECK(on(facts, "daemon").text == "the rules on disk are not in force: a.rules:1:1: unexpected 'chek'");
+  CHECK(on(facts, "daemon").text == "the rules on disk are not loaded: a.rules:1:1: unexpected 'chek'");
   facts.daemon.troubles = {"the state cannot be written"};
   CHECK(on(facts, "daemon").text == "the state cannot be written");
 }
@@ -156,7 +156,7 @@ TEST_CASE("a monit that supervises the same services is a fault, any other is no
   CHECK(on(facts, "monit").text == "monit (pid 5, /etc/monit/monitrc) and healer both supervise shop and web");
   CHECK(on(facts, "monit").verdict == Verdict::Fault);
   facts.monits[0] = {.pid = 5, .file = "/etc/monit/monitrc"};
-  CHECK(on(facts, "monit").remedy == "ask as root");
+  CHECK(on(facts, "monit").remedy == "run this as root");
 }
 
 TEST_CASE("mail that reaches nobody is found; one server of several may be down", "[doctor]") {
@@ -187,7 +187,7 @@ TEST_CASE("descriptors, control groups and the clock are looked at", "[doctor]")
   facts.cgroup2 = false;
   CHECK(on(facts, "cgroup").verdict == Verdict::Warning);
   facts.state.newest = kNow + hours{3};
-  CHECK(on(facts, "clock").text.starts_with("the clock has gone back"));
+  CHECK(on(facts, "clock").text.starts_with("the clock was set back"));
   facts.now = WallTime{};
   CHECK(on(facts, "clock").verdict == Verdict::Fault);
 }

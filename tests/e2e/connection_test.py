@@ -326,7 +326,7 @@ class Alone(Servers):
               if failed port {good.port} protocol mysql then alert
             check host quiet with address 127.0.0.1
               if failed port {good.port} protocol ntp3 then alert""", cycle="1")
-        self.assertIn("protocol mysql is not spoken yet", daemon.log_text() + daemon.errors.read_text())
+        self.assertIn("protocol mysql is not supported yet", daemon.log_text() + daemon.errors.read_text())
         self.wait_for(lambda: daemon.ask("status", "h")["services"][0]["connections"], "the first run")
         told = daemon.ask("status", "h")["services"][0]["connections"]
         self.assertEqual([one["verdict"] for one in told], ["passed", "passed", "failed", "untried"])
@@ -337,9 +337,9 @@ class Alone(Servers):
         text = daemon.ctl("status", "h").stdout
         self.assertIn("expires in 9 days", " ".join(text.split()))
         self.assertIn("connection refused", text)
-        self.assertIn("not spoken yet", text)
+        self.assertIn("not supported yet", text)
         self.assertIn("connection refused", daemon.ctl("summary").stdout)
-        self.wait_for(lambda: "not spoken" in daemon.ctl("status", "quiet").stdout, "a host of which nothing is known")
+        self.wait_for(lambda: "not supported" in daemon.ctl("status", "quiet").stdout, "a host of which nothing is known")
 
 
 if __name__ == "__main__":

@@ -223,7 +223,7 @@ class Control(support.Case):
         unmet = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(unmet.returncode, 1)
         self.assertTrue(unmet.stdout.endswith("1 of 2 expectations are met\n"), unmet.stdout)
-        self.assertIn(f"{script}:2:1: error: expected node to fire exec at run 3: it did so at run 4 (00:01:00)\n"
+        self.assertIn(f"{script}:2:1: error: expected node to fire exec at run 3: it happened at run 4 (00:01:00)\n"
                       "  expect fired node exec at run 3\n", unmet.stderr)
         document = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True).stdout)
         self.assertEqual((document["expectations"], len(document["unmet"])), (2, 1))
@@ -232,8 +232,8 @@ class Control(support.Case):
         daemon = self.start('check program slow with path "/bin/true"\n  start program = "/bin/sleep 600"\n  if status != 0 then alert\n')
         done = daemon.ctl("--timeout", "1s", "start", "slow")
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertEqual(done.stderr, "healerctl: start has not come to its end in time\n"
-                         "  healerd goes on with it; `healerctl jobs` shows how far it is\n")
+        self.assertEqual(done.stderr, "healerctl: start has not finished in time\n"
+                         "  healerd continues with it; `healerctl jobs` shows its progress\n")
         self.assertEqual(daemon.ctl("--timeout", "soon", "ping").returncode, 2)
         self.assertEqual(daemon.ctl("jobs", "cancel", str(daemon.ask("jobs")["jobs"][0]["id"])).returncode, 0)
 

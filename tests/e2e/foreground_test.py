@@ -103,7 +103,7 @@ class Foreground(supervised.Case):
         self.wait_for(three_tries, "three tries", detail=lambda: str(self.told(daemon)))
         self.assertEqual(most, 1)
         texts = [text for _, text in self.told(daemon, "web")]
-        self.assertEqual(len([text for text in texts if text.startswith("it has gone to the background: ")]), 1, texts)
+        self.assertEqual(len([text for text in texts if text.startswith("it went to the background: ")]), 1, texts)
         self.assertRegex(str(texts), r"failed to start: it exited with status 0 after \d+ ms "
                                      r"\(process \d+, which had left its session, was ended with it\)")
         # While it stays for a while: at its stop, and after its adoption.

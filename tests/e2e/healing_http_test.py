@@ -183,7 +183,7 @@ class Http(support.Case):
         self.heat.hangs_up.add("/v1/stack")
         daemon = self.start(self.rules())
         text = self.wait_told(daemon, "healing of node with rebuild failed")
-        self.assertIn("closed the connection without an answer; nobody knows whether it was done, and it is not 'repeatable'",
+        self.assertIn("closed the connection without an answer; whether it was done is unknown, and it is not 'repeatable'",
                       text)
         self.assertEqual(self.heat.count("PATCH", "/v1/stack"), 1)
 

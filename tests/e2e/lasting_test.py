@@ -75,7 +75,7 @@ class Lasting(support.Case):
                               ("reload", "rules reloaded: 1 added, 0 removed, 1 changed, 0 kept")):
             told = daemon.ctl(command).stdout
             self.assertRegex(told, r"(?m)^added    x \(.*healer\.conf:\d+\)$")
-            self.assertRegex(told, r"(?m)^           begins anew  if status = 77 then alert$")
+            self.assertRegex(told, r"(?m)^           starts over  if status = 77 then alert$")
             self.assertTrue(told.endswith(last + "\n"), told)
         self.assertEqual(daemon.ctl("diff").stdout, "a reload would change nothing\n")
         self.tells_of_the_files(daemon, False)
@@ -94,10 +94,10 @@ class Lasting(support.Case):
         self.assertTrue(another.exists())
 
     def tells_of_the_files(self, daemon, stale: bool) -> None:
-        """Whether whoever asks the daemon hears that the rules on disk are not in force."""
+        """Whether whoever asks the daemon hears that the rules on disk are not loaded."""
         for command in (["ping"], ["summary"], ["status"], ["top", "--batch"]):
             told = daemon.ctl(*command).stdout
-            self.assertEqual("the rules on disk are not in force" in told, stale, told)
+            self.assertEqual("the rules on disk are not loaded" in told, stale, told)
             if stale:
                 self.assertIn("progam", told)
         known = daemon.ask("summary")["daemon"]["stale"]
@@ -121,7 +121,7 @@ class Lasting(support.Case):
         self.assertEqual(status(), "1 service")
         daemon.write_rules(self.settings(daemon) + rules + "check progam x\n")
         self.assertEqual(daemon.reload().returncode, 1)
-        self.assertRegex(status(), "^1 service; the rules on disk are not in force: .*healer.conf:.*progam")
+        self.assertRegex(status(), "^1 service; the rules on disk are not loaded: .*healer.conf:.*progam")
         daemon.write_rules(self.settings(daemon) + rules)
         self.assertEqual(daemon.reload().returncode, 0)
         self.assertEqual(status(), "1 service")

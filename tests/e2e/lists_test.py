@@ -71,9 +71,9 @@ class Lists(support.Case):
         daemon = self.of_file("a", "b")
         self.wait_for_names(daemon, "a", "b")
         self.nodes()
-        self.wait_for(lambda: "list NODE: could not be read: it was empty, which is not believed" in daemon.log_text(), "a word")
+        self.wait_for(lambda: "list NODE: could not be read: it was empty, which is not accepted" in daemon.log_text(), "a word")
         self.path("nodes").unlink()
-        self.wait_for(lambda: "list NODE: could not be read: " in daemon.log_text().split("not believed", 1)[1], "another word")
+        self.wait_for(lambda: "list NODE: could not be read: " in daemon.log_text().split("not accepted", 1)[1], "another word")
         self.assertEqual(self.names(daemon), {"ping_a", "ping_b"})
         self.assertIn("No such file", daemon.ctl("lists").stdout)
         self.nodes("a", "b")
@@ -92,7 +92,7 @@ class Lists(support.Case):
         daemon = self.start(self.block(f'from command "{command} all" every 1 second'))
         self.wait_for_names(daemon, "n1", "n2")
         self.wait_for(lambda: "n1=n1,10.0.0.1" in self.text("pings.txt"), "the field in the environment")
-        self.assertIn("list NODE: a row is refused: line 2: '$(reboot)' is no name of a row", daemon.log_text())
+        self.assertIn("list NODE: a row is refused: line 2: '$(reboot)' is not a valid row name", daemon.log_text())
         self.path("list").write_text("#!/bin/sh\necho no such project >&2\nexit 3\n")
         self.wait_for(lambda: "its program has ended with status 3: no such project" in daemon.log_text(), "a word")
         self.assertEqual(self.names(daemon), {"ping_n1", "ping_n2"})
@@ -137,7 +137,7 @@ class Lists(support.Case):
     def test_readings_prove_a_list(self):
         daemon = self.of_file("a", "b")
         self.wait_for(lambda: "proven    yes" in daemon.ctl("lists").stdout, "three readings")
-        self.assertIn("list NODE: three readings were equal: it is believed", daemon.log_text())
+        self.assertIn("list NODE: three equal readings: it is accepted", daemon.log_text())
 
     def test_a_failed_row_leaves_late_or_by_a_persons_word(self):
         for name in ("b", "c"):

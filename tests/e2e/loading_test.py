@@ -91,7 +91,7 @@ class Loading(support.Case):
         held = daemon.reload()
         self.assertEqual(held.returncode, 1, held.stdout)
         said = re.sub(r"\s+", " ", held.stderr)
-        self.assertIn(f'no file matches "{self.path("inc")}/*.rules" any more: "web" and "calm" go away with what it held; '
+        self.assertIn(f'no file matches "{self.path("inc")}/*.rules" any longer: "web" and "calm" go away with what it held; '
                       '"web" runs as healer\'s own process and would be ended', said)
         self.assertIn("healerctl reload --confirm", said)
         self.assertEqual(self.child(daemon, "web"), pid)
@@ -110,7 +110,7 @@ class Loading(support.Case):
         self.path("inc").rename(self.path("away"))
         done = daemon.ctl("reload", "--confirm")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("any more", done.stdout)
+        self.assertIn("any longer", done.stdout)
         self.wait_for(lambda: processes.state(pid) in ("", "Z"), "its end")
 
     # ---- the log -------------------------------------------------------------------------------------------------

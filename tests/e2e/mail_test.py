@@ -51,11 +51,11 @@ class Mail(mails.Receiving, support.Case):
         self.wait_for(lambda: len(told()) == 4, "the words of an orderly end and another start")
         started = r"healer \S+ started"
         self.assertRegex(told()[0], f"^{started}$")
-        self.assertRegex(told()[1], f"^{started}; the one before it died: its last record is of "
+        self.assertRegex(told()[1], f"^{started}; the previous healerd died: its last record is of "
                                     r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d \([\d.]+ m?s ago\)$")
         self.assertEqual(told()[2], "healer stopped")
         self.assertRegex(told()[3], f"^{started}$")
-        self.assertIn("the one before it died", daemon.ctl("history").stdout)
+        self.assertIn("the previous healerd died", daemon.ctl("history").stdout)
 
     def test_the_status_says_what_mails_wait_and_why(self):
         _, port = self.sink()

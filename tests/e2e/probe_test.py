@@ -228,8 +228,8 @@ class Probe(support.Case):
         for port, words, text in ((nginx, 'protocol http request "/no"', "its status is 403"),
                                   (nginx, "protocol redis", 'its answer to PING is "'),
                                   (redis, "protocol http", "the server closed the connection without an answer"),
-                                  (sshd, "protocol http", 'this is no HTTP server: it said "SSH-2.0-'),
-                                  (sshd, "protocol smtp", 'this is no mail server: it said "SSH-2.0-'),
+                                  (sshd, "protocol http", 'this is not an HTTP server: it said "SSH-2.0-'),
+                                  (sshd, "protocol smtp", 'this is not a mail server: it said "SSH-2.0-'),
                                   (sshd, "protocol https", "the server does not speak TLS")):
             status, document = self.probe("127.0.0.1", f"port {port} {words} timeout 30 seconds")
             self.assertEqual(status, 1)

@@ -68,7 +68,7 @@ class Procmatch(support.Case):
         self.assertEqual((none.returncode, none.stdout), (1, 'no process matches "healer-procmatch-of-nobody"\n'))
         bad = self.healer("([")
         self.assertEqual(bad.returncode, 1)
-        self.assertIn('"([" is no regular expression', bad.stderr)
+        self.assertIn('"([" is not a valid regular expression', bad.stderr)
 
 
 if __name__ == "__main__":

@@ -186,6 +186,69 @@ class Replay(supervised.Case):
         self.assertTrue(any("with what was not there before: n4, n5 and n6" in note for note in told["notes"]),
                         told["notes"])
 
+    def test_a_day_on_which_rules_were_edited(self):
+        daemon = self.start(self.failing(wanted=(0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0)) + self.failing("calm", (0, 1, 1, 0)))
+        self.wait_for(lambda: self.recorded(daemon, "action-started", "flaky"), "the first action")
+        text = daemon.rules.read_text()
+        daemon.rules.write_text(text.replace("for 2 cycles", "for 3 cycles", 1))
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_for(lambda: len(self.recorded(daemon, "action-started", "flaky")) == 2, "the second action")
+        self.more_cycles(daemon, 2)
+        daemon.stop()
+        told = self.assert_exact(daemon)
+        self.assertEqual(told["edited"], ["flaky"])
+        self.assertFalse(any(one["may_differ"] for one in told["actions"]), told["actions"])
+        self.assertTrue(any("the rules were reloaded, edited: flaky" in note for note in told["notes"]), told["notes"])
+        # All the time: the two failures of the beginning are not three.
+        told = self.document(daemon, "--since", "1 hour", "--throughout")
+        self.assertEqual([(one["who"], one["service"]) for one in told["actions"] if one["who"] != "both"],
+                         [("then", "flaky")], told["actions"])
+        # What was not edited since is not told of, whatever else is changed.
+        told = self.document(daemon, rules=self.changed(daemon, "for 3 cycles", "for 4 cycles"))
+        self.assertEqual({one["service"] for one in told["actions"] if one["who"] != "both"}, {"flaky"})
+
+    def test_rows_of_lists_are_those_of_that_time(self):
+        nodes = self.path("nodes")
+        failing = self.script("ping", f"test ! -e {self.path('failed')}-$1")
+        act = self.script("act", "true")
+
+        def say(*names: str) -> None:
+            fresh = self.path("nodes.new")
+            fresh.write_text("".join(f"{name}\n" for name in names))
+            fresh.chmod(0o600)
+            os.replace(fresh, nodes)
+
+        say("n1", "n2")
+        daemon = self.start(f'for each NODE from file "{nodes}" every 1 second {{\n'
+                            f'  check program ping_${{NODE}} with path "{failing} ${{NODE}}"\n'
+                            f'    if status != 0 then exec "{act} ${{NODE}}"\n}}\n')
+        self.path("failed-n1").touch()
+        self.wait_for(lambda: self.recorded(daemon, "action-started", "ping_n1"), "the action of a row")
+        self.path("failed-n1").unlink()
+        say("n1", "n2", "n3")
+        self.path("failed-n3").touch()
+        self.wait_for(lambda: self.recorded(daemon, "action-started", "ping_n3"), "the action of a row that came")
+        self.more_cycles(daemon, 2)
+        daemon.stop()
+        nodes.unlink()
+        told = self.assert_exact(daemon)
+        self.assertEqual(told["not_in_rules"], [])
+        self.assertEqual(sorted(one["service"] for one in told["actions"] if one["kind"] == "exec"),
+                         ["ping_n1", "ping_n3"])
+
+    def test_a_service_that_nobody_monitors(self):
+        daemon = self.start(self.failing() + self.failing("idle"))
+        self.assertEqual(self.ctl(daemon, "unmonitor", "idle").returncode, 0)
+        daemon.stop()
+        self.readings(daemon).unlink()
+        daemon.launch()
+        self.more_cycles(daemon, 3)
+        daemon.stop()
+        told = self.document(daemon)
+        self.assertEqual((told["only_then"], told["only_now"]), (0, 0), json.dumps(told, indent=1))
+        self.assertEqual((told["without_readings"], told["not_monitored"]), ([], ["idle"]))
+        self.assertTrue(any("not monitored in that time: idle" in note for note in told["notes"]), told["notes"])
+
     def test_a_service_that_only_the_changed_rules_have(self):
         daemon = self.start(self.nodes(["n1", "n2", "n3"]) + self.failing("calm", (0, 1, 1, 0)))
         self.more_cycles(daemon, 2)

@@ -103,9 +103,9 @@ class Safety(support.Case):
         self.wait_for(acted.exists, "the action", detail=daemon.told)
         for verb in ("summary", "ping"):
             said = " ".join(daemon.ctl(verb).stdout.split())
-            self.assertIn("warning: the state cannot be written, supervision goes on without a journal", said)
+            self.assertIn("warning: the state cannot be written, supervision continues without a journal", said)
             self.assertIn("healer.pid", said)
-        self.assertIn("healer supervises all the same", daemon.log_text())
+        self.assertIn("healer supervises anyway", daemon.log_text())
 
     def is_well_again(self, daemon: support.Daemon, disk: Path) -> None:
         self.wait_for(lambda: "warning:" not in daemon.ctl("summary").stdout, "an end of the warnings")

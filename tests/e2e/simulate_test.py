@@ -49,7 +49,7 @@ class Simulate(support.Case):
     def test_what_becomes_of_a_healing_is_told(self):
         done = self.play(SCRIPT)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for line in ("healing-asked  healing of n1 with rebuild asked for by its rule",
+        for line in ("healing-asked  healing of n1 with rebuild requested by its rule",
                      "exec  guard of rebuild: /bin/may-go n1",
                      "healing-begun  healing of n1 with rebuild begins",
                      "request  step \"ticket\" of rebuild: POST https://tickets.example/new",
@@ -76,13 +76,13 @@ class Simulate(support.Case):
         unmet = self.play(SCRIPT + "expect healing n1 begun by 5 minutes\n")
         self.assertEqual(unmet.returncode, 1)
         self.assertEqual(unmet.stderr, f"{self.path('a.script')}:6:1: error: expected the healing of n1 to be begun by 00:05:00: "
-                                       "it did so at 00:05:31\n  expect healing n1 begun by 5 minutes\n  ^\n")
+                                       "it happened at 00:05:31\n  expect healing n1 begun by 5 minutes\n  ^\n")
 
     def test_a_script_that_is_wrong_is_told_where_and_what_was_meant(self):
         script = self.path("a.script")
-        for line, said in (("step rebuild rebuidl: fails", ":2:14: error: 'rebuidl' is no step of workflow 'rebuild'\n"
+        for line, said in (("step rebuild rebuidl: fails", ":2:14: error: 'rebuidl' is not a step of workflow 'rebuild'\n"
                             "  step rebuild rebuidl: fails\n               ^\n  note: did you mean 'rebuild'?\n"),
-                           ("at 5 minutes approve m1", ":2:22: error: 'm1' is no target of a healing\n"
+                           ("at 5 minutes approve m1", ":2:22: error: 'm1' is not a target of a healing\n"
                             "  at 5 minutes approve m1\n                       ^\n  note: did you mean 'n1'?\n"),
                            ("list NODES: a", ":2:6: error: the rules have no list 'NODES'\n"
                             "  list NODES: a\n       ^\n  note: did you mean 'NODE'?\n")):
@@ -154,6 +154,17 @@ expect not list NODE tells "the row 'n2' leaves" by 74 minutes
 expect list NODE tells "the row 'n2' leaves, though it is failed: 3 readings" by 75 minutes
 """, 6)
 
+    def test_a_row_that_fails_after_it_was_missing_is_not_healed(self):
+        self.list_rules()
+        self.assert_met(self.LISTED + """at 20 minutes list NODE loses n1 n2
+at 21 minutes n2 fails
+at 21 minutes n3 fails
+expect list NODE tells "the row 'n1' leaves" by 20 minutes
+expect healing n2 held "n2 is missing from the list NODE, and was so before it failed"
+expect not healing n2 begun
+expect healing n3 begun
+""", 4)
+
     def test_a_list_that_is_empty_fails_or_turns_over(self):
         self.list_rules()
         self.assert_met(self.LISTED + """at 6 minutes list NODE is empty
@@ -163,7 +174,7 @@ at 21 minutes x1 fails
 at 23 minutes accept list NODE
 at 24 minutes forget n3
 at 24 minutes forget x3
-expect list NODE tells "could not be read: it was empty, which is not believed" by 10 minutes
+expect list NODE tells "could not be read: it was empty, which is not accepted" by 10 minutes
 expect list NODE tells "could not be read: the script lets it fail" by 15 minutes
 expect list NODE tells "it is read again" by 20 minutes
 expect list NODE tells "more than half of it is new or gone" by 20 minutes
@@ -179,7 +190,7 @@ expect ping_x3 running
 """, 13)
         self.assert_met(self.LISTED + """at 16 minutes list NODE: x1 x2 x3
 at 22 minutes x1 fails
-expect list NODE tells "three readings were equal: it is believed" by 30 minutes
+expect list NODE tells "three equal readings: it is accepted" by 30 minutes
 expect not healing x1 begun by 29 minutes
 expect healing x1 begun
 """, 3)
@@ -230,9 +241,9 @@ expect own_n1 running
                            ("at 5 minutes list NODE is full", ":5:27: error: expected 'empty'"),
                            ("at 5 minutes list NODE: 'b c'", ":5:19: error: list NODE: "),
                            ('at 5 minutes list NODE from file "nowhere"', ":5:19: error: list NODE: "),
-                           ("at 5 minutes accept list NOED", ":5:26: error: 'noed' is no list from outside"),
-                           ("at 5 minutes forget n9", ":5:21: error: 'n9' is no row of a list"),
-                           ('expect list NOED tells "x"', ":5:13: error: 'noed' is no list from outside"),
+                           ("at 5 minutes accept list NOED", ":5:26: error: 'noed' is not a list from outside"),
+                           ("at 5 minutes forget n9", ":5:21: error: 'n9' is not a row of a list"),
+                           ('expect list NOED tells "x"', ":5:13: error: 'noed' is not a list from outside"),
                            ("expect list NODE leaves", ":5:18: error: expected 'tells'"),
                            ("at 5 minutes n6 fails", ":5:14: error: ")):
             done = self.play(f"{self.LISTED}{line}\n")

@@ -92,7 +92,7 @@ class Tools(support.Case):
                                       '  if status != 0 then alert\n  if status != 0 then alert\n')
         done = self.ctl("lint", rules)
         self.assertEqual((done.returncode, done.stdout), (1, "0 errors, 0 warnings, 3 notes\n"), done.stderr)
-        self.assertIn(f"{rules}:3:3: note: this rule is at line 2 already\n", done.stderr)
+        self.assertIn(f"{rules}:3:3: note: this repeats the rule at line 2\n", done.stderr)
         document = json.loads(self.ctl("--json", "lint", rules).stdout)
         self.assertEqual([one["code"] for one in document["findings"]], ["slow-check", "no-recipient", "duplicate-rule"])
         self.assertEqual((document["errors"], document["warnings"], document["notes"]), (0, 0, 3))

@@ -60,7 +60,7 @@ TEST_CASE("of services without programs it is said that they are only monitored"
         "web restarted; here, bare are monitored; they have no start program");
   CHECK(asked.answer(Kind::Start, {"here"}) == "here is monitored; it has no start program");
   CHECK(asked.answer(Kind::Stop, {"bare"}) ==
-        "bare is not monitored any more; it has no start and no stop program, and is left alone");
+        "bare is no longer monitored; it has no start and no stop program, and is left alone");
 }
 
 TEST_CASE("where one of several fails, what was done to the others is said, too", "[engine][answers]") {

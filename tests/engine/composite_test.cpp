@@ -179,7 +179,7 @@ TEST_CASE("members that are not judged or not monitored are left out of the whol
   // Nothing judged: it neither fires nor recovers.
   tell(world, event::Command::Kind::Unmonitor, "a");
   REQUIRE(world.engine.service(world.id("web")).unknown);
-  CHECK(world.engine.service(world.id("web")).unknown->why == "no member is judged; left out: a, b, c");
+  CHECK(world.engine.service(world.id("web")).unknown->why == "no member has been checked; left out: a, b, c");
   CHECK(world.engine.health(world.id("web")) == Health::Failed);
   world.advance(seconds{3});
   CHECK(world.engine.health(world.id("web")) == Health::Failed);
@@ -271,7 +271,7 @@ TEST_CASE("the members of a group follow the group", "[engine][composite]") {
   SECTION("all are gone") {
     swap(world, rule_set({web(), service("x", {kOne})}));
     REQUIRE(world.engine.service(world.id("web")).unknown);
-    CHECK(world.engine.service(world.id("web")).unknown->why == "no member is judged");
+    CHECK(world.engine.service(world.id("web")).unknown->why == "no member has been checked");
     world.advance(seconds{3});
     CHECK(started(world) == "a");
   }
@@ -413,7 +413,7 @@ TEST_CASE("explain tells of the members of a composite", "[engine][composite]") 
   const Explanation told = explain(world.engine, world.id("web"), world.now);
   REQUIRE(told.notes.size() == 3);
   CHECK(told.notes[0] == "Its members: a (failed), b (ok), c (not judged).");
-  CHECK(told.notes[1] == "A run is under way for 20 ms; it waits for its members to be looked at.");
+  CHECK(told.notes[1] == "A run is under way for 20 ms; it waits for its members to be checked.");
 }
 
 TEST_CASE("in a simulation composites follow their members", "[engine][composite]") {
@@ -434,7 +434,7 @@ TEST_CASE("in a simulation composites follow their members", "[engine][composite
 
   const ScriptReading wrong = read_script("web: 0 1\n", rules);
   REQUIRE(wrong.errors.size() == 1);
-  CHECK(wrong.errors.front().message == "'web' is made of others: nothing is looked at for it");
+  CHECK(wrong.errors.front().message == "'web' is a composite: it is not checked itself");
 }
 
 TEST_CASE("the health of a service", "[engine][composite]") {

@@ -176,7 +176,8 @@ TEST_CASE("a new rule starts nothing beside the program of one that the reload h
     CHECK(world.execs.size() == 1);
     REQUIRE(world.engine.queued_of("s").size() == 1);
     CHECK(std::ranges::any_of(world.records, [](const Record& record) {
-      return record.text == "exec /bin/heal of the former rules still runs: exec /bin/other is run when it has ended";
+      return record.text ==
+             "exec /bin/heal of the previous rules is still running: exec /bin/other will be run when it has ended";
     }));
     end(world, world.execs[0].action);
     CHECK(programs(world) == Programs{"/bin/heal", "/bin/other"});

@@ -193,7 +193,7 @@ TEST_CASE("validate says which services are not monitored, and that it has looke
   answer(Kind::Unmonitor, {"web"});
   const effect::Reply none = answer(Kind::Validate, {"web"});
   CHECK_FALSE(none.ok);
-  CHECK(none.text == "nothing was looked at; not monitored: web");
+  CHECK(none.text == "nothing was checked; not monitored: web");
   const effect::Reply one = answer(Kind::Validate, {"web", "db"});
   CHECK(one.ok);
   CHECK(one.text == "db is in order; not monitored: web");
@@ -496,7 +496,7 @@ TEST_CASE("a person ends the program of a rule's action, which has failed then",
     world.advance(seconds{2});
     REQUIRE(world.saved.execs.size() == 2);
     CHECK(cancel(action).front().ok);
-    CHECK(last(RecordKind::ActionHeld).text == "exec /bin/heal is to end: cancelled by root; it is not run once more");
+    CHECK(last(RecordKind::ActionHeld).text == "exec /bin/heal is to end: cancelled by root; it will not be run again");
     world.handle(event::ActionEnded{
         .action = action, .outcome = Outcome::Signalled, .status = 15, .elapsed = seconds{2}, .output = {}});
     CHECK(world.execs.size() == 1);
@@ -513,7 +513,7 @@ TEST_CASE("a person ends the program of a rule's action, which has failed then",
   }
 }
 
-TEST_CASE("a failed exec is mailed only to those who asked for exec events by name", "[engine]") {
+TEST_CASE("a failed exec is mailed only to those who requested exec events by name", "[engine]") {
   auto block = service("s", {kOne});
   EventMask exec;
   exec.set(static_cast<std::size_t>(EventKind::Exec));

@@ -75,14 +75,14 @@ TEST_CASE("what does not come is told with its place, and what came instead", "[
               "expect web running at 1 minute\n"
               "expect web failed\n"
               "expect web failed at 1 hour\n") ==
-        "2:1 expected web to fire exec at run 4: it did so at run 3 (00:01:00)\n"
-        "3:3 expected web not to fire alert: it did so at run 3 (00:01:00), run 6 (00:02:30)\n"
-        "4:1 expected web to fire restart: it never did so\n"
-        "5:1 expected web to recover by 00:02:00: it did so at run 6 (00:02:30)\n"
-        "6:1 expected web to fire exec 2 times: it did so at run 3 (00:01:00)\n"
+        "2:1 expected web to fire exec at run 4: it happened at run 3 (00:01:00)\n"
+        "3:3 expected web not to fire alert: it happened at run 3 (00:01:00), run 6 (00:02:30)\n"
+        "4:1 expected web to fire restart: it never happened\n"
+        "5:1 expected web to recover by 00:02:00: it happened at run 6 (00:02:30)\n"
+        "6:1 expected web to fire exec 2 times: it happened at run 3 (00:01:00)\n"
         "7:1 expected web to be running at 00:01:00: it is failed\n"
         "8:1 expected web to be failed: it is running\n"
-        "9:1 expected web to be failed at 01:00:00: the simulation ended before, at 00:02:30\n");
+        "9:1 expected web to be failed at 01:00:00: the simulation ended earlier, at 00:02:30\n");
 }
 
 TEST_CASE("starts, and that a service was given up, can be expected", "[engine][script]") {
@@ -113,8 +113,7 @@ TEST_CASE("what a line of expectation must say is told", "[engine][script]") {
       "s:1:14: error: the rules have no service 'wbe'\n  expect fired wbe exec\n               ^\n  note: did you mean "
       "'web'?\n");
   CHECK(complaint("expect fired web exec at run 3 soon\n") ==
-        "s:1:32: error: 'soon' was not expected here\n  expect fired web exec at run 3 soon\n" + std::string(33, ' ') +
-            "^\n");
+        "s:1:32: error: unexpected 'soon'\n  expect fired web exec at run 3 soon\n" + std::string(33, ' ') + "^\n");
 }
 
 }  // namespace expectation_test

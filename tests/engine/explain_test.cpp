@@ -66,10 +66,10 @@ failing | the last run failed it; 1 of the last 3 runs failed, 2 of 3 are needed
   CHECK(account(world).find("running | the last run passed it; 1 of the last 3 runs failed, 2 of 3 are needed | fires: "
                             "exec /bin/heal | does nothing | \n") != std::string::npos);
   run(world, 1);
-  CHECK(
-      account(world).find("failed | stands failed for 1 s, 1 run since it fired | stays failed; acts again 1 run later "
-                          "| recovers: alert | its program still runs; it is run once more when that has ended\n") !=
-      std::string::npos);
+  CHECK(account(world).find(
+            "failed | stands failed for 1 s, 1 run since it fired | stays failed; acts again 1 run later "
+            "| recovers: alert | its program is still running; it will be run once more when that has ended\n") !=
+        std::string::npos);
   world.handle(event::ActionEnded{.action = world.execs.back().action});
   run(world, 1);
   CHECK(account(world).find("failed | stands failed for 2 s, 2 runs since it fired | stays failed and acts again: exec "
@@ -88,8 +88,7 @@ TEST_CASE("a rule that stands failed and restarts says when it does so again", "
   world.advance(Duration{0});
   run(world, 1);
   run(world, 1);
-  CHECK(account(world).find("| stays failed; nothing is done before its tolerance is met once more |") !=
-        std::string::npos);
+  CHECK(account(world).find("| stays failed; nothing is done until its tolerance is met again |") != std::string::npos);
   run(world, 1);
   CHECK(account(world).find("| stays failed and is tried again: restart |") != std::string::npos);
 }
@@ -103,7 +102,8 @@ TEST_CASE("a rule whose action is held back is not said to be tried again", "[en
   world.start();
   world.advance(Duration{0});
   run(world, 1);
-  CHECK(account(world).find("| stays failed; restart is held back | recovers: alert | passive: ") != std::string::npos);
+  CHECK(account(world).find("| stays failed; restart is held back | recovers: alert | passive mode: ") !=
+        std::string::npos);
   run(world, 1);
   CHECK(world.engine.jobs().empty());
 }
@@ -220,7 +220,7 @@ TEST_CASE("an unmonitored service has no next run", "[engine]") {
       .id = CommandId{1}, .kind = event::Command::Kind::Unmonitor, .services = {world.id("web")}, .by = "root"});
   const std::string text = account(world);
   CHECK(text.starts_with(
-      "\nunmonitored\nIt is not monitored, so it is not checked: `healerctl monitor web` begins again.\n"));
+      "\nunmonitored\nIt is not monitored, so it is not checked; `healerctl monitor web` resumes that.\n"));
   CHECK(text.find("stands failed") != std::string::npos);
   CHECK(text.find("stays failed") == std::string::npos);
 }
@@ -228,11 +228,11 @@ TEST_CASE("an unmonitored service has no next run", "[engine]") {
 TEST_CASE("a run that overruns, and one that was asked for, are told", "[engine]") {
   World world = started({status_rule(Comparison::NotEqual, 0)});
   world.advance(seconds{3});
-  CHECK(account(world).find("A run is under way for 3 s; 3 runs were left out meanwhile.\n") != std::string::npos);
+  CHECK(account(world).find("A run is under way for 3 s; 3 runs were skipped meanwhile.\n") != std::string::npos);
   world.observe(world.id("web"), 0);
   world.handle(event::Command{
       .id = CommandId{1}, .kind = event::Command::Kind::Validate, .services = {world.id("web")}, .by = "root"});
-  CHECK(account(world).find("A run is under way for 0 ms; it was asked for and moves no counter.\n") !=
+  CHECK(account(world).find("A run is under way for 0 ms; it was requested and is not counted.\n") !=
         std::string::npos);
 }
 
@@ -257,14 +257,15 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
           .begun = world.now.mono - seconds{3},
           .by = "rule"};
   CHECK(first_note(job) ==
-        "Under way: restart db: step 1 of 2, stop db, for 3 s; it waits for a look at db. A rule wants it; no run is "
+        "Under way: restart db: step 1 of 2, stop db, for 3 s; it waits for a check of db. A rule requested it; runs "
+        "are not "
         "counted meanwhile.");
   job.by = "root";
   job.phase = Job::Phase::Acting;
   job.signalled = true;
   CHECK(first_note(job) ==
         "Under way: restart db: step 1 of 2, stop db, for 3 s; it waits for the process of db to end (SIGTERM was "
-        "sent), at most 27 s more. root asked for it; no run is counted meanwhile.");
+        "sent), at most 27 s more. root requested it; runs are not counted meanwhile.");
   job.position = 1;
   CHECK(first_note(job).find("step 2 of 2, start db, for 3 s; it waits for the process of db to appear, at most "
                              "27 s more.") != std::string::npos);
@@ -279,11 +280,11 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
   const std::string text = account(world);
   CHECK(text ==
         "\nunmonitored\n"
-        "A start or restart that its rules want is not done now: db is not up.\n"
-        "It is paused by root: checks and alerts go on, nothing else is done; `healerctl resume web` ends it.\n"
+        "Its rules want a start or restart, which is not done now: db is not up.\n"
+        "It is paused by root: checks and alerts continue, nothing else is done; `healerctl resume web` ends it.\n"
         "Rules start it again in 5 s at the earliest: its last start failed, or it died soon after.\n"
-        "It is not monitored, so it is not checked: `healerctl monitor web` begins again.\n"
-        "running | has not been judged yet |  |  | paused: nothing but alerts is done before its end or "
+        "It is not monitored, so it is not checked; `healerctl monitor web` resumes that.\n"
+        "running | has not been judged yet |  |  | paused: only alerts are sent until the pause ends or "
         "`healerctl resume web`\n");
   web.starts.not_before = world.now.wall;
   CHECK(account(world).find("at the earliest") == std::string::npos);
@@ -309,7 +310,7 @@ TEST_CASE("what no look tells of is not said to run, and not to be in order", "[
   CHECK(account(world).starts_with("\nrunning\n"));
   world.blind = {"web"};
   world.run(seconds{12});
-  CHECK(account(world).starts_with("\nunknown\nNo look at it has had an answer for 8 s: the disk fails.\n"));
+  CHECK(account(world).starts_with("\nunknown\nIt could not be checked for 8 s: the disk fails.\n"));
   CHECK(account(world).find("\nrunning | is not known now; the last run passed it | ") != std::string::npos);
   CHECK(account(world, "db").starts_with("\nrunning\n"));
   world.command(event::Command::Kind::Validate, {"web", "db"});
@@ -331,7 +332,7 @@ TEST_CASE("what stands failed does so while no look tells of it", "[engine]") {
   world.run(seconds{6});
   world.blind = {"web"};
   world.run(seconds{5});
-  CHECK(account(world).starts_with("\nfailed\nNo look at it has had an answer for "));
+  CHECK(account(world).starts_with("\nfailed\nIt could not be checked for "));
 }
 
 TEST_CASE("a program that cannot be started now says why, until it is started", "[engine]") {
@@ -423,7 +424,7 @@ TEST_CASE("a run whose program cannot be started now says why, until it is start
   tell("db", "cannot make a pipe: Too many open files");
   for (const char* name : {"web", "db"})
     CHECK(account(world, name)
-              .find(" for its program to be started (cannot make a pipe: Too many open files; tried "
+              .find(" for its program to be started (cannot make a pipe: Too many open files; trying "
                     "again).") != std::string::npos);
   CHECK(notes() == told + 1);  // what one lacks, many lack
   tell("web", "");

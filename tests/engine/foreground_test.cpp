@@ -80,7 +80,7 @@ TEST_CASE("a foreground process is ready when it says so") {
     world.stubborn = true;
     world.run(seconds{15});
     CHECK(last_text(world, RecordKind::JobFailed) ==
-          "restart failed: failed to start: it did not say within 20 s that it is ready");
+          "restart failed: failed to start: it did not report within 20 s that it is ready");
     CHECK(world.ended.size() == 1);
     CHECK(world.programs.size() == 1);
     world.run(seconds{5});
@@ -151,8 +151,8 @@ TEST_CASE("a foreground process that exits at once is tried again after 1 s, dou
 TEST_CASE("that a foreground process goes to the background is told in plain words, once in a row") {
   ProcessWorld world(rule_set({foreground("web")}, seconds{30}));
   const auto advice = [&] {
-    return std::ranges::count_if(
-        world.records, [](const Record& one) { return one.text.starts_with("it has gone to the background"); });
+    return std::ranges::count_if(world.records,
+                                 [](const Record& one) { return one.text.starts_with("it went to the background"); });
   };
   const auto end = [&](event::ActionEnded ended) {
     world.run(milliseconds{500});
@@ -173,7 +173,7 @@ TEST_CASE("that a foreground process goes to the background is told in plain wor
     CHECK(advice() == 1);
     CHECK(std::ranges::any_of(world.records, [](const Record& one) {
       return one.severity == Severity::Warning && one.text ==
-                                                      "it has gone to the background: process 77 left its session, and "
+                                                      "it went to the background: process 77 left its session, and "
                                                       "was ended, as a next one must not run "
                                                       "beside it; let the program stay in the foreground, or write "
                                                       "'check process web with pidfile ...' with "
@@ -249,7 +249,7 @@ TEST_CASE("a foreground process outlives the daemon: the next one adopts it") {
   SECTION("and hears of its death, though not of its status") {
     world.die("web");
     CHECK(last_text(world, RecordKind::ProcessDied) ==
-          "process 100 has ended after 1 m, how is not known: an earlier healer had started it");
+          "process 100 ended after 1 m; exit status unknown (started by a previous healerd)");
     CHECK(world.programs.size() == 2);
   }
   SECTION("one that has ended while no daemon was there is started again") {
@@ -258,7 +258,7 @@ TEST_CASE("a foreground process outlives the daemon: the next one adopts it") {
     world.run(seconds{1});
     CHECK(world.programs.size() == 2);
   }
-  SECTION("one whose service is gone from the rules meanwhile is ended") {
+  SECTION("one whose service is no longer in the rules meanwhile is ended") {
     world.crash(seconds{3}, make_graph(rule_set({process("other", {})}, seconds{30})));
     world.run(seconds{1});
     CHECK_FALSE(world.is_up("web"));
@@ -370,7 +370,7 @@ TEST_CASE("of a pid file becomes a foreground process: what runs is kept until i
   world.run(minutes{2});
   CHECK(world.programs == Programs{"start web"});
   CHECK(process_of(*world.engine.service(world.id("web")).last)->pid == world.pid("web"));
-  CHECK(last_text(world, RecordKind::JobStep).find("of its former rules still runs") != std::string::npos);
+  CHECK(last_text(world, RecordKind::JobStep).find("of its previous rules still runs") != std::string::npos);
   SECTION("it ends") {
     world.deaf = true;
     world.die("web");

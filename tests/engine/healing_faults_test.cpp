@@ -401,4 +401,44 @@ TEST_CASE("equal steps of two plans have keys of their own", "[healing]") {
   CHECK(first != key_of());
 }
 
+TEST_CASE("on failure, and to the plan that takes over, the reason is why the healing has failed", "[healing]") {
+  const auto fail_all_attempts = [](FleetWorld& world) {
+    world.fail(0);
+    world.pass("guard");
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      world.wait_for("shutdown");
+      world.end_program(7);
+    }
+    world.advance(seconds{1});
+  };
+  FleetWorld told({.targets = 1, .tries = 1, .tell = "${TARGET}: ${REASON}"});
+  fail_all_attempts(told);
+  const auto record = std::ranges::find_if(told.records, [](const Record& one) {
+    return one.text.find("told: n0: step \"shutdown\" exited with status 7") != std::string::npos;
+  });
+  CHECK(record != told.records.end());
+  CHECK(told.alerts_of("Healing failed") == 1);  // not once more when the alert has been sent
+
+  FleetWorld escalated({.targets = 1, .tries = 1, .escalate = true});
+  fail_all_attempts(escalated);
+  CHECK_THAT(only(escalated).cause->description, Catch::StartsWith("rebuild failed: step \"shutdown\" exited"));
+}
+
+TEST_CASE("what a person wants done to a target that is well has failed where its try has", "[healing]") {
+  FleetWorld world({.targets = 1, .tries = 2, .tell = "${REASON}"});
+  world.advance(seconds{2});
+  say(world, event::Command::Kind::Heal);
+  world.pass("guard");
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    world.wait_for("shutdown");
+    world.end_program(7);
+  }
+  world.advance(seconds{1});
+  CHECK(world.engine.healings().idle());
+  CHECK(world.count(RecordKind::HealingFailed) == 1);
+  CHECK(world.alerts_of("Healing failed") == 1);
+  CHECK(world.alerts_of("Healing done") == 0);
+  CHECK(world.alerts_of("Healing") == 1);  // on failure
+}
+
 }  // namespace healing_faults_test

@@ -182,7 +182,7 @@ TEST_CASE("a step in doubt is run again only if it may be repeated", "[healing][
     REQUIRE(world.wait_for_request("PATCH", "/v1/stack") != ActionId{});
     doubt(how);
     CHECK(world.engine.healings().idle());
-    CHECK(any_record(world, "nobody knows whether it was done, and it is not 'repeatable'"));
+    CHECK(any_record(world, "whether it was done is unknown, and it is not 'repeatable'"));
   }
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("after a death of the daemon a request is made again only where it may
     REQUIRE(first.wait_for_request("PATCH", "/v1/stack") != ActionId{});
     FleetWorld world = restarted(first, kCalls);
     CHECK(world.engine.healings().idle());
-    CHECK(any_record(world, "healer was restarted before it was answered; nobody knows whether it was done"));
+    CHECK(any_record(world, "healer was restarted before the answer came; whether it was done is unknown"));
   }
 }
 

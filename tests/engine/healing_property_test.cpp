@@ -35,6 +35,7 @@ class Storm {
       check();
     }
     settle();
+    fail_once_more();
   }
 
  private:
@@ -60,6 +61,7 @@ class Storm {
     if (chance(25)) fleet.approval = Approval{.within = minutes{10}};
     fleet.listed = chance(40);
     fleet.sentinel = chance(30);
+    fleet.maintenance = chance(30);
     return fleet;
   }
 
@@ -362,6 +364,32 @@ class Storm {
       UNSCOPED_INFO(healing.target << " " << to_string(healing.stage) << " " << healing.reason);
     CHECK(world_->engine.healings().idle());
     CHECK(world_->saved.healings.empty());
+  }
+
+  /// What was well and fails anew is healed by its rules, whatever came of healings before: nothing holds it for ever.
+  void fail_once_more() {
+    const int target = pick(fleet_.targets);
+    world_->advance(seconds{3});
+    const std::size_t before = world_->records.size();
+    const auto begun = [&] {
+      return std::any_of(world_->records.begin() + static_cast<std::ptrdiff_t>(before), world_->records.end(),
+                         [](const Record& record) { return record.kind == RecordKind::HealingBegun; });
+    };
+    world_->fail(target);
+    for (int i = 0; i < 300 && !begun(); ++i) {
+      reset();
+      for (int more = static_cast<int>(world_->engine.healings().all().size()); more > 0; --more)
+        say_of_some(event::Command::Kind::Approve);
+      hear();
+      while (!running_.empty()) {  // guards
+        end(running_.begin()->first, 0);
+        hear();
+      }
+      world_->advance(minutes{1});
+    }
+    for (const auto& [id, healing] : world_->engine.healings().all())
+      UNSCOPED_INFO(healing.target << " " << to_string(healing.stage) << " " << healing.reason);
+    CHECK(begun());
   }
 
   std::mt19937 random_;

@@ -32,11 +32,11 @@ std::string complaint(std::string_view script) {
 
 TEST_CASE("what is wrong in a script of healings is said with its place and the nearest word",
           "[engine][script][healing]") {
-  CHECK(complaint("guard rebild: ok") == "1:7: 'rebild' is no workflow | did you mean 'rebuild'?\n");
+  CHECK(complaint("guard rebild: ok") == "1:7: 'rebild' is not a workflow | did you mean 'rebuild'?\n");
   CHECK(complaint("step rebuild shut: ok") ==
-        "1:14: 'shut' is no step of workflow 'rebuild' | write shut down, rebuild, verify or heal with redeploy\n");
+        "1:14: 'shut' is not a step of workflow 'rebuild' | write shut down, rebuild, verify or heal with redeploy\n");
   CHECK(complaint("step rebuild rebuidl: ok") ==
-        "1:14: 'rebuidl' is no step of workflow 'rebuild' | did you mean 'rebuild'?\n");
+        "1:14: 'rebuidl' is not a step of workflow 'rebuild' | did you mean 'rebuild'?\n");
   CHECK(complaint("step rebuild rebuild: refuse") == "1:23: 'refuse' is not how it ends | did you mean 'refuses'?\n");
   CHECK(complaint("step rebuild rebuild: nonsense") ==
         "1:23: 'nonsense' is not how it ends | write ok, fails, timeout, missing, signal:N or an exit value\n");
@@ -49,15 +49,16 @@ TEST_CASE("what is wrong in a script of healings is said with its place and the 
       "its services, or for a step that heals\n");
   CHECK(complaint("step rebuild verify heals") ==
         "1:21: step 'verify' heals nothing | a program, a request, or the start of a service does\n");
-  CHECK(complaint("step rebuild rebuild of n9: ok") == "1:25: 'n9' is no target of a healing | did you mean 'n1'?\n");
+  CHECK(complaint("step rebuild rebuild of n9: ok") ==
+        "1:25: 'n9' is not a target of a healing | did you mean 'n1'?\n");
   CHECK(complaint("step rebuild rebuild:") ==
         "1:22: how it ends is missing | write step WORKFLOW STEP: ok fails, or takes 2 minutes, or heals\n");
   CHECK(complaint("step rebuild rebuild") ==
         "1:21: a colon is missing | write step WORKFLOW STEP: ok fails, or takes 2 minutes, or heals\n");
   CHECK(complaint("step rebuild rebuild: ok ...\nstep rebuild rebuild: fails") ==
-        "2:1: the line before of this step goes on for ever | take its '...' away\n");
+        "2:1: the previous line of this step never ends | remove its '...'\n");
   CHECK(complaint("step stack token: 201:'{\"id\": 7}") ==
-        "1:23: the text that begins here has no end | put a ' where it ends\n");
+        "1:23: the text that begins here is not closed | put a ' where it ends\n");
   CHECK(complaint("exec /bin/rebuild exits 1") ==
         "1:6: no action or service of the rules runs '/bin/rebuild' | of a program of a workflow write step WORKFLOW "
         "STEP: ok fails\n");
@@ -65,15 +66,16 @@ TEST_CASE("what is wrong in a script of healings is said with its place and the 
         "1:17: 'fials' is nothing that happens to 'n1' | did you mean 'fails'?\n");
   CHECK(complaint("at 5 minutes n1 explodes") ==
         "1:17: 'explodes' is nothing that happens to 'n1' | write fails, recovers, dies or comes up\n");
-  CHECK(complaint("at 5 minutes aprove n1") == "1:14: 'aprove' is no command | did you mean 'approve'?\n");
-  CHECK(complaint("at 5 minutes heal n1 with rebiuld") == "1:27: 'rebiuld' is no workflow | did you mean 'rebuild'?\n");
+  CHECK(complaint("at 5 minutes aprove n1") == "1:14: 'aprove' is not a command | did you mean 'approve'?\n");
+  CHECK(complaint("at 5 minutes heal n1 with rebiuld") ==
+        "1:27: 'rebiuld' is not a workflow | did you mean 'rebuild'?\n");
   CHECK(complaint("at 5 minutes heal n1 override guard") ==
         "1:31: 'guard' cannot be set aside | write limit, cooldown or pause\n");
-  CHECK(complaint("at 5 minutes pause group node") == "1:26: 'node' is no group | did you mean 'nodes'?\n");
-  CHECK(complaint("expect healing n1 begin") == "1:19: 'begin' is no turn of a healing | did you mean 'begun'?\n");
+  CHECK(complaint("at 5 minutes pause group node") == "1:26: 'node' is not a group | did you mean 'nodes'?\n");
+  CHECK(complaint("expect healing n1 begin") == "1:19: 'begin' is not a turn of a healing | did you mean 'begun'?\n");
   CHECK(complaint("expect healing n1 step deplo") == "1:24: no workflow has a step 'deplo' | did you mean 'deploy'?\n");
   CHECK(complaint("expect workflow rebuild pause") ==
-        "1:25: 'pause' is no turn of a workflow | did you mean 'paused'?\n");
+        "1:25: 'pause' is not a turn of a workflow | did you mean 'paused'?\n");
   CHECK(complaint("list NODE") ==
         "1:10: expected 'from' | write list NODE: node1 node2, or list NODE from file "
         "\"nodes\"\n");

@@ -42,7 +42,7 @@ TEST_CASE("of several that are looked at once more the one that was asked for fi
     for (const effect::Measure& run : std::vector(world.open))
       if (also_first || run.service != world.id("n1")) world.observe(run.service, world.failed[run.service.index()]);
   };
-  // Until both are held back, and then the first is looked at once more, and has no answer.
+  // Until both are held back, and then the first is checked once more, and has no answer.
   for (int i = 0; i < 100 && world.engine.healings().all().size() < 2; ++i) {
     answer_all(true);
     world.advance(milliseconds{500});
@@ -253,7 +253,7 @@ TEST_CASE("a healing that has begun keeps its lock while its next try waits for 
   CHECK(only(world).round == 2);
 }
 
-TEST_CASE("a pause of everything holds a target that is gone from the rules, too", "[healing]") {
+TEST_CASE("a pause of everything holds a target that is no longer in the rules, too", "[healing]") {
   FleetWorld world({.targets = 2});
   fail_first_try(world);
   world.handle(event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2, .absent = {0}}))});

@@ -231,7 +231,7 @@ TEST_CASE("what needs approval waits for it, and is approved once", "[healing]")
   world.advance(minutes{1});
   CHECK(world.programs("guard") == 0);
   const HealingId id = world.engine.healings().all().begin()->first;
-  CHECK(world.alerts_of("Healing wants approval") == 1);
+  CHECK(world.alerts_of("Healing needs approval") == 1);
   const event::Command approve{.id = CommandId{1},
                                .kind = event::Command::Kind::Approve,
                                .services = {},
@@ -253,7 +253,7 @@ TEST_CASE("an approval that nobody gives ends in nothing", "[healing]") {
   CHECK(world.alerts_of("Healing not approved") == 1);
 }
 
-TEST_CASE("a dry run asks the guard and does nothing else", "[healing]") {
+TEST_CASE("a dry run runs the guard and does nothing else", "[healing]") {
   FleetWorld world({.targets = 1, .mode = HealingMode::DryRun});
   world.fail(0);
   CHECK(world.wait_for("guard") == "n0");

@@ -141,7 +141,7 @@ TEST_CASE("a program is not told to end before it is told to begin") {
   CHECK(world.ended.size() == 1);
 }
 
-TEST_CASE("a program of a job that is not taken up again is not started") {
+TEST_CASE("a program of a job that is not resumed is not started") {
   const RuleSet rules = rule_set({process("a", {missing_rule()}, {"d"}), process("d")}, seconds{5});
   ProcessWorld first(rules);
   settle_up(first, {"a", "d"});
@@ -461,7 +461,7 @@ TEST_CASE("a job ends though an earlier program of its service does not") {
   world.command(Kind::Start, {"web"});
   world.run(minutes{2});
   REQUIRE_FALSE(world.replies.empty());
-  CHECK(world.replies.back().text == "web: its earlier program /start does not end");
+  CHECK(world.replies.back().text == "web: its previous program /start does not end");
   CHECK(world.programs == Programs{"start web"});
 }
 

@@ -524,13 +524,13 @@ TEST_CASE("A start tells of the death of the daemon before, once, and not of an 
     first.advance(minutes{10});
     first.handle(event::ReloadFailed{"line 3"});  // the last thing that it recorded
     CHECK(word(later(minutes{3})) ==
-          "healer test started; the one before it died: its last record is of 04:34:00 (3 m ago)");
+          "healer test started; the previous healerd died: its last record is of 04:34:00 (3 m ago)");
     CHECK(word(later(hours{30})) ==
-          "healer test started; the one before it died: its last record is of 2026-11-21 04:34:00 (1 d 6 h ago)");
+          "healer test started; the previous healerd died: its last record is of 2026-11-21 04:34:00 (1 d 6 h ago)");
     CHECK(word(later(-minutes{3})) ==
-          "healer test started; the one before it died: its last record is of 04:34:00 (0 ms ago)");
+          "healer test started; the previous healerd died: its last record is of 04:34:00 (0 ms ago)");
     CHECK(word(later(minutes{3}, 8)) ==
-          "healer test started; the machine was started anew while the one before it still ran: its last record is of "
+          "healer test started; the machine was rebooted while the previous healerd was running: its last record is of "
           "04:34:00 (3 m ago)");
   }
   SECTION("killed, and then stopped in good order") {

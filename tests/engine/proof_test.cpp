@@ -56,7 +56,7 @@ TEST_CASE("a number in a pid file that is another's now is not the service") {
     world.run(seconds{6});
     CHECK(world.programs == Programs{"start web"});
     CHECK(*world.engine.service(world.id("web")).last->output ==
-          "process is not running (process 50 is another one than its pid file was written for)");
+          "process is not running (process 50 is not the one its pid file was written for)");
     world.files["web"] = kWritten + 1;  // its pid file is written anew, for a process of that number
     world.run(seconds{40});
     CHECK(said(world, RecordKind::RuleRecovered, "process is running with pid 50"));
@@ -74,7 +74,7 @@ TEST_CASE("a number in a pid file that is another's now is not the service") {
   }
 }
 
-TEST_CASE("of a process that is not found any more it is said why, and not that it has died") {
+TEST_CASE("of a process that can no longer be found it is said why, and not that it has died") {
   World world(rule_set({process("web")}, seconds{5}));
   const auto look = [&world](std::optional<ProcessFacts> process, const std::string& output) {
     REQUIRE(world.open.size() == 1);
@@ -95,7 +95,7 @@ TEST_CASE("of a process that is not found any more it is said why, and not that 
     world.advance(seconds{6});
     look({}, empty);
     CHECK(world.records.back().kind == RecordKind::ProcessDied);
-    CHECK(world.records.back().text == "process 50 is not found any more: " + empty);
+    CHECK(world.records.back().text == "process 50 can no longer be found: " + empty);
     CHECK(world.engine.service(world.id("web")).gone == empty);
   }
   SECTION("by the next") {
@@ -107,7 +107,8 @@ TEST_CASE("of a process that is not found any more it is said why, and not that 
     world.advance(seconds{1});
     look({}, empty);
     CHECK(world.records.back().kind == RecordKind::ProcessDied);
-    CHECK(world.records.back().text == "process 50 is not found any more, which an earlier healer has seen: " + empty);
+    CHECK(world.records.back().text ==
+          "process 50 can no longer be found, which a previous healerd had seen: " + empty);
   }
 }
 
@@ -279,7 +280,7 @@ TEST_CASE("a signal that is not sent is not told as sent") {
   std::string why;
   SECTION("to the first process") {
     world.bring_up("web", 1);
-    why = "process 1 is the first process of the machine: it is not signalled";
+    why = "process 1 is the init process of the machine: it is not signalled";
     world.spared.insert("web");
   }
   SECTION("to healer") {

@@ -72,8 +72,7 @@ TEST_CASE("a firing that waits is not run when its rule has recovered", "[queue]
   world.advance(seconds{1});
   end(world, world.execs[0].action);
   CHECK(world.execs.size() == 1);
-  CHECK(last(world, RecordKind::ActionHeld).text ==
-        "exec /bin/heal waited for its turn and is not run: its rule has recovered");
+  CHECK(last(world, RecordKind::ActionHeld).text == "exec /bin/heal was queued and is not run: its rule has recovered");
   CHECK(world.saved.execs.empty());
   status = 1;  // what comes later is not lost by it
   world.advance(seconds{1});
@@ -99,7 +98,7 @@ TEST_CASE("a firing of the else branch that waits is not run when the rule has f
   end(world, world.execs[1].action);
   CHECK(world.execs.size() == 2);
   CHECK(last(world, RecordKind::ActionHeld).text ==
-        "exec /bin/tell waited for its turn and is not run: its rule has failed again");
+        "exec /bin/tell was queued and is not run: its rule has failed again");
   end(world, world.execs[0].action);
   CHECK(world.execs.size() == 3);
 }
@@ -112,7 +111,7 @@ TEST_CASE("a firing that waits is not run for a service that is not monitored, o
     command(world, event::Command::Kind::Unmonitor);
     end(world, world.execs[0].action);
     CHECK(last(world, RecordKind::ActionHeld).text ==
-          "exec /bin/heal waited for its turn and is not run: it is not monitored any more");
+          "exec /bin/heal was queued and is not run: it is no longer monitored");
   }
   SECTION("unmonitored, and monitored anew") {
     command(world, event::Command::Kind::Unmonitor);
@@ -121,12 +120,12 @@ TEST_CASE("a firing that waits is not run for a service that is not monitored, o
     world.advance(seconds{1});
     end(world, world.execs[0].action);
     CHECK(last(world, RecordKind::ActionHeld).text ==
-          "exec /bin/heal waited for its turn and is not run: its rule has recovered");
+          "exec /bin/heal was queued and is not run: its rule has recovered");
   }
   SECTION("paused") {
     command(world, event::Command::Kind::Pause);
     end(world, world.execs[0].action);
-    CHECK(last(world, RecordKind::ActionHeld).text == "exec /bin/heal waited for its turn and is not run: paused");
+    CHECK(last(world, RecordKind::ActionHeld).text == "exec /bin/heal was queued and is not run: paused");
   }
   CHECK(world.execs.size() == 1);
   CHECK(world.saved.execs.empty());

@@ -164,20 +164,19 @@ TEST_CASE("services may be called as the words of a script", "[engine][script]")
 }
 
 TEST_CASE("what a script cannot say of processes and measured values", "[engine][script]") {
-  CHECK(
-      complaint("web: 0 1\nhere: down\nping_node_5: down\n") ==
-      "s:1:6: error: 'web' is no program: it does not exit\n"
-      "  web: 0 1\n"
-      "       ^\n"
-      "  note: write web: down, or web QUANTITY: VALUES, for what a rule compares\n"
-      "s:2:7: error: 'here' is no program: it does not exit\n"
-      "  here: down\n"
-      "        ^\n"
-      "  note: write here QUANTITY: VALUES, for what a rule compares\n"
-      "s:3:14: error: 'down' is not the end of a run\n"
-      "  ping_node_5: down\n"
-      "               ^\n"
-      "  note: write an exit value, timeout, missing or signal:N, with :\"output\", *TIMES and @DURATION behind it\n");
+  CHECK(complaint("web: 0 1\nhere: down\nping_node_5: down\n") ==
+        "s:1:6: error: 'web' is not a program: it does not exit\n"
+        "  web: 0 1\n"
+        "       ^\n"
+        "  note: write web: down, or web QUANTITY: VALUES, for what a rule compares\n"
+        "s:2:7: error: 'here' is not a program: it does not exit\n"
+        "  here: down\n"
+        "        ^\n"
+        "  note: write here QUANTITY: VALUES, for what a rule compares\n"
+        "s:3:14: error: 'down' is not the end of a run\n"
+        "  ping_node_5: down\n"
+        "               ^\n"
+        "  note: write an exit value, timeout, missing or signal:N, with :\"output\", *TIMES and @DURATION after it\n");
   CHECK(complaint("web memroy: 1\nweb swap: 1\nping_node_5 cpu: 1\n") ==
         "s:1:5: error: no rule of 'web' compares 'memroy'\n"
         "  web memroy: 1\n"
@@ -192,24 +191,24 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
         "              ^\n"
         "  note: its rules compare nothing that is measured\n");
   CHECK(complaint("web memory: 50% 1MB\nweb memory: 50\nweb cpu:\nweb cpu: hot\n") ==
-        "s:1:17: error: '1MB' is no value of 'memory'\n"
+        "s:1:17: error: '1MB' is not a value of 'memory'\n"
         "  web memory: 50% 1MB\n"
         "                  ^\n"
-        "  note: write 10%, or unknown, with *TIMES behind\n"
-        "s:2:13: error: '50' is no value of 'memory'\n"
+        "  note: write 10%, or unknown, followed by *TIMES\n"
+        "s:2:13: error: '50' is not a value of 'memory'\n"
         "  web memory: 50\n"
         "              ^\n"
-        "  note: write 10% or 500MB, or unknown, with *TIMES behind\n"
+        "  note: write 10% or 500MB, or unknown, followed by *TIMES\n"
         "s:3:9: error: the values are missing\n"
         "  web cpu:\n"
         "          ^\n"
         "  note: write them run by run, as 10%\n"
-        "s:4:10: error: 'hot' is no value of 'cpu'\n"
+        "s:4:10: error: 'hot' is not a value of 'cpu'\n"
         "  web cpu: hot\n"
         "           ^\n"
-        "  note: write 10%, or unknown, with *TIMES behind\n");
+        "  note: write 10%, or unknown, followed by *TIMES\n");
   CHECK(complaint("at 5 s here dies\nat 5 s wbe dies\nat 5 s web comes down\nat 5 s web\n") ==
-        "s:1:8: error: 'here' is no process\n"
+        "s:1:8: error: 'here' is not a process\n"
         "  at 5 s here dies\n"
         "         ^\n"
         "  note: only a process dies, or comes up\n"
@@ -221,7 +220,7 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
         "  at 5 s web comes down\n"
         "                   ^\n"
         "  note: write at 5 minutes NAME comes up\n"
-        "s:4:8: error: 'web' is no command\n"
+        "s:4:8: error: 'web' is not a command\n"
         "  at 5 s web\n"
         "         ^\n"
         "  note: known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, heal, "
@@ -234,16 +233,16 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
     const std::string all = complaint(text);
     return all.substr(0, all.find('\n'));
   };
-  CHECK(first_line("web: down 0") == "s:1:11: error: '0' was not expected here");
+  CHECK(first_line("web: down 0") == "s:1:11: error: unexpected '0'");
   CHECK(first_line("wbe cpu: 1") == "s:1:1: error: the rules have no service 'wbe'");
-  CHECK(first_line("web cpu: ...") == "s:1:10: error: nothing to repeat stands before '...'");
-  CHECK(first_line("web cpu: 1 ... 2") == "s:1:16: error: '2' was not expected here");
-  CHECK(first_line("web cpu: 1 ...\nweb cpu: 2") == "s:2:1: error: the line before of this quantity goes on for ever");
-  CHECK(first_line("web cpu: -1") == "s:1:10: error: '-1' is no value of 'cpu'");
+  CHECK(first_line("web cpu: ...") == "s:1:10: error: there is nothing to repeat before '...'");
+  CHECK(first_line("web cpu: 1 ... 2") == "s:1:16: error: unexpected '2'");
+  CHECK(first_line("web cpu: 1 ...\nweb cpu: 2") == "s:2:1: error: the previous line of this quantity never ends");
+  CHECK(first_line("web cpu: -1") == "s:1:10: error: '-1' is not a value of 'cpu'");
   CHECK(first_line("web cpu: 1*0") == "s:1:12: error: the number of times must be between 1 and 10000000");
   CHECK(first_line("web cpu: 1*9999999 1*2") == "s:1:20: error: a quantity may have 10000000 scripted values");
-  CHECK(first_line("web cpu: 1*2x") == "s:1:13: error: 'x' was not expected here");
-  CHECK(first_line("web uptime: 3x") == "s:1:13: error: '3x' is no value of 'uptime'");
+  CHECK(first_line("web cpu: 1*2x") == "s:1:13: error: unexpected 'x'");
+  CHECK(first_line("web uptime: 3x") == "s:1:13: error: '3x' is not a value of 'uptime'");
   CHECK(first_line("exec /bin/run never") == "s:1:20: error: expected 'ends'");
   CHECK(first_line("exec /bin/rnu never ends") == "s:1:6: error: no action or service of the rules runs '/bin/rnu'");
   CHECK(first_line("at 5 s pause for 2 hours") == "s:1:14: error: the name of a service is missing");
@@ -261,12 +260,11 @@ TEST_CASE("what is wrong in a script is said with line, column and remedy, all o
         "  run fro 3 cycles\n"
         "      ^\n"
         "  note: write run for 10 minutes, or run for 50 cycles\n");
-  CHECK(
-      complaint("ping_node_5: 1:\"é\" 0 tiemout") ==
-      "s:1:22: error: 'tiemout' is not the end of a run\n"
-      "  ping_node_5: 1:\"é\" 0 tiemout\n"
-      "                       ^\n"
-      "  note: write an exit value, timeout, missing or signal:N, with :\"output\", *TIMES and @DURATION behind it\n");
+  CHECK(complaint("ping_node_5: 1:\"é\" 0 tiemout") ==
+        "s:1:22: error: 'tiemout' is not the end of a run\n"
+        "  ping_node_5: 1:\"é\" 0 tiemout\n"
+        "                       ^\n"
+        "  note: write an exit value, timeout, missing or signal:N, with :\"output\", *TIMES and @DURATION after it\n");
   const auto first_line = [](std::string_view text) {
     const std::string all = complaint(text);
     return all.substr(0, all.find('\n'));
@@ -274,28 +272,28 @@ TEST_CASE("what is wrong in a script is said with line, column and remedy, all o
   CHECK(first_line("ping_node_5: 256") == "s:1:14: error: an exit value must be between 0 and 255");
   CHECK(first_line("ping_node_5: 1*0") == "s:1:16: error: the number of times must be between 1 and 10000000");
   CHECK(first_line("ping_node_5: 1*") == "s:1:16: error: the number of times is missing");
-  CHECK(first_line("ping_node_5: 1x") == "s:1:15: error: 'x' was not expected here");
-  CHECK(first_line("ping_node_5: 0@soon") == "s:1:16: error: no duration stands behind '@'");
+  CHECK(first_line("ping_node_5: 1x") == "s:1:15: error: unexpected 'x'");
+  CHECK(first_line("ping_node_5: 0@soon") == "s:1:16: error: there is no duration after '@'");
   CHECK(first_line("ping_node_5:") == "s:1:13: error: the runs are missing");
-  CHECK(first_line("ping_node_5: ...") == "s:1:14: error: nothing to repeat stands before '...'");
-  CHECK(first_line("ping_node_5: 0 ... 1") == "s:1:20: error: '1' was not expected here");
+  CHECK(first_line("ping_node_5: ...") == "s:1:14: error: there is nothing to repeat before '...'");
+  CHECK(first_line("ping_node_5: 0 ... 1") == "s:1:20: error: unexpected '1'");
   CHECK(first_line("ping_node_5: 0 ...\nping_node_5: 1") ==
-        "s:2:1: error: the line before of this service goes on for ever");
-  CHECK(first_line("ping_node_5: 0:\"x") == "s:1:16: error: the text that begins here has no end");
+        "s:2:1: error: the previous line of this service never ends");
+  CHECK(first_line("ping_node_5: 0:\"x") == "s:1:16: error: the text that begins here is not closed");
   CHECK(first_line("ping_node_5: 0:\"\\x\"") == "s:1:17: error: \\x means nothing here");
   CHECK(first_line("ping_node_5 takes ages") == "s:1:19: error: a duration was expected");
-  CHECK(first_line("ping_node_5 0 1") == "s:1:1: error: 'ping_node_5' begins no statement");
-  CHECK(first_line("strat at 1") == "s:1:1: error: 'strat' begins no statement");
-  CHECK(first_line("start at 2026-13-01 00:00:00") == "s:1:10: error: this is no date and time");
+  CHECK(first_line("ping_node_5 0 1") == "s:1:1: error: 'ping_node_5' does not begin a statement");
+  CHECK(first_line("strat at 1") == "s:1:1: error: 'strat' does not begin a statement");
+  CHECK(first_line("start at 2026-13-01 00:00:00") == "s:1:10: error: this is not a date and time");
   CHECK(first_line("start") == "s:1:6: error: expected 'at'");
   CHECK(first_line("exec /bin/hael exits 1") == "s:1:6: error: no action or service of the rules runs '/bin/hael'");
   CHECK(first_line("exec /bin/heal exits 300") == "s:1:22: error: the exit value must be between 0 and 255");
   CHECK(first_line("exec /bin/heal") == "s:1:15: error: how it ends is missing");
   CHECK(first_line("at 25:61:00 crash") == "s:1:7: error: a part of the time must be between 0 and 59");
   CHECK(first_line("at 10:00 crash") == "s:1:9: error: a part of the time is missing");
-  CHECK(first_line("at 5 minutes dance") == "s:1:14: error: 'dance' is no command");
+  CHECK(first_line("at 5 minutes dance") == "s:1:14: error: 'dance' is not a command");
   CHECK(first_line("at 5 minutes monitor") == "s:1:21: error: the name of a service is missing");
-  CHECK(first_line("at 5 minutes crash now") == "s:1:20: error: 'now' was not expected here");
+  CHECK(first_line("at 5 minutes crash now") == "s:1:20: error: unexpected 'now'");
   CHECK(first_line("at 5 minutes set clock") == "s:1:23: error: the date is missing");
 }
 

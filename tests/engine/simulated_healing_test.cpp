@@ -212,7 +212,7 @@ TEST_CASE("what no script says of a request is as its step wants it; nobody answ
        "at 5 minutes app fails\n"
        "expect healing app try-failed \"could not connect\"\n"
        "expect healing app step token 3 times\n"  // what was lost is asked for again, as it may be repeated
-       "expect healing app failed \"no answer within 30 s; nobody knows whether it was done\"\n");
+       "expect healing app failed \"no answer within 30 s; whether it was done is unknown\"\n");
   play(app(kStack),
        "step rebuild token: 201:'{\"id\": null}' 503\n"
        "at 5 minutes app fails\n"
@@ -403,7 +403,7 @@ for each NODE in "n1" "n2" {
   }
 }
 
-TEST_CASE("a dry run asks the guard, and does nothing", "[engine][simulator][healing]") {
+TEST_CASE("a dry run runs the guard, and does nothing", "[engine][simulator][healing]") {
   std::string text = app(kBrakes);
   text.replace(text.find("BRAKES"), 6, "mode dry run");
   play(text,
@@ -449,7 +449,7 @@ check composite box5 with members ping_5, http_5, port_5
        "at 5 minutes http_5 fails\n"
        "at 70 minutes ping_5 fails\n"
        "at 70 minutes port_5 fails\n"
-       "expect healing box5 held \"gateway, which is to be well, is failed\"\n"
+       "expect healing box5 held \"gateway, which must be healthy, is failed\"\n"
        "expect healing box5 recovered by 10 minutes\n"
        "expect healing box5 held \"maintenance of box5\" by 75 minutes\n"
        "expect not healing box5 begun by 5 minutes\n"
@@ -483,9 +483,28 @@ TEST_CASE("what a script expects of healings and is not so is told", "[engine][s
   for (const ScriptError& one : simulate(all, reading.script).unmet)
     unmet += fmt::format("{}:{} {}\n", one.line, one.column, one.message);
   CHECK(unmet ==
-        "2:1 expected the healing of app to be begun 2 times: it did so at 00:05:31\n"
-        "4:1 expected the healing of app to come to step \"guard\" by 00:05:00: it did so at 00:05:30\n"
-        "5:1 expected workflow rebuild to be paused: it never did so\n");
+        "2:1 expected the healing of app to be begun 2 times: it happened at 00:05:31\n"
+        "4:1 expected the healing of app to come to step \"guard\" by 00:05:00: it happened at 00:05:30\n"
+        "5:1 expected workflow rebuild to be paused: it never happened\n");
+}
+
+TEST_CASE("of steps side by side the one that failed is to blame, not those that were ended for it",
+          "[engine][simulator][healing]") {
+  const Timeline timeline = play(app(R"(
+workflow rebuild {
+  guard program "/bin/may-go"
+  parallel {
+    step "slow" program "/bin/slow"
+    step "bad" program "/bin/bad"
+  }
+})"),
+                                 "step rebuild slow takes 1 minute\n"
+                                 "step rebuild bad: 3\n"
+                                 "app: fails ...\n"
+                                 "expect healing app failed by 10 minutes\n");
+  const auto failed = std::ranges::find(timeline.entries, "failed", &TimelineEntry::turn);
+  REQUIRE(failed != timeline.entries.end());
+  CHECK_THAT(failed->why, Catch::StartsWith("step \"bad\" exited with status 3"));
 }
 
 }  // namespace simulated_healing_test

@@ -184,10 +184,10 @@ TEST_CASE("what comes of connections is played, of all or of one", "[engine][sim
     return reading.errors.empty() ? "" : reading.errors[0].message;
   };
   CHECK(error("web connection 3: up") == "the number of the connection must be between 1 and 2");
-  CHECK(error("web connection: yes") == "'yes' is nothing that comes of a connection");
+  CHECK(error("web connection: yes") == "'yes' is not an outcome of a connection");
   CHECK(error("web connection:") == "the values are missing");
   CHECK(error("web connection 1x: up") == "'connection 1x' names no connection");
-  CHECK(error("web connection: ...") == "nothing to repeat stands before '...'");
+  CHECK(error("web connection: ...") == "there is nothing to repeat before '...'");
 }
 
 TEST_CASE("commands, crashes, reboots and steps of the clock are played", "[engine][simulator]") {
@@ -227,7 +227,7 @@ TEST_CASE("commands, crashes, reboots and steps of the clock are played", "[engi
 
 TEST_CASE("a process that dies is started again once the dust has settled", "[engine][simulator]") {
   CHECK(story(play(rule_set({process("web")}, seconds{30}), "at 45 s web dies\nexec /start takes 3 seconds")) ==
-        "00:00:45.000 web process-down process 100 has died by another hand\n"
+        "00:00:45.000 web process-down process 100 was killed by someone else\n"
         "00:00:45.000 web process-died process 100 has died\n"
         "00:00:46.000 web rule-failed process is not running\n"
         "00:00:46.000 web job-started restart by rule: stop web, start web\n"
@@ -243,12 +243,12 @@ TEST_CASE("what another hand brings up while the dust settles is left alone", "[
   CHECK(story(play(rule_set({process("web")}, seconds{30}),
                    "at 45 s web dies\nat 45500 ms web comes up\nat 45600 ms web comes up\nat 50 s crash for 5 s\n"
                    "at 51 s web dies\nat 52 s web dies\nrun for 54 s")) ==
-        "00:00:45.000 web process-down process 100 has died by another hand\n"
+        "00:00:45.000 web process-down process 100 was killed by someone else\n"
         "00:00:45.000 web process-died process 100 has died\n"
-        "00:00:45.500 web process-up process 101 was started by another hand\n"
+        "00:00:45.500 web process-up process 101 was started by someone else\n"
         "00:00:45.600 web left-out nothing comes up: the process runs\n"
         "00:00:50.000 crash healer is killed; healer is away for 5 s\n"
-        "00:00:51.000 web process-down process 101 has died by another hand\n"
+        "00:00:51.000 web process-down process 101 was killed by someone else\n"
         "00:00:52.000 web left-out nothing dies: no process runs\n");
 }
 
@@ -416,7 +416,8 @@ TEST_CASE("a foreground process is rehearsed: when it is ready, and how it ends"
     const char* script =
         GENERATE("exec /run never ready\nrun for 21 s", "exec \"/run told\" ready after 21 s\nrun for 21 s");
     has(play(rules, script),
-        "00:00:20.000 told job-failed restart failed: failed to start: it did not say within 20 s that it is ready\n");
+        "00:00:20.000 told job-failed restart failed: failed to start: it did not report within 20 s that it is "
+        "ready\n");
   }
   SECTION("it has died when it ends") {
     const Timeline timeline = play(rules, "exec \"/run told\" takes 40 seconds, exits 3\nrun for 50 s");

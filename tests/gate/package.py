@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The stage `package`: what `./start package` makes, judged and tried."""
+"""Deb and rpm: built, judged by lintian and rpmlint, tried under a real systemd."""
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tally import LOGS, TOP, Stopwatch, Tally, Times, tail
-from tests import execute
+from tally import LOGS, TOP, Stopwatch, Tally, tail
+from tests import Test, execute
 
 WORK = TOP / "build" / "package"
 OUT = TOP / "packages"
@@ -75,32 +74,13 @@ def compare(tally: Tally, kinds: list[str], more: dict[str, str]) -> None:
         shutil.rmtree(again)
 
 
-def try_them(tally: Tally, times: Times) -> None:
-    """The tests of tests/package, two containers at a time."""
-    listed = subprocess.run([sys.executable, str(HERE / "package_test.py"), "--list"], capture_output=True, text=True,
-                            env={**os.environ, **ENVIRONMENT})
+def trials(tally: Tally) -> list[Test]:
+    """The tests of tests/package."""
+    program = (sys.executable, str(HERE / "package_test.py"))
+    listed = subprocess.run([*program, "--list"], capture_output=True, text=True, env={**os.environ, **ENVIRONMENT})
     names = listed.stdout.split()
     tally.check("package: there are tests", bool(names), listed.stdout + listed.stderr)
-
-    def one(name: str) -> None:
-        watch = Tally(name)
-        failure = ""
-        for _ in range(2):  # as other tests: what passes alone, the second time, is flaky
-            with Stopwatch(watch, "test_seconds"):
-                status, output = execute([sys.executable, str(HERE / "package_test.py"), name], ENVIRONMENT, 600)
-            if status in (0, 77):
-                break
-            failure = failure or tail(output)
-        times.add(watch.test_seconds, f"package: {name}")
-        if status == 77:
-            tally.skip(f"package: {name}: {output.strip().splitlines()[-1] if output.strip() else ''}")
-        elif status == 0 and failure:
-            tally.pass_after_failure(f"package: {name}", failure)
-        else:
-            tally.check(f"package: {name}", status == 0, failure)
-
-    with ThreadPoolExecutor(2) as workers:
-        list(workers.map(one, names))
+    return [Test("package", name, (*program, name), frozenset({"package"}), 600, tuple(ENVIRONMENT.items()), 77) for name in names]
 
 
 def install_as_debian_would(tally: Tally, missing: Callable[..., bool]) -> None:
@@ -123,9 +103,10 @@ def install_as_debian_would(tally: Tally, missing: Callable[..., bool]) -> None:
     shutil.rmtree(copy)
 
 
-def run(tally: Tally, long: bool, times: Times, missing: Callable[..., bool]) -> None:
+def prepare(tally: Tally, long: bool, missing: Callable[..., bool]) -> list[Test]:
+    """Builds and judges the packages; the tests that are to try them."""
     if missing(tally, "dpkg-buildpackage", "dh", "rpmbuild"):
-        return
+        return []
     # Made once on a machine; mostly it waits for the network.
     base = subprocess.Popen([sys.executable, str(HERE / "package_test.py"), "--base"], stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL)
@@ -134,11 +115,10 @@ def run(tally: Tally, long: bool, times: Times, missing: Callable[..., bool]) ->
         if built:
             # With --long the compiler itself says everything again.
             compare(tally, *(["source", "deb", "rpm"], {"CCACHE_DISABLE": "1"}) if long else (["source", "deb"], {}))
+            judge(tally, missing)
     base.wait()
     if not built:
-        return
-    with Stopwatch(tally, "test_seconds"):
-        judge(tally, missing)
-        try_them(tally, times)
-        if long:
-            install_as_debian_would(tally, missing)
+        return []
+    if long:
+        install_as_debian_would(tally, missing)
+    return trials(tally)

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import package
 from tally import LOGS, TOP, Stopwatch, Tally, Times, tail
 from tests import execute, report_folder, reports_in, sanitizer_options
 
@@ -194,9 +193,4 @@ def run_demo(tally: Tally, long: bool, times: Times) -> None:
                     [sys.executable, str(TOP / "tests" / "demo" / "demo.py"), "--build", str(folder)])
 
 
-def run_package(tally: Tally, long: bool, times: Times) -> None:
-    """Deb and rpm: built, judged by lintian and rpmlint, tried under a real systemd."""
-    package.run(tally, long, times, missing)
-
-
-OTHERS = {"fuzz": run_fuzz, "bench": run_bench, "demo": run_demo, "package": run_package, "tidy": run_tidy}
+OTHERS = {"fuzz": run_fuzz, "bench": run_bench, "demo": run_demo, "tidy": run_tidy}

@@ -227,9 +227,10 @@ class Maker:
         joined = ' '.join(tokens)
         return joined.replace(' %', '%').replace(' :', ':') if self.random.random() < 0.5 else joined
 
-    def file(self) -> str:
+    def file(self, is_broken: bool = True) -> str:
         part = self.service() if self.random.random() < 0.65 else [self.pick(SETS) for _ in range(self.random.randint(1, 2))]
-        return 'set daemon 5\n' + self.broken('\n'.join(part)) + '\ncheck program y path "/bin/true" if status != 0 then alert\n'
+        text = '\n'.join(part)
+        return f'set daemon 5\n{self.broken(text) if is_broken else text}\ncheck program y path "/bin/true" if status != 0 then alert\n'
 
 
 def healer(program: str, paths: list, *options: str) -> list:

@@ -138,7 +138,7 @@ class Lifecycle:
         done = self.box.run("systemctl", "reload", "healer", check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("60-broken.rules:1:1: error: ", self.journal())
-        self.assertIn("the rules on disk are not in force", self.unit("StatusText"))
+        self.assertIn("the rules on disk are not loaded", self.unit("StatusText"))
         self.assertIn("60-broken.rules:1:1", self.unit("StatusText"))
         self.assertEqual(self.unit("ActiveState"), "active")
         self.assertIn("probe", self.box.out("healerctl", "names"))

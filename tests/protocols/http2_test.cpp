@@ -81,12 +81,12 @@ TEST_CASE("an answer of HTTP/2 is judged as any", "[protocols][http2]") {
 
 TEST_CASE("what is no HTTP/2 is told", "[protocols][http2]") {
   CHECK(verdict("HTTP/1.1 400 Bad Request\r\n\r\n") == "fail: it speaks HTTP/1, not HTTP/2");
-  CHECK(whole("220 x ESMTP\r\n") == "fail: this is no HTTP/2: it said \"220 x ESMTP\\r\\n\"");
+  CHECK(whole("220 x ESMTP\r\n") == "fail: this is not HTTP/2: it said \"220 x ESMTP\\r\\n\"");
   CHECK(verdict("") == "fail: the server closed the connection without an answer");
   CHECK(verdict("HTT") == "fail: the server closed the connection without an answer");
   CHECK(verdict(kHello) == "fail: the server closed the connection without an answer");
   CHECK(verdict(kHello + frame(kHeaders, kEndHeaders, 1, status("200")) + frame(kData, 0, 1, "hel"), {content("x")}) ==
-        "fail: the server closed the connection in the midst of its content");
+        "fail: the server closed the connection in the middle of its content");
   CHECK(verdict(kHello + frame(kReset, 0, 1, "\0\0\0\x0b"s)) == "fail: the server refused: ENHANCE_YOUR_CALM");
   CHECK(verdict(kHello + frame(kGoAway, 0, 0, "\0\0\0\0\0\0\0\x0d"s)) == "fail: the server refused: HTTP_1_1_REQUIRED");
 }

@@ -85,7 +85,7 @@ TEST_CASE("tests of JSON", "[protocols][http]") {
   CHECK(verdict({json("empty", Operator::Equal, "1")}, answer) ==
         "unknown: json \"empty\" is not known: the filter finds no value");
   CHECK(verdict({json(".", Operator::Equal, "1")}, response("200 OK", "<html>")) ==
-        "unknown: json \".\" is not known: this is no JSON");
+        "unknown: json \".\" is not known: this is not JSON");
   CHECK(verdict({json(".", Operator::Equal, "1")}, response("500 Oops", "1")) == "fail: its status is 500");
   const Said large = talk("http", {json(".", Operator::Equal, "1")}, {response("200 OK", std::string(100, '1'))}, true,
                           {.http_content = 64});
@@ -130,7 +130,7 @@ TEST_CASE("where a redirect leads to", "[protocols][http]") {
   CHECK(lead("HTTPS://a:b@[::1]:444/x") == "https ::1 444" + others + "/x");
   for (const auto* bad :
        {"ftp://x/", "http://", "http://a b/", "http://x:0/", "http://x:99999/", "http://[::1/", "//\n/"})
-    CHECK(lead(bad).ends_with("which is no URL"));
+    CHECK(lead(bad).ends_with("which is not a URL"));
   plan.tls.emplace();
   CHECK(lead("http://shop:8080/") == "it redirects out of TLS, to \"http://shop:8080/\"");
   plan.settings = {
@@ -163,15 +163,15 @@ TEST_CASE("answers that are not quite by the book are understood", "[protocols][
 }
 
 TEST_CASE("nonsense is no HTTP", "[protocols][http]") {
-  CHECK(verdict({}, "hello\r\n") == "fail: this is no HTTP server: it said \"hello\"");
-  CHECK(verdict({}, "HTTP/1.1 20 OK\r\n\r\n") == "fail: this is no HTTP server: it said \"HTTP/1.1 20 OK\"");
-  CHECK(verdict({}, "HTTP/1.1\r\n\r\n") == "fail: this is no HTTP server: it said \"HTTP/1.1\"");
+  CHECK(verdict({}, "hello\r\n") == "fail: this is not an HTTP server: it said \"hello\"");
+  CHECK(verdict({}, "HTTP/1.1 20 OK\r\n\r\n") == "fail: this is not an HTTP server: it said \"HTTP/1.1 20 OK\"");
+  CHECK(verdict({}, "HTTP/1.1\r\n\r\n") == "fail: this is not an HTTP server: it said \"HTTP/1.1\"");
   CHECK(talk("http", {}, {"SSH-2.0-endless" + std::string(100, 'x')}, false).verdict ==
-        "fail: this is no HTTP server: it said \"SSH-2.0-endless" + std::string(65, 'x') + "...\"");
-  CHECK(verdict({}, "SSH-2.0-x") == "fail: this is no HTTP server: it said \"SSH-2.0-x\"");
+        "fail: this is not an HTTP server: it said \"SSH-2.0-endless" + std::string(65, 'x') + "...\"");
+  CHECK(verdict({}, "SSH-2.0-x") == "fail: this is not an HTTP server: it said \"SSH-2.0-x\"");
   CHECK(verdict({}, "") == "fail: the server closed the connection without an answer");
   CHECK(verdict({}, "HTTP/1.1 200 OK\r\nX: a\r\n") ==
-        "fail: the server closed the connection in the midst of its headers");
+        "fail: the server closed the connection in the middle of its headers");
   CHECK(talk("http", {}, {"HTTP/1.1 200 OK\r\nX: a\r\n"}, false).verdict == "waits for its answer");
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("content comes by length, in chunks, or up to the close", "[protocols]
         "fail: the server closed the connection after 5 of 100 bytes of its content");
   CHECK(verdict({}, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello") == "pass: HTTP status 200");  // nobody asks
   CHECK(verdict({content("hello")}, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nhello") ==
-        "fail: the server closed the connection in the midst of its content, after 5 bytes");
+        "fail: the server closed the connection in the middle of its content, after 5 bytes");
   const Setting head{.word = "method", .text = "head"};
   CHECK(verdict({head}, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n") == "pass: HTTP status 200");
 }
@@ -205,15 +205,15 @@ TEST_CASE("wrong lengths are faults", "[protocols][http]") {
     return verdict({}, "HTTP/1.1 200 OK\r\nContent-Length: " + value + "\r\n\r\nhello");
   };
   for (const std::string value : {"abc", "-5", "", "5x", "99999999999999999999999", "0x5"})
-    CHECK(length(value) == "fail: its Content-Length is \"" + value + "\", which is no length");
-  CHECK(length("5\r\nContent-Length: 6") == "fail: it tells two different lengths of its content");
+    CHECK(length(value) == "fail: its Content-Length is \"" + value + "\", which is not a length");
+  CHECK(length("5\r\nContent-Length: 6") == "fail: it states two different content lengths");
   CHECK(length("5\r\nContent-Length: 5") == "pass: HTTP status 200");
   const auto chunk = [](const std::string& text) {
     return verdict({content("x")}, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + text);
   };
-  CHECK(chunk("zz\r\nhello") == "fail: \"zz\" is no size of a chunk");
-  CHECK(chunk("-1\r\nhello") == "fail: \"-1\" is no size of a chunk");
-  CHECK(chunk("FFFFFFFFFFFFFFFFF\r\nhello") == "fail: \"FFFFFFFFFFFFFFFFF\" is no size of a chunk");
+  CHECK(chunk("zz\r\nhello") == "fail: \"zz\" is not a chunk size");
+  CHECK(chunk("-1\r\nhello") == "fail: \"-1\" is not a chunk size");
+  CHECK(chunk("FFFFFFFFFFFFFFFFF\r\nhello") == "fail: \"FFFFFFFFFFFFFFFFF\" is not a chunk size");
   CHECK(chunk("2\r\nhello\r\n") == "fail: a chunk of its content is longer than it said");
   CHECK(verdict({}, "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n") ==
         "fail: it sends its content coded as \"gzip\"");
@@ -227,7 +227,7 @@ TEST_CASE("a verdict does not hang on how much comes at once", "[protocols][http
         "fail: a chunk of its content is longer than it said");
   for (const std::size_t size : {79U, 80U, 81U, 82U, 83U})
     for (const auto* end : {"", "\r", "\r.", "\n", "\r\n"})
-      CHECK(verdict({}, std::string(size, 'x') + end).starts_with("fail: this is no HTTP server"));
+      CHECK(verdict({}, std::string(size, 'x') + end).starts_with("fail: this is not an HTTP server"));
   // What comes behind the part that is searched counts for the checksum.
   const Said both = talk("http", {content("h.l+"), checksum("5d41402abc4b2a76b9719d911017c592")},
                          {response("200 OK", "hello")}, true, {.http_content = 4});
@@ -262,7 +262,7 @@ TEST_CASE("endless answers are judged by what the limits let in", "[protocols][h
   CHECK(talk("http", {}, {hints}, false).verdict == "fail: its headers are longer than 1 MB");
   CHECK(talk("http", {content("x")}, {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + std::string(9000, '0')},
              false)
-            .verdict == "fail: it sends a line of endless length");
+            .verdict == "fail: it sends an endless line");
 }
 
 TEST_CASE("options that make no sense together are refused", "[protocols][http]") {

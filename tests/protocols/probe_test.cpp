@@ -47,7 +47,7 @@ TEST_CASE("how long a certificate is valid is told in whole days", "[protocols][
 TEST_CASE("plans that cannot be are refused", "[protocols][probe]") {
   CHECK(fault({.host = "x", .port = 0, .protocol = find_protocol("default")}) == "no port is given");
   CHECK(fault({.transport = Transport::Udp, .host = "x", .port = 80, .protocol = find_protocol("http")}) ==
-        "protocol http is not spoken over UDP");
+        "protocol http is not supported over UDP");
   CHECK(fault({.transport = Transport::Unix, .protocol = find_protocol("default")}) == "no path is given");
   CHECK(fault({.transport = Transport::Ping, .host = "x"}).empty());
 }

@@ -11,7 +11,7 @@ TEST_CASE("Redis answers PING", "[protocols][redis]") {
   CHECK(done.sent == "*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nQUIT\r\n");
   CHECK(talk("redis", {}, {"+PONG"}).verdict == "pass: it answers PING");  // and closes
   CHECK(talk("redis", {}, {"-NOAUTH Authentication required.\r\n"}).verdict ==
-        "pass: it answers PING, and wants a password for more");
+        "pass: it answers PING, but requires a password for more");
 }
 
 TEST_CASE("a Redis that cannot serve has failed", "[protocols][redis]") {

@@ -31,11 +31,11 @@ TEST_CASE("each answer of a mail server counts", "[protocols][smtp]") {
         "fail: its answer to QUIT is \"500 no\"");
   CHECK(talk("smtp", {}, {"220 x\r\n", "250 ok\r\n"}).verdict ==
         "fail: the server closed the connection before its answer to QUIT");
-  CHECK(talk("smtp", {}, {"SSH-2.0-x\r\n"}).verdict == "fail: this is no mail server: it said \"SSH-2.0-x\"");
+  CHECK(talk("smtp", {}, {"SSH-2.0-x\r\n"}).verdict == "fail: this is not a mail server: it said \"SSH-2.0-x\"");
   CHECK(talk("smtp", {}, {}, false).verdict == "waits for its greeting");
 }
 
-TEST_CASE("TLS begins in the midst of the conversation", "[protocols][smtp]") {
+TEST_CASE("TLS begins in the middle of the conversation", "[protocols][smtp]") {
   const std::string offer = "250-a\r\n250-STARTTLS\r\n250 ok\r\n";
   const Said done = talk("smtp", {kStartTls, kUser, kPassword},
                          {"220 x\r\n", offer, "220 go\r\n", "250-a\r\n250 AUTH LOGIN PLAIN\r\n", "235 in\r\n", kBye});
@@ -67,14 +67,14 @@ TEST_CASE("a login is made in a way that both know, and no message has its passw
       talk("smtp", {kUser, kPassword}, {"220 x\r\n", "250 AUTH PLAIN\r\n", "535 not p4ss AHUAcDRzcw==\r\n"}).verdict ==
       "fail: its answer to the login is \"535 not *** ***\"");
   CHECK(talk("smtp", {kUser, kPassword}, {"220 x\r\n", "250 AUTH PLAIN\r\n", "AUTH PLAIN AHUAcDRzcw==\r\n"}).verdict ==
-        "fail: this is no mail server: it said \"AUTH PLAIN ***\"");
+        "fail: this is not a mail server: it said \"AUTH PLAIN ***\"");
 }
 
 TEST_CASE("a mail server that never comes to an end is ended", "[protocols][smtp]") {
-  CHECK(talk("smtp", {}, {"220 " + std::string(100'000, 'x')}).verdict == "fail: it sends a line of endless length");
+  CHECK(talk("smtp", {}, {"220 " + std::string(100'000, 'x')}).verdict == "fail: it sends an endless line");
   std::string lines;
   for (int i = 0; i < 1000; ++i) lines += "220-x\r\n";
-  CHECK(talk("smtp", {}, {lines}).verdict == "fail: it sends a reply of endless length");
+  CHECK(talk("smtp", {}, {lines}).verdict == "fail: it sends an endless reply");
 }
 
 }  // namespace smtp_test

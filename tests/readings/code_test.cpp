@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Evidence and items as bytes: what is judged comes back to the last bit, and no bytes do harm.
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "engine/diff.hpp"
 #include "readings/evidence_code.hpp"
 #include "readings/item_code.hpp"
+#include "readings/text_code.hpp"
 #include "support/engine_world.hpp"
 #include "support/rounds.hpp"
 
@@ -137,6 +139,37 @@ TEST_CASE("what steps have saved comes back whole, as far as it counts") {
   const std::string longest(std::size_t{1} << 16, 'x');
   CHECK(back(longest) == std::vector<std::optional<std::string>>{longest, std::nullopt});
   CHECK(back(longest + "yy").at(0)->size() == longest.size() + 1);  // refused as it was
+}
+
+TEST_CASE("the text of rules comes back, its parts kept once, and no bytes do harm to it") {
+  recorded::RulesText text{.path = "/etc/rules.d",
+                           .files = {{"/etc/rules.d/a", "set daemon 30\n"}, {"/etc/rules.d/b", ""}},
+                           .lists = {{"NODE", {"/bin/list", "all"}, "", {{"n1", {{"ip", "192.0.2.1"}}}, {"n2", {}}}},
+                                     {"DISK", {}, "/disks", {}}}};
+  const TextBytes bytes = bytes_of(text);
+  std::map<std::string, std::string> parts;
+  for (const TextPart& part : bytes.parts) parts[to_string(part.hash)] = part.bytes;
+  const auto find = [&](const Hash128& hash) -> std::optional<std::string> {
+    const auto found = parts.find(to_string(hash));
+    return found == parts.end() ? std::nullopt : std::optional(found->second);
+  };
+  CHECK(text_of(bytes.contents, find) == text);
+  // Another row changes one part.
+  recorded::RulesText other = text;
+  other.lists[0].rows.push_back({"n3", {}});
+  std::size_t fresh = 0;
+  for (const TextPart& part : bytes_of(other).parts) fresh += parts.contains(to_string(part.hash)) ? 0 : 1;
+  CHECK(fresh == 1);
+  CHECK(text_of(bytes_of(other).contents, find) == std::nullopt);
+  std::mt19937 random(3);
+  for (int i = 0; i < test::rounds(2000); ++i) {
+    std::string bad = bytes.contents;
+    bad[random() % bad.size()] = static_cast<char>(random());
+    if (i % 3 == 0) bad.resize(random() % bad.size());
+    static_cast<void>(text_of(bad, find));
+  }
+  parts.begin()->second += "x";
+  CHECK(text_of(bytes.contents, find) == std::nullopt);
 }
 
 TEST_CASE("bytes that nobody has written do no harm") {

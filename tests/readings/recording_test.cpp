@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The readings in a file: written by the recorder's thread, read beside it, pruned by whole chunks.
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -13,8 +14,10 @@
 #include "engine/replay.hpp"
 #include "readings/recorder.hpp"
 #include "readings/recording.hpp"
+#include "store/sqlite_db.hpp"
 #include "support/recorded_shell.hpp"
 #include "support/small_disk.hpp"
+#include "support/workflow_rules.hpp"
 
 using namespace healer;
 using namespace healer::engine;
@@ -136,6 +139,159 @@ TEST_CASE("a chunk that begins after a reload, or before one, names its services
   const std::vector<std::string> none;
   CHECK(there == std::vector<std::vector<std::string>>{
                      {"old"}, {"old"}, none, {"old"}, {"new"}, none, {"new"}, {"new"}, {"new"}});
+}
+
+TEST_CASE("a chunk in the middle of a life begins with what the lists say, and with a state that cannot be written") {
+  const auto listed = [] {
+    return rules(R"(
+workflow rebuild {
+  guard program "/bin/may-go" timeout 10 seconds
+  step "rebuild" program "/bin/rebuild" timeout 5 minutes
+  step "verify" recovered within 5 minutes
+  cooldown 2 minutes
+}
+for each NODE in "n1" .. "n3" {
+  check program ping_${NODE} with path "/bin/ping ${NODE}" if status != 0 then heal with rebuild
+})");
+  };
+  const event::ListsDoubted doubted{.names = {"node"}, .missing = {{"node", "n1"}}};
+  const Folder folder;
+  {
+    Recorder recorder(folder.file(), state_of_nothing(), {}, {.gather = Duration{0}, .chunk = hours{1}});
+    int looks = 0;
+    RecordedShell shell(
+        listed(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
+        [&](ServiceId) { return told(++looks % 50 < 3 ? 1 : 0); });
+    shell.handle(doubted);
+    for (int i = 0; i < 9 * 60; ++i) shell.advance(minutes{1});
+    REQUIRE(std::ranges::none_of(shell.deeds, [](const Deed& deed) { return deed.kind == Deed::Kind::Heal; }));
+  }
+  const WallTime since = kBegin + hours{5};
+  auto recording = Recording::open(folder.file(), since, kBegin + days{1});
+  REQUIRE(recording);
+  const Replay done = replay(listed(), **recording, {since, kBegin + days{1}});
+  CHECK(done.count(ReplayLine::Who::Both) == done.lines.size());
+  // From a place in the middle, where no start of the daemon is kept.
+  {
+    auto file = ReadingsFile::open(folder.file());
+    REQUIRE(file);
+    REQUIRE(file->file->prune(kBegin + hours{3}, std::uint64_t{1} << 40));
+  }
+  auto middle = Recording::open(folder.file(), since, kBegin + days{1});
+  REQUIRE(middle);
+  const auto begun = (*middle)->next();
+  REQUIRE(begun);
+  REQUIRE(std::get<recorded::Begun>(begun->what).goes_on);
+  const auto next = (*middle)->next();
+  REQUIRE(next);
+  const auto* told_again = std::get_if<event::ListsDoubted>(&next->what);
+  REQUIRE(told_again != nullptr);
+  CHECK(told_again->names == doubted.names);
+  CHECK(told_again->missing == doubted.missing);
+  (*middle)->rewind();
+  const Replay part = replay(listed(), **middle, {since, kBegin + days{1}});
+  CHECK(part.runs > 100);
+  CHECK(part.count(ReplayLine::Who::Both) == part.lines.size());
+}
+
+TEST_CASE("the texts of rules are kept once in a chunk, are there at each beginning, and go with their chunks") {
+  const Folder folder;
+  const auto text = [](const std::string& rules, std::vector<recorded::RulesText::Row> rows) {
+    return std::make_shared<const recorded::RulesText>(
+        recorded::RulesText{"/rules", {{"/rules", rules}}, {{"NODE", {}, "/nodes", std::move(rows)}}});
+  };
+  const auto first = text("one", {{"n1", {}}});
+  const auto second = text("one", {{"n1", {}}, {"n2", {}}});
+  const auto graph = make_graph(one_rule());
+  {
+    Recorder recorder(folder.file(), state_of_nothing(), {}, {.gather = hours{1}, .chunk = hours{1}});
+    const auto take = [&](Duration after, recorded::What what) {
+      recorder.take({Duration{1000} + after, kBegin + after, std::move(what)});
+    };
+    recorded::Begun begun;
+    begun.state = std::make_shared<const SavedState>();
+    begun.rules = graph;
+    begun.text = first;
+    take(Duration{0}, begun);
+    for (const auto& one : {second, second, first}) {
+      recorded::Reloaded reloaded;
+      reloaded.rules = graph;
+      reloaded.text = one;
+      take(minutes{1}, reloaded);
+    }
+    recorded::Reloaded untold;
+    untold.rules = graph;
+    take(minutes{2}, untold);
+    recorded::Reloaded last;
+    last.rules = graph;
+    last.text = second;
+    take(minutes{3}, last);
+    take(hours{2}, recorded::Woke{});
+  }
+  auto recording = Recording::open(folder.file(), kBegin, kBegin + days{1});
+  REQUIRE(recording);
+  std::vector<std::string> met;
+  while (const auto item = (*recording)->next()) {
+    std::optional<recorded::TextNumber> number;
+    if (const auto* begun = std::get_if<recorded::Begun>(&item->what))
+      number = begun->number;
+    else if (const auto* reloaded = std::get_if<recorded::Reloaded>(&item->what))
+      number = reloaded->number;
+    else
+      continue;
+    const auto& known = (*recording)->texts();
+    met.push_back(!number                              ? "none"
+                  : *known.at(*number).text == *first  ? "first"
+                  : *known.at(*number).text == *second ? "second"
+                                                       : "?");
+  }
+  CHECK((*recording)->trouble().empty());
+  CHECK(met == std::vector<std::string>{"first", "second", "second", "first", "none", "second", "second"});
+  const auto count = [&](const char* query) {
+    auto opened = store::Database::open(folder.file(), store::Database::Mode::Read, Duration{1000}, "file");
+    REQUIRE(opened);
+    return (*opened)->number(query);
+  };
+  CHECK(count("SELECT count(*) FROM rules WHERE chunk = 1") == 2);
+  CHECK(count("SELECT count(*) FROM texts WHERE chunk = 1") == 3);  // one of rules, two of rows
+  CHECK(count("SELECT count(*) FROM rules WHERE chunk = 2") == 1);
+  {
+    auto file = ReadingsFile::open(folder.file());
+    REQUIRE(file);
+    REQUIRE(file->file->prune(kBegin + hours{3}, std::uint64_t{1} << 40));
+  }
+  CHECK(count("SELECT count(*) FROM texts WHERE chunk = 1") == 0);
+  CHECK(count("SELECT count(*) FROM rules WHERE chunk = 1") == 0);
+}
+
+TEST_CASE("a recording of before, without the texts of rules, is read, and is written on") {
+  const Folder folder;
+  const auto record = [&] {
+    Recorder recorder(folder.file(), state_of_nothing(), {}, {.gather = Duration{0}});
+    RecordedShell shell(
+        one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
+        [&](ServiceId) { return told(0); });
+    shell.advance(minutes{10});
+  };
+  record();
+  {
+    auto opened = store::Database::open(folder.file(), store::Database::Mode::Write, Duration{1000}, "file");
+    REQUIRE(opened);
+    (*opened)->execute("DROP TABLE rules");
+    (*opened)->execute("DROP TABLE texts");
+    (*opened)->execute("PRAGMA user_version = 2");
+    REQUIRE((*opened)->ok());
+  }
+  const auto runs = [&] {
+    auto recording = Recording::open(folder.file(), kBegin, kBegin + days{1});
+    REQUIRE(recording);
+    CHECK((*recording)->texts().empty());
+    return replay(one_rule(), **recording, {kBegin, kBegin + days{1}}).runs;
+  };
+  CHECK(runs() > 10);
+  record();
+  CHECK_FALSE(std::filesystem::exists(folder.file() + ".corrupt"));
+  CHECK(runs() > 10);
 }
 
 TEST_CASE("old chunks go, and what was not recorded is told") {

@@ -5,8 +5,10 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 
+#include <spdlog/fmt/fmt.h>
 #include <catch2/catch.hpp>
 
 #include "engine/replay.hpp"
@@ -24,10 +26,13 @@ namespace {
 /// A recording in memory; all of it goes through bytes.
 class Tape final : public recorded::Source {
  public:
-  bool is_old = false;  ///< of a version that did not record which services there are
+  bool is_old = false;    ///< of a version that did not record which services there are
+  bool has_texts = true;  ///< of the rules: each life and each reload has the next
 
   void take(recorded::Item item) {
-    if (const auto* begun = std::get_if<recorded::Begun>(&item.what)) {
+    if (auto* reloaded = std::get_if<recorded::Reloaded>(&item.what)) reloaded->number = texts_++;
+    if (auto* begun = std::get_if<recorded::Begun>(&item.what)) {
+      begun->number = texts_++;
       chunks_.push_back({begun->state, {}});
       writer_.emplace(begun->rules);
     }
@@ -48,6 +53,9 @@ class Tape final : public recorded::Source {
     if (auto* begun = std::get_if<recorded::Begun>(&item.what); begun != nullptr && is_old) begun->services.reset();
     if (auto* reloaded = std::get_if<recorded::Reloaded>(&item.what); reloaded != nullptr && is_old)
       reloaded->services.reset();
+    if (auto* begun = std::get_if<recorded::Begun>(&item.what); begun != nullptr && !has_texts) begun->number.reset();
+    if (auto* reloaded = std::get_if<recorded::Reloaded>(&item.what); reloaded != nullptr && !has_texts)
+      reloaded->number.reset();
     return item;
   }
   const recorded::Service& service(recorded::Number number) const override { return services_[number]; }
@@ -65,6 +73,7 @@ class Tape final : public recorded::Source {
   };
   std::vector<Chunk> chunks_;
   std::optional<readings::ChunkWriter> writer_;
+  recorded::TextNumber texts_ = 0;
   std::size_t chunk_ = 0;
   std::vector<recorded::Service> services_;
   std::vector<recorded::Item> items_;
@@ -229,6 +238,7 @@ void record_hours(Tape& tape, RuleSet first, std::uint32_t seed, const std::func
   RecordedShell shell(
       std::move(first), seed, [&](recorded::Item item) { tape.take(std::move(item)); },
       [&](ServiceId id) {
+        if (!running->graph().slots[id.index()]) return told(0);  // it is gone
         int& left = failing[running->graph().at(id).name];
         if (left == 0 && random() % 60 == 0) left = 8;
         return told(left > 0 && left-- > 0 ? 1 : 0);
@@ -249,7 +259,9 @@ TEST_CASE("the same rules heal exactly as was healed, over a reload that adds a 
         "check composite web with members of group nodes if more than 40% members failed then alert\n";
     const auto reload = [&](RecordedShell& shell) { shell.reload(farm(R"("n1" .. "n4")", kCalm + composite)); };
     record_hours(tape, farm(R"("n1" .. "n3")"), seed, reload);
-    const Replay done = replay(farm(R"("n1" .. "n4")", kCalm + composite), tape, kAlways);
+    const std::vector<DayRules> day{{kAlways.since, farm(R"("n1" .. "n3")")},
+                                    {kAlways.since, farm(R"("n1" .. "n4")", kCalm + composite)}};
+    const Replay done = replay(farm(R"("n1" .. "n4")", kCalm + composite), tape, kAlways, utc_civil, day);
     std::map<std::string, int> healed;
     for (const ReplayLine& line : done.lines) {
       CAPTURE(line.deed.service, line.deed.text, format_iso(line.deed.when), to_string(line.who));
@@ -313,6 +325,92 @@ TEST_CASE("a service that only changed rules have is left out, and what it could
   const Replay leans = replay(farm(R"("n1" .. "n3")", leaning), tape, kAlways);
   CHECK(std::ranges::count(leans.lines, true, &ReplayLine::may_differ) > 0);
   for (const ReplayLine& line : leans.lines) CHECK(line.may_differ == (line.deed.service == "calm"));
+}
+
+namespace {
+
+std::size_t marked(const Replay& done) {
+  return static_cast<std::size_t>(std::ranges::count(done.lines, true, &ReplayLine::may_differ));
+}
+
+}  // namespace
+
+TEST_CASE("a day on which a reload has edited rules is played by those of each time, and does what was done") {
+  // Another rule, a workflow that rests longer, a service that goes, and other settings.
+  const auto before = [] {
+    return farm(R"("n1" .. "n3")",
+                kCalm + "check program gone with path \"/bin/gone\" if status != 0 then exec \"/bin/bye\"\n");
+  };
+  const auto after = [](std::string_view cycles = "for 4 cycles") {
+    return farm(R"("n1" .. "n3")",
+                fmt::format("check program calm with path \"/bin/true\" if status != 0 {} then exec \"/bin/act\"\n"
+                            "set mail-format {{ subject: other }}\n",
+                            cycles));
+  };
+  for (std::uint32_t seed = 1; seed <= static_cast<std::uint32_t>(rounds(5)); ++seed) {
+    CAPTURE(seed);
+    Tape tape;
+    record_hours(tape, before(), seed, [&](RecordedShell& shell) { shell.reload(after()); });
+    const std::vector<DayRules> day{{kAlways.since, before()}, {kAlways.since, after()}};
+    const Replay done = replay(after(), tape, kAlways, utc_civil, day);
+    std::set<std::string> services;
+    for (const ReplayLine& line : done.lines) {
+      CAPTURE(line.deed.service, line.deed.text, format_iso(line.deed.when), to_string(line.who));
+      CHECK(line.who == ReplayLine::Who::Both);
+      CHECK_FALSE(line.may_differ);
+      services.insert(line.deed.service);
+    }
+    CHECK(services.contains("gone"));
+    CHECK(services.contains("calm"));
+    CHECK(done.edited == std::vector<std::string>{"calm"});
+    CHECK(done.unknown.empty());
+    REQUIRE(done.notes.size() == 1);
+    CHECK(done.notes.front().text == "the rules were reloaded, edited: calm");
+    // What is played throughout, or says something else, is not what was done before the edit.
+    tape.rewind();
+    CHECK(replay(after(), tape, kAlways, utc_civil, day, true).count(ReplayLine::Who::Then) > 0);
+    tape.rewind();
+    const Replay other = replay(after("for 5 cycles"), tape, kAlways, utc_civil, day);
+    CHECK(std::ranges::all_of(other.lines, [](const ReplayLine& line) {
+      return line.who == ReplayLine::Who::Both || line.deed.service == "calm";
+    }));
+    CHECK(other.count(ReplayLine::Who::Then) > 0);
+    // A recording of before does not know what was edited.
+    tape.rewind();
+    tape.has_texts = false;
+    const Replay old = replay(after(), tape, kAlways);
+    REQUIRE(old.notes.size() == 1);
+    CHECK(old.notes.front().text.ends_with(
+        "what they said before is not recorded, and what was done until then is marked"));
+    CHECK(marked(old) > 0);
+    for (const ReplayLine& line : old.lines)
+      if (line.deed.when < old.notes.front().when) CHECK(line.may_differ);
+  }
+}
+
+TEST_CASE("a service that nobody has monitored is no service without readings") {
+  Tape tape;
+  bool armed = false;
+  bool records = false;  // from the next start on
+  RecordedShell shell(
+      some_rules(2), 1,
+      [&](recorded::Item item) {
+        if (records = records || (armed && std::holds_alternative<recorded::Begun>(item.what)); records)
+          tape.take(std::move(item));
+      },
+      [&](ServiceId) { return told(0); });
+  shell.command(event::Command::Kind::Unmonitor, ServiceId{1});
+  shell.advance(seconds{10});
+  armed = true;
+  shell.restart(true);
+  shell.advance(minutes{5});
+  const Replay done = replay(some_rules(2), tape, kAlways);
+  CHECK(done.unseen.empty());
+  CHECK(done.unmonitored == std::vector<std::string>{"s1"});
+  tape.rewind();
+  const Replay more = replay(some_rules(3), tape, kAlways);
+  CHECK(more.unseen == std::vector<std::string>{"s2"});
+  CHECK(more.unmonitored == std::vector<std::string>{"s1"});
 }
 
 TEST_CASE("deeds are compared by service, kind, text and time") {

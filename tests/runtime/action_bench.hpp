@@ -34,7 +34,7 @@ struct ActionBench {
   runtime::Loop loop;
   runtime::Spawner spawner{loop, {}};
   runtime::ActionRunner::Options options{(directory.path() / "actions").string()};
-  runtime::ExitNews news{loop, {}};  // where a test gives it to `options`
+  runtime::ExitStatusReader exits{loop, {}};  // where a test gives it to `options`
   std::unique_ptr<runtime::ActionRunner> runner;
   std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   engine::Identity identity;

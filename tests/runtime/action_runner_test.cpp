@@ -110,13 +110,13 @@ TEST_CASE("a new daemon finds a running action and sees its end", "[action]") {
 TEST_CASE("a new daemon is told how an adopted program ended, and writes it down", "[action]") {
   const bool foreground = GENERATE(false, true);
   const bool reaped = GENERATE(false, true);  // at once, as by the system's first process
-  if (reaped && !ExitNews::pidfds_tell()) {
+  if (reaped && !ExitStatusReader::pidfds_tell()) {
     WARN("SKIPPED: pidfds tell no status before Linux 6.15");
     return;
   }
   Bench bench;
   bench.foreground = foreground;
-  bench.options.news = &bench.news;
+  bench.options.exits = &bench.exits;
   const std::string gate = (bench.directory.path() / "gate").string();
   const std::string wait = "echo begun; while [ ! -e " + gate + " ]; do sleep 0.02; done; ";
   bench.shell(1, wait + "exit 3");

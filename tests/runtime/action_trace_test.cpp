@@ -12,8 +12,8 @@
 #include "runtime/action_bench.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/launch.hpp"
-#include "runtime/orphans.hpp"
 #include "runtime/proc_stat.hpp"
+#include "runtime/surviving_services.hpp"
 #include "support/small_disk.hpp"
 
 namespace action_trace_test {
@@ -227,7 +227,7 @@ TEST_CASE("what a former daemon is starting just now is waited for", "[trace]") 
   auto dies = files.create(ActionId(2), {.boot = now().boot, .service = "shop"}, std::nullopt);
   REQUIRE(runs);
   REQUIRE(dies);
-  CHECK(find_orphans(files, now()).processes.size() == 2);
+  CHECK(find_surviving_services(files, now()).processes.size() == 2);
   bench.runner->adopt(ActionId(1), true);
   bench.runner->adopt(ActionId(2), true);
   run_for(bench.loop, Duration{200});
@@ -322,8 +322,8 @@ TEST_CASE("an action whose files cannot be read, and that is to end, ends when t
 TEST_CASE("foreground processes that an earlier daemon has left are told by their files", "[trace]") {
   Bench bench;
   bench.new_daemon();
-  CHECK(find_orphans(bench.runner->files(), now()).processes.empty());
-  CHECK(find_orphans(bench.runner->files(), now()).newest == ActionId(0));
+  CHECK(find_surviving_services(bench.runner->files(), now()).processes.empty());
+  CHECK(find_surviving_services(bench.runner->files(), now()).newest == ActionId(0));
   const std::uint64_t boot = now().boot;
   const auto own = read_proc_stat(::getpid());
   REQUIRE(own);
@@ -346,16 +346,16 @@ TEST_CASE("foreground processes that an earlier daemon has left are told by thei
   leave(files, 9, "");
   REQUIRE(run_until(bench.loop, [&] { return bench.started.size() == 4; }));
 
-  const Orphans orphans = find_orphans(files, now());
-  CHECK(orphans.newest == ActionId(9));
-  REQUIRE(orphans.processes.size() == 2);
-  CHECK(orphans.processes[0].action == ActionId(4));
-  CHECK(orphans.processes[0].service == "my other");
-  CHECK(orphans.processes[0].command == std::vector<std::string>{"/bin/sleep", "601"});
-  CHECK(now().wall - orphans.processes[0].since < seconds{60});
-  CHECK(now().wall >= orphans.processes[0].since);
-  CHECK(orphans.processes[1].action == ActionId(3));
-  CHECK(orphans.processes[1].service == "shop");
+  const SurvivingServices survivors = find_surviving_services(files, now());
+  CHECK(survivors.newest == ActionId(9));
+  REQUIRE(survivors.processes.size() == 2);
+  CHECK(survivors.processes[0].action == ActionId(4));
+  CHECK(survivors.processes[0].service == "my other");
+  CHECK(survivors.processes[0].command == std::vector<std::string>{"/bin/sleep", "601"});
+  CHECK(now().wall - survivors.processes[0].since < seconds{60});
+  CHECK(now().wall >= survivors.processes[0].since);
+  CHECK(survivors.processes[1].action == ActionId(3));
+  CHECK(survivors.processes[1].service == "shop");
   for (const std::uint64_t id : {3, 4, 6}) bench.runner->end(ActionId(id));
   for (const std::uint64_t id : {3, 4, 6}) bench.end(id);
 }

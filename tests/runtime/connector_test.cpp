@@ -117,9 +117,9 @@ TEST_CASE("endless servers are judged by their beginning", "[probe]") {
   Prober prober;
   CHECK(prober.run(banner, "expect \"zend\"").text.find("which does not match \"zend\"") != std::string::npos);
   CHECK(prober.run(banner, "expect \"ze+nd\"").text.find("which does not match \"ze+nd\"") != std::string::npos);
-  CHECK(prober.run(banner, "protocol smtp").text == "it sends a line of endless length");
-  CHECK(prober.run(banner, "protocol ssh").text.starts_with("this is no SSH server"));
-  CHECK(prober.run(banner, "protocol http").text.starts_with("this is no HTTP server"));
+  CHECK(prober.run(banner, "protocol smtp").text == "it sends an endless line");
+  CHECK(prober.run(banner, "protocol ssh").text.starts_with("this is not an SSH server"));
+  CHECK(prober.run(banner, "protocol http").text.starts_with("this is not an HTTP server"));
   CHECK(prober.words(banner, "protocol https") == "failed at tls: the server does not speak TLS");
   const Listener body([](Peer& peer) {
     peer.hear();
@@ -142,7 +142,7 @@ TEST_CASE("an expression that is none is no failure of the server's", "[probe]")
   plan->settings.front().text = "([";
   const ProbeResult result = prober.run(plan);
   CHECK(result.verdict == ProbeVerdict::Unknown);
-  CHECK(result.text == "what it sent was not compared: it is no regular expression");
+  CHECK(result.text == "what it sent was not compared: it is not a valid regular expression");
 }
 
 TEST_CASE("a redirect to where nothing can be sent has failed", "[probe]") {
@@ -266,7 +266,7 @@ TEST_CASE("IPv6 and its choice", "[probe]") {
   const ProbeResult result = prober.run(server, "protocol http", "::1");
   CHECK(result.verdict == ProbeVerdict::Passed);
   CHECK(result.address == "[::1]:" + std::to_string(server.port()));
-  CHECK(prober.words(server, "ipv4 protocol http", "::1") == "failed at resolve: ::1 is no IPv4 address");
+  CHECK(prober.words(server, "ipv4 protocol http", "::1") == "failed at resolve: ::1 is not an IPv4 address");
 }
 
 TEST_CASE("unix sockets", "[probe]") {

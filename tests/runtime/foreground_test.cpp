@@ -10,9 +10,9 @@
 
 #include "runtime/action_bench.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/detached_processes.hpp"
 #include "runtime/proc_stat.hpp"
 #include "runtime/ready_socket.hpp"
-#include "runtime/remains.hpp"
 
 namespace foreground_test {
 
@@ -239,7 +239,7 @@ TEST_CASE("what has gone to the background and is deaf is killed after a grace",
   CHECK(bench.end(1).status == SIGTERM);
   CHECK(bench.end(1).left > 0);
   CHECK(bench.alive() == 0);
-  CHECK(mono_now() - begin >= Remains::kGrace);
+  CHECK(mono_now() - begin >= DetachedProcesses::kGrace);
   CHECK(reap_all());
 }
 

@@ -93,11 +93,11 @@ TEST_CASE("a content of a gigabyte is looked at as far as the limit, and fills n
   });
   Prober prober;
   const PeakMemory memory;
-  CHECK(prober.run(server, "protocol http content = \"ze+nd\"").text.find("1048576 bytes were looked at") !=
+  CHECK(prober.run(server, "protocol http content = \"ze+nd\"").text.find("1048576 bytes were searched") !=
         std::string::npos);
   CHECK(prober.run(server, "protocol http json '.a' = 1").verdict == ProbeVerdict::Unknown);
   CHECK(prober.run(server, "protocol http checksum 5d41402abc4b2a76b9719d911017c592 timeout 30 s").text ==
-        "the server closed the connection in the midst of its content, after 134217728 bytes");
+        "the server closed the connection in the middle of its content, after 134217728 bytes");
   CHECK(memory.growth() < 64 * 1024 * 1024);
 }
 

@@ -171,12 +171,12 @@ TEST_CASE("where nothing was sent it has failed", "[http]") {
   const Answered refused = requester.run({.method = "POST", .url = "http://" + place + "/"});
   CHECK(refused.kind == Ending::Failed);
   CHECK(refused.why == "could not connect to " + place + ": connection refused");
-  CHECK(requester.run({.url = "ftp://127.0.0.1/"}).why == "this is no URL of HTTP");
+  CHECK(requester.run({.url = "ftp://127.0.0.1/"}).why == "this is not an HTTP URL");
   CHECK(requester.run({.url = "file:///etc/passwd"}).kind == Ending::Failed);
   CHECK(requester.run({.url = "http://127.0.0.1/", .headers = {"X: a\r\nY: b"}}).kind == Ending::Failed);
 }
 
-TEST_CASE("where it was sent and no whole answer came it is in doubt", "[http]") {
+TEST_CASE("where it was sent and the answer was incomplete it is in doubt", "[http]") {
   const std::string half = GENERATE(std::string(), std::string("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"));
   Listener server([&](Peer& peer) {
     hear_request(peer);

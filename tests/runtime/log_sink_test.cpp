@@ -101,8 +101,8 @@ TEST_CASE("A log that cannot be opened anew goes on in its file, and says so") {
   log.reopen();
   log.write(Severity::Info, kWhen, "", "two");
   CHECK(test::eventually([&] { return contains(test::read_file(path + ".1"), "two\n"); }));
-  CHECK(contains(test::read_file(path + ".1"), "cannot be opened anew, it goes on in the file that was open: the log " +
-                                                   path + " cannot be written: Is a directory\n"));
+  CHECK(contains(test::read_file(path + ".1"), "cannot be reopened and continues in the open file: the log " + path +
+                                                   " cannot be written: Is a directory\n"));
   CHECK(log.lost() == 0);
 }
 

@@ -268,8 +268,8 @@ TEST_CASE("What is beyond the mail limit is held back, and told in one mail when
   CHECK(world.heard.count(Kind::Dropped) == 0);
   CHECK(world.heard.count(Kind::Failed) == 2);  // it is recorded once for each person
   CHECK(contains(world.heard.everything(),
-                 "mail to you@x.org held back: the limit of 3 mails within 1 h is reached; what is held back is told "
-                 "in one mail at 2026-11-21 05:19:24\n"));
+                 "mail to you@x.org held back: the limit of 3 mails within 1 h is reached; what is held back is summed "
+                 "up in one mail at 2026-11-21 05:19:24\n"));
   SECTION("and the mailer is started anew meanwhile") {
     mailer->stop();
     CHECK(sink.count() == 7);  // also at the end

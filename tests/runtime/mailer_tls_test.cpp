@@ -168,6 +168,16 @@ TEST_CASE("TLS versions are Monit's words") {
   CHECK_FALSE(complaint(it).empty());
 }
 
+TEST_CASE("Only the ciphers that are asked for are offered to a mail server") {
+  test::SmtpSink sink(
+      {"--tls", "implicit", "--certificate", certificates().path("server.pem"), "--tls-maximum", "1.2"});
+  engine::MailServer it = server(sink, Security::Tls);
+  it.ciphers = "HIGH";
+  CHECK(send(it).kind == Kind::Taken);
+  it.ciphers = "NULL-SHA256";
+  CHECK(send(it).kind != Kind::Taken);
+}
+
 TEST_CASE("A login is made and its password is never told") {
   test::SmtpSink sink({"--auth", "healer:s3cret-w0rd"});
   engine::MailServer it = server(sink, Security::None);

@@ -149,7 +149,7 @@ TEST_CASE("another supervisor is recognised by its pid file and its name", "[pid
   CHECK_FALSE(running_by_pid_file(path, name));
 }
 
-TEST_CASE("a disk that cannot be written keeps no daemon from its locks, and is written when it is well again",
+TEST_CASE("a disk that cannot be written keeps no daemon from its locks, and is written when it has recovered",
           "[pid-file]") {
   test::SmallDisk disk;
   if (!disk.works()) {

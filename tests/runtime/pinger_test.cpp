@@ -40,7 +40,7 @@ TEST_CASE("a host that is there answers", "[ping]") {
   CHECK(prober.run("::1", "ping6 size 1492").verdict == ProbeVerdict::Passed);
   CHECK(prober.run("127.0.0.1", "ping address 127.0.0.9").verdict == ProbeVerdict::Passed);
   CHECK(prober.run("::1", "ping address ::1").verdict == ProbeVerdict::Passed);
-  CHECK(prober.run("127.0.0.1", "ping6").text == "127.0.0.1 is no IPv6 address");
+  CHECK(prober.run("127.0.0.1", "ping6").text == "127.0.0.1 is not an IPv6 address");
 }
 
 TEST_CASE("a host that is not there fails after its pings", "[ping]") {

@@ -101,7 +101,7 @@ TEST_CASE("A protocol that is not spoken is not tried, and a host with no other 
   const auto& seen = world.connect();
   CHECK(seen[0].reach == Reach::Untried);
   CHECK(world.told->evidence.answer == Answer::Unknown);
-  CHECK(*world.told->evidence.output == "protocol mysql is not spoken yet");
+  CHECK(*world.told->evidence.output == "protocol mysql is not supported yet");
 }
 
 TEST_CASE("The connections of a process are made once it is found") {

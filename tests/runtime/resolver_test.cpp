@@ -38,7 +38,7 @@ TEST_CASE("addresses need nobody", "[resolver]") {
   Resolver resolver(loop);
   CHECK(ask(loop, resolver, "10.0.0.7") == "10.0.0.7");
   CHECK(ask(loop, resolver, "::1") == "::1");
-  CHECK(ask(loop, resolver, "::1", Family::V4) == "::1 is no IPv4 address");
+  CHECK(ask(loop, resolver, "::1", Family::V4) == "::1 is not an IPv4 address");
   CHECK(ask(loop, resolver, "fe80::1%lo") == "fe80::1%lo");
 }
 

@@ -110,13 +110,13 @@ TEST_CASE("whom to trust", "[probe][tls]") {
   CHECK(prober.words(server.listener(), trusting(), "localhost") == kPassed);
   CHECK(prober.words(server.listener(), trusting()) == kPassed);  // by address: nobody's name is asked for
   CHECK(prober.words(server.listener(), "protocol https with ssl options {verify: enable}") ==
-        "failed at tls: certificate is of an authority that is not trusted (test-authority)");
+        "failed at tls: certificate is from an authority that is not trusted (test-authority)");
   CHECK(prober.words(self.listener(), trusting(), "localhost") ==
-        "failed at tls: certificate is signed by itself; 'selfsigned: allow' takes it");
+        "failed at tls: certificate is self-signed; 'selfsigned: allow' takes it");
   CHECK(prober.words(self.listener(), trusting("selfsigned: allow"), "localhost") == kPassed);
   // It allows no other fault.
   CHECK(prober.words(server.listener(), "protocol https with ssl options {verify: enable selfsigned: allow}") ==
-        "failed at tls: certificate is of an authority that is not trusted (test-authority)");
+        "failed at tls: certificate is from an authority that is not trusted (test-authority)");
 }
 
 TEST_CASE("a certificate of another name is no proof", "[probe][tls]") {
@@ -221,7 +221,7 @@ TEST_CASE("TLS begins in mid-conversation", "[probe][tls]") {
   CHECK(result.tls);
   CHECK(result.certificate);
   CHECK(prober.words(server, "protocol smtp starttls with ssl options {verify: enable}") ==
-        "failed at tls: certificate is of an authority that is not trusted (test-authority)");
+        "failed at tls: certificate is from an authority that is not trusted (test-authority)");
   const Listener eager(mail(true));
   CHECK(prober.words(eager, "protocol smtp starttls") ==
         "failed at talk: it sent more after it had agreed to begin TLS");

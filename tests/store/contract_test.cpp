@@ -435,6 +435,7 @@ TEST_CASE("a life that did not record its end has died at its last record", "[st
   Bench bench(GENERATE(false, true));
   bench.submit(commit(1, "", RecordKind::RuleFailed));
   CHECK_FALSE(bench.loaded().died);  // nothing says that a daemon was started
+  CHECK(bench.loaded().seen == record(1).when);
   auto started = commit(2, "", RecordKind::DaemonStarted);
   started.records.front().subject = std::numeric_limits<std::uint64_t>::max() - 4;
   bench.submit(started);
@@ -445,6 +446,7 @@ TEST_CASE("a life that did not record its end has died at its last record", "[st
   bench.submit(commit(4, "", RecordKind::DaemonStopped));
   bench.submit(commit(5, "", RecordKind::MailSent));
   CHECK_FALSE(bench.loaded().died);
+  CHECK(bench.loaded().seen == record(5).when);
   bench.submit(commit(6, "", RecordKind::DaemonStarted));
   CHECK(bench.loaded().died == record(6).when);
   CHECK(bench.loaded().boot == record(6).subject);

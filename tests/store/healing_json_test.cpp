@@ -53,6 +53,15 @@ TEST_CASE("every field of what is remembered is in its text", "[store]") {
   CHECK(*brake_from_json(to_json(brake)) == brake);
 }
 
+TEST_CASE("a target of which an earlier healer did not note that it had recovered has not", "[store]") {
+  const auto target = target_from_json(
+      R"({"target":"n0","rehearsed":false,"cooldown":{"wall":5,"mono":5,"boot":1,"length":5},"healing":7,)"
+      R"("end":"failed","ended":9})");
+  REQUIRE(target);
+  CHECK(target->in_vain());
+  CHECK_FALSE(target->recovered);
+}
+
 TEST_CASE("what a later healer has added is passed over, what is missing has its default", "[store]") {
   const Healing healing = some_healing();
   Json json = Json::parse(to_json(healing));
@@ -92,18 +101,18 @@ TEST_CASE("a text that is not what was written is an error that says where", "[s
   REQUIRE(healing_from_json(with(R"({"kind": "wait", "length": 5})")));
   CHECK(error("").find("parse error") != std::string::npos);
   CHECK(error("\xff").find("parse error") != std::string::npos);
-  CHECK(error("[]") == "it is no object");
+  CHECK(error("[]") == "it is not an object");
   CHECK(error("{}") == "it has no id");
   CHECK(error(R"({"id": 12})") == "it has no plan");
-  CHECK(error(R"({"id": -12})") == "id: it is no number of that kind");
-  CHECK(error(R"({"id": 12, "plan": null})") == "plan: it is no object");
-  CHECK(error(R"({"id": 12, "target": 5})") == "target: it is no text");
-  CHECK(error(R"({"id": 12, "target": {"bytes": "fg"}})") == "target: its bytes are none");
-  CHECK(error(R"({"id": 12, "target": {"bytes": "f"}})") == "target: its bytes are none");
-  CHECK(error(R"({"id": 12, "rule": "x"})") == "rule: it is no hash");
+  CHECK(error(R"({"id": -12})") == "id: it is not a number of that kind");
+  CHECK(error(R"({"id": 12, "plan": null})") == "plan: it is not an object");
+  CHECK(error(R"({"id": 12, "target": 5})") == "target: it is not a text");
+  CHECK(error(R"({"id": 12, "target": {"bytes": "fg"}})") == "target: its bytes are not valid");
+  CHECK(error(R"({"id": 12, "target": {"bytes": "f"}})") == "target: its bytes are not valid");
+  CHECK(error(R"({"id": 12, "rule": "x"})") == "rule: it is not a hash");
   CHECK(error(R"({"id": 12, "asked": 9223372036854775807})") == "asked: it is too far");
-  CHECK(error(R"({"id": 12, "round": 4294967296})") == "round: it is no number of that kind");
-  CHECK(error(R"({"id": 12, "saved": [["NAME"]]})") == "saved: it is no pair");
+  CHECK(error(R"({"id": 12, "round": 4294967296})") == "round: it is not a number of that kind");
+  CHECK(error(R"({"id": 12, "saved": [["NAME"]]})") == "saved: it is not a pair");
   CHECK(error(R"({"id": 12, "stage": "stepping", "position": 1, "plan": {}, "under_way": [{}]})") ==
         "position: there is no such step");
   CHECK(error(R"({"id": 12, "stage": "guarding", "plan": {}})") == "stage: its plan has no guard");
@@ -122,7 +131,7 @@ TEST_CASE("a text that is not what was written is an error that says where", "[s
   CHECK(error(with("5")) == "plan: steps: what: it has no kind");
   CHECK(error(with(R"({"kind": "dance"})")) == "plan: steps: what: it is an unknown word");
   CHECK(error(with(R"({"kind": "wait", "length": true})")) ==
-        "plan: steps: what: length: it is no number of that kind");
+        "plan: steps: what: length: it is not a number of that kind");
   std::string deep = R"({"kind": "wait"})";
   for (int i = 0; i < 1000; ++i) deep = R"({"kind": "parallel", "steps": [{"what": )" + deep + "}]}";
   CHECK(error(with(deep)).ends_with("it is too deep"));

@@ -192,9 +192,12 @@ class AnyHealing {
     } else if constexpr (is<Struct, StepRun, WorkflowMemory::Counts>) {
       auto& [a, b, c, d, e, f, g] = value;
       all(a, b, c, d, e, f, g);
-    } else if constexpr (is<Struct, HttpRequest, TargetMemory, WorkflowMemory>) {
+    } else if constexpr (is<Struct, HttpRequest, WorkflowMemory>) {
       auto& [a, b, c, d, e, f, g, h] = value;
       all(a, b, c, d, e, f, g, h);
+    } else if constexpr (is<Struct, TargetMemory>) {
+      auto& [a, b, c, d, e, f, g, h, i] = value;
+      all(a, b, c, d, e, f, g, h, i);
     } else if constexpr (is<Struct, effect::Cause>) {
       auto& [a, b, c, d, e, f, g, h, i, j] = value;
       all(a, b, c, d, e, f, g, h, i, j);

@@ -132,13 +132,11 @@ TEST_CASE("a healing whose journal is damaged is told, once, and the others go o
     CHECK(state.healing.workflows[1] == WorkflowMemory{.workflow = "mend", .open = true});
     CHECK(state.healing.closed.size() == 1);
     REQUIRE(store->notes().size() == 6);
-    CHECK(
-        store->notes()[1] ==
-        "healing 3 cannot be gone on with, for its journal is damaged: [json.exception.parse_error.101] parse error at "
-        "line 1, column 1: syntax error while parsing value - unexpected end of input; expected '[', '{', or a "
-        "literal");
-    CHECK(store->notes()[2] ==
-          "healing 4 of web1 cannot be gone on with, for its journal is damaged: it is of another one");
+    CHECK(store->notes()[1] ==
+          "healing 3 cannot be resumed: its journal is damaged: [json.exception.parse_error.101] parse error at "
+          "line 1, column 1: syntax error while parsing value - unexpected end of input; expected '[', '{', or a "
+          "literal");
+    CHECK(store->notes()[2] == "healing 4 of web1 cannot be resumed: its journal is damaged: it is of another one");
   }
   // A life that has recorded nothing has not told anybody.
   CHECK(open()->load().value().damaged_healings.size() == 3);

@@ -101,7 +101,7 @@ TEST_CASE("an index of the history that is damaged is written anew when somebody
   REQUIRE(told.wait_committed(52));
   CHECK(told.all() == std::vector<std::string>{"committed 52"});
   CHECK(noted == 1);
-  CHECK(store->notes() == std::vector<std::string>{"the index of the history was damaged: it was written anew"});
+  CHECK(store->notes() == std::vector<std::string>{"the index of the history was damaged and has been rebuilt"});
 }
 
 TEST_CASE("readers and the writer go on while the history is mended", "[store]") {

@@ -73,6 +73,10 @@ RuleSet fleet_rules(const Fleet& fleet) {
   }
   RuleSet rules = rule_set(std::move(services));
   rules.settings.healing.mode = fleet.over_all;
+  if (fleet.maintenance)
+    rules.settings.maintenance = {Maintenance{
+        .begin = {.minutes = 1ULL << 30, .hours = ~0U, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF},
+        .length = minutes{10}}};
   if (fleet.sentinel) rules.settings.healing.only_while = {std::string(kSentinel)};
   rules.settings.mail.recipients = {Recipient{.address = "ops@example"}};
   Workflow rebuild{.name = "rebuild",

@@ -28,6 +28,7 @@ struct Fleet {
   bool calls = false;     ///< steps of requests in place of programs: token, mark, update (until it is done)
   std::optional<Approval> approval{};
   bool listed = false;                            ///< targets are rows of the list NODE
+  bool maintenance = false;                       ///< of everything, ten minutes in each hour, at 30
   bool sentinel = false;                          ///< `set healing only while sentinel`
   std::set<int> absent{};                         ///< targets that the rules do not have now
   HealingMode over_all = HealingMode::Automatic;  ///< `set healing mode`

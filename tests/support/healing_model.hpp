@@ -88,10 +88,10 @@ class HealingModel {
       case Kind::HealingAsked:
         its.target = record.service;
         its.plan = "rebuild";
-        if (wants_ && wants_->first == its.target && says("asked for by anna")) wanted(id, wants_->second);
+        if (wants_ && wants_->first == its.target && says("requested by anna")) wanted(id, wants_->second);
         break;
       case Kind::HealingHeld:
-        if (!says("; asked for by")) its.place = false;
+        if (!says("; requested by")) its.place = false;
         break;
       case Kind::HealingBegun:
         its.place = true;
@@ -177,6 +177,8 @@ class HealingModel {
 
   [[nodiscard]] std::string held_by_people(const Account& its, Instant now) const {
     if (!its.overrides.pause && (everything_ || paused_.contains(its.target))) return "it is paused";
+    const auto minute = std::chrono::floor<minutes>(now.wall).time_since_epoch().count() % 60;
+    if (!its.overrides.pause && fleet_.maintenance && minute >= 30 && minute < 40) return "there is maintenance";
     if (fleet_.listed && doubted_) return "its list is doubted";
     if (fleet_.listed && is_present(its.target) && missing_.contains(its.target))
       return "it was missing before it failed";
@@ -208,7 +210,7 @@ class HealingModel {
     if (const auto ended = ended_.find(its.target);
         !its.begun && !its.overrides.cooldown && ended != ended_.end() && now.wall - ended->second < kCooldown)
       return "its cooldown is not over";
-    // Who is gone from the rules is in no group.
+    // Who is no longer in the rules is in no group.
     return its.plan == "rebuild" && !its.overrides.pause && is_present(its.target) ? storm(now) : "";
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests with real processes need: a loop that runs until something is so, and a look at what is left behind.
+// What tests with real processes need: a loop that runs until something is so, and a check of what is left behind.
 #pragma once
 
 #include <dirent.h>

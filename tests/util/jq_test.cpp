@@ -27,14 +27,14 @@ TEST_CASE("the first value of a filter counts", "[jq]") {
   CHECK(first("empty", "{}") == "error: the filter finds no value");
   CHECK(first(".[]", "[]") == "error: the filter finds no value");
   CHECK(first(".a", "[1]").starts_with("error: the filter has failed: Cannot index array"));
-  CHECK(first(".", "<html>") == "error: this is no JSON");
-  CHECK(first(".", "{\"a\":") == "error: this is no JSON");
-  CHECK(first(".", "") == "error: this is no JSON");
-  CHECK(first(".", "1 ]") == "error: this is no JSON");
+  CHECK(first(".", "<html>") == "error: this is not JSON");
+  CHECK(first(".", "{\"a\":") == "error: this is not JSON");
+  CHECK(first(".", "") == "error: this is not JSON");
+  CHECK(first(".", "1 ]") == "error: this is not JSON");
   CHECK(first(".", std::string_view("[1] 2", 3)) == "[1]");
-  CHECK(first(".", std::string_view("[1 2]", 2)) == "error: this is no JSON");
-  CHECK(first(".", "1 2") == "error: this is no JSON");
-  CHECK(first(".", std::string(100'000, '[')) == "error: this is no JSON");
+  CHECK(first(".", std::string_view("[1 2]", 2)) == "error: this is not JSON");
+  CHECK(first(".", "1 2") == "error: this is not JSON");
+  CHECK(first(".", std::string(100'000, '[')) == "error: this is not JSON");
 }
 
 TEST_CASE("a filter is used many times, and after it has failed", "[jq]") {

@@ -23,7 +23,7 @@ TEST_CASE("wall time is shown in the forms that people and programs expect", "[u
   CHECK(format_civil(utc_civil(when), subsecond_ms(when)) == "2026-11-21 04:24:24.123");
 }
 
-TEST_CASE("a duration is understood as a person would write it", "[util]") {
+TEST_CASE("a duration is read as a person would write it", "[util]") {
   const auto ms = [](std::string_view text) { return parse_duration(text).value_or(Duration{-1}).count(); };
   CHECK(ms("90 ms") == 90);
   CHECK(ms("2h") == 7'200'000);

@@ -40,6 +40,8 @@ namespace healer::engine {
 /// Values by name, for `${NAME}` and HEALER_NAME.
 using Variables = std::map<std::string, std::string, std::less<>>;
 
+struct Settings;
+
 /// What a person may set aside for one healing: `--override limit,cooldown,pause`.
 struct Overrides {
   bool limit = false;
@@ -183,6 +185,13 @@ struct Healing {
   /// Whether nothing of it acts on the world.
   [[nodiscard]] bool rehearses() const { return mode == HealingMode::DryRun || mode == HealingMode::Shadow; }
 };
+/// The most careful of all modes that apply to a healing of that plan. `dry_run`: its rule says so.
+[[nodiscard]] HealingMode mode_of(const Workflow& plan, const Settings& settings, bool dry_run);
+/// A group of targets, for people: "group nodes"; "list node" where it is the rows of a `for each`, whose group has no
+/// name that can be written.
+[[nodiscard]] std::string group_text(std::string_view group);
+/// The variable of the list whose rows the group is; empty: it is one that is written.
+[[nodiscard]] std::string_view list_of(std::string_view group);
 /// "held", "waits for approval", "looked at again", "guard", "steps", "between tries", "on failure", "on cancel".
 [[nodiscard]] std::string_view to_string(Healing::Stage stage);
 
@@ -196,10 +205,13 @@ struct TargetMemory {
   HealingId healing;
   HealingEnd end = HealingEnd::Done;
   WallTime ended{};
+  bool recovered = false;  ///< since then none of the target's rules that start something stood failed, if only once
   bool operator==(const TargetMemory&) const = default;
-  /// Whether it has ended without the target having been seen to be well.
-  [[nodiscard]] bool left_ill() const {
-    return end != HealingEnd::Verified && end != HealingEnd::WouldRun && end != HealingEnd::Dropped;
+  /// Whether it was not seen to do what it was for, and the target has not recovered since: no rule starts anything
+  /// then.
+  [[nodiscard]] bool in_vain() const {
+    return !rehearsed && !recovered && end != HealingEnd::Verified && end != HealingEnd::WouldRun &&
+           end != HealingEnd::Dropped;
   }
 };
 

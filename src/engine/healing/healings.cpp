@@ -43,8 +43,8 @@ std::string_view to_string(Healing::Stage stage) {
   switch (stage) {
     case Healing::Stage::Held: return "held back";
     case Healing::Stage::Approval: return "waits for approval";
-    case Healing::Stage::Confirming: return "looks at the target once more";
-    case Healing::Stage::Guarding: return "asks the guard";
+    case Healing::Stage::Confirming: return "checks the target once more";
+    case Healing::Stage::Guarding: return "runs the guard";
     case Healing::Stage::Stepping: return "under way";
     case Healing::Stage::Between: return "waits for its next try";
     case Healing::Stage::Failing: return "on failure";
@@ -77,15 +77,37 @@ bool Healings::rests(std::string_view target, Instant now) const {
   visit_rivals(target, [&](const Healing& healing) { locked = locked || healing.locks(); });
   if (locked) return true;
   const TargetMemory* const memory = target_memory(target, false);
-  return memory != nullptr && (!memory->cooldown.over(now) || memory->left_ill());
+  return memory != nullptr && (!memory->cooldown.over(now) || memory->in_vain());
 }
 
-/// Whether a healing has not done what it was for, and its target has not recovered since: no rule starts anything
-/// then.
-bool Healings::stays_failed(const HealingWorld& world, const TargetMemory& memory) const {
-  return memory.left_ill() && !memory.rehearsed &&
-         std::ranges::any_of(services_of(memory.target),
-                             [&](ServiceId service) { return world.health(service) == Health::Failed; });
+/// From now on this is what is known of how the target was healed last.
+void Healings::remember(HealingWorld& world, TargetMemory target) {
+  std::erase_if(memory_.targets, [&](const TargetMemory& other) {
+    return other.rehearsed == target.rehearsed && iequals(other.target, target.target);
+  });
+  world.save(target);
+  memory_.targets.push_back(std::move(target));
+}
+
+/// What was healed in vain has recovered when none of its rules that wait while it is healed stands failed: alerts and
+/// execs go on beside that, and say nothing of it.
+void Healings::note_recovery(HealingWorld& world, TargetMemory& memory) {
+  if (!memory.in_vain()) return;
+  const auto stands = [&](ServiceId service) {
+    return world.health(service) != Health::Unmonitored &&
+           std::ranges::any_of(world.graph().at(service).rules, [&](const Rule& rule) {
+             return rule.mode == Mode::Latched && rule.action.waits_for_healing() && world.stands(service, rule.key);
+           });
+  };
+  if (std::ranges::any_of(services_of(memory.target), stands)) return;
+  memory.recovered = true;
+  world.save(memory);
+}
+
+void Healings::recovered(HealingWorld& world, ServiceId service) {
+  const std::string& target = world.graph().at(service).target();
+  for (TargetMemory& memory : memory_.targets)
+    if (memory.in_vain() && iequals(memory.target, target)) note_recovery(world, memory);
 }
 
 std::vector<HealingId> Healings::ids() const {
@@ -138,6 +160,28 @@ const TargetMemory* Healings::target_memory(std::string_view target, bool rehear
 
 // ---- what happens -------------------------------------------------------------------------------------------------
 
+void Healings::carry(HealingWorld& world, WallTime seen) {
+  const Instant now = world.now();
+  for (TargetMemory& memory : memory_.targets) {
+    memory.cooldown = memory.cooldown.carried_on(seen, now);
+    if (memory.probation) memory.probation = memory.probation->carried_on(seen, now);
+    world.save(memory);
+  }
+  // The time for an approval goes on while healer is down, and that of a step by the clock.
+  for (auto& [id, healing] : healings_) {
+    if (!healing.not_before || healing.stage == Healing::Stage::Approval) continue;
+    healing.not_before = healing.not_before->carried_on(seen, now);
+    world.save(healing);
+  }
+  const Duration away = std::max(Duration{now.wall - seen}, Duration{0});
+  const auto later = [&](WallTime when) { return std::min(when + away, now.wall); };
+  for (WorkflowMemory& memory : memory_.workflows) {
+    for (WorkflowMemory::Try& one : memory.tries) one.when = later(one.when);
+    for (WallTime& failure : memory.failures) failure = later(failure);
+    world.save(memory);
+  }
+}
+
 void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
   using State = StepRun::State;
   const bool watches = world.graph().settings.shadow;
@@ -149,7 +193,7 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
     }
     if (healing.stage == Healing::Stage::Confirming) healing.stage = Healing::Stage::Held;
     if (healing.stage == Healing::Stage::Approval && healing.not_before && healing.not_before->over(world.now())) {
-      end(world, healing, HealingEnd::Rejected, "the time for its approval has passed while healer was down");
+      end(world, healing, HealingEnd::Rejected, "the time for its approval ran out while healer was down");
       continue;
     }
     std::vector<ActionId> lost;
@@ -167,7 +211,7 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
       if (run.state == State::Bringing) run.state = State::Fresh;
     }
     for (const ActionId action : lost)
-      program_ended(world, action, {.in_doubt = true, .text = "nobody saw how its program ended", .output = {}});
+      program_ended(world, action, {.in_doubt = true, .text = "ended with an unknown status", .output = {}});
     if (Healing* const still = find(id)) go_on(world, *still);
   }
   verify_all(world);
@@ -183,19 +227,15 @@ void Healings::lost(HealingWorld& world, const DamagedHealing& healing) {
 }
 
 void Healings::rest(HealingWorld& world, const std::string& target, bool rehearsed, HealingEnd end) {
-  std::erase_if(memory_.targets, [&](const TargetMemory& other) {
-    return other.rehearsed == rehearsed && iequals(other.target, target);
-  });
-  memory_.targets.push_back({.target = target,
-                             .rehearsed = rehearsed,
-                             .cooldown = Deadline::in(Workflow{}.cooldown, world.now()),
-                             .end = end,
-                             .ended = world.now().wall});
-  world.save(memory_.targets.back());
+  remember(world, {.target = target,
+                   .rehearsed = rehearsed,
+                   .cooldown = Deadline::in(Workflow{}.cooldown, world.now()),
+                   .end = end,
+                   .ended = world.now().wall});
 }
 
-std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
-                           std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides) {
+Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
+                               std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides) {
   const ServiceBlock& block = world.graph().at(service);
   const std::shared_ptr<const Workflow> plan = world.graph().workflow(order.workflow);
   Variables known{{"SERVICE", block.name}, {"TARGET", block.target()}, {"HOST", world.host()}};
@@ -206,7 +246,7 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
   if (plan == nullptr) {
     const std::string text = fmt::format("heal with {}: there is no such workflow", order.workflow);
     world.record(RecordKind::HealingHeld, Severity::Error, block.name, text);
-    return text;
+    return {text};
   }
   const Trigger trigger{block.name, rule == nullptr ? Hash128{} : rule->key};
   const auto of_it = of_target_.find(to_lower(target));
@@ -216,7 +256,7 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
     // One that runs is the answer to this failure, too; what comes of it is seen at its end.
     const bool waits = other.waits();
     std::string text =
-        fmt::format("{} is {} already (healing {})", describe(other), waits ? "asked for" : "under way", id.number());
+        fmt::format("{} is {} already (healing {})", describe(other), waits ? "requested" : "under way", id.number());
     const bool is_known = (iequals(other.service, trigger.service) && other.rule == trigger.rule) ||
                           std::ranges::find(other.also, trigger) != other.also.end();
     if (waits && (!is_known || overrides != Overrides{})) {
@@ -232,16 +272,16 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
     }
     world
         .record(RecordKind::HealingHeld, Severity::Info, block.name,
-                fmt::format("{}; asked for by {}, too{}", text, by == kByRule ? "another rule" : by,
+                fmt::format("{}; requested by {}, too{}", text, by == kByRule ? "another rule" : by,
                             overrides == Overrides{} ? "" : ", with brakes set aside"))
         .subject = id.number();
-    if (rule != nullptr) return text;
+    if (rule != nullptr) return {text};
     if (!waits)
-      return overrides == Overrides{} ? text
-                                      : text + "; it has begun before, and no brake holds it: nothing is set aside";
-    consider(world);
-    return fmt::format("{}{}; it {}", text,
-                       overrides == Overrides{} ? "" : "; set aside for it: " + to_string(overrides), came_to(id));
+      return {overrides == Overrides{} ? text
+                                       : text + "; it has begun before, and no brake holds it: nothing is set aside"};
+    return {
+        fmt::format("{}{}; it ", text, overrides == Overrides{} ? "" : "; set aside for it: " + to_string(overrides)),
+        id};
   }
   Healing healing{
       .id = HealingId{world.next_id()},
@@ -271,17 +311,18 @@ std::string Healings::want(HealingWorld& world, ServiceId service, const Rule* r
   world
       .record(
           RecordKind::HealingAsked, Severity::Warning, block.name,
-          fmt::format("{} asked for by {} (healing {})", describe(kept), by == kByRule ? "its rule" : by, id.number()))
+          fmt::format("{} requested by {} (healing {})", describe(kept), by == kByRule ? "its rule" : by, id.number()))
       .subject = id.number();
   world.save(kept);
-  if (rule != nullptr) {
-    stir(world);
-    return {};
-  }
-  consider(world);
-  const auto now = healings_.find(id);
-  return now == healings_.end() ? fmt::format("{} with {}: see its history", target, plan->name)
-                                : fmt::format("{} {} (healing {})", describe(now->second), came_to(id), id.number());
+  stir(world);
+  return {describe(kept) + " ", id, fmt::format(" (healing {})", id.number())};
+}
+
+std::vector<std::string> Healings::begin(HealingWorld& world, const std::vector<Asked>& all) {
+  if (std::ranges::any_of(all, [](const Asked& one) { return one.healing.has_value(); })) consider(world);
+  std::vector<std::string> texts;
+  for (const auto& [text, healing, after] : all) texts.push_back(healing ? text + came_to(*healing) + after : text);
+  return texts;
 }
 
 /// To look at all that waits costs the more the more there is: it never takes more than a small part of the time.
@@ -343,9 +384,10 @@ void Healings::wake(HealingWorld& world) {
     if (healing.not_before && healing.not_before->over(world.now())) stirred_ = true;
   if (stirred_) consider(world);
   const Instant now = world.now();
-  std::erase_if(memory_.targets, [&](const TargetMemory& memory) {
+  std::erase_if(memory_.targets, [&](TargetMemory& memory) {
+    note_recovery(world, memory);  // where its services, or their rules, have gone
     const bool over =
-        memory.cooldown.over(now) && (!memory.probation || memory.probation->over(now)) && !stays_failed(world, memory);
+        memory.cooldown.over(now) && (!memory.probation || memory.probation->over(now)) && !memory.in_vain();
     if (over) world.forget(memory);
     return over;
   });
@@ -409,8 +451,8 @@ bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
   std::erase_if(healing.also, gone);
   if (gone({healing.service, healing.rule})) {
     if (healing.also.empty())
-      return drop(healing.by_person() ? fmt::format("{} is gone from the rules", healing.service)
-                                      : "no rule asks for it any more");
+      return drop(healing.by_person() ? fmt::format("{} is no longer in the rules", healing.service)
+                                      : "no rule asks for it any longer");
     healing.service = healing.also.front().service;
     healing.rule = healing.also.front().rule;
     healing.also.erase(healing.also.begin());
@@ -423,7 +465,7 @@ bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
     dry_run = order->dry_run;
   }
   const std::shared_ptr<const Workflow> plan = world.graph().workflow(workflow);
-  if (plan == nullptr) return drop(fmt::format("workflow {} is gone from the rules", workflow));
+  if (plan == nullptr) return drop(fmt::format("workflow {} is no longer in the rules", workflow));
   if (plan->key == healing.plan->key && dry_run == healing.dry_run) return true;
   healing.workflow = plan->name;
   healing.dry_run = dry_run;
@@ -502,7 +544,7 @@ Healings::Answer Healings::reset(HealingWorld& world, std::string_view workflow,
       fmt::format("workflow {} reset by {}{}", memory.workflow, by, was_open ? ": its breaker is closed again" : "");
   world.record(RecordKind::HealingStep, Severity::Info, {}, text);
   stir(world);
-  return {true, text + left_alone(world)};
+  return {true, text + left_alone(world, workflow)};
 }
 
 void Healings::let_go(HealingWorld& world, ServiceId service, const std::string& by) {
@@ -513,7 +555,7 @@ void Healings::let_go(HealingWorld& world, ServiceId service, const std::string&
       ids.push_back(id);
   for (const HealingId id : ids)
     end(world, healings_.at(id), HealingEnd::Dropped,
-        fmt::format("{} is not to be watched any more, says {}", world.graph().at(service).name, by));
+        fmt::format("{} is to be unmonitored, says {}", world.graph().at(service).name, by));
 }
 
 std::string Healings::describe(const Healing& healing) const {

@@ -55,12 +55,23 @@ class Healings {
 
   /// The services have changed: who is a target, and in which groups.
   void index(const Graph& graph);
+  /// The machine was started anew since the daemon before was `seen` for the last time: however far its clock has come,
+  /// no more of a time that brakes go by is over than was then. Before resume().
+  void carry(HealingWorld& world, WallTime seen);
   /// Goes on with what an earlier daemon has left. `lives`: whether a program is still known, and its end will be told.
   void resume(HealingWorld& world, const std::set<ActionId>& lives);
 
-  /// A rule has fired, or a person asks (`rule` null, `by` the person): heal. What came of it, in words.
-  std::string want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
-                   std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides = {});
+  /// What somebody has asked for.
+  struct Asked {
+    std::string text;
+    std::optional<HealingId> healing{};  ///< what came of it is to be said behind `text`; none: that is all
+    std::string after{};
+  };
+  /// A rule has fired, or a person asks (`rule` null, `by` the person): heal.
+  Asked want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
+             std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides = {});
+  /// Begins of what a person has asked for all that may begin. What came of each, in words.
+  std::vector<std::string> begin(HealingWorld& world, const std::vector<Asked>& all);
   /// Something that brakes or conditions ask for may have changed.
   void stir(HealingWorld& world);
   /// A run of the service that began at `began` has ended. `clear`: no test of it held; nothing: it had no answer.
@@ -73,6 +84,8 @@ class Healings {
   void lost(HealingWorld& world, const DamagedHealing& healing);
   /// The target rests for a cooldown, as nobody knows what its last healing was.
   void rest(HealingWorld& world, const std::string& target, bool rehearsed, HealingEnd end = HealingEnd::Dropped);
+  /// A rule of the service that stood failed does so no more.
+  void recovered(HealingWorld& world, ServiceId service);
   void wake(HealingWorld& world);
   /// The new rules are in force: what waits is judged anew by them.
   void reloaded(HealingWorld& world);
@@ -131,8 +144,9 @@ class Healings {
   /// What they would say if the service were to be healed so now.
   [[nodiscard]] std::vector<BrakeVerdict> would_say(const HealingWorld& world, ServiceId service,
                                                     const HealOrder& order) const;
-  /// How many of a group are not well, for people: "4 of 6 in group nodes are not well (3 of them are paused)".
-  [[nodiscard]] std::string unwell_of(const HealingWorld& world, std::string_view group) const;
+  /// How much of the group of each closed brake is not well now, for people, in their order: "4 of 6 in group nodes are
+  /// not well (3 of them are paused)".
+  [[nodiscard]] std::vector<std::string> unwell_of_closed(const HealingWorld& world) const;
   /// The services of a target, in the order of the files.
   [[nodiscard]] std::vector<ServiceId> services_of(std::string_view target) const;
 
@@ -189,6 +203,7 @@ class Healings {
   bool consider(HealingWorld& world, Healing& healing);
   static void ask_anew(Healing& healing);
   bool consider_undoing(HealingWorld& world, Healing& healing);
+  bool consider_giving_up(HealingWorld& world, Healing& healing);
   void undo(HealingWorld& world, Healing& healing);
   bool wait_again(HealingWorld& world, Healing& healing);
   void confirm(HealingWorld& world, Healing& healing);
@@ -196,7 +211,6 @@ class Healings {
   void take(HealingWorld& world, Healing& healing);
   void keep_active(HealingWorld& world, const std::string& workflow);
   void watch_brakes(HealingWorld& world);
-  [[nodiscard]] static HealingMode mode_of(const HealingWorld& world, const Healing& healing);
   [[nodiscard]] static bool trigger_stands(const HealingWorld& world, const Trigger& trigger);
   [[nodiscard]] static const HealOrder* order_of(const HealingWorld& world, const Trigger& trigger);
   [[nodiscard]] std::vector<ServiceId> concerned(const HealingWorld& world, const Healing& healing) const;
@@ -232,6 +246,7 @@ class Healings {
   void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, bool good,
                 const std::string& text, Again policy = Again::AsWritten);
   void try_failed(HealingWorld& world, Healing& healing);
+  void give_up(HealingWorld& world, Healing& healing);
   void end_others(HealingWorld& world, Healing& healing);
   void verify(HealingWorld& world, Healing& healing);
   void verify_all(HealingWorld& world);
@@ -274,10 +289,11 @@ class Healings {
   Healing* of_action(ActionId action);
   WorkflowMemory& workflow_memory(std::string_view workflow);
   [[nodiscard]] const WorkflowMemory* workflow_memory(std::string_view workflow) const;
-  [[nodiscard]] bool stays_failed(const HealingWorld& world, const TargetMemory& memory) const;
+  void remember(HealingWorld& world, TargetMemory target);
+  void note_recovery(HealingWorld& world, TargetMemory& memory);
   [[nodiscard]] static std::string describe(const Census& count, std::string_view group);
   [[nodiscard]] std::string came_to(HealingId id) const;
-  [[nodiscard]] std::string left_alone(const HealingWorld& world) const;
+  [[nodiscard]] std::string left_alone(const HealingWorld& world, std::string_view workflow) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
   void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
   void plan_wake(const HealingWorld& world);

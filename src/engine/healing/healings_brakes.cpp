@@ -20,7 +20,7 @@ constexpr Duration kRampRest = hours{1};
 
 std::string percent_text(double percent) { return fmt::format("{:.3g} %", percent); }
 
-std::string group_text(const std::string& group) { return group.empty() ? "" : " of group " + group; }
+std::string of_group(const std::string& group) { return group.empty() ? "" : " of " + group_text(group); }
 
 }  // namespace
 
@@ -173,7 +173,7 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
     most = std::max<std::size_t>(1, static_cast<std::size_t>(std::floor(
                                         static_cast<double>(census(world, limit.group).whole) * limit.number / 100)));
   const std::string& plan = healing.plan->name;
-  // One that was asked for before and is looked at once more goes first.
+  // One that was asked for before and is checked once more goes first.
   const auto goes_first = [&](const Healing& other) {
     return other.stage == Stage::Confirming && other.id < healing.id;
   };
@@ -186,7 +186,7 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
   if (limit.within == Duration{0}) {
     for (const auto& [id, other] : healings_)
       if ((other.has_place() || goes_first(other)) && counts(other)) ++count;
-    return count < most ? std::string() : fmt::format("{} at once{} under way", count, group_text(limit.group));
+    return count < most ? std::string() : fmt::format("{} at once{} under way", count, of_group(limit.group));
   }
   // Whose guard is asked may begin at any time.
   for (const auto& [id, other] : healings_)
@@ -200,7 +200,7 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
   }
   return count < most
              ? std::string()
-             : fmt::format("{} begun within {}{}", count, format_duration(limit.within), group_text(limit.group));
+             : fmt::format("{} begun within {}{}", count, format_duration(limit.within), of_group(limit.group));
 }
 
 BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& healing) const {
@@ -236,7 +236,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
       other = fmt::format("{} is being healed (healing {})", rival.target, rival.id.number());
     else if (iequals(rival.target, healing.target) && (rival.id < healing.id || rival.stage == Stage::Confirming) &&
              !rival.plan->only_tells() && other.empty())
-      other = fmt::format("healing {} of it was asked for before", rival.id.number());
+      other = fmt::format("healing {} of it was requested before", rival.id.number());
   });
   say("one at a time", std::move(other));
   if (healing.plan->only_tells()) return said;
@@ -283,8 +283,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
     say("cooldown", {}, left > Duration{0} ? "set aside by " + healing.overridden_by : "");
   else
     say("cooldown", left == Duration{0} ? "" : fmt::format("for another {}", format_duration(left)));
-  if (rest != nullptr && left == Duration{0} && healing.stage == Stage::Held && !healing.by_person() &&
-      stays_failed(world, *rest))
+  if (rest != nullptr && left == Duration{0} && healing.stage == Stage::Held && !healing.by_person() && rest->in_vain())
     say("recovery", fmt::format("healing {} has not healed it: nothing more starts by itself until it has recovered",
                                 rest->healing.number()));
   if (healing.not_before && healing.stage != Stage::Approval && !healing.not_before->over(now))

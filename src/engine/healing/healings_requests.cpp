@@ -183,8 +183,8 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
         gateway ? fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect)) : answer.why;
     if (only_asks(http.request)) return fails(why);
     if (step.repeatable)
-      return fails(fmt::format("{}; nobody knows whether it was done, and it may be repeated", why), Again::Once);
-    return fails(fmt::format("{}; nobody knows whether it was done, and it is not 'repeatable'", why), Again::Never);
+      return fails(fmt::format("{}; whether it was done is unknown, and it may be repeated", why), Again::Once);
+    return fails(fmt::format("{}; whether it was done is unknown, and it is not 'repeatable'", why), Again::Never);
   }
   if (!expected) return fails(fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect)));
   for (std::size_t i = 0; i < http.expect_json.size(); ++i) {
@@ -216,10 +216,10 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
 /// Nobody knows what came of it: the daemon that had sent it has ended.
 void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
   const std::string what = std::exchange(run.request, {});
-  const std::string why = fmt::format("{}: healer was restarted before it was answered", what);
+  const std::string why = fmt::format("{}: healer was restarted before the answer came", what);
   if (!step.repeatable && !only_asks(std::get<step::Http>(step.what).request))
     return run_over(world, healing, step, run, false,
-                    why + "; nobody knows whether it was done, and it is not 'repeatable'", Again::Never);
+                    why + "; whether it was done is unknown, and it is not 'repeatable'", Again::Never);
   run.state = State::Fresh;
   run.action = {};
   world

@@ -60,8 +60,10 @@ bool Healings::condition_stands(const HealingWorld& world, const Healing& healin
   if (!healing.escalated && healing.round == 0)
     return trigger_stands(world, {healing.service, healing.rule}) ||
            std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, one); });
-  // Once begun it goes by its plan, whatever became of the rule: it is over where the target is seen to be well.
-  const std::vector<ServiceId> services = services_of(healing.target);
+  // Once begun it goes by its plan, whatever became of the rule: it is over where all of the target that is monitored
+  // is seen to be well.
+  std::vector<ServiceId> services = services_of(healing.target);
+  std::erase_if(services, [&](ServiceId one) { return world.health(one) == Health::Unmonitored; });
   // While its recovery was awaited no run counted for its rules: they may not know yet that it fails again.
   const auto fails_now = [&](ServiceId one) {
     return std::ranges::any_of(world.graph().at(one).rules, [&](const Rule& rule) {
@@ -73,11 +75,9 @@ bool Healings::condition_stands(const HealingWorld& world, const Healing& healin
          });
 }
 
-/// The most careful of all that apply.
-HealingMode Healings::mode_of(const HealingWorld& world, const Healing& healing) {
-  const Settings& settings = world.graph().settings;
-  return std::min({healing.plan->mode, settings.healing.mode,
-                   healing.dry_run || settings.dry_run ? HealingMode::DryRun : HealingMode::Automatic,
+HealingMode mode_of(const Workflow& plan, const Settings& settings, bool dry_run) {
+  return std::min({plan.mode, settings.healing.mode,
+                   dry_run || settings.dry_run ? HealingMode::DryRun : HealingMode::Automatic,
                    settings.shadow ? HealingMode::Shadow : HealingMode::Automatic});
 }
 
@@ -145,14 +145,15 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   if (healing.is_to_undo()) return consider_undoing(world, healing);
   const Instant now = world.now();
   if (!condition_stands(world, healing)) {
+    // Who was well when a person asked is not well "again": that it is says nothing of what was to be done.
+    if (healing.rule == Hash128{} && healing.round > 0) return consider_giving_up(world, healing);
     if (healing.has_begun())
-      end(world, healing, HealingEnd::Done,
-          healing.round > 0 ? "it is well again between its tries" : "it is well again");
+      end(world, healing, HealingEnd::Done, healing.round > 0 ? "it recovered between its tries" : "it has recovered");
     else
-      end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
+      end(world, healing, HealingEnd::Dropped, "its rule is no longer failed");
     return true;
   }
-  if (const HealingMode mode = mode_of(world, healing); mode != healing.mode) {
+  if (const HealingMode mode = mode_of(*healing.plan, world.graph().settings, healing.dry_run); mode != healing.mode) {
     healing.mode = mode;
     if (healing.stage == Stage::Approval) ask_anew(healing);
     count_again(world, healing.target);
@@ -190,7 +191,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
         "{} waits for approval, for {}: `healerctl approve {}` or `healerctl reject {}` (plan {})", describe(healing),
         format_duration(within), healing.id.number(), healing.id.number(), to_string(healing.plan->key).substr(0, 8));
     world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text).subject = healing.id.number();
-    world.tell(healing, "Healing wants approval", effect::Cause::State::Failed, text);
+    world.tell(healing, "Healing needs approval", effect::Cause::State::Failed, text);
     world.save(healing);
     return true;
   }
@@ -212,6 +213,18 @@ bool Healings::consider_undoing(HealingWorld& world, Healing& healing) {
   return true;
 }
 
+/// A try for a person has failed, and the target is well: it is not tried again. Whether that was done: `on failure`
+/// wants a place.
+bool Healings::consider_giving_up(HealingWorld& world, Healing& healing) {
+  if (const BrakeVerdict limit = limit_verdict(world, healing); !limit.lets) {
+    note_held(world, healing, fmt::format("{}: {}", limit.brake, limit.text));
+    return false;
+  }
+  healing.failure += "; it is not tried again, as its target is well";
+  give_up(world, healing);
+  return true;
+}
+
 /// Goes through `on cancel`, or ends where nothing is written there. Nothing of it is under way, and it has a place.
 void Healings::undo(HealingWorld& world, Healing& healing) {
   healing.reason.clear();
@@ -227,10 +240,10 @@ bool Healings::wait_again(HealingWorld& world, Healing& healing) {
   return healing.stage != Stage::Held || judge_anew(world, healing);
 }
 
-/// The target is looked at once more.
+/// The target is checked once more.
 void Healings::confirm(HealingWorld& world, Healing& healing) {
   healing.stage = Stage::Confirming;
-  healing.reason = "its target is looked at once more";
+  healing.reason = "its target is checked once more";
   auto& looks = confirming_[healing.id];
   looks.clear();
   const auto add = [&](const std::string& name) {
@@ -256,13 +269,13 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
   ask({healing.service, healing.rule});
   for (const Trigger& one : healing.also) ask(one);
   if (!condition_stands(world, healing)) {
-    end(world, healing, HealingEnd::Dropped, "its rule does not stand failed any more");
+    end(world, healing, HealingEnd::Dropped, "its rule is no longer failed");
     return;
   }
   if (holds != true) {
     healing.not_before = Deadline::in(world.graph().settings.cycle_length(), world.now());
-    healing.failure = holds ? "it did not fail when it was looked at once more"
-                            : "nobody could tell how it is when it was looked at once more";
+    healing.failure =
+        holds ? "it did not fail when it was checked once more" : "its state was unknown when it was checked once more";
     note_held(world, healing, "look: " + healing.failure);
     world.save(healing);
     return;

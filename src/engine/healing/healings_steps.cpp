@@ -22,6 +22,8 @@ using State = StepRun::State;
 /// The longest that a try is remembered: as far back as a limit may look.
 constexpr Duration kLongestLimit = days{31};
 constexpr std::size_t kMostTries = 10'000;
+/// Of a step that was ended because another one has failed, or by a person.
+constexpr std::string_view kWasEnded = "was ended";
 
 bool verifies_itself(const std::vector<Step>& steps) {
   return std::ranges::any_of(steps,
@@ -38,7 +40,7 @@ Variables Healings::variables(const HealingWorld& world, const Healing& healing,
   all.insert_or_assign("SERVICE", healing.service);
   all.insert_or_assign("TARGET", healing.target);
   all.insert_or_assign("EVENT", healing.cause->event_text);
-  all.insert_or_assign("REASON", healing.cause->description);
+  all.insert_or_assign("REASON", healing.stage == Stage::Failing ? healing.failure : healing.cause->description);
   all.insert_or_assign("DATE", format_iso(healing.cause->when));
   all.insert_or_assign("HOST", world.host());
   all.insert_or_assign("HEALING", uuid_of(id));
@@ -106,7 +108,7 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
   if (end_of_guard.good) {
     // While it was asked, or healer was away, a person may have paused it, or the target may be well again.
     forget_counts();
-    std::string brake = condition_stands(world, healing) ? "" : "look: its target does not fail any more";
+    std::string brake = condition_stands(world, healing) ? "" : "look: its target no longer fails";
     // Places and shares were taken before the guard was asked: to ask for them again could hold up all for ever.
     for (const BrakeVerdict& verdict : verdicts(world, healing))
       if (brake.empty() && !verdict.lets &&
@@ -181,7 +183,14 @@ void Healings::try_failed(HealingWorld& world, Healing& healing) {
     world.save(healing);
     return stir(world);
   }
+  give_up(world, healing);
+}
+
+/// No try is left: `on failure`, or the end.
+void Healings::give_up(HealingWorld& world, Healing& healing) {
   if (healing.plan->on_failure.empty()) return end(world, healing, HealingEnd::Failed, healing.failure);
+  healing.reason.clear();
+  healing.not_before.reset();
   const std::string text = fmt::format("{} failed: {}", describe(healing), healing.failure);
   world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
   world.tell(healing, "Healing failed", effect::Cause::State::Failed, text);
@@ -210,7 +219,8 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
         continue;
       }
       if (now.position >= now.steps().size()) {
-        if (now.stage == Stage::Failing) return end(world, now, HealingEnd::Failed, now.failure);
+        if (now.stage == Stage::Failing)
+          return end(world, now, HealingEnd::Failed, now.failure + "; its 'on failure' is done");
         if (now.stage == Stage::Cancelling)
           return end(world, now, HealingEnd::Cancelled, fmt::format("cancelled by {}", now.cancelled_by));
         return end(world, now, verifies_itself(now.plan->steps) ? HealingEnd::Verified : HealingEnd::Done, {});
@@ -250,8 +260,13 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
     if (std::ranges::any_of(still->under_way, [](const StepRun& run) { return run.state == State::Failed; }))
       end_others(world, *still);
     if (!std::ranges::all_of(still->under_way, &StepRun::over)) return plan_wake(world);
-    const auto failed = std::ranges::find(still->under_way, State::Failed, &StepRun::state);
+    auto failed = std::ranges::find(still->under_way, State::Failed, &StepRun::state);
     if (failed != still->under_way.end()) {
+      // Of `parallel` not one that was ended is to blame, but the one for which it was.
+      const auto guilty = std::find_if(failed, still->under_way.end(), [](const StepRun& run) {
+        return run.state == State::Failed && run.failure != kWasEnded;
+      });
+      if (guilty != still->under_way.end()) failed = guilty;
       if (cancelled) {
         still->under_way.clear();
         still->detour.reset();
@@ -324,6 +339,9 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
     world.tell(healing, "Healing escalated", effect::Cause::State::Failed, text);
     failed(world, healing);
+    auto cause = std::make_shared<effect::Cause>(*healing.cause);
+    cause->description = fmt::format("{} failed: {}", healing.plan->name, healing.failure);
+    healing.cause = std::move(cause);
     healing.plan = plan;
     healing.escalated = true;
     healing.in_probation = false;
@@ -383,7 +401,7 @@ void Healings::end_others(HealingWorld& world, Healing& healing) {
     if (run.state == State::Polling) stop_polling(world, healing, index_of(healing, run));
     if (run.state != State::Ending && !run.over()) {
       run.state = State::Failed;
-      run.failure = "was ended";
+      run.failure = kWasEnded;
       run.due.reset();
     }
   }
@@ -413,7 +431,7 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
     }
     std::string text = end_of_program.text;
     bool good = end_of_program.good && run.state == State::Running;
-    if (run.state == State::Ending) text = "was ended";
+    if (run.state == State::Ending) text = kWasEnded;
     Again again = Again::AsWritten;
     if (good) {
       const std::string why = save_values(*healing, std::get<step::Program>(step.what).saves, end_of_program.saved);
@@ -435,7 +453,7 @@ void Healings::brought(HealingWorld& world, HealingId id, std::size_t run, bool 
   if (its.state != State::Bringing && (its.state != State::Ending || its.action != ActionId{})) return;
   const bool ended = its.state == State::Ending;
   run_over(world, *healing, step_of(healing->steps()[healing->position], run), its, good && !ended,
-           ended ? "was ended" : text);
+           ended ? std::string(kWasEnded) : text);
   go_on(world, *healing);
 }
 
@@ -488,107 +506,6 @@ void Healings::verify_all(HealingWorld& world) {
 
 void Healings::stop_verifying(const Healing& healing) {
   std::erase_if(verifying_, [&](const auto& entry) { return entry.second.healing == healing.id; });
-}
-
-// ---- the end ------------------------------------------------------------------------------------------------------
-
-/// What its plan has come to is counted, for people and for the ramp.
-void Healings::reached(HealingWorld& world, Healing& healing, HealingEnd how) {
-  if (healing.escalated && healing.plan->only_tells()) return;  // the failure was counted when it was handed on
-  if (how == HealingEnd::Failed || how == HealingEnd::Interrupted) return failed(world, healing);
-  WorkflowMemory& memory = workflow_memory(healing.plan->name);
-  memory.active = world.now().wall;
-  if (how == HealingEnd::Verified) ++memory.counts.recovered;
-  if (how == HealingEnd::Rejected) ++memory.counts.rejected;
-  if (how == HealingEnd::WouldRun) ++memory.counts.would_run;
-  const std::vector<std::uint32_t>& ramp = healing.plan->ramp;
-  if (healing.round > 0 && !healing.rehearses() && !ramp.empty()) {
-    if (how != HealingEnd::Verified) {
-      memory.ramp = memory.verified = 0;
-    } else if (memory.ramp + 1 < ramp.size() && ++memory.verified >= ramp[memory.ramp]) {
-      ++memory.ramp;
-      memory.verified = 0;
-    }
-  }
-  world.save(memory);
-}
-
-/// Its plan has failed: the ramp goes back, and the breaker counts it.
-void Healings::failed(HealingWorld& world, Healing& healing) {
-  const WallTime now = world.now().wall;
-  WorkflowMemory& memory = workflow_memory(healing.plan->name);
-  memory.active = now;
-  ++memory.counts.failed;
-  memory.ramp = memory.verified = 0;
-  const std::optional<Breaker>& breaker = healing.plan->breaker;
-  if (breaker) {
-    memory.failures.push_back(now);
-    std::erase_if(memory.failures, [&](WallTime when) { return when <= now - breaker->within; });
-  }
-  const bool opens = breaker && memory.failures.size() >= breaker->failed && !std::exchange(memory.open, true);
-  world.save(memory);
-  if (!opens) return;
-  const std::string text = fmt::format(
-      "workflow {} is stopped: {} of its healings have failed within {}; `healerctl healing reset {}` lets it go on",
-      memory.workflow, memory.failures.size(), format_duration(breaker->within), memory.workflow);
-  world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
-  world.tell_all("Healing stopped", effect::Cause::State::Failed, text);
-}
-
-void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const std::string& why) {
-  const Instant now = world.now();
-  const bool bad = how == HealingEnd::Failed || how == HealingEnd::Interrupted || how == HealingEnd::Refused ||
-                   (how == HealingEnd::Rejected);
-  // Only people were told: what was to be healed is not.
-  if (how == HealingEnd::Done && healing.escalated && healing.plan->only_tells()) how = HealingEnd::Failed;
-  const bool brakes = !healing.plan->only_tells() || healing.escalated;
-  const std::string text = fmt::format("{} {}{}{}", describe(healing), to_string(how), why.empty() ? "" : ": ", why);
-  Record& record = world.record(how == HealingEnd::Failed || how == HealingEnd::Interrupted ? RecordKind::HealingFailed
-                                                                                            : RecordKind::HealingEnded,
-                                bad ? Severity::Error : Severity::Info, healing.service, text);
-  record.subject = healing.id.number();
-  stop_verifying(healing);
-  confirming_.erase(healing.id);
-
-  reached(world, healing, how);
-
-  const bool touched = healing.locks() || how == HealingEnd::WouldRun || healing.round > 0;
-  if (touched && brakes) {
-    std::erase_if(memory_.targets, [&](const TargetMemory& other) {
-      return other.rehearsed == healing.rehearses() && to_lower(other.target) == to_lower(healing.target);
-    });
-    const std::shared_ptr<const Workflow> asked = world.graph().workflow(healing.workflow);
-    const Duration cooldown = healing.plan->only_tells() && asked != nullptr ? asked->cooldown : healing.plan->cooldown;
-    TargetMemory target{.target = healing.target,
-                        .rehearsed = healing.rehearses(),
-                        .cooldown = Deadline::in(cooldown, now),
-                        .healing = healing.id,
-                        .end = how,
-                        .ended = now.wall};
-    if (how == HealingEnd::Verified && healing.plan->probation > Duration{0}) {
-      target.probation = Deadline::in(healing.plan->probation, now);
-      target.plan = healing.plan;
-    }
-    world.save(target);
-    memory_.targets.push_back(std::move(target));
-  }
-  const bool told = how != HealingEnd::Dropped && !(how == HealingEnd::Done && healing.plan->only_tells());
-  if (told)
-    world.tell(healing, fmt::format("Healing {}", to_string(how)),
-               how == HealingEnd::Verified || how == HealingEnd::Done ? effect::Cause::State::Succeeded
-                                                                      : effect::Cause::State::Failed,
-               text);
-  const HealingId id = healing.id;
-  const std::string target = healing.target;
-  remove(id);
-  world.forget(id);
-  if (how == HealingEnd::Verified)
-    for (const ServiceId service : services_of(target)) {
-      for (const ServiceId member : world.seen_by(service)) world.recover(member);
-      world.recover(service);
-    }
-  stir(world);
-  plan_wake(world);
 }
 
 }  // namespace healer::engine

@@ -12,9 +12,24 @@ namespace healer::engine {
 namespace {
 
 /// The group that the rows of a `for each` make. No group that is written can have that name.
-std::string list_group(const std::string& list) { return fmt::format("${{{}}}", to_lower(list)); }
+constexpr std::string_view kListBegin = "${";
+constexpr std::string_view kListEnd = "}";
+
+std::string list_group(const std::string& list) { return fmt::format("{}{}{}", kListBegin, to_lower(list), kListEnd); }
 
 }  // namespace
+
+std::string_view list_of(std::string_view group) {
+  if (!group.starts_with(kListBegin) || !group.ends_with(kListEnd)) return {};
+  group.remove_prefix(kListBegin.size());
+  group.remove_suffix(kListEnd.size());
+  return group;
+}
+
+std::string group_text(std::string_view group) {
+  const std::string_view list = list_of(group);
+  return list.empty() ? fmt::format("group {}", group) : fmt::format("list {}", list);
+}
 
 void Healings::index(const Graph& graph) {
   targets_.clear();

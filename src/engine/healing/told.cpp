@@ -18,25 +18,27 @@ struct Phrase {
 };
 
 /// How records of a healing go on behind "healing of TARGET with WORKFLOW"; the first that fits counts.
-constexpr std::array<Phrase, 19> kOfHealings{{{" asked for by ", HealingTurn::Asked},
-                                              {" is held back: ", HealingTurn::Held},
-                                              {" refused by its guard: ", HealingTurn::Refused},
-                                              {" refused: ", HealingTurn::Refused},
-                                              {" waits for approval, ", HealingTurn::Proposed},
-                                              {" approved by ", HealingTurn::Approved},
-                                              {" begins", HealingTurn::Begun},
-                                              {": it has failed again in its probation", HealingTurn::Begun},
-                                              {": try ", HealingTurn::TryFailed},
-                                              {" goes on with ", HealingTurn::Escalated},
-                                              {" recovered", HealingTurn::Recovered},
-                                              {" done", HealingTurn::Done},
-                                              {" failed: ", HealingTurn::Failed},
-                                              {" cancelled", HealingTurn::Cancelled},
-                                              {" not approved", HealingTurn::Rejected},
-                                              {" interrupted", HealingTurn::Interrupted},
-                                              {" dropped", HealingTurn::Dropped},
-                                              {" would have run", HealingTurn::WouldRun},
-                                              {" is to end: ", HealingTurn::None}}};
+constexpr std::array<Phrase, 20> kOfHealings{
+    {{" requested by ", HealingTurn::Asked},
+     {" asked for by ", HealingTurn::Asked},  // in recordings of earlier versions
+     {" is held back: ", HealingTurn::Held},
+     {" refused by its guard: ", HealingTurn::Refused},
+     {" refused: ", HealingTurn::Refused},
+     {" waits for approval, ", HealingTurn::Proposed},
+     {" approved by ", HealingTurn::Approved},
+     {" begins", HealingTurn::Begun},
+     {": it has failed again in its probation", HealingTurn::Begun},
+     {": try ", HealingTurn::TryFailed},
+     {" goes on with ", HealingTurn::Escalated},
+     {" recovered", HealingTurn::Recovered},
+     {" done", HealingTurn::Done},
+     {" failed: ", HealingTurn::Failed},
+     {" cancelled", HealingTurn::Cancelled},
+     {" not approved", HealingTurn::Rejected},
+     {" interrupted", HealingTurn::Interrupted},
+     {" dropped", HealingTurn::Dropped},
+     {" would have run", HealingTurn::WouldRun},
+     {" is to end: ", HealingTurn::None}}};
 
 /// The same behind "workflow NAME".
 constexpr std::array<Phrase, 4> kOfWorkflows{{{" is paused: ", HealingTurn::Paused},

@@ -13,7 +13,8 @@
 
 namespace healer::engine {
 
-/// Whether some of it is no text that a person would write on one line: a value with such is taken nowhere but in JSON.
+/// Whether some of it is not a text that a person would write on one line: a value with such is taken nowhere but in
+/// JSON.
 [[nodiscard]] bool has_controls(std::string_view text);
 
 /// A text whose `${NAME}`s were replaced.

@@ -35,7 +35,7 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
                   .seen = true};  // a storm is looked for when it is asked for
   if (healing.plan == nullptr)
     return {{.brake = "workflow", .lets = false, .text = fmt::format("there is none named {}", order.workflow)}};
-  healing.mode = mode_of(world, healing);
+  healing.mode = mode_of(*healing.plan, world.graph().settings, healing.dry_run);
   std::vector<BrakeVerdict> said = fresh_verdicts(world, healing);
   // Brakes that go by how many of a group are not well close when something waits; this would be the first.
   const auto pause = std::ranges::find(said, "pause while", &BrakeVerdict::brake);
@@ -51,19 +51,18 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
 
 /// Who is paused counts as not well: those are told apart.
 std::string Healings::describe(const Census& count, std::string_view group) {
-  // What a `for each` makes of its list has no name of its own.
-  const bool of_list = group.starts_with("${") && group.ends_with("}");
   const std::string paused = count.paused == 0 ? ""
                              : count.paused == 1
                                  ? " (1 of them is paused, which counts as not well)"
                                  : fmt::format(" ({} of them are paused, which counts as not well)", count.paused);
-  return fmt::format("{} of {} in {} {} are not well{}", count.unhealthy, count.whole, of_list ? "list" : "group",
-                     of_list ? group.substr(2, group.size() - 3) : group, paused);
+  return fmt::format("{} of {} in {} are not well{}", count.unhealthy, count.whole, group_text(group), paused);
 }
 
-std::string Healings::unwell_of(const HealingWorld& world, std::string_view group) const {
+std::vector<std::string> Healings::unwell_of_closed(const HealingWorld& world) const {
   forget_counts();
-  return describe(census(world, group), group);
+  std::vector<std::string> texts;
+  for (const ClosedBrake& brake : memory_.closed) texts.push_back(describe(census(world, brake.group), brake.group));
+  return texts;
 }
 
 std::string to_string(const Overrides& overrides) {
@@ -82,20 +81,26 @@ std::string Healings::came_to(HealingId id) const {
   switch (healing.stage) {
     case Healing::Stage::Held: return "is held back: " + healing.reason;
     case Healing::Stage::Approval: return "waits for approval";
-    case Healing::Stage::Confirming: return "is looked at once more";
+    case Healing::Stage::Confirming: return "is checked once more";
     case Healing::Stage::Between: return "waits: " + healing.reason;
-    case Healing::Stage::Guarding: return "has begun: its guard is asked";
+    case Healing::Stage::Guarding: return "has begun: its guard is running";
     default: return "has begun";
   }
 }
 
-/// For whom it does not help to reset a workflow: the targets that a healing has not healed. Empty: there are none.
-std::string Healings::left_alone(const HealingWorld& world) const {
+/// For whom it does not help to reset a workflow: the targets that are healed with it, and that a healing has not
+/// healed. Empty: there are none.
+std::string Healings::left_alone(const HealingWorld& world, std::string_view workflow) const {
+  const auto healed_with_it = [&](ServiceId service) {
+    return std::ranges::any_of(world.graph().at(service).rules, [&](const Rule& rule) {
+      return rule.action.heal != nullptr && iequals(rule.action.heal->workflow, workflow);
+    });
+  };
   constexpr std::size_t kMost = 10;
   std::vector<std::string> names;
   std::size_t more = 0;
   for (const TargetMemory& memory : memory_.targets) {
-    if (!stays_failed(world, memory)) continue;
+    if (!memory.in_vain() || !std::ranges::any_of(services_of(memory.target), healed_with_it)) continue;
     if (names.size() < kMost)
       names.push_back(memory.target);
     else
@@ -103,7 +108,7 @@ std::string Healings::left_alone(const HealingWorld& world) const {
   }
   if (names.empty()) return {};
   return fmt::format(
-      "\nrules heal what was healed in vain again only after it has recovered, also now: {}{}; "
+      "\nrules heal what healing did not help again only after it has recovered, also now: {}{}; "
       "`healerctl heal NAME` heals it before that",
       fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
 }

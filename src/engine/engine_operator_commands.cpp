@@ -289,9 +289,9 @@ std::string Engine::done_text(const PendingCommand& command) const {
   for (const auto& [verb, services] : done_to) add(services, done(verb), done(verb));
   if (stop) {
     add(as_wanted, "did not run", "did not run");
-    add(unmonitored, "is not monitored any more", "are not monitored any more");
-    add(without, "is not monitored any more; it has no start and no stop program, and is left alone",
-        "are not monitored any more; they have no start and no stop program, and are left alone");
+    add(unmonitored, "is no longer monitored", "are no longer monitored");
+    add(without, "is no longer monitored; it has no start and no stop program, and is left alone",
+        "are no longer monitored; they have no start and no stop program, and are left alone");
   } else {
     add(as_wanted, "runs already", "run already");
     add(without, "is monitored; it has no start program", "are monitored; they have no start program");

@@ -4,9 +4,9 @@
 // runs on a thread that is replaced when it is stuck.
 //
 // A check program bears a mark in its environment (actions/environment): whose it is, named by the lock of the state
-// file, and its own number. Who holds that lock knows that no other daemon of this mark lives. A stray is a process
-// that bears the mark with its own number, leads its session, and began before the search did. The session gets SIGTERM
-// at once, and SIGKILL 2 s later or when the leader exits, with the proofs of runtime/session.
+// file, and its own number. Who holds that lock knows that no other daemon of this mark lives. A stale check is a
+// process that bears the mark with its own number, leads its session, and began before the search did. The session gets
+// SIGTERM at once, and SIGKILL 2 s later or when the leader exits, with the proofs of runtime/session.
 //
 // So what a check program has put into a session of its own is left alone, and what it left behind when it exited: a
 // living daemon does not end these either. There escape, too: a program that has written over its environment or was
@@ -31,45 +31,46 @@
 
 namespace healer::runtime {
 
-class Strays {
+class StaleChecks {
  public:
   /// How long it may take until `searched`.
   static constexpr Duration kPatience{1000};
 
   /// Called on the loop, never from within the constructor.
   struct Callbacks {
-    /// A stray of that service is being ended.
+    /// A stale check of that service is being ended.
     std::function<void(const std::string& service, pid_t pid)> found;
     /// That one and its session have gone.
     std::function<void(const std::string& service)> gone;
-    /// Once: all strays are found, or kPatience is over. What is found later is told all the same.
+    /// Once: all stale checks are found, or kPatience is over. What is found later is told all the same.
     std::function<void()> searched;
   };
 
   /// Searches for those with the mark, which is `mark` and then their number.
-  Strays(Loop& loop, SessionSweeper& sweeper, std::string mark, Callbacks callbacks);
-  ~Strays();
-  Strays(const Strays&) = delete;
-  Strays& operator=(const Strays&) = delete;
+  StaleChecks(Loop& loop, SessionSweeper& sweeper, std::string mark, Callbacks callbacks);
+  ~StaleChecks();
+  StaleChecks(const StaleChecks&) = delete;
+  StaleChecks& operator=(const StaleChecks&) = delete;
 
  private:
-  struct Stray;
+  struct StaleCheck;
   using Leaders = std::vector<std::pair<pid_t, std::uint64_t>>;
 
   void ask(const Leaders& leaders);
-  void asked(std::unique_ptr<Stray> stray);
+  void asked(std::unique_ptr<StaleCheck> stale_check);
   void searched();
-  [[nodiscard]] static std::unique_ptr<Stray> recognise(pid_t pid, std::uint64_t start_ticks, const std::string& mark);
-  void end(Stray& stray);
-  void signal(const Stray& stray, int number);
-  void press(Stray& stray);
-  void leader_gone(Stray& stray);
+  [[nodiscard]] static std::unique_ptr<StaleCheck> recognise(pid_t pid, std::uint64_t start_ticks,
+                                                             const std::string& mark);
+  void end(StaleCheck& stale_check);
+  void signal(const StaleCheck& stale_check, int number);
+  void press(StaleCheck& stale_check);
+  void leader_gone(StaleCheck& stale_check);
 
   Loop& loop_;
   SessionSweeper& sweeper_;
   std::string mark_;
   Callbacks callbacks_;
-  std::unordered_map<pid_t, std::unique_ptr<Stray>> strays_;
+  std::unordered_map<pid_t, std::unique_ptr<StaleCheck>> stale_checks_;
   std::size_t unasked_ = 0;  ///< leaders of sessions
   bool searched_ = false;
   Loop::Timer patience_;

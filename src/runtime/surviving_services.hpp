@@ -14,19 +14,19 @@
 namespace healer::runtime {
 
 /// A foreground process that is not known to have ended.
-struct Orphan {
+struct SurvivingService {
   engine::ActionId action;
   std::string service;               ///< whose it is
   std::vector<std::string> command;  ///< as the process has it now; empty where that cannot be seen
   WallTime since{};                  ///< when it was started, as far as is known
 };
 
-struct Orphans {
-  std::vector<Orphan> processes;  ///< the newest first
-  engine::ActionId newest;        ///< the newest action of which there are files, of whatever kind; 0: there are none
+struct SurvivingServices {
+  std::vector<SurvivingService> processes;  ///< the newest first
+  engine::ActionId newest;  ///< the newest action of which there are files, of whatever kind; 0: there are none
 };
 
 /// Reads the files of this boot's actions. Blocks on the disk; after a reboot it reads few of them.
-[[nodiscard]] Orphans find_orphans(const ActionFiles& files, Instant now);
+[[nodiscard]] SurvivingServices find_surviving_services(const ActionFiles& files, Instant now);
 
 }  // namespace healer::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/exit_news.hpp"
+#include "runtime/exit_status.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -187,7 +187,7 @@ std::vector<sock_filter> filter_for(const std::array<std::uint32_t, kWords>& pla
 
 }  // namespace
 
-class ExitNews::Connector {
+class ExitStatusReader::Connector {
  public:
   /// An Error where the kernel does not speak to us.
   static Result<std::unique_ptr<Connector>> open(Loop& loop, int buffer);
@@ -204,7 +204,7 @@ class ExitNews::Connector {
  private:
   /// What was told of a process that is followed.
   struct Followed {
-    unsigned wishes = 0;
+    unsigned subscriptions = 0;
     std::int64_t told = std::numeric_limits<std::int64_t>::min();  // when its first thread ended
     std::uint32_t status = 0;
     bool doubtful = false;  // another thread has ended otherwise after it
@@ -228,7 +228,7 @@ class ExitNews::Connector {
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
-Result<std::unique_ptr<ExitNews::Connector>> ExitNews::Connector::open(Loop& loop, int buffer) {
+Result<std::unique_ptr<ExitStatusReader::Connector>> ExitStatusReader::Connector::open(Loop& loop, int buffer) {
   Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR));
   if (!socket) return system_error(errno, "cannot open a netlink socket");
   auto connector = std::make_unique<Connector>(loop, std::move(socket));
@@ -242,23 +242,23 @@ Result<std::unique_ptr<ExitNews::Connector>> ExitNews::Connector::open(Loop& loo
 
 /// Asks the kernel to speak. It answers before the request returns, or, to who may not ask, not at all: where there is
 /// no answer others may have asked, but what we hear may be of other name spaces.
-Result<void> ExitNews::Connector::be_heard(int buffer) {
+Result<void> ExitStatusReader::Connector::be_heard(int buffer) {
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof buffer);
-  if (!attach()) return system_error(errno, "cannot filter what the kernel tells of exits");
+  if (!attach()) return system_error(errno, "cannot filter what the kernel reports of exits");
   sockaddr_nl address{.nl_family = AF_NETLINK, .nl_pad = 0, .nl_pid = 0, .nl_groups = CN_IDX_PROC};
   if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return system_error(errno, "cannot listen to what the kernel tells of exits");
+    return system_error(errno, "cannot listen to what the kernel reports of exits");
   const auto number = static_cast<std::uint32_t>(kernel_now());
-  if (!request(PROC_CN_MCAST_LISTEN, number)) return system_error(errno, "cannot ask the kernel to tell of exits");
+  if (!request(PROC_CN_MCAST_LISTEN, number)) return system_error(errno, "cannot ask the kernel to report exits");
   while (const auto message = receive()) {
     if (message->event.what != Event::kAnswer || message->head.answers != number + 1) continue;
     if (message->event.pid == 0) return {};
-    return system_error(static_cast<int>(message->event.pid), "the kernel does not tell of exits");
+    return system_error(static_cast<int>(message->event.pid), "the kernel does not report exits");
   }
-  return Error{EPERM, "the kernel does not tell of exits here"};
+  return Error{EPERM, "the kernel does not report exits here"};
 }
 
-bool ExitNews::Connector::request(std::uint32_t operation, std::uint32_t number) {
+bool ExitStatusReader::Connector::request(std::uint32_t operation, std::uint32_t number) {
   constexpr std::uint32_t kSize = kEventAt + sizeof operation;
   const nlmsghdr outer{.nlmsg_len = kSize, .nlmsg_type = NLMSG_DONE, .nlmsg_flags = 0, .nlmsg_seq = number};
   const Head head{CN_IDX_PROC, CN_VAL_PROC, number, number};
@@ -274,7 +274,7 @@ bool ExitNews::Connector::request(std::uint32_t operation, std::uint32_t number)
 }
 
 /// Makes the kernel's filter that of the processes followed now.
-bool ExitNews::Connector::attach() {
+bool ExitStatusReader::Connector::attach() {
   std::array<std::uint32_t, kWords> places{};
   for (const auto& [pid, followed] : followed_) {
     const Place place = place_of(pid);
@@ -285,8 +285,8 @@ bool ExitNews::Connector::attach() {
   return ::setsockopt(socket_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }
 
-void ExitNews::Connector::follow(pid_t pid) {
-  if (followed_[pid].wishes++ > 0 || std::exchange(attaching_, true)) return;
+void ExitStatusReader::Connector::follow(pid_t pid) {
+  if (followed_[pid].subscriptions++ > 0 || std::exchange(attaching_, true)) return;
   loop_.post([this, alive = std::weak_ptr<char>(alive_)] {  // once for all of this turn
     if (alive.expired()) return;
     attaching_ = false;
@@ -296,12 +296,12 @@ void ExitNews::Connector::follow(pid_t pid) {
 }
 
 /// Its place in the filter stays until that is made anew.
-void ExitNews::Connector::leave(pid_t pid) {
+void ExitStatusReader::Connector::leave(pid_t pid) {
   const auto found = followed_.find(pid);
-  if (--found->second.wishes == 0) followed_.erase(found);
+  if (--found->second.subscriptions == 0) followed_.erase(found);
 }
 
-std::optional<Message> ExitNews::Connector::receive() {
+std::optional<Message> ExitStatusReader::Connector::receive() {
   alignas(NLMSG_ALIGNTO) std::array<char, 512> bytes;
   while (true) {
     sockaddr_nl sender{};
@@ -324,7 +324,7 @@ std::optional<Message> ExitNews::Connector::receive() {
   }
 }
 
-void ExitNews::Connector::drain(int most) {
+void ExitStatusReader::Connector::drain(int most) {
   for (; most > 0; --most) {
     const auto message = receive();
     if (!message) return;
@@ -334,7 +334,7 @@ void ExitNews::Connector::drain(int most) {
 
 /// The status of a process is that of its first thread, where that has left last or with the others. One that has left
 /// before has taken another, as has one whose place another thread took by exec: both are told by those that end later.
-void ExitNews::Connector::note(const Event& event) {
+void ExitStatusReader::Connector::note(const Event& event) {
   const auto found = followed_.find(static_cast<pid_t>(event.tgid));
   if (found == followed_.end()) return;
   Followed& followed = found->second;
@@ -349,7 +349,7 @@ void ExitNews::Connector::note(const Event& event) {
 
 /// `since`: what happened before was of another process of this number. What was told long before the process has ended
 /// was not told of that: its first thread had left, or has become another program.
-std::optional<int> ExitNews::Connector::status_of(pid_t pid, std::int64_t since) {
+std::optional<int> ExitStatusReader::Connector::status_of(pid_t pid, std::int64_t since) {
   drain(kMostAtOnce);
   const Followed& followed = followed_.at(pid);
   const bool certain = followed.told >= since && followed.told > lost_ && !followed.doubtful;
@@ -359,31 +359,31 @@ std::optional<int> ExitNews::Connector::status_of(pid_t pid, std::int64_t since)
 
 // ---- all of them --------------------------------------------------------------------------------------------------
 
-ExitNews::Wish& ExitNews::Wish::operator=(Wish&& other) noexcept {
-  std::swap(news_, other.news_);
+ExitStatusReader::Subscription& ExitStatusReader::Subscription::operator=(Subscription&& other) noexcept {
+  std::swap(exits_, other.exits_);
   std::swap(pid_, other.pid_);
   std::swap(since_, other.since_);
   return *this;
 }
 
-ExitNews::Wish::~Wish() {
-  if (news_ != nullptr && news_->connector_ != nullptr) news_->connector_->leave(pid_);
+ExitStatusReader::Subscription::~Subscription() {
+  if (exits_ != nullptr && exits_->connector_ != nullptr) exits_->connector_->leave(pid_);
 }
 
-std::optional<ProcessEnd> ExitNews::Wish::ask(const Descriptor& pidfd) const {
-  if (news_ == nullptr) return std::nullopt;
+std::optional<ProcessEnd> ExitStatusReader::Subscription::ask(const Descriptor& pidfd) const {
+  if (exits_ == nullptr) return std::nullopt;
   std::optional<int> status;
-  if (news_->options_.look) status = told_by_zombie(pid_, pidfd);
-  if (!status && news_->options_.ask_pidfd) status = told_by_pidfd(pidfd);
-  if (!status && news_->connector_ != nullptr) status = news_->connector_->status_of(pid_, since_);
+  if (exits_->options_.look) status = told_by_zombie(pid_, pidfd);
+  if (!status && exits_->options_.ask_pidfd) status = told_by_pidfd(pidfd);
+  if (!status && exits_->connector_ != nullptr) status = exits_->connector_->status_of(pid_, since_);
   return status ? std::optional(end_of(*status)) : std::nullopt;
 }
 
-ExitNews::ExitNews(Loop& loop, Options options) : loop_(loop), options_(std::move(options)) {}
+ExitStatusReader::ExitStatusReader(Loop& loop, Options options) : loop_(loop), options_(std::move(options)) {}
 
-ExitNews::~ExitNews() = default;
+ExitStatusReader::~ExitStatusReader() = default;
 
-bool ExitNews::pidfds_tell() {
+bool ExitStatusReader::pidfds_tell() {
   utsname system{};
   unsigned major = 0;
   unsigned minor = 0;
@@ -391,9 +391,9 @@ bool ExitNews::pidfds_tell() {
   return std::pair(major, minor) >= std::pair(6U, 15U);
 }
 
-std::uint64_t ExitNews::heard() const { return connector_ == nullptr ? 0 : connector_->heard(); }
+std::uint64_t ExitStatusReader::heard() const { return connector_ == nullptr ? 0 : connector_->heard(); }
 
-void ExitNews::listen() {
+void ExitStatusReader::listen() {
   if (std::exchange(tried_, true) || !options_.listen || (options_.ask_pidfd && pidfds_tell())) return;
   auto connector = Connector::open(loop_, options_.buffer);
   if (connector) {
@@ -403,7 +403,7 @@ void ExitNews::listen() {
   }
 }
 
-ExitNews::Wish ExitNews::follow(pid_t pid) {
+ExitStatusReader::Subscription ExitStatusReader::follow(pid_t pid) {
   listen();
   if (connector_ != nullptr) connector_->follow(pid);
   return {this, pid, kernel_now()};

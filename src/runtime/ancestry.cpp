@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/lineage.hpp"
+#include "runtime/ancestry.hpp"
 
 #include <algorithm>
 
 namespace healer::runtime {
 
-std::optional<std::vector<pid_t>> LineageReader::of(pid_t pid, Duration now) {
+std::optional<std::vector<pid_t>> AncestryReader::of(pid_t pid, Duration now) {
   constexpr int kMostGenerations = 64;
   for (; !looked_at_.empty() && now - looked_at_.front().first >= kMemory; looked_at_.pop_front()) {
     known_.erase(looked_at_.front().second);

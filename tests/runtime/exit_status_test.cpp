@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/exit_news.hpp"
+#include "runtime/exit_status.hpp"
 
 #include <linux/connector.h>
 #include <linux/netlink.h>
@@ -24,7 +24,7 @@
 #include "runtime/process_watch.hpp"
 #include "support/processes.hpp"
 
-namespace exit_news_test {
+namespace exit_status_test {
 
 using namespace healer;
 using namespace healer::engine;
@@ -37,22 +37,23 @@ namespace {
 
 enum class Way { Look, Pidfd, Connector };
 
-ExitNews::Options only(Way way) {
+ExitStatusReader::Options only(Way way) {
   return {.look = way == Way::Look, .ask_pidfd = way == Way::Pidfd, .listen = way == Way::Connector};
 }
 
 /// Whether this kernel has no such way for us, which is said.
 bool is_missing(Way way) {
-  if (way == Way::Pidfd && !ExitNews::pidfds_tell()) {
+  if (way == Way::Pidfd && !ExitStatusReader::pidfds_tell()) {
     WARN("SKIPPED: pidfds tell no status before Linux 6.15");
     return true;
   }
   if (way != Way::Connector) return false;
   Loop loop;
   std::string why;
-  ExitNews news(loop, {.look = false, .ask_pidfd = false, .unheard = [&](const std::string& said) { why = said; }});
-  static_cast<void>(news.follow(::getpid()));
-  if (news.hears()) return false;
+  ExitStatusReader exits(loop,
+                         {.look = false, .ask_pidfd = false, .unheard = [&](const std::string& said) { why = said; }});
+  static_cast<void>(exits.follow(::getpid()));
+  if (exits.hears()) return false;
   WARN("SKIPPED: " << why);
   return true;
 }
@@ -139,26 +140,26 @@ class Flood {
 
 }  // namespace
 
-TEST_CASE("how somebody else's process has ended is told, in each way", "[exit-news]") {
+TEST_CASE("how somebody else's process has ended is told, in each way", "[exit-status]") {
   const Way way = GENERATE(Way::Look, Way::Pidfd, Way::Connector);
   if (is_missing(way)) return;
   Loop loop;
-  ExitNews news(loop, only(way));
+  ExitStatusReader exits(loop, only(way));
   for (const int how : {0, 3, 255, -SIGKILL, -SIGSEGV, -SIGTERM}) {
     Doomed process;
-    const ExitNews::Wish wish = news.follow(process.pid);
+    const ExitStatusReader::Subscription subscription = exits.follow(process.pid);
     run_for(loop, Duration{10});
-    CHECK_FALSE(wish.ask(process.pidfd));  // it lives
+    CHECK_FALSE(subscription.ask(process.pidfd));  // it lives
     process.end(how, way != Way::Look);
-    CHECK(eventually([&] { return wish.ask(process.pidfd) == end_by(how); }, seconds{5}));
+    CHECK(eventually([&] { return subscription.ask(process.pidfd) == end_by(how); }, seconds{5}));
     if (way == Way::Look) {
       process.reap();
-      CHECK_FALSE(wish.ask(process.pidfd));
+      CHECK_FALSE(subscription.ask(process.pidfd));
     }
   }
 }
 
-TEST_CASE("how an orphan has ended is told, whoever reaps it", "[exit-news]") {
+TEST_CASE("how an orphan has ended is told, whoever reaps it", "[exit-status]") {
   int ends[2];
   int order[2];  // closed where the orphan is to end
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
@@ -179,9 +180,9 @@ TEST_CASE("how an orphan has ended is told, whoever reaps it", "[exit-news]") {
   for (const int end : {ends[0], ends[1], order[0]}) ::close(end);
   Loop loop;
   std::vector<event::ProcessDied> deaths;
-  ExitNews news(loop, {});
+  ExitStatusReader exits(loop, {});
   ProcessWatch watch(
-      loop, 1, [&](const event::ProcessDied& death) { deaths.push_back(death); }, &news);
+      loop, 1, [&](const event::ProcessDied& death) { deaths.push_back(death); }, &exits);
   watch.watch(ServiceId(1), {orphan, 1}, open_pidfd(orphan));
   run_for(loop, Duration{50});
   CHECK(deaths.empty());
@@ -191,57 +192,57 @@ TEST_CASE("how an orphan has ended is told, whoever reaps it", "[exit-news]") {
   CHECK(deaths[0].end == ProcessEnd{Outcome::Exited, 42});
 }
 
-TEST_CASE("a pidfd tells of the end when its process is reaped, not before, and a wish of nobody's nothing",
-          "[exit-news]") {
+TEST_CASE("a pidfd tells of the end when its process is reaped, not before, and an empty subscription tells nothing",
+          "[exit-status]") {
   if (is_missing(Way::Pidfd)) return;
   Loop loop;
-  ExitNews news(loop, only(Way::Pidfd));
+  ExitStatusReader exits(loop, only(Way::Pidfd));
   Doomed process;
-  const ExitNews::Wish wish = news.follow(process.pid);
+  const ExitStatusReader::Subscription subscription = exits.follow(process.pid);
   process.end(3, false);
-  CHECK_FALSE(wish.ask(process.pidfd));
+  CHECK_FALSE(subscription.ask(process.pidfd));
   process.reap();
-  CHECK(wish.ask(process.pidfd) == end_by(3));
-  CHECK_FALSE(ExitNews::Wish().ask(process.pidfd));
+  CHECK(subscription.ask(process.pidfd) == end_by(3));
+  CHECK_FALSE(ExitStatusReader::Subscription().ask(process.pidfd));
 }
 
-TEST_CASE("the line of a zombie is believed only with the proof whose it is", "[exit-news]") {
+TEST_CASE("the line of a zombie is believed only with the proof whose it is", "[exit-status]") {
   Loop loop;
-  ExitNews news(loop, only(Way::Look));
+  ExitStatusReader exits(loop, only(Way::Look));
   Doomed former;
   Doomed zombie;
   former.end(3, true);
   zombie.end(4, false);
-  CHECK_FALSE(news.follow(zombie.pid).ask(former.pidfd));  // as if its number were used again
-  CHECK(news.follow(zombie.pid).ask(zombie.pidfd) == ProcessEnd{Outcome::Exited, 4});
+  CHECK_FALSE(exits.follow(zombie.pid).ask(former.pidfd));  // as if its number were used again
+  CHECK(exits.follow(zombie.pid).ask(zombie.pidfd) == ProcessEnd{Outcome::Exited, 4});
 }
 
-TEST_CASE("what the kernel keeps from a user is not taken for a 0", "[exit-news]") {
+TEST_CASE("what the kernel keeps from a user is not taken for a 0", "[exit-status]") {
   if (::geteuid() != 0) {
     WARN("SKIPPED: not root");
     return;
   }
   Loop loop;
-  ExitNews news(loop, only(Way::Look));
+  ExitStatusReader exits(loop, only(Way::Look));
   Doomed process;
   process.end(3, false);
-  const ExitNews::Wish wish = news.follow(process.pid);
-  CHECK(wish.ask(process.pidfd));
+  const ExitStatusReader::Subscription subscription = exits.follow(process.pid);
+  CHECK(subscription.ask(process.pidfd));
   const pid_t stranger = ::fork();
   if (stranger == 0) {
     if (::setresuid(65534, 65534, 65534) != 0) ::_exit(2);
-    ::_exit(wish.ask(process.pidfd) ? 1 : 0);
+    ::_exit(subscription.ask(process.pidfd) ? 1 : 0);
   }
   int status = -1;
   ::waitpid(stranger, &status, 0);
   CHECK(status == 0);
 }
 
-TEST_CASE("a process whose first thread has left before is not told falsely", "[exit-news]") {
+TEST_CASE("a process whose first thread has left before is not told falsely", "[exit-status]") {
   const Way way = GENERATE(Way::Look, Way::Pidfd, Way::Connector);
   if (is_missing(way)) return;
   Loop loop;
-  ExitNews news(loop, only(way));
+  ExitStatusReader exits(loop, only(way));
   const char* script =
       "import ctypes,os,threading,time\n"
       "threading.Thread(target=lambda: (time.sleep(0.3), os._exit(3))).start()\n"
@@ -252,29 +253,29 @@ TEST_CASE("a process whose first thread has left before is not told falsely", "[
     ::_exit(127);
   }
   const Descriptor pidfd = open_pidfd(pid);
-  const ExitNews::Wish wish = news.follow(pid);
+  const ExitStatusReader::Subscription subscription = exits.follow(pid);
   CHECK(run_until(loop, [&] { return !lives(pidfd); }));
   siginfo_t info{};
   ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
   CHECK(info.si_status == 3);
   if (way != Way::Look) ::waitpid(pid, nullptr, 0);
   run_for(loop, Duration{50});
-  CHECK(wish.ask(pidfd) == (way == Way::Connector ? std::nullopt : std::optional(end_by(3))));
+  CHECK(subscription.ask(pidfd) == (way == Way::Connector ? std::nullopt : std::optional(end_by(3))));
   if (way == Way::Look) ::waitpid(pid, nullptr, 0);
 }
 
 TEST_CASE("two hundred deaths at a time are each told as they were, whether they are reaped meanwhile or not",
-          "[exit-news]") {
+          "[exit-status]") {
   constexpr int kMany = 200;
   const bool reaped = GENERATE(false, true);
   const bool older = GENERATE(false, true);  // than Linux 6.15
   if (older && is_missing(Way::Connector)) return;
   const auto how = [](int i) { return i % 3 == 0 ? -SIGKILL : i % 256; };
   Loop loop;
-  ExitNews news(loop, {.ask_pidfd = !older});
+  ExitStatusReader exits(loop, {.ask_pidfd = !older});
   std::vector<event::ProcessDied> deaths;
   ProcessWatch watch(
-      loop, kMany, [&](const event::ProcessDied& death) { deaths.push_back(death); }, &news);
+      loop, kMany, [&](const event::ProcessDied& death) { deaths.push_back(death); }, &exits);
   std::vector<std::unique_ptr<Doomed>> processes;
   for (int i = 0; i < kMany; ++i) {
     processes.push_back(std::make_unique<Doomed>());
@@ -301,55 +302,55 @@ TEST_CASE("two hundred deaths at a time are each told as they were, whether they
     if (death.end) CHECK(*death.end == end_by(how(static_cast<int>(death.service.number()))));
   }
   // An older kernel may still be about to tell when a parent has been quick.
-  if (!reaped || (!older && ExitNews::pidfds_tell())) CHECK(unknown == 0);
-  if (news.hears() && quick) CHECK(unknown <= kMany / 10);
+  if (!reaped || (!older && ExitStatusReader::pidfds_tell())) CHECK(unknown == 0);
+  if (exits.hears() && quick) CHECK(unknown <= kMany / 10);
 }
 
 // ---- the connector
 
-TEST_CASE("what happened before a process was followed was of another of its number", "[exit-news]") {
+TEST_CASE("what happened before a process was followed was of another of its number", "[exit-status]") {
   if (is_missing(Way::Connector)) return;
   Loop loop;
-  ExitNews news(loop, only(Way::Connector));
+  ExitStatusReader exits(loop, only(Way::Connector));
   Doomed process;
-  const ExitNews::Wish first = news.follow(process.pid);
+  const ExitStatusReader::Subscription first = exits.follow(process.pid);
   run_for(loop, Duration{10});
   process.end(3, true);
   CHECK(eventually([&] { return first.ask(process.pidfd).has_value(); }, seconds{1}));
-  const ExitNews::Wish second = news.follow(process.pid);
+  const ExitStatusReader::Subscription second = exits.follow(process.pid);
   CHECK_FALSE(second.ask(process.pidfd));
   CHECK(first.ask(process.pidfd) == end_by(3));
   run_for(loop, Duration{1100});
   CHECK_FALSE(first.ask(process.pidfd));  // nor can it be the end of one that has lived on since
 }
 
-TEST_CASE("a flood of strangers' exits neither hides an end nor reaches us", "[exit-news]") {
+TEST_CASE("a flood of strangers' exits neither hides an end nor reaches us", "[exit-status]") {
   if (is_missing(Way::Connector)) return;
   constexpr int kFlood = 10'000;
   Loop loop;
-  ExitNews news(loop, only(Way::Connector));
+  ExitStatusReader exits(loop, only(Way::Connector));
   Doomed process;
-  const ExitNews::Wish wish = news.follow(process.pid);
+  const ExitStatusReader::Subscription subscription = exits.follow(process.pid);
   run_for(loop, Duration{10});
   REQUIRE(Flood(kFlood / 2).end() == 0);
   const Flood second(kFlood / 2);
   process.end(7, true);
-  CHECK(eventually([&] { return wish.ask(process.pidfd) == end_by(7); }, seconds{1}));
+  CHECK(eventually([&] { return subscription.ask(process.pidfd) == end_by(7); }, seconds{1}));
   CHECK(second.end() == 0);
   run_for(loop, Duration{20});
-  CHECK(news.heard() >= 1);
-  CHECK(news.heard() < kFlood / 100);
+  CHECK(exits.heard() >= 1);
+  CHECK(exits.heard() < kFlood / 100);
 }
 
-TEST_CASE("nobody but the kernel is believed", "[exit-news]") {
+TEST_CASE("nobody but the kernel is believed", "[exit-status]") {
   if (is_missing(Way::Connector)) return;
   Loop loop;
-  ExitNews news(loop, only(Way::Connector));
+  ExitStatusReader exits(loop, only(Way::Connector));
   Doomed process;
-  const ExitNews::Wish wish = news.follow(process.pid);
+  const ExitStatusReader::Subscription subscription = exits.follow(process.pid);
   run_for(loop, Duration{10});
 
-  const std::uint64_t heard = news.heard();
+  const std::uint64_t heard = exits.heard();
   std::array<std::uint32_t, 19> forged{};  // 16 bytes of nlmsghdr, 20 of cn_msg, 40 of proc_event
   forged[0] = sizeof forged;
   forged[1] = NLMSG_DONE;
@@ -365,43 +366,44 @@ TEST_CASE("nobody but the kernel is believed", "[exit-news]") {
   const sockaddr_nl everybody{AF_NETLINK, 0, 0, CN_IDX_PROC};
   ::sendto(socket.get(), forged.data(), sizeof forged, 0, reinterpret_cast<const sockaddr*>(&everybody),
            sizeof everybody);
-  CHECK(run_until(loop, [&] { return news.heard() > heard; }));  // it has come; others of the machine may come, too
+  CHECK(run_until(loop, [&] { return exits.heard() > heard; }));  // it has come; others of the machine may come, too
   run_for(loop, Duration{20});
-  CHECK_FALSE(wish.ask(process.pidfd));
+  CHECK_FALSE(subscription.ask(process.pidfd));
   process.end(6, true);
-  CHECK(eventually([&] { return wish.ask(process.pidfd) == end_by(6); }, seconds{1}));
+  CHECK(eventually([&] { return subscription.ask(process.pidfd) == end_by(6); }, seconds{1}));
 }
 
-TEST_CASE("messages that were lost leave an end unknown", "[exit-news]") {
+TEST_CASE("messages that were lost leave an end unknown", "[exit-status]") {
   if (is_missing(Way::Connector)) return;
   Loop loop;
-  ExitNews news(loop, {.look = false, .ask_pidfd = false, .buffer = 4096});
+  ExitStatusReader exits(loop, {.look = false, .ask_pidfd = false, .buffer = 4096});
   // While the loop does not run, more end than the socket has room for.
   constexpr int kMany = 300;
   std::vector<std::unique_ptr<Doomed>> processes;
-  std::vector<ExitNews::Wish> wishes;
+  std::vector<ExitStatusReader::Subscription> subscriptions;
   for (int i = 0; i < kMany; ++i) {
     processes.push_back(std::make_unique<Doomed>());
-    wishes.push_back(news.follow(processes.back()->pid));
+    subscriptions.push_back(exits.follow(processes.back()->pid));
   }
   run_for(loop, Duration{20});
   for (const auto& process : processes) process->end(5, true);
   for (int i = 0; i < kMany; ++i) {
-    CHECK_FALSE(wishes[static_cast<std::size_t>(i)].ask(processes[static_cast<std::size_t>(i)]->pidfd));
+    CHECK_FALSE(subscriptions[static_cast<std::size_t>(i)].ask(processes[static_cast<std::size_t>(i)]->pidfd));
   }
 }
 
-TEST_CASE("without descriptors for the connector the rest goes on, and the reason is told once", "[exit-news]") {
+TEST_CASE("without descriptors for the connector the rest goes on, and the reason is told once", "[exit-status]") {
   Loop loop;
   std::vector<std::string> reasons;
-  ExitNews news(loop, {.ask_pidfd = false, .unheard = [&](const std::string& why) { reasons.push_back(why); }});
+  ExitStatusReader exits(loop,
+                         {.ask_pidfd = false, .unheard = [&](const std::string& why) { reasons.push_back(why); }});
   Doomed one;
   Doomed two;
   std::optional<test::FewDescriptors> none(std::in_place);
-  const ExitNews::Wish first = news.follow(one.pid);
-  const ExitNews::Wish second = news.follow(two.pid);
+  const ExitStatusReader::Subscription first = exits.follow(one.pid);
+  const ExitStatusReader::Subscription second = exits.follow(two.pid);
   none.reset();
-  CHECK_FALSE(news.hears());
+  CHECK_FALSE(exits.hears());
   CHECK(reasons == std::vector<std::string>{"cannot open a netlink socket: Too many open files"});
   one.end(3, false);
   two.end(4, true);
@@ -409,4 +411,4 @@ TEST_CASE("without descriptors for the connector the rest goes on, and the reaso
   CHECK_FALSE(second.ask(two.pidfd));
 }
 
-}  // namespace exit_news_test
+}  // namespace exit_status_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/lineage.hpp"
+#include "runtime/ancestry.hpp"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-namespace lineage_test {
+namespace ancestry_test {
 
 using namespace healer;
 using namespace healer::runtime;
@@ -25,19 +25,19 @@ struct World {
 
   std::map<pid_t, ProcStat> processes;
   std::int64_t reads = 0;
-  LineageReader reader{[this](pid_t pid) -> std::optional<ProcStat> {
-                         ++reads;
-                         const auto found = processes.find(pid);
-                         return found == processes.end() ? std::nullopt : std::optional(found->second);
-                       },
-                       50};
+  AncestryReader reader{[this](pid_t pid) -> std::optional<ProcStat> {
+                          ++reads;
+                          const auto found = processes.find(pid);
+                          return found == processes.end() ? std::nullopt : std::optional(found->second);
+                        },
+                        50};
 };
 
 using Line = std::vector<pid_t>;
 
 }  // namespace
 
-TEST_CASE("a lineage has parents and their sessions, up to who asks", "[lineage]") {
+TEST_CASE("an ancestry has parents and their sessions, up to who asks", "[ancestry]") {
   World world;
   world.add(1, 0, 1);
   world.add(50, 1, 50);
@@ -54,15 +54,15 @@ TEST_CASE("a lineage has parents and their sessions, up to who asks", "[lineage]
   CHECK(world.reads == 5);
 }
 
-TEST_CASE("a lineage of this process is as the machine has it", "[lineage]") {
-  LineageReader reader(read_proc_stat, -1);
+TEST_CASE("the ancestry of this process is as the machine has it", "[ancestry]") {
+  AncestryReader reader(read_proc_stat, -1);
   const Line line = reader.of(::getpid(), Duration{0}).value();
   REQUIRE(line.size() >= 2);
   CHECK(line.front() == ::getpid());
   CHECK(std::ranges::find(line, ::getppid()) != line.end());
 }
 
-TEST_CASE("a process is looked at once a second, and all together not without end", "[lineage]") {
+TEST_CASE("a process is looked at once a second, and all together not without end", "[ancestry]") {
   World world;
   constexpr pid_t kFirst = 1000;
   for (pid_t i = 0; i < 60; ++i) world.add(kFirst + i, kFirst + i + 1, 1);
@@ -72,7 +72,7 @@ TEST_CASE("a process is looked at once a second, and all together not without en
   CHECK(deep == 61);
   for (int i = 0; i < 100'000; ++i) CHECK_FALSE(world.reader.of(kFirst, now + Duration{i % 1000}));
   CHECK(world.reads == deep);
-  now += LineageReader::kMemory;
+  now += AncestryReader::kMemory;
   CHECK(world.reader.of(kFirst, now));
   CHECK(world.reads == 2 * deep);
 
@@ -82,7 +82,7 @@ TEST_CASE("a process is looked at once a second, and all together not without en
   for (const Duration end = now + Duration{10'000}; now < end; now += Duration{1}) {
     for (int i = 0; i < 100; ++i) (void)world.reader.of(++stranger, now);
   }
-  const std::int64_t most = LineageReader::kMostAtOnce + 10 * LineageReader::kReadsPerSecond;
+  const std::int64_t most = AncestryReader::kMostAtOnce + 10 * AncestryReader::kReadsPerSecond;
   CHECK(world.reads <= most);
   CHECK(world.reads > most * 9 / 10);
   CHECK_FALSE(world.reader.of(++stranger, now - Duration{1}));
@@ -92,4 +92,4 @@ TEST_CASE("a process is looked at once a second, and all together not without en
   CHECK(world.reads == deep);
 }
 
-}  // namespace lineage_test
+}  // namespace ancestry_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/simulated_people.hpp"
+#include "engine/simulated_operator_commands.hpp"
 
 #include <algorithm>
 

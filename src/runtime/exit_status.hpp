@@ -34,7 +34,7 @@
 
 namespace healer::runtime {
 
-class ExitNews {
+class ExitStatusReader {
   class Connector;
 
  public:
@@ -47,32 +47,33 @@ class ExitNews {
     std::function<void(const std::string& why)> unheard{};
   };
 
-  /// The wish to know how one process ends, kept from before its end until that has been asked for. Goes before the
-  /// ExitNews does. One that was made without any knows nothing.
-  class Wish {
+  /// The interest in how one process ends, kept from before its end until that has been asked for. Goes before the
+  /// ExitStatusReader does. One that was made without any knows nothing.
+  class Subscription {
    public:
-    Wish() = default;
-    Wish(Wish&& other) noexcept : news_(std::exchange(other.news_, nullptr)), pid_(other.pid_), since_(other.since_) {}
-    Wish& operator=(Wish&& other) noexcept;
-    ~Wish();
+    Subscription() = default;
+    Subscription(Subscription&& other) noexcept
+        : exits_(std::exchange(other.exits_, nullptr)), pid_(other.pid_), since_(other.since_) {}
+    Subscription& operator=(Subscription&& other) noexcept;
+    ~Subscription();
     /// How the process has ended that `pidfd` holds, and which has. Nothing: that is not known, or not yet.
     [[nodiscard]] std::optional<engine::ProcessEnd> ask(const Descriptor& pidfd) const;
 
    private:
-    friend class ExitNews;
-    Wish(ExitNews* news, pid_t pid, std::int64_t since) : news_(news), pid_(pid), since_(since) {}
-    ExitNews* news_ = nullptr;
+    friend class ExitStatusReader;
+    Subscription(ExitStatusReader* exits, pid_t pid, std::int64_t since) : exits_(exits), pid_(pid), since_(since) {}
+    ExitStatusReader* exits_ = nullptr;
     pid_t pid_ = 0;
     std::int64_t since_ = 0;
   };
 
-  ExitNews(Loop& loop, Options options);
-  ~ExitNews();
-  ExitNews(const ExitNews&) = delete;
-  ExitNews& operator=(const ExitNews&) = delete;
+  ExitStatusReader(Loop& loop, Options options);
+  ~ExitStatusReader();
+  ExitStatusReader(const ExitStatusReader&) = delete;
+  ExitStatusReader& operator=(const ExitStatusReader&) = delete;
 
   /// Follows a process that lives, as somebody holds it by a pidfd.
-  [[nodiscard]] Wish follow(pid_t pid);
+  [[nodiscard]] Subscription follow(pid_t pid);
 
   /// Whether pidfds tell how those ended whom they hold: from Linux 6.15 on.
   [[nodiscard]] static bool pidfds_tell();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/strays.hpp"
+#include "runtime/stale_checks.hpp"
 
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
@@ -21,7 +21,7 @@ constexpr Duration kPressInterval{1000};
 
 }  // namespace
 
-struct Strays::Stray {
+struct StaleChecks::StaleCheck {
   pid_t pid = -1;
   std::shared_ptr<Descriptor> pidfd;
   std::shared_ptr<SessionProof> proof;
@@ -30,13 +30,13 @@ struct Strays::Stray {
   Loop::Timer timer;
 };
 
-Strays::Strays(Loop& loop, SessionSweeper& sweeper, std::string mark, Callbacks callbacks)
+StaleChecks::StaleChecks(Loop& loop, SessionSweeper& sweeper, std::string mark, Callbacks callbacks)
     : loop_(loop),
       sweeper_(sweeper),
       mark_(std::move(mark)),
       callbacks_(std::move(callbacks)),
       patience_(loop.timer([this] { searched(); })),
-      searcher_(loop, {"healer-strays", 1, 16, kStuck}) {
+      searcher_(loop, {"healer-stale", 1, 16, kStuck}) {
   const Duration began = mono_now();
   patience_.set_deadline(began + kPatience);
   searcher_.submit(
@@ -53,38 +53,39 @@ Strays::Strays(Loop& loop, SessionSweeper& sweeper, std::string mark, Callbacks 
       [this](const Error&) { searched(); });
 }
 
-Strays::~Strays() = default;
+StaleChecks::~StaleChecks() = default;
 
 /// Each by itself: one that hangs takes only its own thread along.
-void Strays::ask(const Leaders& leaders) {
+void StaleChecks::ask(const Leaders& leaders) {
   unasked_ = leaders.size();
   if (unasked_ == 0) return searched();
   for (const auto& [pid, start_ticks] : leaders) {
     searcher_.submit(
         [this, pid = pid, start_ticks = start_ticks, mark = mark_]() -> Loop::Callback {
-          auto stray = std::make_shared<std::unique_ptr<Stray>>(recognise(pid, start_ticks, mark));
-          return [this, stray] { asked(std::move(*stray)); };
+          auto stale_check = std::make_shared<std::unique_ptr<StaleCheck>>(recognise(pid, start_ticks, mark));
+          return [this, stale_check] { asked(std::move(*stale_check)); };
         },
         [this](const Error&) { asked({}); });
   }
 }
 
-void Strays::asked(std::unique_ptr<Stray> stray) {
-  if (stray) {
-    Stray& added = *stray;
-    strays_.emplace(added.pid, std::move(stray));
+void StaleChecks::asked(std::unique_ptr<StaleCheck> stale_check) {
+  if (stale_check) {
+    StaleCheck& added = *stale_check;
+    stale_checks_.emplace(added.pid, std::move(stale_check));
     end(added);
   }
   if (--unasked_ == 0) searched();
 }
 
-void Strays::searched() {
+void StaleChecks::searched() {
   patience_ = {};
   if (!std::exchange(searched_, true)) callbacks_.searched();
 }
 
 /// Null where that process is none. On the searcher's thread.
-std::unique_ptr<Strays::Stray> Strays::recognise(pid_t pid, std::uint64_t start_ticks, const std::string& mark) {
+std::unique_ptr<StaleChecks::StaleCheck> StaleChecks::recognise(pid_t pid, std::uint64_t start_ticks,
+                                                                const std::string& mark) {
   auto pidfd = find_process(pid, start_ticks);
   if (!pidfd) return nullptr;
   const auto text = read_head(AT_FDCWD, fmt::format("/proc/{}/environ", pid).c_str(), kMostOfEnvironment);
@@ -93,30 +94,31 @@ std::unique_ptr<Strays::Stray> Strays::recognise(pid_t pid, std::uint64_t start_
   if (environment.find('\0' + mark + std::to_string(pid) + '\0') == std::string::npos) return nullptr;
   const std::uint64_t known_until = ticks_at(mono_now());
   if (!lives(*pidfd)) return nullptr;  // then it was not that one's environment, perhaps
-  auto stray = std::make_unique<Stray>();
-  stray->pid = pid;
-  stray->pidfd = std::make_shared<Descriptor>(std::move(*pidfd));
-  stray->proof = std::make_shared<SessionProof>(SessionProof{known_until, {}});
+  auto stale_check = std::make_unique<StaleCheck>();
+  stale_check->pid = pid;
+  stale_check->pidfd = std::make_shared<Descriptor>(std::move(*pidfd));
+  stale_check->proof = std::make_shared<SessionProof>(SessionProof{known_until, {}});
   constexpr std::string_view kService("\0HEALER_SERVICE=", 16);
   if (const auto at = environment.find(kService); at != std::string::npos) {
-    stray->service = environment.c_str() + at + kService.size();
+    stale_check->service = environment.c_str() + at + kService.size();
   }
-  return stray;
+  return stale_check;
 }
 
-void Strays::end(Stray& stray) {
-  signal(stray, SIGTERM);
+void StaleChecks::end(StaleCheck& stale_check) {
+  signal(stale_check, SIGTERM);
   // Where it cannot be watched its end is noticed when it is pressed.
-  auto watch = loop_.watch(stray.pidfd->get(), Loop::kReadable, [this, &stray](unsigned) { leader_gone(stray); });
-  if (watch) stray.watch = std::move(*watch);
-  stray.timer = loop_.timer([this, &stray] { press(stray); });
-  stray.timer.set_deadline(mono_now() + Child::kGrace);
-  callbacks_.found(stray.service, stray.pid);
+  auto watch = loop_.watch(stale_check.pidfd->get(), Loop::kReadable,
+                           [this, &stale_check](unsigned) { leader_gone(stale_check); });
+  if (watch) stale_check.watch = std::move(*watch);
+  stale_check.timer = loop_.timer([this, &stale_check] { press(stale_check); });
+  stale_check.timer.set_deadline(mono_now() + Child::kGrace);
+  callbacks_.found(stale_check.service, stale_check.pid);
 }
 
-void Strays::signal(const Stray& stray, int number) {
+void StaleChecks::signal(const StaleCheck& stale_check, int number) {
   searcher_.submit(
-      [pidfd = stray.pidfd, pid = stray.pid, number]() -> Loop::Callback {
+      [pidfd = stale_check.pidfd, pid = stale_check.pid, number]() -> Loop::Callback {
         signal_session(*pidfd, pid, number);
         return {};
       },
@@ -124,23 +126,23 @@ void Strays::signal(const Stray& stray, int number) {
 }
 
 /// SIGKILL, until it has an effect.
-void Strays::press(Stray& stray) {
+void StaleChecks::press(StaleCheck& stale_check) {
   const Duration now = mono_now();
   const std::uint64_t known_until = ticks_at(now);
-  if (!lives(*stray.pidfd)) return leader_gone(stray);
-  stray.proof->known_until = known_until;
-  signal(stray, SIGKILL);
-  stray.timer.set_deadline(now + kPressInterval);
+  if (!lives(*stale_check.pidfd)) return leader_gone(stale_check);
+  stale_check.proof->known_until = known_until;
+  signal(stale_check, SIGKILL);
+  stale_check.timer.set_deadline(now + kPressInterval);
 }
 
-void Strays::leader_gone(Stray& stray) {
-  stray.watch = {};
-  stray.timer = {};
-  signal_group(*stray.pidfd, SIGKILL);
-  sweeper_.kill(stray.pid, stray.proof, [this, pid = stray.pid, alive = std::weak_ptr<char>(alive_)] {
+void StaleChecks::leader_gone(StaleCheck& stale_check) {
+  stale_check.watch = {};
+  stale_check.timer = {};
+  signal_group(*stale_check.pidfd, SIGKILL);
+  sweeper_.kill(stale_check.pid, stale_check.proof, [this, pid = stale_check.pid, alive = std::weak_ptr<char>(alive_)] {
     if (alive.expired()) return;
-    const std::string service = std::move(strays_.at(pid)->service);
-    strays_.erase(pid);
+    const std::string service = std::move(stale_checks_.at(pid)->service);
+    stale_checks_.erase(pid);
     callbacks_.gone(service);
   });
 }

@@ -21,7 +21,7 @@
 
 namespace healer::runtime {
 
-class LineageReader {
+class AncestryReader {
  public:
   static constexpr std::int64_t kReadsPerSecond = 2000;
   static constexpr std::int64_t kMostAtOnce = 4000;
@@ -29,7 +29,7 @@ class LineageReader {
   using Read = std::function<std::optional<ProcStat>(pid_t)>;
 
   /// `self`: whoever it is that asks; what is above it is nobody's.
-  explicit LineageReader(Read read = read_proc_stat, pid_t self = ::getpid()) : read_(std::move(read)), self_(self) {}
+  explicit AncestryReader(Read read = read_proc_stat, pid_t self = ::getpid()) : read_(std::move(read)), self_(self) {}
 
   /// The process, its session, its parent, that one's session, and so on: those that are gone or that are everybody's
   /// (1 and less) left out. Nothing where it was looked at just now, or where no reads are left. Requires: `now`

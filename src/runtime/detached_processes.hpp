@@ -30,7 +30,7 @@
 
 namespace healer::runtime {
 
-class Remains {
+class DetachedProcesses {
  public:
   /// Between SIGTERM and SIGKILL.
   static constexpr Duration kGrace{2000};
@@ -40,9 +40,9 @@ class Remains {
   /// 0: nobody was.
   using Done = std::function<void(pid_t ended)>;
 
-  Remains(Loop& loop, std::shared_ptr<const ControlGroups> groups);
-  Remains(const Remains&) = delete;
-  Remains& operator=(const Remains&) = delete;
+  DetachedProcesses(Loop& loop, std::shared_ptr<const ControlGroups> groups);
+  DetachedProcesses(const DetachedProcesses&) = delete;
+  DetachedProcesses& operator=(const DetachedProcesses&) = delete;
 
   /// Ends all that is left of this action, whose program and its session have gone. `owner`: as whom it ran; none: as
   /// healer. Where there is no group only what is that one's, or healer's, is taken for what it has left.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "control/counter.hpp"
+#include "control/statistics.hpp"
 
 #include <variant>
 
 namespace healer::control {
 
-void Counter::note(const engine::Event& event) {
+void Statistics::note(const engine::Event& event) {
   if (std::holds_alternative<engine::event::Measured>(event)) ++counts_.runs;
 }
 
-void Counter::note(const engine::Effect& effect) {
+void Statistics::note(const engine::Effect& effect) {
   using engine::RecordKind;
   const auto* commit = std::get_if<engine::effect::Commit>(&effect);
   if (commit == nullptr) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/remains.hpp"
+#include "runtime/detached_processes.hpp"
 
 #include <unistd.h>
 
@@ -20,19 +20,19 @@ constexpr Duration kLongestPause{200};
 
 }  // namespace
 
-Remains::Remains(Loop& loop, std::shared_ptr<const ControlGroups> groups)
+DetachedProcesses::DetachedProcesses(Loop& loop, std::shared_ptr<const ControlGroups> groups)
     : loop_(loop),
       groups_(std::move(groups)),
       again_(loop.timer([this] { walk(); })),
       patience_(loop.timer([this] { stuck(); })),
-      helper_(loop, {"healer-remains", 1, 2, kPatience}) {}
+      helper_(loop, {"healer-detached", 1, 2, kPatience}) {}
 
-void Remains::end(engine::ActionId action, std::optional<uid_t> owner, Done done) {
+void DetachedProcesses::end(engine::ActionId action, std::optional<uid_t> owner, Done done) {
   orders_.emplace(action.number(), Order{.done = std::move(done), .owner = owner});
   again_.set_deadline(Duration{0});  // with all others of this turn
 }
 
-void Remains::walk() {
+void DetachedProcesses::walk() {
   if (orders_.empty() || std::exchange(walking_, true)) return;
   const Duration now = mono_now();
   std::vector<Task> tasks;
@@ -53,7 +53,7 @@ void Remains::walk() {
       [this, walk](const Error&) { refused(walk); });
 }
 
-void Remains::walked(std::uint64_t walk, const std::vector<Left>& left) {
+void DetachedProcesses::walked(std::uint64_t walk, const std::vector<Left>& left) {
   if (walk != walk_) return;  // it was given up
   walking_ = false;
   patience_.set_deadline(std::nullopt);
@@ -78,7 +78,7 @@ void Remains::walked(std::uint64_t walk, const std::vector<Left>& left) {
 }
 
 /// No thread can be had: whether anything is left nobody can tell.
-void Remains::refused(std::uint64_t walk) {
+void DetachedProcesses::refused(std::uint64_t walk) {
   std::vector<Left> left;
   for (const auto& [action, order] : orders_) {
     if (order.asked) left.push_back({.action = action});
@@ -87,7 +87,7 @@ void Remains::refused(std::uint64_t walk) {
 }
 
 /// Somebody hangs whose environment was to be read; or the machine is slow, and has many processes.
-void Remains::stuck() {
+void DetachedProcesses::stuck() {
   const std::uint64_t looked = looked_->load();
   const Duration now = mono_now();
   const bool stands = looked != 0 && looked == std::exchange(looked_before_, looked);  // 0: it has not begun
@@ -101,8 +101,9 @@ void Remains::stuck() {
 }
 
 /// On the helper's thread.
-std::vector<Remains::Left> Remains::carry_out(const ControlGroups& groups, const std::vector<Task>& tasks,
-                                              std::atomic<std::uint64_t>& looked) {
+std::vector<DetachedProcesses::Left> DetachedProcesses::carry_out(const ControlGroups& groups,
+                                                                  const std::vector<Task>& tasks,
+                                                                  std::atomic<std::uint64_t>& looked) {
   ++looked;
   std::vector<Left> all;
   std::unordered_map<std::string, std::vector<ProcessIdentity>> marked;

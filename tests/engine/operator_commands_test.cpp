@@ -9,7 +9,7 @@
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 
-namespace people_test {
+namespace operator_commands_test {
 
 using namespace healer;
 using namespace healer::test;
@@ -149,7 +149,7 @@ TEST_CASE("what a start waits for may go from the rules meanwhile") {
   alone->key = hash128("alone");
   world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({alone}, seconds{5}))});
   const Job& job = world.engine.jobs().begin()->second;
-  CHECK(job_waits_for(world.engine, job) == "a look at web");
+  CHECK(job_waits_for(world.engine, job) == "a check of web");
   world.settle();
   world.run(seconds{5});
   CHECK(world.is_up("web"));
@@ -307,7 +307,7 @@ TEST_CASE("a process without programs is only monitored or not by the words of p
   CHECK(world.replies.back().ok);
   if (alone)
     CHECK(world.replies.back().text ==
-          "only is not monitored any more; it has no start and no stop program, and is left alone");
+          "only is no longer monitored; it has no start and no stop program, and is left alone");
   CHECK_FALSE(monitored());
   CHECK(world.is_up("web") == alone);
   world.command(Kind::Start, names);
@@ -549,4 +549,4 @@ TEST_CASE("two commands in the middle of a rule's restart: both are answered, an
   }
 }
 
-}  // namespace people_test
+}  // namespace operator_commands_test

@@ -9,7 +9,7 @@
 
 namespace healer::control {
 
-class Counter {
+class Statistics {
  public:
   void note(const engine::Event& event);
   void note(const engine::Effect& effect);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/orphans.hpp"
+#include "runtime/surviving_services.hpp"
 
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
@@ -35,8 +35,8 @@ std::vector<std::string> command_of(pid_t pid) {
 
 }  // namespace
 
-Orphans find_orphans(const ActionFiles& files, Instant now) {
-  Orphans found;
+SurvivingServices find_surviving_services(const ActionFiles& files, Instant now) {
+  SurvivingServices found;
   for (const engine::ActionId action : files.actions()) {
     found.newest = std::max(found.newest, action);
     auto trace = files.read(action);
@@ -44,12 +44,12 @@ Orphans find_orphans(const ActionFiles& files, Instant now) {
     ActionFiles::Start& start = trace->start;
     if (start.boot != 0 && start.boot != now.boot) break;  // nor do older ones live
     if (start.service.empty() || has_ended(*trace)) continue;
-    Orphan orphan{.action = action, .service = std::move(start.service), .command = {}, .since = now.wall};
+    SurvivingService survivor{.action = action, .service = std::move(start.service), .command = {}, .since = now.wall};
     if (trace->pid > 0) {
-      orphan.command = command_of(trace->pid);
-      orphan.since = now.wall - (now.mono - start_time(trace->start_ticks));
+      survivor.command = command_of(trace->pid);
+      survivor.since = now.wall - (now.mono - start_time(trace->start_ticks));
     }
-    found.processes.push_back(std::move(orphan));
+    found.processes.push_back(std::move(survivor));
   }
   return found;
 }

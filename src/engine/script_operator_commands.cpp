@@ -65,7 +65,7 @@ void ScriptReader::command() {
     std::vector<std::string_view> known{"set", "list", "forget"};
     for (const auto& [name, kind] : kCommands) known.push_back(name);
     const std::string_view near = nearest_word(word.raw, known);
-    fail(word.offset, fmt::format("'{}' is no command", printable(word.raw)),
+    fail(word.offset, fmt::format("'{}' is not a command", printable(word.raw)),
          near.empty() ? "known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, "
                         "heal, approve, reject, cancel, healing reset, list, accept list, forget, crash, reboot and "
                         "set clock; a process dies, or "
@@ -189,10 +189,10 @@ bool ScriptReader::another_hand(ScriptedCommand& command) {
   }
   if (failed_) return true;
   if (looked_at && (command.services.empty() || !can_fail(*blocks_.at(command.services.front()))))
-    fail(name.offset, fmt::format("nothing that looks at '{}' can fail so", printable(whom)),
+    fail(name.offset, fmt::format("no check of '{}' can fail like this", printable(whom)),
          "only programs and connections do; write what is measured, or that a process dies");
   else if (!looked_at && !blocks_.at(command.services.front())->has_process())
-    fail(name.offset, fmt::format("'{}' is no process", printable(command.services.front())),
+    fail(name.offset, fmt::format("'{}' is not a process", printable(command.services.front())),
          "only a process dies, or comes up");
   if (command.kind == CommandKind::ComesUp) want("up", "at 5 minutes NAME comes up");
   want_end();

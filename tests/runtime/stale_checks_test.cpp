@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/strays.hpp"
+#include "runtime/stale_checks.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@
 #include "runtime/runner_bench.hpp"
 #include "support/processes.hpp"
 
-namespace strays_test {
+namespace stale_checks_test {
 
 using namespace healer;
 using namespace healer::runtime;
@@ -73,14 +73,15 @@ class Left {
 using Told = std::vector<std::pair<std::string, pid_t>>;
 
 ProcessRunner::Options options(const std::string& mark, Told& told) {
-  return {.mark = mark, .stray = [&told](const std::string& service, pid_t pid) { told.emplace_back(service, pid); }};
+  return {.mark = mark,
+          .stale_check = [&told](const std::string& service, pid_t pid) { told.emplace_back(service, pid); }};
 }
 
 constexpr const char* kStubborn = "trap '' TERM; timeout 600 sleep 600 & while :; do sleep 600; done";
 
 }  // namespace
 
-TEST_CASE("a check program bears the mark with its own number", "[strays]") {
+TEST_CASE("a check program bears the mark with its own number", "[stale-checks]") {
   Told told;
   Bench bench(options("HEALER_CHECK=me:", told));
   const auto run = bench.shell("echo $HEALER_CHECK $$");
@@ -89,7 +90,7 @@ TEST_CASE("a check program bears the mark with its own number", "[strays]") {
   CHECK(number.size() > 1);
 }
 
-TEST_CASE("what a former daemon has left is ended with its session before its service runs again", "[strays]") {
+TEST_CASE("what a former daemon has left is ended with its session before its service runs again", "[stale-checks]") {
   const std::string mark = new_mark();
   const Left stubborn(mark, "web", kStubborn, 4);
   const Left obedient(mark, "web", "exec sleep 600");
@@ -110,7 +111,7 @@ TEST_CASE("what a former daemon has left is ended with its session before its se
   CHECK(bench.idle());
 }
 
-TEST_CASE("a run that waits for what a former daemon has left can be cancelled", "[strays]") {
+TEST_CASE("a run that waits for what a former daemon has left can be cancelled", "[stale-checks]") {
   const std::string mark = new_mark();
   const Left stubborn(mark, "web", kStubborn, 4);
   Told told;
@@ -126,9 +127,10 @@ TEST_CASE("a run that waits for what a former daemon has left can be cancelled",
   CHECK(bench.idle());
 }
 
-TEST_CASE("who is no check program of a former daemon is left alone", "[strays]") {
+TEST_CASE("who is no check program of a former daemon is left alone", "[stale-checks]") {
   const std::string mark = new_mark();
-  const Left stray(mark, "web", "setsid sleep 600 & exec sleep 600", 2);  // the one in a session of its own has left
+  const Left stale_check(mark, "web", "setsid sleep 600 & exec sleep 600",
+                         2);  // the one in a session of its own has left
   Left rest(mark, "web", "sleep 600 & exit 0");
   rest.reap();
   const Left strangers(new_mark(), "web", "exec sleep 600");
@@ -139,15 +141,15 @@ TEST_CASE("who is no check program of a former daemon is left alone", "[strays]"
   bench.name = "web";
   const auto own = bench.shell("sleep 0.3; exit 5");
   CHECK(bench.result(own).status == 5);
-  CHECK(told == Told{{"web", stray.pid()}});
-  CHECK(stray.alive() == 1);
+  CHECK(told == Told{{"web", stale_check.pid()}});
+  CHECK(stale_check.alive() == 1);
   CHECK(rest.alive() == 1);
   CHECK(strangers.alive() == 1);
   CHECK(longer.alive() == 1);
   CHECK(unmarked.alive() == 1);
 }
 
-TEST_CASE("a daemon that ends waits for the end of what the one before has left", "[strays]") {
+TEST_CASE("a daemon that ends waits for the end of what the one before has left", "[stale-checks]") {
   const std::string mark = new_mark();
   const Left stubborn(mark, "web", kStubborn, 4);
   Told told;
@@ -159,4 +161,4 @@ TEST_CASE("a daemon that ends waits for the end of what the one before has left"
   CHECK(stubborn.alive() == 0);
 }
 
-}  // namespace strays_test
+}  // namespace stale_checks_test

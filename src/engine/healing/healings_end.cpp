@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// How a healing ends: what is counted, remembered and told.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/healing/healings.hpp"
+#include "engine/service.hpp"
+
+namespace healer::engine {
+
+using Stage = Healing::Stage;
+
+/// What its plan has come to is counted, for people and for the ramp.
+void Healings::reached(HealingWorld& world, Healing& healing, HealingEnd how) {
+  if (healing.escalated && healing.plan->only_tells()) return;  // the failure was counted when it was handed on
+  if (how == HealingEnd::Failed || how == HealingEnd::Interrupted) return failed(world, healing);
+  WorkflowMemory& memory = workflow_memory(healing.plan->name);
+  memory.active = world.now().wall;
+  if (how == HealingEnd::Verified) ++memory.counts.recovered;
+  if (how == HealingEnd::Rejected) ++memory.counts.rejected;
+  if (how == HealingEnd::WouldRun) ++memory.counts.would_run;
+  const std::vector<std::uint32_t>& ramp = healing.plan->ramp;
+  if (healing.round > 0 && !healing.rehearses() && !ramp.empty()) {
+    if (how != HealingEnd::Verified) {
+      memory.ramp = memory.verified = 0;
+    } else if (memory.ramp + 1 < ramp.size() && ++memory.verified >= ramp[memory.ramp]) {
+      ++memory.ramp;
+      memory.verified = 0;
+    }
+  }
+  world.save(memory);
+}
+
+/// Its plan has failed: the ramp goes back, and the breaker counts it.
+void Healings::failed(HealingWorld& world, Healing& healing) {
+  const WallTime now = world.now().wall;
+  WorkflowMemory& memory = workflow_memory(healing.plan->name);
+  memory.active = now;
+  ++memory.counts.failed;
+  memory.ramp = memory.verified = 0;
+  const std::optional<Breaker>& breaker = healing.plan->breaker;
+  if (breaker) {
+    memory.failures.push_back(now);
+    std::erase_if(memory.failures, [&](WallTime when) { return when <= now - breaker->within; });
+  }
+  const bool opens = breaker && memory.failures.size() >= breaker->failed && !std::exchange(memory.open, true);
+  world.save(memory);
+  if (!opens) return;
+  const std::string text = fmt::format(
+      "workflow {} is stopped: {} of its healings have failed within {}; `healerctl healing reset {}` lets it go on",
+      memory.workflow, memory.failures.size(), format_duration(breaker->within), memory.workflow);
+  world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
+  world.tell_all("Healing stopped", effect::Cause::State::Failed, text);
+}
+
+void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const std::string& why) {
+  const Instant now = world.now();
+  const bool bad = how == HealingEnd::Failed || how == HealingEnd::Interrupted || how == HealingEnd::Refused ||
+                   (how == HealingEnd::Rejected);
+  // Only people were told: what was to be healed is not.
+  if (how == HealingEnd::Done && healing.escalated && healing.plan->only_tells()) how = HealingEnd::Failed;
+  const bool brakes = !healing.plan->only_tells() || healing.escalated;
+  const std::string text = fmt::format("{} {}{}{}", describe(healing), to_string(how), why.empty() ? "" : ": ", why);
+  Record& record = world.record(how == HealingEnd::Failed || how == HealingEnd::Interrupted ? RecordKind::HealingFailed
+                                                                                            : RecordKind::HealingEnded,
+                                bad ? Severity::Error : Severity::Info, healing.service, text);
+  record.subject = healing.id.number();
+  stop_verifying(healing);
+  confirming_.erase(healing.id);
+
+  reached(world, healing, how);
+
+  const bool touched = healing.locks() || how == HealingEnd::WouldRun || healing.round > 0;
+  if (touched && brakes) {
+    const std::shared_ptr<const Workflow> asked = world.graph().workflow(healing.workflow);
+    const Duration cooldown = healing.plan->only_tells() && asked != nullptr ? asked->cooldown : healing.plan->cooldown;
+    TargetMemory target{.target = healing.target,
+                        .rehearsed = healing.rehearses(),
+                        .cooldown = Deadline::in(cooldown, now),
+                        .healing = healing.id,
+                        .end = how,
+                        .ended = now.wall};
+    if (how == HealingEnd::Verified && healing.plan->probation > Duration{0}) {
+      target.probation = Deadline::in(healing.plan->probation, now);
+      target.plan = healing.plan;
+    }
+    remember(world, std::move(target));
+  }
+  // Where something is done on failure, people were told of the failure before that.
+  const bool known = healing.stage == Stage::Failing && !healing.in_probation && healing.plan->on_failure.size() > 0 &&
+                     healing.position >= healing.plan->on_failure.size();
+  const bool told = how != HealingEnd::Dropped && !(how == HealingEnd::Done && healing.plan->only_tells()) && !known;
+  if (told)
+    world.tell(healing, fmt::format("Healing {}", to_string(how)),
+               how == HealingEnd::Verified || how == HealingEnd::Done ? effect::Cause::State::Succeeded
+                                                                      : effect::Cause::State::Failed,
+               text);
+  const HealingId id = healing.id;
+  const std::string target = healing.target;
+  remove(id);
+  world.forget(id);
+  if (how == HealingEnd::Verified)
+    for (const ServiceId service : services_of(target)) {
+      for (const ServiceId member : world.seen_by(service)) world.recover(member);
+      world.recover(service);
+    }
+  stir(world);
+  plan_wake(world);
+}
+
+}  // namespace healer::engine

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// What is seldom there, and takes no more than a pointer where it is not.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace healer {
+
+/// A std::optional whose value lies elsewhere: for members that most of many objects do not have. Copies are deep.
+template <typename T>
+class Rare {
+ public:
+  using value_type = T;
+
+  Rare() = default;
+  Rare(std::nullopt_t /*none*/) {}                                  // NOLINT(google-explicit-constructor)
+  Rare(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT(google-explicit-constructor)
+  Rare(std::optional<T> value) {                                    // NOLINT(google-explicit-constructor)
+    if (value) value_ = std::make_unique<T>(*std::move(value));
+  }
+  Rare(const Rare& other) : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
+  Rare(Rare&&) noexcept = default;
+  Rare& operator=(const Rare& other) {
+    if (this != &other) value_ = other.value_ ? std::make_unique<T>(*other.value_) : nullptr;
+    return *this;
+  }
+  Rare& operator=(Rare&&) noexcept = default;
+  ~Rare() = default;
+
+  template <typename... Parts>
+  T& emplace(Parts&&... parts) {
+    value_ = std::make_unique<T>(std::forward<Parts>(parts)...);
+    return *value_;
+  }
+  void reset() { value_.reset(); }
+
+  explicit operator bool() const { return value_ != nullptr; }
+  [[nodiscard]] bool has_value() const { return value_ != nullptr; }
+  /// Requires: it is there.
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return value_.get(); }
+  const T* operator->() const { return value_.get(); }
+  [[nodiscard]] const T& value() const { return *value_; }
+  template <typename Other>
+  [[nodiscard]] T value_or(Other&& other) const {
+    return value_ ? *value_ : static_cast<T>(std::forward<Other>(other));
+  }
+  friend bool operator==(const Rare& one, const Rare& other) {
+    return one.has_value() == other.has_value() && (!one || *one == *other);
+  }
+  friend bool operator==(const Rare& one, std::nullopt_t /*none*/) { return !one.has_value(); }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
+}  // namespace healer
