@@ -253,8 +253,7 @@ class Adviser {
       if (const TermSyntax* const one = end_of(way)) last.push_back(one);
     constexpr std::string_view kRemedy = "'or' joins conditions that need not hold at the same time";
     // Behind parentheses and `not` what rules a test out may be far from it.
-    if (std::ranges::all_of(rule.condition.postfix, [](engine::Op op) { return op != engine::Op::Not; }) &&
-        ways.size() == alternatives(rule.condition)) {
+    if (is_plain(rule.condition)) {
       for (const TermSyntax* const one : last)
         say(Code::NeverTrue, one->range,
             fmt::format("'{}' can never be true together with the conditions before it",
@@ -267,8 +266,17 @@ class Adviser {
     }
   }
 
-  static std::size_t alternatives(const ConditionSyntax& condition) {
-    return 1 + static_cast<std::size_t>(std::ranges::count(condition.postfix, engine::Op::Or));
+  /// Whether a condition has neither `not` nor an `or` within an `and`.
+  static bool is_plain(const ConditionSyntax& condition) {
+    enum class Part : std::uint8_t { Tests, Alternatives, Grouped };
+    return engine::fold<Part>(
+               condition.postfix, condition.terms.size(), [](std::size_t) { return Part::Tests; },
+               [](Part) { return Part::Grouped; },
+               [](engine::Op op, Part left, Part right) {
+                 const Part most = std::max(left, right);
+                 if (op == engine::Op::Or) return std::max(most, Part::Alternatives);
+                 return most == Part::Tests ? most : Part::Grouped;
+               }) != Part::Grouped;
   }
 
   /// The test that cannot hold beside those before it; null: there is none.

@@ -205,6 +205,11 @@ Result<std::string> format_rules(std::string_view text) {
   const std::uint32_t file = sources.add("", std::string(text));
   Diagnostics said;
   const FileSyntax syntax = parse(file, text, said);
+  if (!syntax.cut_includes.empty()) {
+    const Position at = sources.position(file, syntax.cut_includes.front());
+    return Error{EINVAL, fmt::format("{}:{}: error: an 'include' in the middle of a statement is not laid out", at.line,
+                                     at.column)};
+  }
   if (has_errors(said)) {
     const std::string error = first_error(said, sources);
     return Error{EINVAL, error.starts_with(':') ? error.substr(1) : error};
