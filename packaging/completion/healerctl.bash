@@ -99,7 +99,7 @@ _healerctl() {
     output) options="--follow" ;;
     top) options="--interval --batch" ;;
     simulate) options="--script --actions" ;;
-    replay) options="--since --until --rules --state --all" ;;
+    replay) options="--since --until --rules --throughout --state --all" ;;
     reload) options="--confirm" ;;
     doctor) options="--rules" ;;
     fmt) options="--check --write --diff" ;;

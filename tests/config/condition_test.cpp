@@ -221,7 +221,7 @@ TEST_CASE("a filter sees the names of its rows, and no text is put into it", "[c
   CHECK(result.rules->services.at(1)->program.filters == std::vector<std::string>{"\"n2\" as $NODE | .[$NODE].load"});
   CHECK(first_line(load_text("for each NODE in \"n1\" {\n check program p_${NODE} with path \"/bin/true\"\n"
                              "  if json '.${NODE}.load' > 4 then alert\n}\n")) ==
-        "/etc/main:3:11: error: a filter of jq takes no '${...}'");
+        "/etc/main:3:11: error: a jq filter takes no '${...}'");
 }
 
 TEST_CASE("a filter that is none, or asks for more than its text, is refused", "[condition]") {

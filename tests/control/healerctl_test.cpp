@@ -574,6 +574,8 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   collect(Json{{"actions", Json::array({action})},
                {"notes", Json::array()},
                {"without_readings", Json::array()},
+               {"not_monitored", Json::array()},
+               {"edited", Json::array()},
                {"not_in_rules", Json::array()},
                {"runs", 0}},
           "", seen);  // of `replay`

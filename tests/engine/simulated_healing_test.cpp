@@ -500,7 +500,7 @@ workflow rebuild {
 })"),
                                  "step rebuild slow takes 1 minute\n"
                                  "step rebuild bad: 3\n"
-                                 "app: fails ...\n"
+                                 "at 5 minutes app fails\n"
                                  "expect healing app failed by 10 minutes\n");
   const auto failed = std::ranges::find(timeline.entries, "failed", &TimelineEntry::turn);
   REQUIRE(failed != timeline.entries.end());
