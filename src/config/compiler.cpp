@@ -35,10 +35,7 @@ engine::ServiceBlock::OnReboot on_reboot(const Word& policy) {
   return static_cast<engine::ServiceBlock::OnReboot>(found - kRebootPolicies.begin());
 }
 
-std::optional<std::string> text_of(const Rare<Word>& word) {
-  if (!word) return std::nullopt;
-  return word->value;
-}
+std::optional<std::string> text_of(const Rare<Word>& word) { return word ? std::optional(word->value) : std::nullopt; }
 
 engine::MailFormat mail_format(const MailFormatSyntax& format) {
   return {.from = text_of(format.from),
