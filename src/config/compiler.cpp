@@ -28,13 +28,6 @@ Small bounded(std::uint64_t value) {
   return static_cast<Small>(std::min<std::uint64_t>(value, std::numeric_limits<Small>::max()));
 }
 
-engine::ServiceBlock::OnReboot on_reboot(const Word& policy) {
-  const auto found =
-      std::ranges::find_if(kRebootPolicies, [&](std::string_view known) { return iequals(known, policy.value); });
-  if (found == kRebootPolicies.end()) return engine::ServiceBlock::OnReboot::Start;
-  return static_cast<engine::ServiceBlock::OnReboot>(found - kRebootPolicies.begin());
-}
-
 std::optional<std::string> text_of(const Rare<Word>& word) { return word ? std::optional(word->value) : std::nullopt; }
 
 engine::MailFormat mail_format(const MailFormatSyntax& format) {
@@ -174,7 +167,7 @@ class SettingsCompiler {
                                      .length = bounded(set.length.value),
                                      .group = set.group ? set.group->value : ""});
   }
-  void operator()(const SetOnReboot& set) { settings_.on_reboot = on_reboot(set.policy); }
+  void operator()(const SetOnReboot& set) { settings_.on_reboot = reboot_policy(set.policy.value); }
 
  private:
   static engine::HttpdSettings::Allow::Kind kind_of(SetHttpd::Allow::Kind kind) {
@@ -552,7 +545,7 @@ class ServiceCompiler {
     block_.activity = iequals(mode.mode.value, "passive") ? engine::ServiceBlock::Activity::Passive
                                                           : engine::ServiceBlock::Activity::Active;
   }
-  void add(const OnRebootSyntax& policy) { block_.on_reboot = on_reboot(policy.policy); }
+  void add(const OnRebootSyntax& policy) { block_.on_reboot = reboot_policy(policy.policy.value); }
 
   /// A service's own word on an address, `alert` or `noalert`, stands in place of the global one.
   void add_global_recipients() {

@@ -15,6 +15,13 @@
 
 namespace healer::config {
 
+engine::OnReboot reboot_policy(std::string_view word) {
+  const auto found =
+      std::ranges::find_if(kRebootPolicies, [&](std::string_view known) { return iequals(known, word); });
+  if (found == kRebootPolicies.end()) return engine::OnReboot::Start;
+  return static_cast<engine::OnReboot>(found - kRebootPolicies.begin());
+}
+
 const Limit* find_limit(std::string_view name) {
   const auto found = std::ranges::find_if(kLimits, [&](const Limit& limit) { return iequals(limit.name, name); });
   return found == kLimits.end() ? nullptr : &*found;

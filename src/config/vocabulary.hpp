@@ -13,12 +13,15 @@
 #include "config/syntax.hpp"
 #include "engine/comparison.hpp"
 #include "engine/event_kind.hpp"
+#include "engine/schedule.hpp"
 #include "engine/settings.hpp"
 
 namespace healer::config {
 
 /// In the order of engine::ServiceBlock::OnReboot.
 inline constexpr std::array<std::string_view, 3> kRebootPolicies{"start", "nostart", "laststate"};
+/// By its word, in any case; Start where there is none.
+[[nodiscard]] engine::OnReboot reboot_policy(std::string_view word);
 inline constexpr std::array<std::string_view, 9> kFacilities{"log_daemon", "log_local0", "log_local1",
                                                              "log_local2", "log_local3", "log_local4",
                                                              "log_local5", "log_local6", "log_local7"};
