@@ -33,10 +33,10 @@ using engine::recorded::Item;
 
 namespace {
 
-constexpr Duration kPatience{2000};                       // at the end, for a disk that hangs
-constexpr Duration kPruneEvery{60'000};                   // by the clock of what is recorded
-constexpr std::size_t kMostText = std::size_t{32} << 20;  // of rules; longer ones are not recorded
-constexpr std::uint64_t kRoom = std::uint64_t{4} << 20;   // for what is written at once
+constexpr Duration kPatience{2000};                           // at the end, for a disk that hangs
+constexpr Duration kPruneEvery{60'000};                       // by the clock of what is recorded
+constexpr std::size_t kMostRuleText = std::size_t{32} << 20;  // of rules; longer ones are not recorded
+constexpr std::uint64_t kRoom = std::uint64_t{4} << 20;       // for what is written at once
 
 }  // namespace
 
@@ -222,7 +222,7 @@ class Recorder::Worker {
     TextBytes text = bytes_of(*text_);
     std::size_t all = text.contents.size();
     for (const TextPart& part : text.parts) all += part.bytes.size();
-    if (all > kMostText) return Number{};
+    if (all > kMostRuleText) return Number{};
     const auto [known, is_new] =
         texts_.try_emplace(hash128(text.contents), static_cast<recorded::TextNumber>(texts_.size()));
     if (!is_new) return Number{known->second};

@@ -45,15 +45,15 @@ class Json(support.Case):
             check program disks with path "{self.program(json.dumps({"worst": 93}))}"
               if json '.worst' > 90 then alert''')
         self.wait_for(lambda: "disks is failed" in self.explained(daemon), "the failure")
-        for text, why in (("no json", "this is no JSON"), ("", "this is no JSON"),
-                          (json.dumps({"best": [1]}) + "1", "this is no JSON"),
+        for text, why in (("no json", "this is not JSON"), ("", "this is not JSON"),
+                          (json.dumps({"best": [1]}) + "1", "this is not JSON"),
                           (json.dumps([1]), "the filter has failed"),
                           (json.dumps({"worst": "x" * 600}), "longer than the 512 B that are kept"),
                           (json.dumps({"worst": [1]}), "no order")):
             self.say(text)
             told = self.wait_for(lambda: why in self.explained(daemon) and self.explained(daemon), why,
                                  detail=lambda: self.explained(daemon))
-            self.assertIn("was not told by the last run", told)
+            self.assertIn("was not reported by the last run", told)
             self.assertIn("disks is failed", told)
         self.say(json.dumps({"worst": 7}))
         self.wait_for(lambda: "disks is running" in self.explained(daemon), "the recovery")

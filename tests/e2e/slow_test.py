@@ -39,7 +39,7 @@ class Slow(support.Case):
         before = self.runs("check")
         self.wait_for(lambda: self.runs("check") >= before + 2, "two more runs")
         self.wait_for(lambda: len(hung()) <= 1, "the end of all runs but the last")
-        self.assertEqual(daemon.log_text().count("a check program that the healer before has left is ended"), 2)
+        self.assertEqual(daemon.log_text().count("a check program left by the previous healerd is ended"), 2)
 
     def test_with_hardly_a_descriptor_each_check_has_its_turn(self):
         names = [f"node{number}" for number in range(20)]

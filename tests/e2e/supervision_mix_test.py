@@ -188,7 +188,7 @@ class Mix(mails.Receiving, supervised.Case):
         web = self.web(words="ready on notify within 1 seconds  stop signal TERM within 4 seconds",
                        live=f"[ -e once ] || {{ touch once; trap '' TERM; }}; write_pid; {SLEEP}")
         daemon = self.start(self.rules(web))
-        self.wait_for(lambda: "did not say" in str(self.told(daemon, "web")), "the end of its time")
+        self.wait_for(lambda: "did not report" in str(self.told(daemon, "web")), "the end of its time")
         daemon.kill()
         daemon.launch()
         self.wait_for(lambda: len(web.copies()) == 2, "another start", detail=lambda: str(self.told(daemon)))
