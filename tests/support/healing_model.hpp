@@ -254,7 +254,11 @@ class HealingModel {
     if (its.begun || (its.place && !is_dropped)) {
       ended_[its.target] = record.when;
       ill_.erase(its.target);
-      if (is_present(its.target) && !record.text.ends_with(" recovered")) ill_.insert(its.target);
+      // Who answers well when a person's healing fails stands failed by no rule: if it fails then, that is another
+      // failure.
+      const auto last = well_.find(its.target);
+      const bool is_well = last != well_.end() && last->second;
+      if (is_present(its.target) && !is_well && !record.text.ends_with(" recovered")) ill_.insert(its.target);
     }
     accounts_.erase(healing);
   }
