@@ -13,6 +13,20 @@ constexpr Duration kAhead = minutes{30};
 /// How long a start of a program is remembered that nobody has claimed.
 constexpr Duration kRemembered = minutes{10};
 
+/// Whose end an item tells; nothing: it tells none.
+std::optional<ActionId> ended_in(const recorded::What& what) {
+  if (const auto* ended = std::get_if<event::ActionEnded>(&what)) return ended->action;
+  if (const auto* answered = std::get_if<event::Answered>(&what)) return answered->request;
+  return std::nullopt;
+}
+
+/// Of whose program or request an item tells; nothing: it tells of none.
+std::optional<ActionId> told_in(const recorded::What& what) {
+  if (const auto* started = std::get_if<event::ActionStarted>(&what)) return started->action;
+  if (const auto* ready = std::get_if<event::ActionReady>(&what)) return ready->action;
+  return ended_in(what);
+}
+
 }  // namespace
 
 std::optional<ServiceId> RecordedDay::service(recorded::Number number) {
@@ -70,6 +84,13 @@ RecordedDay::Entry RecordedDay::pop() {
   Entry entry = std::move(ahead_.front());
   ahead_.pop_front();
   ++first_;
+  if (const std::optional<ActionId> action = told_in(entry.item.what)) {
+    const auto launch = std::ranges::find(launches_, *action, [](const Launch& one) { return one.what.action; });
+    if (launch != launches_.end()) {
+      entry.is_past = launch->elsewhen;
+      if (ended_in(entry.item.what)) launch->end = entry.item;
+    }
+  }
   return entry;
 }
 
@@ -107,7 +128,14 @@ bool RecordedDay::more_runs(ServiceId service, Duration begun) {
                              [&](Index index) { return std::get<recorded::Ran>(at(index).item.what).begun > begun; });
 }
 
-std::optional<ActionId> RecordedDay::claim_launch(Hash128 what, ActionId action, Duration when, Duration apart) {
+std::optional<recorded::Item> RecordedDay::end_ahead(ActionId action) {
+  const auto found =
+      std::ranges::find_if(ahead_, [&](const Entry& entry) { return ended_in(entry.item.what) == action; });
+  return found == ahead_.end() ? std::nullopt : std::optional(found->item);
+}
+
+std::optional<RecordedDay::Claimed> RecordedDay::claim_launch(Hash128 what, ActionId action, Duration when,
+                                                              Duration near, Duration apart) {
   look_ahead();
   Launch* best = nullptr;
   for (Launch& launch : launches_) {
@@ -120,7 +148,11 @@ std::optional<ActionId> RecordedDay::claim_launch(Hash128 what, ActionId action,
   }
   if (best == nullptr) return std::nullopt;
   best->claimed = true;
-  return best->what.action;
+  std::optional<recorded::Item> end = best->end;
+  if (!end && std::chrono::abs(best->when - when) > near) end = end_ahead(best->what.action);
+  if (!end) return Claimed{.action = best->what.action};
+  best->elsewhen = true;
+  return Claimed{.action = best->what.action, .end = Claimed::End{end->mono - best->when, end->what}};
 }
 
 }  // namespace healer::engine

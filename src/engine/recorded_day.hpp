@@ -20,7 +20,18 @@ class RecordedDay {
   using Index = std::uint64_t;
   struct Entry {
     recorded::Item item;
-    std::optional<RunId> claimed{};  ///< of a Ran: whose answer it is; of a Launched any: it is taken
+    std::optional<RunId> claimed{};  ///< of a Ran: whose answer it is
+    bool is_past = false;            ///< of what a program or request does: it was told already, of another time
+  };
+  /// A start that was claimed. `end`: how what was started has ended, and how long after its start, where that was at
+  /// another time: the recording will not tell it in time.
+  struct Claimed {
+    ActionId action;
+    struct End {
+      Duration after{0};
+      recorded::What what;
+    };
+    std::optional<End> end{};
   };
 
   /// Requires: both outlive it.
@@ -45,9 +56,9 @@ class RecordedDay {
   bool claim_run(ServiceId service, Duration begun, Duration apart, RunId run);
   /// Whether a run of the service that begins later is to come in this life.
   [[nodiscard]] bool more_runs(ServiceId service, Duration begun);
-  /// The start of such a program, not further from `when` than `apart`: the action of that name, if it is among them;
-  /// it is claimed.
-  std::optional<ActionId> claim_launch(Hash128 what, ActionId action, Duration when, Duration apart);
+  /// The start of such a program or request, not further from `when` than `apart`: the action of that name, if it is
+  /// among them; it is claimed. No further than `near` it is the same moment, unless it has ended before `when`.
+  std::optional<Claimed> claim_launch(Hash128 what, ActionId action, Duration when, Duration near, Duration apart);
   /// Forgets what was claimed or passed by in a life that is over.
   void begin_life();
 
@@ -57,7 +68,10 @@ class RecordedDay {
     Duration when{0};
     recorded::Launched what;
     bool claimed = false;
+    bool elsewhen = false;                ///< claimed with its end
+    std::optional<recorded::Item> end{};  ///< that has passed by
   };
+  [[nodiscard]] std::optional<recorded::Item> end_ahead(ActionId action);
   void look_ahead();
   void index(Index at, const recorded::Item& item);
   [[nodiscard]] Entry& at(Index index) { return ahead_[static_cast<std::size_t>(index - first_)]; }

@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "engine/service.hpp"
 #include "engine/workflow.hpp"
 #include "util/text.hpp"
@@ -163,6 +165,16 @@ std::shared_ptr<const SwapPlan> plan_narrowed(const Graph& current, const Graph&
   plan->workflows_changed = !same_workflows(*graph, current);
   plan->graph = std::move(graph);
   return plan;
+}
+
+std::string some_of(std::vector<std::string> names) {
+  constexpr std::size_t kMost = 8;
+  if (names.size() > kMost) {
+    const std::size_t more = names.size() - kMost;
+    names.resize(kMost);
+    names.push_back(fmt::format("{} more", more));
+  }
+  return join_words(names, "and");
 }
 
 }  // namespace healer::engine

@@ -46,4 +46,7 @@ struct Touched {
 };
 [[nodiscard]] Touched touched_by(const Graph& all, const Slots& left_out);
 
+/// "a, b and 3 more": so many that they can be read.
+[[nodiscard]] std::string some_of(std::vector<std::string> names);
+
 }  // namespace healer::engine

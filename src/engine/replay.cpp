@@ -27,7 +27,6 @@ constexpr Duration kStartsApart = minutes{5};  // between a start then and now t
 constexpr Duration kTakes = seconds{1};        // a program that did not run then
 constexpr Duration kLastEnd = minutes{1};      // after it was told to end, a program has
 constexpr std::int64_t kMadeUpPid = 1;
-constexpr std::size_t kMostAdded = 8;  // services that a note of a reload names
 
 /// What is known of a recording only at its end. By slot.
 struct Hindsight {
@@ -130,6 +129,7 @@ class Player final : public EffectSink {
       now_.wall = entry.item.wall;
     }
     claimed_ = entry.claimed;
+    if (entry.is_past) return;
     std::visit([&](const auto& what) { take(what, entry.item); }, entry.item.what);
     if (engine_ || lives_ > 0) last_ = entry.item.wall;
   }
@@ -383,16 +383,6 @@ class Player final : public EffectSink {
     note(item.wall, std::move(text));
   }
 
-  /// So many that they can be read.
-  static std::string some_of(std::vector<std::string> names) {
-    if (names.size() > kMostAdded) {
-      const std::size_t more = names.size() - kMostAdded;
-      names.resize(kMostAdded);
-      names.push_back(fmt::format("{} more", more));
-    }
-    return join_words(names, "and");
-  }
-
   void remember_edits(const std::vector<std::string>& names) { edited_.insert(names.begin(), names.end()); }
 
   void take(const event::Stopping& told, const recorded::Item&) {
@@ -436,16 +426,23 @@ class Player final : public EffectSink {
   void perform(const effect::CancelRun& cancel) { promised_.erase(cancel.run); }
 
   void perform(const effect::Exec& exec) {
-    const auto then = day_.claim_launch(recorded::what_of(exec), exec.action, now_.mono, kStartsApart);
-    if (then) {
-      started_[*then] = exec.action;
+    // One that stays in the foreground has no end to be given.
+    const Duration near = exec.foreground ? kStartsApart : kSetFree;
+    const auto then = day_.claim_launch(recorded::what_of(exec), exec.action, now_.mono, near, kStartsApart);
+    if (then && !then->end) {
+      started_[then->action] = exec.action;
       return;
     }
+    const auto* const end = then && !exec.foreground ? std::get_if<event::ActionEnded>(&then->end->what) : nullptr;
     plan(now_.mono, [this, action = exec.action, foreground = exec.foreground] {
       tell(event::ActionStarted{action, kMadeUpPid, 0});
       if (foreground) tell(event::ActionReady{action});
     });
-    if (!exec.foreground)
+    if (end) {  // it takes as long as then, and ends so
+      event::ActionEnded ended = *end;
+      ended.action = exec.action;
+      plan(now_.mono + then->end->after, [this, ended] { tell(ended); });
+    } else if (!exec.foreground)
       plan(now_.mono + kTakes, [this, action = exec.action] {
         event::ActionEnded ended{.action = action, .elapsed = kTakes, .output = {}};
         ended.saved.assign(engine_->savings_of(action, now_).size(), std::string());
@@ -454,9 +451,16 @@ class Player final : public EffectSink {
   }
 
   void perform(const effect::Request& request) {
-    if (const auto then = day_.claim_launch(recorded::what_of(request), request.request, now_.mono, kStartsApart)) {
-      started_[*then] = request.request;
-      return;
+    if (const auto then =
+            day_.claim_launch(recorded::what_of(request), request.request, now_.mono, kSetFree, kStartsApart)) {
+      auto* const end = then->end ? std::get_if<event::Answered>(&then->end->what) : nullptr;
+      if (!end) {
+        started_[then->action] = request.request;
+        return;
+      }
+      event::Answered told = *end;
+      told.request = request.request;
+      return plan(now_.mono + then->end->after, [this, told] { tell(told); });
     }
     event::Answered answer{.request = request.request, .status = request.expected, .elapsed = kTakes};
     answer.values.resize(request.wanted.size() + request.failing.size());
