@@ -16,7 +16,7 @@
 #include "config/workflow_syntax.hpp"
 #include "engine/kind.hpp"
 #include "engine/quota.hpp"
-#include "engine/service.hpp"
+#include "engine/test.hpp"
 #include "util/rare.hpp"
 #include "util/time.hpp"
 

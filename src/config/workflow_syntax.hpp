@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "config/syntax_words.hpp"
-#include "engine/workflow.hpp"
+#include "engine/healing/bringing.hpp"
+#include "engine/healing/saving.hpp"
+#include "engine/healing_limits.hpp"
 
 namespace healer::config {
 

@@ -11,9 +11,10 @@
 
 #include "engine/command.hpp"
 #include "engine/event_kind.hpp"
+#include "engine/healing/saving.hpp"
 #include "engine/ids.hpp"
+#include "engine/json_test.hpp"
 #include "engine/recipient.hpp"
-#include "engine/workflow.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "engine/event_names.hpp"
 #include "engine/evidence.hpp"
-#include "engine/healing/healing.hpp"
+#include "engine/healing/overrides.hpp"
 #include "engine/ids.hpp"
 #include "engine/outcome.hpp"
 #include "util/time.hpp"

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "engine/command.hpp"
+#include "engine/healing/bringing.hpp"
+#include "engine/healing/saving.hpp"
 #include "engine/healing_limits.hpp"
 #include "engine/json_test.hpp"
 #include "engine/source_place.hpp"
@@ -21,19 +23,6 @@
 #include "util/time.hpp"
 
 namespace healer::engine {
-
-/// Start, Stop or Restart; Heal, Exec ...: rule.hpp has the actions of rules. This is what a step does to a service.
-enum class Bringing : std::uint8_t { Start, Stop, Restart };
-
-/// `save json 'F' as X`, `save "regex" as X`, `save header "H" as X`, each perhaps `secret`.
-struct Saving {
-  enum class From : std::uint8_t { Regex, Json, Header } from = From::Regex;
-  std::string what;  ///< the expression (its first group is taken), the filter, the header's name
-  std::string name;  ///< of the variable
-  bool secret = false;
-
-  bool operator==(const Saving&) const = default;
-};
 
 struct HttpRequest {
   std::string method;  ///< "GET", "POST", ...

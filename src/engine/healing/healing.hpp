@@ -30,6 +30,7 @@
 
 #include "engine/act.hpp"
 #include "engine/healing/deadline.hpp"
+#include "engine/healing/overrides.hpp"
 #include "engine/ids.hpp"
 #include "engine/workflow.hpp"
 #include "util/hash.hpp"
@@ -41,17 +42,6 @@ namespace healer::engine {
 using Variables = std::map<std::string, std::string, std::less<>>;
 
 struct Settings;
-
-/// What a person may set aside for one healing: `--override limit,cooldown,pause`.
-struct Overrides {
-  bool limit = false;
-  bool cooldown = false;
-  bool pause = false;
-  bool operator==(const Overrides&) const = default;
-};
-
-/// "limit and pause"; empty: nothing.
-[[nodiscard]] std::string to_string(const Overrides& overrides);
 
 /// A step that is under way; of `parallel` each of its steps is one.
 struct StepRun {
