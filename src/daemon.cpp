@@ -17,7 +17,9 @@
 #include "daemon_house.hpp"
 #include "engine/explain.hpp"
 #include "engine/healing/request.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "identity.hpp"
 #include "runtime/host.hpp"
 #include "secrets.hpp"
@@ -75,7 +77,7 @@ void Daemon::perform(effect::Exec& effect) {
   if (const auto service = engine_->graph()->find(effect.cause->service))
     if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
   // Secrets are read where the program is started: their folder may be on a disk that does not answer.
-  auto variables = [place = effect.place, folder = engine_->graph()->settings.secrets]() {
+  auto variables = [place = effect.place, folder = engine_->graph()->settings->secrets]() {
     std::vector<std::pair<std::string, std::string>> values;
     for (const auto& [name, value] : place->environment) {
       if (name == actions::kMarkVariable) continue;
@@ -125,7 +127,7 @@ void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
 
 void Daemon::perform(effect::Adopt& effect) {
   if (effect.foreground) hear_of_ready();
-  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings.shadow, effect.owner);
+  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner);
 }
 
 /// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.
@@ -164,7 +166,7 @@ void Daemon::perform(effect::Alert& effect) { mailer_->submit(std::move(effect))
 
 void Daemon::perform(effect::Request& effect) {
   using Writing = effect::Request::Writing;
-  const Settings& settings = engine_->graph()->settings;
+  const Settings& settings = *engine_->graph()->settings;
   runtime::HttpCall call{.method = std::move(effect.method),
                          .body_file = std::move(effect.body_file),
                          .follow = effect.follow,
@@ -423,7 +425,7 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
     measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());
-  const Settings& settings = engine_->graph()->settings;
+  const Settings& settings = *engine_->graph()->settings;
   use(*engine_->graph());
   if (outcome.log_trouble.empty())
     configure_log(settings);

@@ -19,7 +19,9 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "daemon_house.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "identity.hpp"
 #include "readings/readings_file.hpp"
 #include "rules_text.hpp"
@@ -371,13 +373,13 @@ void Daemon::open_shells(const Graph& graph) {
                                                                      .host = host_of(graph),
                                                                      .version = HEALER_VERSION,
                                                                      .civil = runtime::local_civil},
-                                              graph.settings.mail, graph.settings.cycle_length(),
+                                              graph.settings->mail, graph.settings->cycle_length(),
                                               runtime::MailerCallbacks{report, log});
 }
 
 /// Takes over what settings say of the shells: at the start and after a reload.
 void Daemon::use(const Graph& graph) {
-  const Settings& settings = graph.settings;
+  const Settings& settings = *graph.settings;
   const std::string host = host_of(graph);
   base_ = {.host = host, .state = groups_->state(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;

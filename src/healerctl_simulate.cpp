@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "healerctl_simulate.hpp"
+#include "engine/rule_set.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "rules_loader.hpp"
+#include "engine/rule_set.hpp"
+#include "engine/settings.hpp"
 
 #include <exception>
 #include <string_view>
@@ -48,7 +50,7 @@ RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& cur
   outcome.changes = control::view_changes(current, *outcome.plan);
   if (purpose == RulesCompiler::Purpose::Compare) return outcome;
   outcome.text = text_of(options.config, outcome.loaded.result, input.lists);
-  const engine::Settings& settings = outcome.plan->graph->settings;
+  const engine::Settings& settings = *outcome.plan->graph->settings;
   const auto log = runtime::LogOptions::of(settings.log, settings.foreground, {});
   if (auto writable = runtime::LogSink::check(log); !writable) outcome.log_trouble = writable.error().what;
   return outcome;

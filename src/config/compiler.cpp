@@ -15,6 +15,7 @@
 #include "config/silence.hpp"
 #include "config/vocabulary.hpp"
 #include "config/workflow.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
 

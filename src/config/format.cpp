@@ -12,6 +12,7 @@
 #include "config/print.hpp"
 #include "config/source.hpp"
 #include "engine/graph.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "engine/workflow.hpp"
 #include "grammar/lexer.hpp"

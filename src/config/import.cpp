@@ -14,6 +14,7 @@
 #include "config/format.hpp"
 #include "config/parser.hpp"
 #include "config/passes.hpp"
+#include "engine/rule_set.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {

@@ -11,7 +11,7 @@
 #include "config/environment.hpp"
 #include "config/expand.hpp"
 #include "config/source.hpp"
-#include "engine/graph.hpp"
+#include "engine/rule_set.hpp"
 
 namespace healer::config {
 

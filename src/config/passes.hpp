@@ -15,7 +15,7 @@
 #include "config/source.hpp"
 #include "config/syntax.hpp"
 #include "engine/command.hpp"
-#include "engine/graph.hpp"
+#include "engine/rule_set.hpp"
 
 namespace healer::config {
 

@@ -9,6 +9,7 @@
 #include "config/url.hpp"
 #include "config/vocabulary.hpp"
 #include "config/workflow.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "engine/graph.hpp"
+#include "engine/rule_set.hpp"
 
 namespace healer::config {
 

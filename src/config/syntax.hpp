@@ -14,9 +14,10 @@
 
 #include "config/syntax_words.hpp"
 #include "config/workflow_syntax.hpp"
+#include "engine/comparison.hpp"
 #include "engine/kind.hpp"
+#include "engine/postfix.hpp"
 #include "engine/quota.hpp"
-#include "engine/test.hpp"
 #include "util/rare.hpp"
 #include "util/time.hpp"
 

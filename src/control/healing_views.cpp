@@ -10,6 +10,7 @@
 #include "engine/engine.hpp"
 #include "engine/rule.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -69,7 +70,7 @@ std::string describe_doing(const Healing& healing) {
 /// How far it may go: settled when it has begun.
 engine::HealingMode mode_of(const Engine& engine, const Healing& healing) {
   if (healing.stage >= Stage::Guarding || healing.escalated) return healing.mode;
-  return engine::mode_of(*healing.plan, engine.graph()->settings, healing.dry_run);
+  return engine::mode_of(*healing.plan, *engine.graph()->settings, healing.dry_run);
 }
 
 /// None: the target does not rest any more.
@@ -100,7 +101,7 @@ bool asks_no_more(const Engine& engine, engine::ServiceId service, const engine:
   if (rule.action.heal == nullptr || healing_of(engine, service) != nullptr) return false;
   const auto plan = engine.graph()->workflow(rule.action.heal->workflow);
   if (plan == nullptr ||
-      engine::mode_of(*plan, engine.graph()->settings, rule.action.heal->dry_run) < engine::HealingMode::Approval)
+      engine::mode_of(*plan, *engine.graph()->settings, rule.action.heal->dry_run) < engine::HealingMode::Approval)
     return false;
   const auto& rules = engine.graph()->at(service).rules;
   const auto at = static_cast<std::size_t>(&rule - rules.data());
@@ -305,7 +306,7 @@ std::optional<HealExplanation> explain_healing(const Engine& engine, engine::Ser
     // Those of one that has begun have let it go.
     if (healing.waits()) view.brakes = views_of(engine.verdicts(healing, now));
   } else {
-    if (plan != nullptr) view.mode = to_string(engine::mode_of(*plan, engine.graph()->settings, order.dry_run));
+    if (plan != nullptr) view.mode = to_string(engine::mode_of(*plan, *engine.graph()->settings, order.dry_run));
     view.brakes = views_of(engine.would_say(service, order, now));
   }
   if (plan != nullptr && plan->guard && !plan->guard->program.command.arguments.empty())

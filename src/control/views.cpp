@@ -14,6 +14,7 @@
 #include "engine/engine.hpp"
 #include "engine/explain.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -457,12 +458,12 @@ DaemonView view_daemon(const Engine& engine, std::string_view version, Instant n
   return {.version = std::string(version),
           .pid = getpid(),
           .up = std::max(now.mono - engine.started_at().mono, Duration{0}),
-          .cycle = graph.settings.cycle_length(),
+          .cycle = graph.settings->cycle_length(),
           .cycles = engine.cycle(now),
           .generation = graph.generation,
           .files = graph.files,
-          .shadow = graph.settings.shadow,
-          .dry_run = graph.settings.dry_run};
+          .shadow = graph.settings->shadow,
+          .dry_run = graph.settings->dry_run};
 }
 
 }  // namespace healer::control

@@ -33,6 +33,7 @@
 #include "config/load.hpp"
 #include "control/client.hpp"
 #include "control/wire.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "home.hpp"
 #include "runtime/clock.hpp"

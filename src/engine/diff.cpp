@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "engine/workflow.hpp"
 #include "util/text.hpp"
@@ -132,7 +133,8 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
   auto graph = std::make_shared<Graph>();
   auto plan = std::make_shared<SwapPlan>();
   graph->generation = current.generation + 1;
-  graph->settings = std::move(next.settings);
+  graph->settings = next.settings == *current.settings ? current.settings
+                                                       : std::make_shared<const Settings>(std::move(next.settings));
   graph->files = std::move(next.files);
   graph->slots.resize(current.slots.size());
   graph->order.reserve(next.services.size());

@@ -15,6 +15,8 @@
 
 namespace healer::engine {
 
+struct RuleSet;
+
 /// What happens to one slot.
 struct SlotChange {
   enum class Kind : std::uint8_t {

@@ -12,6 +12,7 @@
 #include "engine/evaluate.hpp"
 #include "engine/job.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
@@ -243,7 +244,7 @@ std::span<RuleState> Engine::rules_of(ServiceState& state) {
 }
 
 Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, ActionKind kind, Instant now) const {
-  const Settings& settings = graph_->settings;
+  const Settings& settings = *graph_->settings;
   if (rule.dormant && !state.accepted && !settings.accept_dormant) return Hold::Dormant;
   if (settings.shadow) return Hold::Shadow;
   if (kind == ActionKind::Alert) return Hold::None;
@@ -305,10 +306,10 @@ void Engine::on(const event::Started& event, Turn& turn) {
   const bool died = found_.died.has_value();
   found_ = {};
 
-  const Duration first = turn.now.mono + graph_->settings.start_delay;
+  const Duration first = turn.now.mono + graph_->settings->start_delay;
   const std::vector<ServiceId> order = first_order(*graph_);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const Duration at = first + herd_phase(i, order.size(), graph_->settings.cycle_length());
+    const Duration at = first + herd_phase(i, order.size(), graph_->settings->cycle_length());
     if (go_on_in_phase(order[i], at)) continue;
     begin(order[i], at);
     if (keeps_phase(order[i])) turn.save(order[i]);
@@ -319,7 +320,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
 /// Acts that an earlier daemon committed and may not have done. Shadow mode does nothing of them, but follows what may
 /// run: a later reload could start another beside it.
 void Engine::restore_acts(Turn& turn) {
-  const bool silent = graph_->settings.shadow;
+  const bool silent = graph_->settings->shadow;
   // A damaged state may hold what no healer has written. What such an act is to do nobody knows: nothing is done.
   std::erase_if(found_.execs, [&turn](const PendingExec& pending) {
     if (pending.exec.cause != nullptr && !pending.exec.command.arguments.empty()) return false;
@@ -423,11 +424,11 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   std::size_t index = 0;
   for (const SlotChange& change : plan.changes)
     if (running_ && change.kind == SlotChange::Kind::Added)
-      begin(change.service, std::max(turn.now.mono, started_at_.mono + graph_->settings.start_delay) +
-                                herd_phase(index++, added, graph_->settings.cycle_length()));
+      begin(change.service, std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay) +
+                                herd_phase(index++, added, graph_->settings->cycle_length()));
   compact();
-  const Duration cycle_before = before->settings.cycle_length();
-  if (cycle_before != graph_->settings.cycle_length()) {
+  const Duration cycle_before = before->settings->cycle_length();
+  if (cycle_before != graph_->settings->cycle_length()) {
     for (const ServiceId id : graph_->order) services_[id.index()].period = period(id).value_or(Duration{0});
     for (const ServiceId id : graph_->order)
       if (id.index() < before->slots.size() && before->slots[id.index()])
@@ -439,7 +440,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
         reschedule(change.service, period_of(before->at(change.service).schedule, cycle_before), turn.now);
   }
   maintenance_.first = -1;
-  if (graph_->settings.shadow || graph_->settings.dry_run)
+  if (graph_->settings->shadow || graph_->settings->dry_run)
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
   if (plan.empty()) return;
   reload_healings(turn);

@@ -8,6 +8,7 @@
 #include "engine/cause.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 #include "util/text.hpp"
 
@@ -233,7 +234,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   if (running.only_watched && !running.started && event.unseen) {
     turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
                 fmt::format("{} does not run, and is not started: {}", named(exec),
-                            graph_->settings.shadow ? "shadow" : "an earlier one of its rule was resumed"))
+                            graph_->settings->shadow ? "shadow" : "an earlier one of its rule was resumed"))
         .rule = exec.rule;
     return run_queued(exec.cause->service, turn);
   }
@@ -464,7 +465,7 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   turn.save(id);
   turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, fmt::format("monitored by {}", by));
   tell_owners(id);
-  if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings.start_delay));
+  if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay));
 }
 
 /// With all that depends on it, as Monit.

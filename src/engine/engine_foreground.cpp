@@ -17,6 +17,7 @@
 
 #include "engine/cause.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
@@ -94,7 +95,7 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
 /// Begins the step of a job, or begins it anew when what was in its way has gone.
 Engine::Progress Engine::begin_child_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
-  job.deadline = turn.now.mono + step_time(*block.process.foreground, job.step().kind, graph_->settings.limits);
+  job.deadline = turn.now.mono + step_time(*block.process.foreground, job.step().kind, graph_->settings->limits);
   return judge_child_step(job, turn);
 }
 
@@ -126,7 +127,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
         return Progress::Waiting;
       }
       if (waits_for_left(job, turn)) return Progress::Waiting;
-      job.deadline = turn.now.mono + step_time(spec, job.step().kind, graph_->settings.limits);
+      job.deadline = turn.now.mono + step_time(spec, job.step().kind, graph_->settings->limits);
       set_due(job, job.deadline);
       start_child(job, turn);
       return Progress::Waiting;
@@ -170,7 +171,7 @@ void Engine::child_overdue(Job& job, Turn& turn) {
   }
   const RunningAction* const lacking = lacks(job);
   const std::string time = format_duration(
-      turn.now.mono - (job.deadline - step_time(*block.process.foreground, job.step().kind, graph_->settings.limits)));
+      turn.now.mono - (job.deadline - step_time(*block.process.foreground, job.step().kind, graph_->settings->limits)));
   if (!job.program_failure.empty())
     blame(job, job.program_failure);
   else if (job.step().kind == StepKind::Stop)
@@ -315,7 +316,7 @@ void Engine::release_child(ServiceId id, const ServiceBlock& before, Turn& turn)
 
 /// Healer was asked to run it no longer. Where healer only watches it is left alone.
 void Engine::end_child(ActionId action, const std::string& service, const ForegroundSpec* spec, Turn& turn) {
-  const Settings& settings = graph_->settings;
+  const Settings& settings = *graph_->settings;
   const bool watching = settings.shadow || settings.dry_run;
   turn.record(RecordKind::JobStep, Severity::Info, service,
               watching ? "its foreground process is left alone: it is no longer in the rules, but healer only watches"

@@ -10,6 +10,7 @@
 #include "engine/evaluate.hpp"
 #include "engine/healing/variables.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 #include "util/text.hpp"
 
@@ -163,11 +164,11 @@ class Engine::Ward final : public HealingWorld {
   void tell(const Healing& healing, std::string_view event, effect::Cause::State state,
             const std::string& text) override {
     const std::optional<ServiceId> service = graph().find(healing.service);
-    mail(service ? graph().at(*service).recipients : graph().settings.mail.recipients, *healing.cause, healing.service,
+    mail(service ? graph().at(*service).recipients : graph().settings->mail.recipients, *healing.cause, healing.service,
          event, state, text);
   }
   void tell_all(std::string_view event, effect::Cause::State state, const std::string& text) override {
-    mail(graph().settings.mail.recipients, {}, "healer", event, state, text);
+    mail(graph().settings->mail.recipients, {}, "healer", event, state, text);
   }
   Record& record(RecordKind kind, Severity severity, std::string service, std::string text) override {
     return turn_.record(kind, severity, std::move(service), std::move(text));
@@ -193,7 +194,7 @@ class Engine::Ward final : public HealingWorld {
  private:
   void mail(const std::vector<Recipient>& known, effect::Cause cause, const std::string& service,
             std::string_view event, effect::Cause::State state, const std::string& text) {
-    if (graph().settings.shadow) return;
+    if (graph().settings->shadow) return;
     std::vector<Recipient> recipients;
     for (const Recipient& recipient : known)
       if (recipient.events.test(static_cast<std::size_t>(EventKind::Action))) recipients.push_back(recipient);
@@ -392,7 +393,7 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
     return;
   }
   RunningAction& action = restore_action(pending, turn.now);
-  action.only_watched = graph_->settings.shadow || !known;
+  action.only_watched = graph_->settings->shadow || !known;
   healing_programs_.insert(exec.action);
   // Without a secret that was lost it cannot be started, and what was told to end must not be; but it may run.
   if (pending.started || action.only_watched || healings_.ends(exec.action) ||
@@ -415,7 +416,7 @@ void Engine::resume_healings(Turn& turn) {
 
 /// Wake has come late, or the wall clock was set: what was seen of others may be healer's own trouble.
 void Engine::note_doubts(Turn& turn) {
-  const Duration until = turn.now.mono + graph_->settings.cycle_length();
+  const Duration until = turn.now.mono + graph_->settings->cycle_length();
   if (const auto due = next_deadline(); due && turn.now.mono - *due > kLate)
     doubt_ = {until, fmt::format("healer's own event loop was late by {}", format_duration(turn.now.mono - *due))};
   const Duration offset = turn.now.wall.time_since_epoch() - turn.now.mono;
@@ -424,9 +425,9 @@ void Engine::note_doubts(Turn& turn) {
 
 std::string Engine::doubt(Instant now) const {
   if (journal_sick_) return "the state cannot be written";
-  if (now.mono - started_at_.mono < graph_->settings.cycle_length()) return "healer has just started";
+  if (now.mono - started_at_.mono < graph_->settings->cycle_length()) return "healer has just started";
   if (doubt_ && now.mono < doubt_->first) return doubt_->second;
-  for (const std::string& name : graph_->settings.healing.only_while) {
+  for (const std::string& name : graph_->settings->healing.only_while) {
     const std::optional<ServiceId> id = graph_->find(name);
     if (!id) return fmt::format("{}, which must be healthy, is not in the rules", name);
     if (paused(*id, now)) return fmt::format("{}, which must be healthy, is paused", name);

@@ -10,6 +10,7 @@
 #include "engine/cause.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
@@ -227,7 +228,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   job.program_failure.clear();
   job.pause = kFirstPause;
   if (block.foreground()) return begin_child_step(job, turn);
-  job.deadline = turn.now.mono + timeout_of(block, job.step().kind, graph_->settings.limits);
+  job.deadline = turn.now.mono + timeout_of(block, job.step().kind, graph_->settings->limits);
   if (!block.has_process()) return act(job, nullptr, turn);
   const ServiceState& state = services_[id.index()];
   if (state.looked == turn.now.mono && state.last && !state.died) {
@@ -303,7 +304,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   job.phase = Job::Phase::Acting;
   // Who takes the place of one that was signalled has what is left of its time: they may come for ever.
   job.replaced = job.signalled;
-  if (!job.replaced) job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings.limits);
+  if (!job.replaced) job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings->limits);
   if (const Rare<Command>& program = program_of(block, step.kind)) {
     if (!clear_way(job, *program, turn)) return Progress::Waiting;
     if (step.kind != StepKind::Stop && waits_for_left(job, turn)) return Progress::Waiting;
@@ -422,7 +423,7 @@ void Engine::overdue(Job& job, Turn& turn) {
     return go_on(job, Progress::Failed, turn);
   }
   std::string why = fmt::format("failed to {} within {}", verb(step.kind),
-                                format_duration(timeout_of(block, step.kind, graph_->settings.limits)));
+                                format_duration(timeout_of(block, step.kind, graph_->settings->limits)));
   if (const RunningAction* const lacking = lacks(job); lacking != nullptr && !lacking->started)
     why += fmt::format(": its program could not be started: {}", lacking->waits);
   else if (program && !job.action_ended)
@@ -528,7 +529,7 @@ void Engine::restore_jobs(Turn& turn) {
       continue;
     }
     living.pause = kFirstPause;
-    living.deadline = turn.now.mono + timeout_of(block, living.step().kind, graph_->settings.limits);
+    living.deadline = turn.now.mono + timeout_of(block, living.step().kind, graph_->settings->limits);
     living.action_ended = !actions_.contains(living.action.number());
     if (block.has_process())
       set_due(living, turn.now.mono + living.pause);
@@ -541,7 +542,7 @@ void Engine::restore_jobs(Turn& turn) {
 
 /// Whether a job of an earlier daemon goes on in this one.
 bool Engine::taken_up(const effect::SavedJob& job) const {
-  const Settings& settings = graph_->settings;
+  const Settings& settings = *graph_->settings;
   return !settings.shadow && !settings.dry_run && job.cause != nullptr && job.position < job.steps.size() &&
          graph_->find(job.service) && std::ranges::all_of(job.steps, [this](const effect::SavedStep& step) {
            return graph_->find(step.service).has_value();

@@ -9,6 +9,7 @@
 #include "engine/counting.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
@@ -324,7 +325,7 @@ void Engine::alert(std::vector<Recipient> recipients, std::shared_ptr<const effe
 void Engine::tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
                          const std::string& text, Turn& turn, bool listed_only) {
   const ServiceBlock& block = graph_->at(id);
-  if (graph_->settings.shadow) return;
+  if (graph_->settings->shadow) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : block.recipients)
     if (recipient.events.test(static_cast<std::size_t>(event)) && (recipient.listed || !listed_only))
@@ -341,9 +342,9 @@ void Engine::tell_people(ServiceId id, effect::Cause cause, EventKind event, eff
 
 /// `action` is what Monit calls it: "start", "stop"; `event` what has happened, where Monit has no word for it.
 void Engine::instance_alert(const std::string& text, std::string_view action, Turn& turn, std::string_view event) {
-  if (graph_->settings.shadow) return;
+  if (graph_->settings->shadow) return;
   std::vector<Recipient> recipients;
-  for (const Recipient& recipient : graph_->settings.mail.recipients)
+  for (const Recipient& recipient : graph_->settings->mail.recipients)
     if (recipient.events.test(static_cast<std::size_t>(EventKind::Instance))) recipients.push_back(recipient);
   auto cause = std::make_shared<effect::Cause>();
   cause->service = "healer";

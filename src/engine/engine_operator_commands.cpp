@@ -8,6 +8,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
@@ -31,10 +32,10 @@ std::string_view done(ActionKind kind) {
 /// start, stop, restart: services that depend on each other go as one job, the others side by side.
 void Engine::command_jobs(const event::Command& command, Turn& turn) {
   const ActionKind kind = kind_of(command.kind);
-  if (graph_->settings.shadow || graph_->settings.dry_run) {
+  if (graph_->settings->shadow || graph_->settings->dry_run) {
     turn.replies.push_back({command.id, false,
-                            graph_->settings.shadow ? "healer only watches (shadow): nothing is started or stopped"
-                                                    : "this is a dry run: nothing is started or stopped"});
+                            graph_->settings->shadow ? "healer only watches (shadow): nothing is started or stopped"
+                                                     : "this is a dry run: nothing is started or stopped"});
     return;
   }
   // The job of a healing's step has outlived a restart of healer: the step waits for its end.

@@ -9,6 +9,7 @@
 #include "engine/engine.hpp"
 #include "engine/job.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 #include "util/text.hpp"
 
@@ -202,14 +203,14 @@ const std::vector<bool>& Engine::open_windows(Instant now) const {
     minute = current;
     open.clear();
     const WallTime begun = std::chrono::floor<minutes>(now.wall);
-    for (const Maintenance& window : graph_->settings.maintenance)  // those that began in this minute, too
+    for (const Maintenance& window : graph_->settings->maintenance)  // those that began in this minute, too
       open.push_back(matching_minutes(window.begin, begun - window.length, begun + minutes{1}, civil_, 1) > 0);
   }
   return open;
 }
 
 bool Engine::in_maintenance(ServiceId id, Instant now) const {
-  const std::vector<Maintenance>& windows = graph_->settings.maintenance;
+  const std::vector<Maintenance>& windows = graph_->settings->maintenance;
   if (windows.empty()) return false;
   const std::vector<bool>& open = open_windows(now);
   const std::vector<std::string>& groups = graph_->at(id).groups;
@@ -222,7 +223,7 @@ bool Engine::in_maintenance(ServiceId id, Instant now) const {
 }
 
 bool Engine::all_in_maintenance(Instant now) const {
-  const std::vector<Maintenance>& windows = graph_->settings.maintenance;
+  const std::vector<Maintenance>& windows = graph_->settings->maintenance;
   if (windows.empty()) return false;
   const std::vector<bool>& open = open_windows(now);
   for (std::size_t i = 0; i < windows.size(); ++i)

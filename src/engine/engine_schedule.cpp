@@ -8,6 +8,7 @@
 
 #include "engine/cron.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
@@ -29,7 +30,7 @@ std::optional<Duration> Engine::period_of(const Schedule& schedule, Duration cyc
 }
 
 std::optional<Duration> Engine::period(ServiceId id) const {
-  return period_of(graph_->at(id).schedule, graph_->settings.cycle_length());
+  return period_of(graph_->at(id).schedule, graph_->settings->cycle_length());
 }
 
 std::optional<Duration> Engine::next_run(ServiceId id, Instant now) const {
@@ -45,9 +46,9 @@ std::optional<Duration> Engine::next_run(ServiceId id, Instant now) const {
 }
 
 std::uint64_t Engine::cycle(Instant now) const {
-  const Duration since = now.mono - started_at_.mono - graph_->settings.start_delay;
+  const Duration since = now.mono - started_at_.mono - graph_->settings->start_delay;
   if (!running_ || since < Duration{0}) return 0;
-  return static_cast<std::uint64_t>(since / graph_->settings.cycle_length()) + 1;
+  return static_cast<std::uint64_t>(since / graph_->settings->cycle_length()) + 1;
 }
 
 void Engine::schedule(ServiceId id, Duration due) {

@@ -12,6 +12,7 @@
 #include "engine/cause.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/turn.hpp"
 #include "util/hash.hpp"
 
@@ -69,7 +70,7 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, state.gone);
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
-  if (graph_->settings.settle > Duration{0}) return settle(id, nullptr, turn);
+  if (graph_->settings->settle > Duration{0}) return settle(id, nullptr, turn);
   finish_validate(id, true, turn);
   look_now(id, Reason::Death, turn);
 }
@@ -96,7 +97,7 @@ void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
   finish_validate(id, true, turn);
   state.died = true;
   state.restored = false;
-  state.settling = turn.now.mono + graph_->settings.settle;
+  state.settling = turn.now.mono + graph_->settings->settle;
   look_later(id, Reason::Death, *state.settling);
 }
 
@@ -105,7 +106,7 @@ void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
 bool Engine::newly_missing(ServiceId id, const Evidence& seen, Instant now) const {
   const ServiceState& state = services_[id.index()];
   const ServiceBlock& block = graph_->at(id);
-  if (!block.has_process() || block.foreground() || graph_->settings.settle == Duration{0}) return false;
+  if (!block.has_process() || block.foreground() || graph_->settings->settle == Duration{0}) return false;
   if (seen.answer != Answer::Absent) return false;
   const bool was_up = state.last ? process_of(*state.last) != nullptr
                                  : state.restored && std::ranges::none_of(rules(id), [](const RuleState& rule) {
@@ -128,7 +129,7 @@ void Engine::note_end(ServiceId id, Duration lived, Turn& turn) {
     starts.not_before.reset();
   } else {
     ++starts.quick;
-    starts.not_before = turn.now.wall + backoff(graph_->at(id).name, starts.quick, graph_->settings.cycle_length());
+    starts.not_before = turn.now.wall + backoff(graph_->at(id).name, starts.quick, graph_->settings->cycle_length());
   }
   turn.save(id);
 }
@@ -147,7 +148,7 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
     return;
   }
   ++starts.quick;
-  const Duration wait = backoff(graph_->at(id).name, starts.quick, graph_->settings.cycle_length());
+  const Duration wait = backoff(graph_->at(id).name, starts.quick, graph_->settings->cycle_length());
   starts.not_before = turn.now.wall + wait;
   look_later(id, Reason::Again, turn.now.mono + wait);
 }
@@ -219,7 +220,7 @@ std::optional<Engine::Progress> Engine::left_out(Job& job, Turn& turn) {
                   fmt::format("its start waits for the job of {}, which it depends on", graph_->at(*job.after).name))
           .subject = job.id.number();
     job.phase = Job::Phase::Looking;
-    job.deadline = turn.now.mono + timeout_of(graph_->at(id), job.step().kind, graph_->settings.limits);
+    job.deadline = turn.now.mono + timeout_of(graph_->at(id), job.step().kind, graph_->settings->limits);
     set_due(job, turn.now.mono + job.pause);
     job.pause = std::min(job.pause * 2, kLongestWait);
     return Progress::Waiting;
@@ -333,7 +334,7 @@ std::string Engine::left_over(ServiceId id) const {
 bool Engine::left_long(ServiceId id, Instant now) const {
   const std::optional<WallTime>& last = services_[id.index()].starts.last;
   return !last || std::chrono::abs(now.wall - *last) >=
-                      kLeftTimes * timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings.limits);
+                      kLeftTimes * timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings->limits);
 }
 
 /// What an earlier start has left goes first, and its start waits for that. Where none has come up it may yet: a
@@ -365,7 +366,7 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
   const std::vector<LeftProcess>& left = left_of(id);
   const Duration patience = job.by == kByRule || block.foreground() || block.end_leftovers
                                 ? Duration{0}
-                                : timeout_of(block, effect::SavedStep::Kind::Start, graph_->settings.limits);
+                                : timeout_of(block, effect::SavedStep::Kind::Start, graph_->settings->limits);
   const LeftProcess& eldest = left.front();
   const bool another = job.left_pid != eldest.pid || job.left_ticks != eldest.start_ticks;
   const bool others = job.left_by != state.last->facts->left_by || (may_come && another);
@@ -469,7 +470,7 @@ bool Engine::is_settling(const ServiceState& state, Instant now) const {
 /// was wrong.
 std::optional<Duration> Engine::backing_off(ServiceId id, Instant now) const {
   const std::optional<WallTime>& until = services_[id.index()].starts.not_before;
-  const Duration longest = std::max(graph_->settings.cycle_length(), kFirstBackoff) * 11 / 10;
+  const Duration longest = std::max(graph_->settings->cycle_length(), kFirstBackoff) * 11 / 10;
   if (!until || *until <= now.wall || *until - now.wall > longest) return std::nullopt;
   return *until - now.wall;
 }

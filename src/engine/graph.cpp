@@ -4,10 +4,16 @@
 #include <algorithm>
 
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/workflow.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
+
+std::shared_ptr<const Settings> default_settings() {
+  static const auto kDefault = std::make_shared<const Settings>();
+  return kDefault;
+}
 
 std::optional<ServiceId> Graph::find(std::string_view name) const {
   const auto found = by_name.find(to_lower(name));

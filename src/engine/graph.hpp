@@ -15,25 +15,20 @@
 #include <vector>
 
 #include "engine/ids.hpp"
-#include "engine/settings.hpp"
 
 namespace healer::engine {
 
 struct ServiceBlock;
+struct Settings;
 struct Workflow;
 
-/// What the compiler hands over: services in the order of the files.
-struct RuleSet {
-  Settings settings;
-  std::vector<std::string> files;
-  std::vector<std::shared_ptr<const ServiceBlock>> services;
-  std::vector<std::shared_ptr<const Workflow>> workflows;
-};
+/// What holds where no `set` statement says otherwise.
+[[nodiscard]] std::shared_ptr<const Settings> default_settings();
 
 /// One generation. Slots are stable: a service keeps its slot (its ServiceId) as long as its name lives.
 struct Graph {
   Generation generation = 0;
-  Settings settings;
+  std::shared_ptr<const Settings> settings = default_settings();  ///< never null
   std::vector<std::string> files;
   std::vector<std::shared_ptr<const ServiceBlock>> slots;  ///< null: free
   std::vector<ServiceId> order;                            ///< in the order of the files

@@ -10,6 +10,7 @@
 
 #include "engine/graph.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 
 namespace healer::engine {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "engine/event.hpp"
 #include "engine/graph.hpp"
+#include "engine/rule_set.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {

@@ -8,7 +8,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/workflow.hpp"
 #include "util/text.hpp"
 
@@ -32,7 +34,9 @@ void resolve(Graph& graph) {
       }
   resolve_members(graph);
   // One that is not there does not speak for this machine.
-  std::erase_if(graph.settings.healing.only_while, [&](const std::string& name) { return !graph.find(name); });
+  auto settings = std::make_shared<Settings>(*graph.settings);
+  std::erase_if(settings->healing.only_while, [&](const std::string& name) { return !graph.find(name); });
+  graph.settings = std::move(settings);
 }
 
 /// Of rules, or graphs.
@@ -50,7 +54,7 @@ std::set<std::string> names_of(const RuleSet& rules) {
 std::shared_ptr<const Graph> placed(const Graph& all, const RuleSet& rules) {
   auto graph = std::make_shared<Graph>();
   graph->generation = all.generation;
-  graph->settings = rules.settings;
+  graph->settings = std::make_shared<const Settings>(rules.settings);
   graph->files = rules.files;
   graph->workflows = rules.workflows;
   graph->slots.resize(all.slots.size());

@@ -14,6 +14,8 @@
 
 namespace healer::engine {
 
+struct RuleSet;
+
 /// By slot.
 using Slots = std::vector<bool>;
 

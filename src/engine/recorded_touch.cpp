@@ -11,6 +11,7 @@
 #include "engine/healing/variables.hpp"
 #include "engine/recorded_rules.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/workflow.hpp"
 #include "util/text.hpp"
 
@@ -68,7 +69,7 @@ class Spreading {
     }
     for (const auto& [name, reaches] : workflows_)
       for (const std::string& group : reaches.counted) counting_[group].push_back(name);
-    const HealingSettings& healing = all.settings.healing;
+    const HealingSettings& healing = all.settings->healing;
     for (const HealingLimit& limit : healing.limits)
       if (!limit.group.empty()) limited_.insert(to_lower(limit.group));
     for (const std::string& name : healing.only_while) only_while_.insert(to_lower(name));
@@ -188,7 +189,7 @@ class Spreading {
     for (const HealOrder* const order : orders) {
       touch_target(target_of(block, *order));
       for (const std::string& workflow : reaches(order->workflow).workflows) touch_workflow(workflow);
-      if (!all_.settings.healing.limits.empty()) touch_all();
+      if (!all_.settings->healing.limits.empty()) touch_all();
       visit_brought(block, *order, [&](ServiceId brought) { raise(brought, Level::Wholly); });
       // One of them is healed at a time.
       for (const ServiceId member : all_.members[id.index()]) raise(member, Level::Healing);

@@ -16,7 +16,9 @@
 #include "engine/engine.hpp"
 #include "engine/recorded_day.hpp"
 #include "engine/recorded_rules.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -189,8 +191,10 @@ class Player final : public EffectSink {
     const auto& rules =
         !number || known.empty() ? rules_.asked : known[std::min<std::size_t>(*number, known.size() - 1)];
     auto graph = std::make_shared<Graph>(*rules);
-    if (cycle_) graph->settings.cycle = *cycle_;
-    graph->settings.shadow = graph->settings.shadow || shadow_;
+    auto settings = std::make_shared<Settings>(*graph->settings);
+    if (cycle_) settings->cycle = *cycle_;
+    settings->shadow = settings->shadow || shadow_;
+    graph->settings = std::move(settings);
     now_said_ = std::move(graph);
     said_ = number;
   }
@@ -236,8 +240,8 @@ class Player final : public EffectSink {
     Instant start = here;
     if (begun.goes_on) {
       // Where its cycles were is where they are now.
-      const Duration cycle = now_said_->settings.cycle_length();
-      const Duration ahead = ((begun.first - now_said_->settings.start_delay - start.mono) % cycle + cycle) % cycle;
+      const Duration cycle = now_said_->settings->cycle_length();
+      const Duration ahead = ((begun.first - now_said_->settings->start_delay - start.mono) % cycle + cycle) % cycle;
       start.mono += ahead;
       start.wall += ahead;
       made = start;
@@ -407,7 +411,7 @@ class Player final : public EffectSink {
   /// Sees to it that a run is answered: with what was seen then, or else last.
   void promise(ServiceId id, RunId run) {
     const Duration begun = now_.mono;
-    const Duration period = engine_->period(id).value_or(now_said_->settings.cycle_length());
+    const Duration period = engine_->period(id).value_or(now_said_->settings->cycle_length());
     if (day_.claim_run(id, begun, period / 2, run)) {
       promised_.insert(run);
       return;

@@ -25,6 +25,7 @@
 #include "engine/deed.hpp"
 #include "engine/graph.hpp"
 #include "engine/recorded.hpp"
+#include "engine/rule_set.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {

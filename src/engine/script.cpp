@@ -8,6 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/rule_set.hpp"
 #include "engine/script_reader.hpp"
 #include "engine/script_value.hpp"
 #include "engine/service.hpp"

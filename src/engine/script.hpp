@@ -118,6 +118,8 @@
 
 namespace healer::engine {
 
+struct RuleSet;
+
 /// One run of a check program.
 struct ScriptedRun {
   Outcome outcome = Outcome::Exited;

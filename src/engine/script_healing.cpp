@@ -7,6 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/step_runs.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/script_reader.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"

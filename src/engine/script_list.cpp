@@ -2,6 +2,7 @@
 // Lists in scripts: what they say, and when they say something else.
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/rule_set.hpp"
 #include "engine/script_reader.hpp"
 #include "util/text.hpp"
 

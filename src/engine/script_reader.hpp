@@ -22,6 +22,8 @@
 
 namespace healer::engine {
 
+struct RuleSet;
+
 inline constexpr std::int64_t kMaxRuns = 10'000'000;  // of one service, written out
 
 /// Reads one line after the other into a Script.

@@ -24,6 +24,8 @@
 
 namespace healer::engine {
 
+struct RuleSet;
+
 /// A machine, a daemon and the people around them, from the beginning of a script to its end.
 class Simulation final : public EffectSink {
  public:

@@ -16,7 +16,9 @@
 #include "engine/expectation.hpp"
 #include "engine/explain.hpp"
 #include "engine/healing/told.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/simulated_operator_commands.hpp"
 #include "engine/simulation.hpp"
 #include "engine/timeline.hpp"
@@ -75,7 +77,7 @@ Duration Simulation::length() const {
   if (script_.length) return *script_.length;
   if (world_.scripted()) return kLongest;
   // No run is scripted: a cycle shows what there is.
-  return std::max(graph_->settings.start_delay + graph_->settings.cycle_length(), afterword());
+  return std::max(graph_->settings->start_delay + graph_->settings->cycle_length(), afterword());
 }
 
 Duration Simulation::afterword() const {
@@ -85,7 +87,7 @@ Duration Simulation::afterword() const {
     for (const ScriptedCommand& command : script_.commands)
       for (const ListKeeper::Interval& list : lists_->lists())
         if (command.kind == ScriptedCommand::Kind::ListSays) last = std::max(last, command.at + list.every);
-  return last + kCyclesAfter * graph_->settings.cycle_length();
+  return last + kCyclesAfter * graph_->settings->cycle_length();
 }
 
 bool Simulation::shown(bool reached) {

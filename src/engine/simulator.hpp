@@ -14,6 +14,8 @@
 
 namespace healer::engine {
 
+struct RuleSet;
+
 /// One thing that happens.
 struct TimelineEntry {
   Duration at{0};           ///< since the start, on the monotonic clock

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "engine/diff.hpp"
+#include "engine/settings.hpp"
 
 namespace healer::engine {
 namespace {
@@ -32,7 +33,7 @@ std::optional<recorded::What> Witness::what_of(const Event& event, std::optional
     recorded::Begun begun = *std::exchange(made_, std::nullopt);
     begun.version = known->version;
     begun.host = known->host;
-    begun.first = now + begun.rules->settings.start_delay;
+    begun.first = now + begun.rules->settings->start_delay;
     return begun;
   }
   if (std::holds_alternative<event::Wake>(event)) return recorded::Woke{deadline};

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 

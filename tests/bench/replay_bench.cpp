@@ -14,6 +14,7 @@
 #include <string>
 
 #include "engine/replay.hpp"
+#include "engine/rule_set.hpp"
 #include "readings/item_code.hpp"
 #include "readings/recording.hpp"
 #include "store/state_image.hpp"

@@ -8,6 +8,7 @@
 #include "config/fingerprint.hpp"
 #include "config/load.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/fake_environment.hpp"
 

@@ -12,6 +12,7 @@
 #include "config/list_rows.hpp"
 #include "config/load.hpp"
 #include "config/print.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "protocols/probe.hpp"
 #include "support/fake_environment.hpp"

@@ -8,6 +8,7 @@
 #include "config/check.hpp"
 #include "config/environments.hpp"
 #include "config/print.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/fake_environment.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "config/check.hpp"
 #include "config/load.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/fake_environment.hpp"
 

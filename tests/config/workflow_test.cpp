@@ -12,6 +12,7 @@
 #include "config/print.hpp"
 #include "config/workflow.hpp"
 #include "engine/diff.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "engine/workflow.hpp"
 #include "support/fake_environment.hpp"

@@ -4,6 +4,7 @@
 
 #include "control/changes.hpp"
 #include "control/daemon_world.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "engine/workflow.hpp"
 

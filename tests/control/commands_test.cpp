@@ -10,6 +10,7 @@
 
 #include "control/client.hpp"
 #include "control/daemon_world.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 
 namespace commands_test {

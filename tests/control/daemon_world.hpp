@@ -13,6 +13,7 @@
 
 #include "control/commands.hpp"
 #include "control/server_world.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "store/memory_store.hpp"
 #include "support/engine_world.hpp"

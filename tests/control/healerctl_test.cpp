@@ -13,6 +13,7 @@
 
 #include "control/daemon_world.hpp"
 #include "control/render_text.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "store/sqlite_store.hpp"
 #include "support/paths.hpp"

@@ -9,6 +9,7 @@
 
 #include "control/client.hpp"
 #include "control/daemon_world.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 

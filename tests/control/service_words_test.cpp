@@ -5,6 +5,7 @@
 #include "control/daemon_world.hpp"
 #include "control/service_words.hpp"
 #include "control/views.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 

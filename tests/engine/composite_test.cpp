@@ -11,6 +11,7 @@
 
 #include "engine/explain.hpp"
 #include "engine/health.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "engine/simulator.hpp"
 #include "support/engine_world.hpp"

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/counting_model.hpp"
 #include "support/engine_world.hpp"

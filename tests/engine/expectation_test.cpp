@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <catch2/catch.hpp>
 
+#include "engine/rule_set.hpp"
 #include "engine/simulator.hpp"
 #include "support/process_world.hpp"
 

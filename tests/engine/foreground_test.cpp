@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "engine/evaluate.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "engine/diff.hpp"
 #include "engine/healing/request.hpp"
+#include "engine/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
 using namespace healer;

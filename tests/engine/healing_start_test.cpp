@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/diff.hpp"
+#include "engine/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
 namespace healing_start_test {

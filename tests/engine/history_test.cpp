@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/effect_text.hpp"
 #include "support/engine_world.hpp"

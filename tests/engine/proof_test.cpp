@@ -8,6 +8,7 @@
 
 #include "engine/diff.hpp"
 #include "engine/explain.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"

@@ -6,6 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/rule_set.hpp"
 #include "engine/simulator.hpp"
 #include "support/workflow_rules.hpp"
 

@@ -2,6 +2,7 @@
 // From one generation to the next: what is kept, what begins anew.
 #include <catch2/catch.hpp>
 
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 

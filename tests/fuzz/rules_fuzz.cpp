@@ -9,6 +9,7 @@
 #include "config/environments.hpp"
 #include "config/load.hpp"
 #include "config/print.hpp"
+#include "engine/rule_set.hpp"
 #include "support/fake_environment.hpp"
 
 namespace {

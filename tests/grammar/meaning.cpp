@@ -19,6 +19,7 @@
 #include "config/load.hpp"
 #include "config/print.hpp"
 #include "config/vocabulary.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "machine.hpp"
 #include "protocols/probe.hpp"

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/diff.hpp"
+#include "engine/rule_set.hpp"
 #include "readings/evidence_code.hpp"
 #include "readings/item_code.hpp"
 #include "readings/text_code.hpp"

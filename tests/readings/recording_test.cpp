@@ -12,6 +12,7 @@
 
 #include "engine/diff.hpp"
 #include "engine/replay.hpp"
+#include "engine/rule_set.hpp"
 #include "readings/recorder.hpp"
 #include "readings/recording.hpp"
 #include "store/sqlite_db.hpp"

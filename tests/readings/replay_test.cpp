@@ -12,6 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/replay.hpp"
+#include "engine/rule_set.hpp"
 #include "readings/item_code.hpp"
 #include "support/recorded_shell.hpp"
 #include "support/rounds.hpp"

@@ -8,6 +8,7 @@
 
 #include "config/check.hpp"
 #include "config/load.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "store/sqlite_store.hpp"
 #include "support/child.hpp"

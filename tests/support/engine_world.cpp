@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/engine_world.hpp"
 
+#include "engine/rule_set.hpp"
+
 namespace healer::test {
 
 std::string_view words_of(engine::Metric metric) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/diff.hpp"
+#include "engine/rule_set.hpp"
 
 namespace healer::test {
 namespace {

@@ -11,6 +11,7 @@
 #include "engine/job.hpp"
 #include "engine/rule.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -184,7 +185,7 @@ void Healings::carry(HealingWorld& world, WallTime seen) {
 
 void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
   using State = StepRun::State;
-  const bool watches = world.graph().settings.shadow;
+  const bool watches = world.graph().settings->shadow;
   for (const HealingId id : ids()) {
     Healing& healing = healings_.at(id);
     if (watches) {
@@ -375,7 +376,7 @@ void Healings::wake(HealingWorld& world) {
     if (Healing* const healing = find(id); healing != nullptr && healing->has_place()) go_on(world, *healing);
   verify_all(world);
   for (auto& [service, progress] : verifying_)
-    if (world.now().mono - progress.looked >= world.graph().settings.cycle_length()) {
+    if (world.now().mono - progress.looked >= world.graph().settings->cycle_length()) {
       progress.looked = world.now().mono;
       world.look(service);
     }
@@ -415,14 +416,14 @@ void Healings::plan_wake(const HealingWorld& world) {
     if (memory.probation && !memory.probation->over(now)) at(now.mono + memory.probation->left(now));
   }
   // What a brake of time holds is asked again in each cycle.
-  if (waits || !memory_.closed.empty() || !verifying_.empty()) at(now.mono + world.graph().settings.cycle_length());
+  if (waits || !memory_.closed.empty() || !verifying_.empty()) at(now.mono + world.graph().settings->cycle_length());
 }
 
 void Healings::reloaded(HealingWorld& world) {
   index(world.graph());
   for (const HealingId id : ids()) {
     Healing& healing = healings_.at(id);
-    if (world.graph().settings.shadow) {
+    if (world.graph().settings->shadow) {
       if (!healing.waits()) end_others(world, healing);
       end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
       continue;

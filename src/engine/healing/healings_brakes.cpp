@@ -8,6 +8,7 @@
 
 #include "engine/healing/healings.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -211,7 +212,7 @@ BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& h
     if (std::string over = over_limit(world, healing, limit, of_workflow); !over.empty())
       verdict = {.brake = "limit", .lets = false, .text = std::move(over)};
   };
-  for (const HealingLimit& limit : world.graph().settings.healing.limits) ask(limit, false);
+  for (const HealingLimit& limit : world.graph().settings->healing.limits) ask(limit, false);
   for (const HealingLimit& limit : healing.plan->limits) ask(limit, true);
   if (!healing.plan->ramp.empty()) {
     const WorkflowMemory* const memory = workflow_memory(healing.plan->name);
@@ -303,7 +304,7 @@ std::string Healings::first_brake(const HealingWorld& world, const Healing& heal
 /// A storm must be seen before the first healing of it starts: every target of its groups has been judged since the
 /// firing, or a cycle has passed.
 bool Healings::judged_since(const HealingWorld& world, const Healing& healing) const {
-  if (world.now().wall - healing.asked >= world.graph().settings.cycle_length()) return true;
+  if (world.now().wall - healing.asked >= world.graph().settings->cycle_length()) return true;
   const auto own = target_at_.find(to_lower(healing.target));
   if (own == target_at_.end()) return true;
   const Duration since = world.now().mono - (world.now().wall - healing.asked);

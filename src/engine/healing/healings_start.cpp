@@ -10,6 +10,7 @@
 #include "engine/job.hpp"
 #include "engine/rule.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -153,7 +154,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
       end(world, healing, HealingEnd::Dropped, "its rule is no longer failed");
     return true;
   }
-  if (const HealingMode mode = mode_of(*healing.plan, world.graph().settings, healing.dry_run); mode != healing.mode) {
+  if (const HealingMode mode = mode_of(*healing.plan, *world.graph().settings, healing.dry_run); mode != healing.mode) {
     healing.mode = mode;
     if (healing.stage == Stage::Approval) ask_anew(healing);
     count_again(world, healing.target);
@@ -273,7 +274,7 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
     return;
   }
   if (holds != true) {
-    healing.not_before = Deadline::in(world.graph().settings.cycle_length(), world.now());
+    healing.not_before = Deadline::in(world.graph().settings->cycle_length(), world.now());
     healing.failure =
         holds ? "it did not fail when it was checked once more" : "its state was unknown when it was checked once more";
     note_held(world, healing, "look: " + healing.failure);

@@ -9,6 +9,7 @@
 #include "engine/healing/healings.hpp"
 #include "engine/rule.hpp"
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -35,7 +36,7 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
                   .seen = true};  // a storm is looked for when it is asked for
   if (healing.plan == nullptr)
     return {{.brake = "workflow", .lets = false, .text = fmt::format("there is none named {}", order.workflow)}};
-  healing.mode = mode_of(*healing.plan, world.graph().settings, healing.dry_run);
+  healing.mode = mode_of(*healing.plan, *world.graph().settings, healing.dry_run);
   std::vector<BrakeVerdict> said = fresh_verdicts(world, healing);
   // Brakes that go by how many of a group are not well close when something waits; this would be the first.
   const auto pause = std::ranges::find(said, "pause while", &BrakeVerdict::brake);
