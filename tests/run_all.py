@@ -58,6 +58,8 @@ class Gate:
         pieces: list[Future] = []
         for name in [one for one in self.chosen if one in BUILDS]:
             pieces += self.start_tests(BUILDS[name])
+            if name == "release" and self.benchmarks_beside():
+                pieces.append(self.sleeping.submit(self.run_other, "bench"))
         if "package" in self.chosen:
             pieces += self.start_packages()
         if "fuzz" in self.chosen:
@@ -66,9 +68,14 @@ class Gate:
         for name in [one for one in self.chosen if one in BUILDS or one == "package"]:
             self.tallies[name].tell()
         for name in [one for one in self.chosen if one in OTHERS and one != "fuzz"]:
-            self.run_other(name)
+            if name != "bench" or not self.benchmarks_beside():
+                self.run_other(name)
         self.times.write()
         return list(self.tallies.values())
+
+    def benchmarks_beside(self) -> bool:
+        """Whether the benchmarks run beside the tests, which shows that they run; what they measure then is no figure."""
+        return not self.long and {"bench", "release"} <= set(self.chosen)
 
     def start_tests(self, one: Build) -> list[Future]:
         """Builds; has its tests run in the background."""
@@ -122,7 +129,8 @@ class Gate:
 
     def finish(self, pieces: list[Future]) -> None:
         """Waits for the tests; then runs those that want to be alone, and again those that failed."""
-        wait(pieces)
+        for piece in pieces:
+            piece.result()
         self.run_alone()
         self.repeat_failures()
 

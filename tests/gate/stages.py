@@ -153,7 +153,7 @@ def run_fuzz(tally: Tally, long: bool, times: Times) -> None:
 
 
 def run_bench(tally: Tally, long: bool, times: Times) -> None:
-    """Every benchmark once, shortly (with --long: in full, and shown), beside nothing else."""
+    """Every benchmark once, shortly, beside the tests (with --long: in full, shown, beside nothing else)."""
     release = BUILDS["release"]
     if not build(tally, "release", release.folder):
         return
