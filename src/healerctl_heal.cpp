@@ -38,7 +38,7 @@ void add_healing(CLI::App& app, Request& request, std::string& overrides) {
   heal->add_option("--with", request.workflow, "The workflow; else the one that its rules name")
       ->type_name("WORKFLOW")
       ->check([](const std::string& text) { return text.empty() ? "WORKFLOW must not be empty" : ""; });
-  heal->add_option("--override", overrides, "Set brakes aside: limit, cooldown, pause, or some of them (limit,pause)")
+  heal->add_option("--override", overrides, "Override brakes: limit, cooldown, pause, or some of them (limit,pause)")
       ->type_name("BRAKES");
 
   for (const auto& [verb, help, number] :

@@ -19,7 +19,7 @@ namespace healer::control {
 /// finds the number of the healing that is meant. Why there is none; nothing: `request.id` has it.
 [[nodiscard]] std::optional<Failure> find_healing(const engine::Engine& engine, Request& request);
 
-/// What a request sets aside. Requires: cannot_heal() has found nothing wrong.
+/// What a request overrides. Requires: cannot_heal() has found nothing wrong.
 [[nodiscard]] engine::Overrides overrides_of(const Request& request);
 
 }  // namespace healer::control

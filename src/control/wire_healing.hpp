@@ -25,7 +25,7 @@ struct PauseView {
 struct BrakeView {
   std::string brake;  ///< "limit", "cooldown", "pause while", ...
   bool lets = true;
-  std::string text;  ///< why not, or who has set it aside; or empty
+  std::string text;  ///< why not, or who has overridden it; or empty
 
   bool operator==(const BrakeView&) const = default;
 };
@@ -55,7 +55,7 @@ struct HealingView {
   std::uint64_t action = 0;            ///< its program under way; 0: none
   std::int64_t pid = 0;                ///< of that; 0: not known (yet), or none
   std::string failure;                 ///< why its last step, try or guard has failed; or empty
-  std::vector<std::string> overrides;  ///< that a person has set aside: "limit", "cooldown", "pause"
+  std::vector<std::string> overrides;  ///< that a person has overridden: "limit", "cooldown", "pause"
   std::string approved_by;
   std::string cancelled_by;
 

@@ -518,7 +518,7 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
     cause->event_text = "Healing requested";
     cause->action_text = "heal";
     cause->description = fmt::format("requested by {}", command.by);
-    if (command.overrides != Overrides{}) cause->description += ", with brakes set aside";
+    if (command.overrides != Overrides{}) cause->description += ", with brakes overridden";
     cause->when = turn.now.wall;
     asked.push_back(healings_.want(ward, service, nullptr, order, std::move(cause), command.by, command.overrides));
   }

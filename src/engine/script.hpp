@@ -63,7 +63,7 @@
 //                                            services
 //   at 5 minutes ack web                     somebody has seen that it stands failed
 //   at 5 minutes heal node5 with rebuild     without `with ...` as its rules say; with `override limit, cooldown,
-//                                            pause` brakes are set aside
+//                                            pause` brakes are overridden
 //   at 5 minutes approve node5               its healing, which waits for that; also reject. `cancel node5` ends it
 //   at 5 minutes healing reset rebuild       its breaker is closed again
 //   at 5 minutes node5 fails                 from now on its programs exit with 1 and its connections are down,

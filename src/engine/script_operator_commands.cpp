@@ -144,14 +144,14 @@ void ScriptReader::healing_command(ScriptedCommand& command) {
     if (const auto plan = workflow_of(workflow)) command.workflow = plan->name;
   }
   if (!take("override")) return;
-  if (!more()) fail(here(), "what is set aside is missing", fmt::format("write {}", kForm));
+  if (!more()) fail(here(), "the brake to override is missing", fmt::format("write {}", kForm));
   while (more()) {
     bool* const which = see("limit") || see("limit,")         ? &command.overrides.limit
                         : see("cooldown") || see("cooldown,") ? &command.overrides.cooldown
                         : see("pause") || see("pause,")       ? &command.overrides.pause
                                                               : nullptr;
     if (which == nullptr)
-      return fail(here(), fmt::format("'{}' cannot be set aside", printable(words_[next_].raw)),
+      return fail(here(), fmt::format("'{}' cannot be overridden", printable(words_[next_].raw)),
                   "write limit, cooldown or pause");
     *which = true;
     ++next_;

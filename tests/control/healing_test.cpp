@@ -334,7 +334,7 @@ TEST_CASE("who asks for a healing that wants approval is told so", "[control][he
   CHECK(one(world, Verb::Status, "n0").at("healing").at("approved_by") != "");
 }
 
-TEST_CASE("people set brakes aside, by name", "[control][healing]") {
+TEST_CASE("people override brakes, by name", "[control][healing]") {
   HealedWorld world({.targets = 6});
   world.fail(0);
   world.wait_for("guard");
@@ -347,14 +347,14 @@ TEST_CASE("people set brakes aside, by name", "[control][healing]") {
         "2|healerctl: --override takes limit, cooldown and pause, not \"limits\"; did you mean \"limit\"?\n"
         "  `healerctl --help` shows how it is used\n");
   CHECK(ask(world, {.verb = Verb::Heal, .names = {"n1"}, .overrides = {"guard"}}).failure() ==
-        "bad-request: limit, cooldown and pause may be set aside, not \"guard\" | ");
+        "bad-request: only limit, cooldown and pause may be overridden, not \"guard\" | ");
   CHECK(ask(world, {.verb = Verb::Heal, .names = {"n1"}, .workflow = "rebild"}).failure() ==
         "unknown-workflow: there is no workflow \"rebild\" | did you mean \"rebuild\"?");
   CHECK(has(healerctl(world, "heal"), "2|healerctl: heal which services?"));
   CHECK(has(healerctl(world, "heal n9"), "there is no target and no service \"n9\""));
 }
 
-TEST_CASE("who sets brakes aside for what is held back is told what came of it", "[control][healing]") {
+TEST_CASE("who overrides brakes for what is held back is told what came of it", "[control][healing]") {
   HealedWorld world({.targets = 6});
   world.fail(0);
   world.wait_for("guard");
@@ -364,13 +364,13 @@ TEST_CASE("who sets brakes aside for what is held back is told what came of it",
                                            "); it is held back: limit: 1 at once under way\n");
   CHECK(healerctl(world, "heal n1 --override cooldown") ==
         "0|healing of n1 with rebuild is requested already (healing " + id +
-            "); set aside for it: cooldown; it is held back: limit: 1 at once under way\n");
+            "); overridden: cooldown; it is held back: limit: 1 at once under way\n");
   CHECK(healerctl(world, "heal n1 --override limit") ==
         "0|healing of n1 with rebuild is requested already (healing " + id +
-            "); set aside for it: limit; it has begun: its guard is running\n");
+            "); overridden: limit; it has begun: its guard is running\n");
   CHECK(healerctl(world, "heal n1 --override pause") ==
         "0|healing of n1 with rebuild is under way already (healing " + id +
-            "); it has begun before, and no brake holds it: nothing is set aside\n");
+            "); it has already begun and no brake holds it: nothing was overridden\n");
 }
 
 TEST_CASE("healings are named by number, by target and by service", "[control][healing]") {

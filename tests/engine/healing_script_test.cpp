@@ -71,7 +71,7 @@ TEST_CASE("what is wrong in a script of healings is said with its place and the 
   CHECK(complaint("at 5 minutes heal n1 with rebiuld") ==
         "1:27: 'rebiuld' is not a workflow | did you mean 'rebuild'?\n");
   CHECK(complaint("at 5 minutes heal n1 override guard") ==
-        "1:31: 'guard' cannot be set aside | write limit, cooldown or pause\n");
+        "1:31: 'guard' cannot be overridden | write limit, cooldown or pause\n");
   CHECK(complaint("at 5 minutes pause group node") == "1:26: 'node' is not a group | did you mean 'nodes'?\n");
   CHECK(complaint("expect healing n1 begin") == "1:19: 'begin' is not a turn of a healing | did you mean 'begun'?\n");
   CHECK(complaint("expect healing n1 step deplo") == "1:24: no workflow has a step 'deplo' | did you mean 'deploy'?\n");

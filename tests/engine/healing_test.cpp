@@ -211,7 +211,7 @@ TEST_CASE("a person may cancel: the program is ended, on cancel is done, the loc
   CHECK(world.programs("rebuild") == 0);
 }
 
-TEST_CASE("a person's word heals without a rule, and may set brakes aside but never the guard", "[healing]") {
+TEST_CASE("a person's word heals without a rule, and may override brakes but never the guard", "[healing]") {
   FleetWorld world({.targets = 1});
   world.advance(seconds{2});
   world.handle(event::Command{.id = CommandId{1},

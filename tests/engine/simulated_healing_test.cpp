@@ -361,7 +361,7 @@ TEST_CASE("people approve, reject, cancel, pause and ask for healings", "[engine
       return entry.kind == "reply" && entry.text == "no healing of app waits for approval";
     }));
   }
-  SECTION("cancelled; asked for, with a brake set aside") {
+  SECTION("cancelled; asked for, with a brake overridden") {
     play(text,
          "step rebuild rebuild takes 15 minutes\n"
          "at 5 minutes app fails\n"

@@ -123,7 +123,7 @@ struct Healing {
   std::shared_ptr<const Workflow> plan;        ///< never null: the one that it began with, or will
   bool dry_run = false;                        ///< by its rule: `heal with W dry run`
   Overrides overrides;
-  std::string overridden_by{};                ///< who has set brakes aside
+  std::string overridden_by{};                ///< who has overridden brakes
   std::vector<Trigger> also{};                ///< who has asked for the same since
   Variables row{};                            ///< of the `for each`, as its row was when it was asked for
   WallTime asked{};                           ///< when it was decided on

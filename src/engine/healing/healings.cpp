@@ -274,14 +274,14 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
     world
         .record(RecordKind::HealingHeld, Severity::Info, block.name,
                 fmt::format("{}; requested by {}, too{}", text, by == kByRule ? "another rule" : by,
-                            overrides == Overrides{} ? "" : ", with brakes set aside"))
+                            overrides == Overrides{} ? "" : ", with brakes overridden"))
         .subject = id.number();
     if (rule != nullptr) return {text};
     if (!waits)
       return {overrides == Overrides{} ? text
-                                       : text + "; it has begun before, and no brake holds it: nothing is set aside"};
+                                       : text + "; it has already begun and no brake holds it: nothing was overridden"};
     return {
-        fmt::format("{}{}; it ", text, overrides == Overrides{} ? "" : "; set aside for it: " + to_string(overrides)),
+        fmt::format("{}{}; it ", text, overrides == Overrides{} ? "" : "; overridden: " + to_string(overrides)),
         id};
   }
   Healing healing{

@@ -206,7 +206,7 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
 
 BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& healing) const {
   BrakeVerdict verdict{.brake = "limit", .lets = true, .text = {}};
-  if (healing.overrides.limit) return {.brake = "limit", .lets = true, .text = "set aside by " + healing.overridden_by};
+  if (healing.overrides.limit) return {.brake = "limit", .lets = true, .text = "overridden by " + healing.overridden_by};
   const auto ask = [&](const HealingLimit& limit, bool of_workflow) {
     if (!verdict.lets) return;
     if (std::string over = over_limit(world, healing, limit, of_workflow); !over.empty())
@@ -254,7 +254,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   if (paused.empty()) paused = world.all_paused();
   if (list.empty() && !healing.row.empty() && services_of(healing.target).empty()) list = world.lists_doubt();
   if (healing.overrides.pause)
-    say("pause", {}, paused.empty() ? "" : "set aside by " + healing.overridden_by);
+    say("pause", {}, paused.empty() ? "" : "overridden by " + healing.overridden_by);
   else
     say("pause", std::move(paused));
   say(std::string(kDoubtBrake), world.doubt());
@@ -274,14 +274,14 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
         closed = describe(census(world, group), group);
       }
   if (healing.overrides.pause)
-    say("pause while", {}, closed.empty() ? "" : "set aside by " + healing.overridden_by);
+    say("pause while", {}, closed.empty() ? "" : "overridden by " + healing.overridden_by);
   else
     say("pause while", std::move(closed));
   said.push_back(limit_verdict(world, healing));
   const TargetMemory* const rest = target_memory(healing.target, healing.rehearses());
   const Duration left = rest == nullptr || healing.stage == Stage::Between ? Duration{0} : rest->cooldown.left(now);
   if (healing.overrides.cooldown)
-    say("cooldown", {}, left > Duration{0} ? "set aside by " + healing.overridden_by : "");
+    say("cooldown", {}, left > Duration{0} ? "overridden by " + healing.overridden_by : "");
   else
     say("cooldown", left == Duration{0} ? "" : fmt::format("for another {}", format_duration(left)));
   if (rest != nullptr && left == Duration{0} && healing.stage == Stage::Held && !healing.by_person() && rest->in_vain())

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Brakes that a person sets aside.
+// Brakes that a person overrides.
 #pragma once
 
 #include <string>
 
 namespace healer::engine {
 
-/// What a person may set aside for one healing: `--override limit,cooldown,pause`.
+/// What a person may override for one healing: `--override limit,cooldown,pause`.
 struct Overrides {
   bool limit = false;
   bool cooldown = false;
