@@ -114,7 +114,8 @@ std::optional<Failure> cannot_heal(const engine::Engine& engine, const Request& 
   for (const std::string& one : request.overrides) {
     if (std::ranges::find(kOverrides, one) != kOverrides.end()) continue;
     const std::string_view near = nearest_word(one, kOverrides);
-    return Failure{"bad-request", fmt::format("only limit, cooldown and pause may be overridden, not \"{}\"", printable(one)),
+    return Failure{"bad-request",
+                   fmt::format("only limit, cooldown and pause may be overridden, not \"{}\"", printable(one)),
                    near.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", near)};
   }
   const auto& remembered = engine.healings().memory().workflows;

@@ -280,9 +280,8 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
     if (!waits)
       return {overrides == Overrides{} ? text
                                        : text + "; it has already begun and no brake holds it: nothing was overridden"};
-    return {
-        fmt::format("{}{}; it ", text, overrides == Overrides{} ? "" : "; overridden: " + to_string(overrides)),
-        id};
+    return {fmt::format("{}{}; it ", text, overrides == Overrides{} ? "" : "; overridden: " + to_string(overrides)),
+            id};
   }
   Healing healing{
       .id = HealingId{world.next_id()},

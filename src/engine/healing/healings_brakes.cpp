@@ -206,7 +206,8 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
 
 BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& healing) const {
   BrakeVerdict verdict{.brake = "limit", .lets = true, .text = {}};
-  if (healing.overrides.limit) return {.brake = "limit", .lets = true, .text = "overridden by " + healing.overridden_by};
+  if (healing.overrides.limit)
+    return {.brake = "limit", .lets = true, .text = "overridden by " + healing.overridden_by};
   const auto ask = [&](const HealingLimit& limit, bool of_workflow) {
     if (!verdict.lets) return;
     if (std::string over = over_limit(world, healing, limit, of_workflow); !over.empty())
