@@ -70,8 +70,9 @@ std::string describe_look(const engine::CheckKind& kind, const engine::Facts& fa
 /// "process is not running; failed to start (exit status 3): no such port".
 std::string describe_missing(std::string_view seen, const ServiceBlock& block, const ServiceState& state) {
   std::string text(cut_line(trim(seen)));
+  const std::string& end = state.child.last_end();
   // A foreground process is said to be gone by how it has ended, and so is a start of it that has failed so.
-  const bool said = !state.child_end.empty() && state.start_failure.ends_with(state.child_end);
+  const bool said = !end.empty() && state.start_failure.ends_with(end);
   if (state.start_failure.empty() || said) return text;
   return text + "; " + std::string(cut_line(engine::brief_failure(state.start_failure, block)));
 }
@@ -131,7 +132,7 @@ std::string format_value(engine::Unit unit, double value) {
 
 std::string describe_last(const ServiceBlock& block, const ServiceState& state) {
   // What was measured of a process that has died since is no news of it.
-  if (state.died) return describe_missing(state.gone, block, state);
+  if (state.presence.is_gone()) return describe_missing(state.presence.how(), block, state);
   if (!state.last) return {};
   const engine::Evidence& last = *state.last;
   if (!block.is_run()) {
@@ -185,10 +186,10 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
   const auto named = [&](std::string_view words) {
     return fmt::format("{}{}{}", condition_of_text(rule.text), words.empty() ? "" : ": ", words);
   };
-  if (state.unknown && !state.died) return named(fmt::format("not known: {}", state.unknown->why));
+  if (state.unknown && !state.presence.is_gone()) return named(fmt::format("not known: {}", state.unknown->why));
   const bool absent = state.last && (block.has_process() ? engine::process_of(*state.last) == nullptr
                                                          : state.last->answer == engine::Answer::Absent);
-  const bool missing = !block.is_run() && (state.died || (absent && !last.empty()));
+  const bool missing = !block.is_run() && (state.presence.is_gone() || (absent && !last.empty()));
   // What is not there is told in its own words, which say the same as the rule.
   if (missing) return wants_existence(rule) ? last : named(last);
   if (!state.last) return named("not checked since healer was started");

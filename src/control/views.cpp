@@ -121,7 +121,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   std::string text;
   if (matter.condition != Condition::Running)
     text = describe_failing(engine, service, matter.rule, now);
-  else if (state.unknown && !state.died)
+  else if (state.unknown && !state.presence.is_gone())
     text = fmt::format("not known: {}", state.unknown->why);
   else
     text = describe_last(block, state);
@@ -163,7 +163,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
     view.rule_place = place_of(engine, block.rules[matter.rule].place);
   }
   const ServiceState& state = engine.service(service);
-  view.dying = state.died || (state.starts.not_before && *state.starts.not_before > now.wall);
+  view.dying = state.presence.is_gone() || (state.starts.not_before && *state.starts.not_before > now.wall);
   if (condition == Condition::Failed)
     for (const engine::RuleState& rule : engine.rules(service))
       if (rule.status == engine::RuleStatus::Failed && rule.changed)
@@ -249,7 +249,7 @@ bool of_rule(const engine::RunningAction& action) {
 /// What only processes and the system have, and what jobs and people have done.
 void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId service, Instant now) {
   const ServiceState& state = engine.service(service);
-  if (const auto facts = state.last && !state.died && !state.unknown ? state.last->facts : nullptr) {
+  if (const auto facts = state.last && !state.presence.is_gone() && !state.unknown ? state.last->facts : nullptr) {
     if (facts->process)
       view.process = ProcessView{.pid = facts->process->pid,
                                  .parent = facts->process->parent,

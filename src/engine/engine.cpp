@@ -163,11 +163,12 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
       state.known->path != hash128(block.process.pid_file))
     state.known.reset();
   if (state.known && saved.boot != now.boot) state.known->start_ticks = 0;  // whoever has its number is another
-  state.restored = saved.boot == now.boot;
-  if (block.foreground() && state.restored && saved.known)  // Engine::keep_former
-    state.child = Child{.pid = saved.known->pid, .start_ticks = saved.known->start_ticks, .ready = true};
+  const bool same_boot = saved.boot == now.boot;
+  if (same_boot && block.has_process()) state.presence = Presence::believed();
+  if (block.foreground() && same_boot && saved.known)  // Engine::keep_former
+    state.child.keep(saved.known->pid, saved.known->start_ticks, Duration{0});
   state.memory = restored(std::move(state.memory), saved.memory);
-  if (state.restored && saved.first && keeps_phase(id)) state.first = *saved.first;
+  if (same_boot && saved.first && keeps_phase(id)) state.first = *saved.first;
 
   const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
   const std::span<RuleState> states = rules_of(state);
@@ -177,7 +178,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     states[i] = same->state;
     states[i].accepted = same->state.accepted && !other_actions(same->identity, block.rules[i].identity);
     if (saved.action_failure && saved.action_failure->rule == same->key) state.action_failure = saved.action_failure;
-    if (state.restored && same->state.judged) state.initialising = false;
+    if (same_boot && same->state.judged) state.initialising = false;
     if (go_on) continue;
     // As after a firing, and as after a recovery: what is to come is counted, and recovery must be earned.
     states[i].window = {states[i].status == RuleStatus::Failed ? 1U : 0U};
@@ -489,10 +490,11 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       release_child(id, old, turn);
       keep_former(id, turn);
       state.last.reset();
-      if (!state.child) state.known.reset();
+      state.presence.on(PresenceEvent::Retargeted);
+      if (!state.child.exists()) state.known.reset();
       if (!block.foreground()) state.starts.left_by = {};  // else it goes before the child comes
       state.starts.came_by = {};
-    } else if (state.child && old.process.foreground->command != block.process.foreground->command) {
+    } else if (state.child.exists() && old.process.foreground->command != block.process.foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: the previous one runs until it is restarted");
     }
@@ -515,7 +517,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   } else {
     begin_afresh(id);
   }
-  if (!state.child) find_child(id);
+  if (!state.child.exists()) find_child(id);
   turn.save(id);
   if (cut_off) turn.cut_off.push_back(id);
 }

@@ -46,6 +46,7 @@
 #include "engine/healing/healings.hpp"
 #include "engine/health.hpp"
 #include "engine/job.hpp"
+#include "engine/parts/presence.hpp"
 #include "engine/schedule.hpp"
 #include "engine/state.hpp"
 #include "engine/wheel.hpp"
@@ -69,24 +70,12 @@ enum class Reason : std::uint8_t {
 enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning, Passive, Paused, Maintenance, Healing };
 [[nodiscard]] std::string_view to_string(Hold hold);
 
-/// A foreground process that was started and has not ended.
-struct Child {
-  ActionId action;       ///< 0: one that healer has not started, of a service that was found by a pid file before
-  std::int64_t pid = 0;  ///< 0: not told yet
-  std::uint64_t start_ticks = 0;
-  Duration since{0};     ///< mono: when that was told
-  bool ready = false;    ///< it said so, or its time has come
-  bool ending = false;   ///< it was told to end
-  bool adopted = false;  ///< an earlier daemon had started it
-};
-
 /// That looks at a service have no answer.
 struct Unknown {
   WallTime since{};
   std::string why;  ///< of the last of them
 };
 
-/// The living state of a service, apart from its rules.
 /// A pause as it holds for one service.
 struct PauseInForce {
   const Pause* pause = nullptr;     ///< never null; until the engine changes
@@ -98,6 +87,7 @@ struct PauseInForce {
   [[nodiscard]] std::string with() const;
 };
 
+/// The living state of a service, apart from its rules.
 struct ServiceState {
   bool monitored = true;
   bool initialising = true;
@@ -128,16 +118,12 @@ struct ServiceState {
   std::optional<JobId> job;             ///< that it takes part in: no run is counted meanwhile
   std::optional<Duration> looked;       ///< mono: when `last` was seen
   std::optional<Unknown> unknown;       ///< the last look had no answer
-  bool died = false;                    ///< by the word of the kernel, or a look misses it; not looked at since
-  std::string gone;                     ///< where it has died: how; or what that look said
-  bool restored = false;                ///< an earlier daemon of this boot knew it, and it was not looked at since
+  Presence presence;                    ///< of its process
+  Child child;                          ///< of a foreground process
   std::string start_failure;            ///< why its last start failed; or empty
   bool told_failure = false;            ///< people were told that a start or stop failed, and none has succeeded since
-  std::optional<Duration> settling;     ///< mono: until then its death is not acted on, for others may restart it
   std::optional<Duration> counted_at;   ///< mono: of the last run that counted
   std::optional<Duration> death_count;  ///< mono: of the last run that counted because its process had died
-  std::optional<Child> child;           ///< of a foreground process
-  std::string child_end;                ///< how the last one ended: "exited with status 3 after 5 s"; or empty
   std::string waits;                    ///< why a start or restart that its rules want is not done now; or empty
   std::int64_t told_left = 0;           ///< a process that its former start has left, and that was told of
   std::optional<ActionFailure> action_failure;
@@ -408,11 +394,6 @@ class Engine {
   void release_child(ServiceId id, const ServiceBlock& before, Turn& turn);
   void end_child(ActionId action, const std::string& service, const ForegroundSpec* spec, Turn& turn);
   void keep_former(ServiceId id, Turn& turn);
-  /// Whether the process of a foreground service is one that healer has not started.
-  [[nodiscard]] bool is_former(ServiceId id) const {
-    const std::optional<Child>& child = services_[id.index()].child;
-    return child && child->action == ActionId{};
-  }
   void forget_former(ServiceId id, Turn& turn);
   Progress stop_former(Job& job, Turn& turn);
   void find_child(ServiceId id);
@@ -425,11 +406,10 @@ class Engine {
   [[nodiscard]] bool left_alone(ServiceId id, Instant now) const;
   void settle(ServiceId id, const Evidence* missed, Turn& turn);
   [[nodiscard]] bool newly_missing(ServiceId id, const Evidence& seen, Instant now) const;
-  [[nodiscard]] bool is_settling(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::string missing_requirement(ServiceId id) const;
   std::optional<Progress> left_out(Job& job, Turn& turn);
   [[nodiscard]] std::optional<ServiceId> waits_for_job(const Job& job) const;
-  void note_missing(ServiceId id, bool was_up, Turn& turn);
+  void observe(ServiceId id, const Evidence& seen, Turn& turn);
   void note_end(ServiceId id, Duration lived, Turn& turn);
   void note_start(ServiceId id, bool good, Turn& turn);
   void note_started(const Job& job, const ProcessFacts& process, Turn& turn);

@@ -394,7 +394,8 @@ void Engine::on(const event::Command& event, Turn& turn) {
       ++pending.asked;
       // What is being started or stopped, or has just died, is not in order, and is not looked at now.
       const ServiceState& state = services_[id.index()];
-      if (state.job || is_settling(state, turn.now) || (graph_->at(id).foreground() && !state.child)) {
+      if (state.job || state.presence.is_settling(turn.now.mono) ||
+          (graph_->at(id).foreground() && !state.child.exists())) {
         pending.failed.emplace(id, graph_->at(id).name);
         continue;
       }

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Foreground processes (`check process NAME with program "..."`): healer's own children. A start is an exec that runs
 // as long as the service lives; nothing has to be looked for, since the runner tells of its start, its word that it is
-// ready, and its end:
-//
-//   none --exec, committed--> started --told its pid--> living --its word, or its time--> ready
-//     ^                          |                        |                                |
-//     '------ ActionEnded -------'------------------------'--------------------------------'
+// ready, and its end. What becomes of it then is the state machine of parts/presence.
 //
 // There is one at most: while any is there, ending too, or anything that it has left, none is started. It outlives the
 // daemon: the next one adopts the exec, by its id.
@@ -38,11 +34,12 @@ Duration step_time(const ForegroundSpec& spec, StepKind kind, const Limits& limi
 
 /// What a look finds where no process runs.
 Evidence no_process(const ServiceState& state) {
+  const std::string& end = state.child.last_end();
   Evidence seen;
   seen.answer = Answer::Absent;
   seen.facts = std::make_shared<const Facts>();
-  seen.output = std::make_shared<const std::string>(
-      state.child_end.empty() ? "process is not running" : "process is not running: it " + state.child_end);
+  seen.output =
+      std::make_shared<const std::string>(end.empty() ? "process is not running" : "process is not running: it " + end);
   return seen;
 }
 
@@ -50,8 +47,7 @@ Evidence no_process(const ServiceState& state) {
 
 bool Engine::is_up(ServiceId id) const {
   const ServiceState& state = services_[id.index()];
-  if (graph_->at(id).foreground()) return state.child && state.child->ready && !state.child->ending;
-  return !state.died && state.last && process_of(*state.last) != nullptr;
+  return graph_->at(id).foreground() ? state.child.is_ready() : state.presence.is_up();
 }
 
 // ---- looks --------------------------------------------------------------------------------------------------------
@@ -63,7 +59,7 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
   // What a job asks, or is asked after a death, is whether it is there.
   const bool scheduled = state.flight == run && (state.reason == Reason::Schedule || state.reason == Reason::Asked);
-  if (!graph_->at(id).foreground() || (!state.child && state.starts.left_by != ActionId{})) {
+  if (!graph_->at(id).foreground() || (!state.child.exists() && state.starts.left_by != ActionId{})) {
     const KnownProcess known = state.known.value_or(KnownProcess{});
     // A file that comes to be is read from its beginning.
     const bool was_absent = state.last && state.last->answer == Answer::Absent;
@@ -78,12 +74,12 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
                                           .position = position,
                                           .presence_only = !scheduled});
   }
-  if (state.child) {
-    if (state.child->pid != 0 && !state.child->ending)
+  if (state.child.exists()) {
+    if (state.child.is_living())
       turn.sink.emit(effect::Measure{.service = id,
                                      .run = run,
-                                     .pid = state.child->pid,
-                                     .start_ticks = state.child->start_ticks,
+                                     .pid = state.child.about().pid,
+                                     .start_ticks = state.child.about().start_ticks,
                                      .presence_only = !scheduled});
     return;
   }
@@ -112,13 +108,13 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
   };
   set_due(job, job.deadline);
   if (job.step().kind == StepKind::Stop) {
-    if (!state.child) return done("stopped");
+    if (!state.child.exists()) return done("stopped");
     job.steps[job.position].acted = true;
-    if (state.child->action == ActionId{}) return stop_former(job, turn);
-    end_program(state.child->action, turn);
+    if (state.child.is_former()) return stop_former(job, turn);
+    end_program(state.child.about().action, turn);
     return Progress::Waiting;
   }
-  if (!state.child) {
+  if (!state.child.exists()) {
     if (job.action == ActionId{}) {
       if (const auto without = left_out(job, turn)) return *without;
       if (!clear_way(job, spec.command, turn)) return Progress::Waiting;
@@ -132,41 +128,41 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
       start_child(job, turn);
       return Progress::Waiting;
     }
-    blame(job, "failed to start: it " + state.child_end);
+    blame(job, "failed to start: it " + state.child.last_end());
     return Progress::Failed;
   }
-  Child& child = *state.child;
-  if (child.ending || child.pid == 0) return Progress::Waiting;  // the end, or the number, is told
-  if (child.action == ActionId{} && !state.last && !job.seen) {  // only an earlier daemon has seen it
+  Child& child = state.child;
+  if (!child.is_living()) return Progress::Waiting;     // its end, or its number, is told
+  if (child.is_former() && !state.last && !job.seen) {  // only an earlier daemon has seen it
     job.phase = Job::Phase::Looking;
     look(job, turn);
     return Progress::Waiting;
   }
-  if (!child.ready && !spec.by_notice && turn.now.mono - child.since >= spec.ready_after) child.ready = true;
-  if (!child.ready) {
-    if (!spec.by_notice) set_due(job, std::min(child.since + spec.ready_after, job.deadline));
+  const Duration ready_at = child.about().since + spec.ready_after;
+  if (!spec.by_notice && turn.now.mono >= ready_at) child.on(ChildEvent::Lasted);
+  if (!child.is_ready()) {
+    if (!spec.by_notice) set_due(job, std::min(ready_at, job.deadline));
     return Progress::Waiting;
   }
   if (acting) note_start(id, true, turn);
-  return done(fmt::format("started with pid {}", child.pid));
+  return done(fmt::format("started with pid {}", child.about().pid));
 }
 
 void Engine::start_child(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   run_program(job, graph_->at(id).process.foreground->command, turn);
   ServiceState& state = services_[id.index()];
-  state.child = Child{.action = job.action};
+  state.child.begin(job.action);
   if (std::exchange(state.starts.left_by, ActionId{}) != ActionId{}) turn.save(id);
 }
 
 /// The time of a step is over.
 void Engine::child_overdue(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
-  ServiceState& state = services_[job.step().service.index()];
+  Child& child = services_[job.step().service.index()].child;
   // Its word may have come while no healer was there to hear it.
-  if (job.step().kind == StepKind::Start && state.child && state.child->adopted && state.child->pid != 0 &&
-      !state.child->ending && !state.child->ready) {
-    state.child->ready = true;
+  if (job.step().kind == StepKind::Start && child.state() == ChildState::Living && child.about().adopted) {
+    child.on(ChildEvent::Lasted);
     return go_on(job, judge_child_step(job, turn), turn);
   }
   const RunningAction* const lacking = lacks(job);
@@ -175,16 +171,16 @@ void Engine::child_overdue(Job& job, Turn& turn) {
   if (!job.program_failure.empty())
     blame(job, job.program_failure);
   else if (job.step().kind == StepKind::Stop)
-    blame(job, fmt::format("failed to stop within {}: process {} is still there after SIGKILL", time,
-                           state.child ? state.child->pid : 0));
-  else if (state.child && !state.child->ending && state.child->pid != 0)
+    blame(job,
+          fmt::format("failed to stop within {}: process {} is still there after SIGKILL", time, child.about().pid));
+  else if (child.is_living())
     blame(job, fmt::format("failed to start: it did not report within {} that it is ready", time));
   else
     blame(job, fmt::format("failed to start within {}: {}", time,
-                           state.child && state.child->ending ? "its previous process has not ended"
+                           child.is_ending()    ? "its previous process has not ended"
                            : lacking != nullptr ? fmt::format("its program could not be started: {}", lacking->waits)
                                                 : "its program never started"));
-  if (job.step().kind == StepKind::Start && state.child) end_program(state.child->action, turn);
+  if (job.step().kind == StepKind::Start) end_program(child.about().action, turn);
   go_on(job, Progress::Failed, turn);
 }
 
@@ -200,29 +196,24 @@ void Engine::child_told(ServiceId id, Turn& turn) {
 
 void Engine::child_started(ServiceId id, const event::ActionStarted& event, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  Child& child = *state.child;
-  child.pid = event.pid;
-  child.start_ticks = event.start_ticks;
-  child.since = turn.now.mono;
-  state.died = false;
+  const ChildDoing doing = state.child.told(event.pid, event.start_ticks, turn.now.mono);
+  state.presence.on(PresenceEvent::Started);
   if (state.flight) ask(id, *state.flight, turn);
-  child_told(id, turn);
+  if (doing == ChildDoing::GoOn) child_told(id, turn);
 }
 
 void Engine::on(const event::ActionReady& event, Turn& turn) {
   const auto found = actions_.find(event.action.number());
   if (found == actions_.end()) return;
   const std::optional<ServiceId> id = child_of(found->second.exec);
-  if (!id || std::exchange(services_[id->index()].child->ready, true)) return;
-  child_told(*id, turn);
+  if (id && services_[id->index()].child.on(ChildEvent::Word) == ChildDoing::GoOn) child_told(*id, turn);
 }
 
 /// The service whose foreground process this exec is; none: of no service any more.
 std::optional<ServiceId> Engine::child_of(const effect::Exec& exec) const {
   if (!exec.foreground) return std::nullopt;
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  if (!id || !services_[id->index()].child || services_[id->index()].child->action != exec.action) return std::nullopt;
-  return id;
+  return id && services_[id->index()].child.is(exec.action) ? id : std::nullopt;
 }
 
 /// A foreground process has ended. Where nobody told it to, that is a death: known at once, with its status, and not
@@ -230,10 +221,10 @@ std::optional<ServiceId> Engine::child_of(const effect::Exec& exec) const {
 void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn) {
   const std::string text = describe_end(event);
   const std::optional<ServiceId> owner = child_of(exec);
-  const bool told = !owner || services_[owner->index()].child->ending;
-  const std::int64_t pid = owner ? services_[owner->index()].child->pid : 0;
-  Record& record = turn.record(told ? RecordKind::ActionEnded : RecordKind::ProcessDied,
-                               told ? Severity::Info : Severity::Warning, exec.cause->service,
+  const std::int64_t pid = owner ? services_[owner->index()].child.about().pid : 0;
+  const bool died = owner && services_[owner->index()].child.ended(text) == ChildDoing::Death;
+  Record& record = turn.record(died ? RecordKind::ProcessDied : RecordKind::ActionEnded,
+                               died ? Severity::Warning : Severity::Info, exec.cause->service,
                                pid != 0 ? fmt::format("process {} {}", pid, text)
                                         : fmt::format("program {} {}", exec.command.arguments.front(), text));
   record.subject = exec.action.number();
@@ -242,7 +233,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   const ServiceId id = *owner;
   ServiceState& state = services_[id.index()];
   const bool well = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
-  if (event.left != 0 && well && !told && state.starts.quick == 0) {  // not at each try again
+  if (event.left != 0 && well && died && state.starts.quick == 0) {  // not at each try again
     const std::string& name = graph_->at(id).name;
     turn.record(RecordKind::JobStep, Severity::Warning, name,
                 fmt::format("it went to the background: process {} left its session, and was ended, as a next one "
@@ -250,8 +241,6 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
                             "{} with pidfile ...' with a start program",
                             event.left, name));
   }
-  state.child.reset();
-  state.child_end = text;
   if (state.job) {
     Job& job = jobs_.at(state.job->number());
     if (job.step().service == id) {
@@ -261,18 +250,17 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
                    turn);
     }
   }
-  state.died = true;
-  state.gone = *no_process(state).output;
+  state.presence.on(PresenceEvent::Died, *no_process(state).output);
   // An unseen end tells nothing of how long it lived.
-  if (!told && (!event.unseen || event.elapsed > Duration{0})) note_end(id, event.elapsed, turn);
+  if (died && (!event.unseen || event.elapsed > Duration{0})) note_end(id, event.elapsed, turn);
   const bool looked_after = !left_alone(id, turn.now) && in_schedule(id, turn.now);
   if (state.flight) {
-    if (!told && looked_after) see_death(id, turn.now);
+    if (died && looked_after) see_death(id, turn.now);
     turn.sink.emit(effect::CancelRun{id, *state.flight});  // it has seen the process that is gone now
     return ask(id, *state.flight, turn);
   }
   if (state.job || !looked_after) return;
-  look_now(id, told ? Reason::Again : Reason::Death, turn);
+  look_now(id, died ? Reason::Death : Reason::Again, turn);
 }
 
 /// A run that was begun before a death, for whatever reason, is the one that sees it.
@@ -295,10 +283,10 @@ void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& tur
   const bool wanted = id && graph_->at(*id).foreground();
   const bool failed = wanted && services_[id->index()].starts.left_by == exec.action;
   if (wanted) {
-    ServiceState& state = services_[id->index()];
-    const std::optional<Child> older =
-        std::exchange(state.child, Child{.action = exec.action, .ready = true, .adopted = true});
-    if (older && older->action != ActionId{}) end_program(older->action, turn);
+    Child& child = services_[id->index()].child;
+    const ActionId older = child.about().action;
+    child.adopt(exec.action);
+    end_program(older, turn);
   }
   if (wanted && may_start && !pending.started && !failed)
     turn.sink.emit(exec);
@@ -310,8 +298,9 @@ void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& tur
 
 /// A reload has made another service of this one, or none: the process of the former is ended.
 void Engine::release_child(ServiceId id, const ServiceBlock& before, Turn& turn) {
-  const std::optional<Child> child = std::exchange(services_[id.index()].child, std::nullopt);
-  if (child && child->action != ActionId{}) end_child(child->action, before.name, &*before.process.foreground, turn);
+  const ActionId action = services_[id.index()].child.about().action;
+  services_[id.index()].child.let_go();
+  if (action != ActionId{}) end_child(action, before.name, &*before.process.foreground, turn);
 }
 
 /// Healer was asked to run it no longer. Where healer only watches it is left alone.
@@ -330,15 +319,15 @@ void Engine::end_child(ActionId action, const std::string& service, const Foregr
 void Engine::keep_former(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!graph_->at(id).foreground()) return;
-  const ProcessFacts* process = state.last && !state.died ? process_of(*state.last) : nullptr;
+  const ProcessFacts* process = state.presence.is_up() ? process_of(*state.last) : nullptr;
   KnownProcess former;
   if (process != nullptr)
     former = {.pid = process->pid, .start_ticks = process->start_ticks};
-  else if (!state.last && !state.died && state.known && state.known->start_ticks != 0)
+  else if (!state.last && !state.presence.is_gone() && state.known && state.known->start_ticks != 0)
     former = {.pid = state.known->pid, .start_ticks = state.known->start_ticks};
   if (former.pid == 0) return;
   if (state.known && state.known->pid == former.pid) former.doubt = state.known->doubt;
-  state.child = Child{.pid = former.pid, .start_ticks = former.start_ticks, .since = turn.now.mono, .ready = true};
+  state.child.keep(former.pid, former.start_ticks, turn.now.mono);
   state.known = former;
   turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
               fmt::format("process {} of its previous rules {} runs: it is kept until it ends or is restarted",
@@ -348,8 +337,7 @@ void Engine::keep_former(ServiceId id, Turn& turn) {
 /// A look has found that such a process is gone.
 void Engine::forget_former(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  state.child_end.clear();
-  state.child.reset();
+  state.child.ended({});
   state.known.reset();
   turn.save(id);
 }
@@ -358,7 +346,7 @@ void Engine::forget_former(ServiceId id, Turn& turn) {
 Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   const ServiceState& state = services_[id.index()];
-  const Child& former = *state.child;
+  const Child::About& former = state.child.about();
   const auto send = [&](int number) {
     turn.acts.emplace_back(effect::Signal{former.pid, former.start_ticks, number});
     turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
@@ -386,12 +374,10 @@ void Engine::find_child(ServiceId id) {
   for (const ActionId action : actions_of(graph_->at(id).name)) {
     const RunningAction& running = actions_.at(action.number());
     if (!running.exec.foreground) continue;
-    services_[id.index()].child = Child{.action = action,
-                                        .pid = running.pid,
-                                        .start_ticks = running.start_ticks,
-                                        .since = running.since,
-                                        .ready = true,
-                                        .ending = ending_.contains(action.number())};
+    Child& child = services_[id.index()].child;
+    child.adopt(action);
+    if (running.pid != 0) child.told(running.pid, running.start_ticks, running.since);
+    if (ending_.contains(action.number())) child.on(ChildEvent::EndTold);
   }
 }
 

@@ -161,7 +161,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
     const ServiceId id = job.steps[i].service;
     services_[id.index()].job.reset();
     // What has recovered is known at once, not a cycle later; nor is a death meanwhile, nor what was left down.
-    if (services_[id.index()].died)
+    if (services_[id.index()].presence.is_gone())
       look_later(id, Reason::Death, turn.now.mono);
     else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop : id != job.step().service)
       look_later(id, Reason::Again, turn.now.mono);
@@ -171,7 +171,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
   wake_waiting(ended, turn.now);
   const ServiceBlock& block = graph_->at(job.service);
   const Duration took = turn.now.mono - job.begun;
-  if (ServiceState& state = services_[job.service.index()]; (good && !state.died) || job.cancelled) {
+  if (ServiceState& state = services_[job.service.index()]; (good && !state.presence.is_gone()) || job.cancelled) {
     // After a completed job the count of the rules that asked for it begins again; not where its work was undone before
     // it had ended.
     for (std::uint32_t i = 0; i < state.rule_count; ++i) {
@@ -231,7 +231,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   job.deadline = turn.now.mono + timeout_of(block, job.step().kind, graph_->settings->limits);
   if (!block.has_process()) return act(job, nullptr, turn);
   const ServiceState& state = services_[id.index()];
-  if (state.looked == turn.now.mono && state.last && !state.died) {
+  if (state.looked == turn.now.mono && state.last && !state.presence.is_gone()) {
     job.seen = true;
     return judge_step(job, process_of(*state.last), turn);
   }
@@ -406,7 +406,7 @@ void Engine::overdue(Job& job, Turn& turn) {
     return set_due(job, turn.now.mono + job.pause);
   }
   // A start program that stays, and is still all that its pattern finds, is the service.
-  if (process != nullptr && !state.died && step.kind != StepKind::Stop && is_own_program(job, *process)) {
+  if (process != nullptr && !state.presence.is_gone() && step.kind != StepKind::Stop && is_own_program(job, *process)) {
     note_started(job, *process, turn);
     return go_on(job, Progress::Done, turn);
   }
@@ -448,8 +448,9 @@ void Engine::wake_jobs(Turn& turn) {
     set_due(job, std::nullopt);
     if (turn.now.mono >= job.deadline)
       overdue(job, turn);
-    else if (const ServiceId id = job.step().service;
-             graph_->at(id).foreground() && !is_former(id) && services_[id.index()].starts.left_by == ActionId{})
+    else if (const ServiceId id = job.step().service; graph_->at(id).foreground() &&
+                                                      !services_[id.index()].child.is_former() &&
+                                                      services_[id.index()].starts.left_by == ActionId{})
       go_on(job, judge_child_step(job, turn), turn);
     else if (graph_->at(job.step().service).has_process())
       look(job, turn);
@@ -509,10 +510,10 @@ void Engine::restore_jobs(Turn& turn) {
         .subject = living.id.number();
     // No program outlives a reboot: its step begins anew.
     if (found_.boot != 0 && found_.boot != turn.now.boot) living.action = {};
-    std::optional<Child>& child = services_[living.step().service.index()].child;
+    Child& child = services_[living.step().service.index()].child;
     if (graph_->at(living.step().service).foreground()) {
-      if (child) child->ready = living.action != child->action;  // it was being started
-      if (!child && living.action != ActionId{}) {               // of its former rules
+      if (child.is(living.action)) child.on(ChildEvent::Resumed);
+      if (!child.exists() && living.action != ActionId{}) {  // of its former rules
         services_[living.step().service.index()].starts.left_by = std::exchange(living.action, ActionId{});
         turn.save(living.step().service);
       }
@@ -569,7 +570,7 @@ void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec
   if (found == actions_.end() || !ending_.insert(action.number()).second) return;
   effect::EndAction end{action};
   if (const std::optional<ServiceId> id = child_of(found->second.exec)) {
-    services_[id->index()].child->ending = true;
+    services_[id->index()].child.on(ChildEvent::EndTold);
     spec = &*graph_->at(*id).process.foreground;
   }
   if (found->second.exec.foreground) end.signals = spec != nullptr ? spec->stop : std::vector<StopSignal>(1);

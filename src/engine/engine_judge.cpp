@@ -21,9 +21,9 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   if (job != nullptr ? job->look != event.run || job->step().service != id : state.flight != event.run) return;
   const std::optional<Evidence> without = disproved(id, event.evidence, turn);
   const Evidence& seen = without ? *without : event.evidence;
-  if (graph_->at(id).foreground() && state.child && seen.answer == Answer::Absent) {
+  if (graph_->at(id).foreground() && state.child.exists() && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.
-    if (state.child->action != ActionId{}) return;
+    if (!state.child.is_former()) return;
     forget_former(id, turn);
   }
   if (job != nullptr) {
@@ -88,18 +88,14 @@ void Engine::take(ServiceId id, const Evidence& seen, Turn& turn) {
       return;
     }
     state.unknown.reset();
-    const bool was_up = state.last && process_of(*state.last) != nullptr;
     const bool up = process_of(seen) != nullptr;
-    state.died = false;
-    state.restored = false;
     state.looked = turn.now.mono;
-    if (!up && !state.job) note_missing(id, was_up, turn);
+    if (graph_->at(id).has_process()) observe(id, seen, turn);
     if (up && state.starts.left_by != ActionId{}) {
       state.starts.came_by = std::exchange(state.starts.left_by, ActionId{});
       turn.save(id);
     }
     if (up) state.told_left = 0;
-    if (up && !was_up) wake_dependents(id, turn.now);
   }
   state.last = seen;
   state.last_when = turn.now.wall;

@@ -140,8 +140,8 @@ void Engine::run_due(ServiceId id, Turn& turn) {
   } else if (state.schedule == Schedule::Kind::NotCron && graph_->at(id).schedule.cron.matches(civil_(wall))) {
     return;
   }
-  if (is_settling(state, turn.now)) return;  // the look at the end of that serves as this run
-  if (state.job) return;                     // neither run nor counted while it is started or stopped
+  if (state.presence.is_settling(turn.now.mono)) return;  // the look at the end of that serves as this run
+  if (state.job) return;                                  // neither run nor counted while it is started or stopped
   if (state.flight && graph_->at(id).has_members()) end_composite_run(id, turn);  // whatever it waits for
   if (!state.monitored || state.job) return;
   if (!state.flight) {

@@ -60,14 +60,14 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   if (block.foreground()) return;  // the end of its exec tells of it
   const ProcessFacts* known = state.last ? process_of(*state.last) : nullptr;
   if (known == nullptr || known->pid != event.pid || known->start_ticks != event.start_ticks) return;
-  state.died = true;
-  state.gone = fmt::format("process {} has died", event.pid);
-  if (event.end) state.gone += ": " + describe_exit(event.end->outcome, event.end->status);
+  std::string how = fmt::format("process {} has died", event.pid);
+  if (event.end) how += ": " + describe_exit(event.end->outcome, event.end->status);
+  state.presence.on(PresenceEvent::Died, std::move(how));
   if (state.job) {
     Job& job = jobs_.at(state.job->number());
     if (job.step().service == id) return look(job, turn);
   }
-  turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, state.gone);
+  turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, state.presence.how());
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
   if (graph_->settings->settle > Duration{0}) return settle(id, nullptr, turn);
@@ -88,17 +88,17 @@ void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
   if (missed != nullptr) {
     const bool seen = state.last.has_value();
     const std::int64_t pid = seen ? process_of(*state.last)->pid : state.known ? state.known->pid : 0;
-    state.gone = missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed);
+    state.presence.on(PresenceEvent::Missed,
+                      missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed));
     turn.record(RecordKind::ProcessDied, Severity::Warning, graph_->at(id).name,
                 fmt::format("{} can no longer be found{}: {}",
                             pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
-                            seen ? "" : ", which a previous healerd had seen", state.gone));
+                            seen ? "" : ", which a previous healerd had seen", state.presence.how()));
   }
   finish_validate(id, true, turn);
-  state.died = true;
-  state.restored = false;
-  state.settling = turn.now.mono + graph_->settings->settle;
-  look_later(id, Reason::Death, *state.settling);
+  const Duration until = turn.now.mono + graph_->settings->settle;
+  state.presence.settle(until);
+  look_later(id, Reason::Death, until);
 }
 
 /// Whether this look is the first to hear of the death of a process: where the kernel could not tell of it, or no
@@ -108,17 +108,24 @@ bool Engine::newly_missing(ServiceId id, const Evidence& seen, Instant now) cons
   const ServiceBlock& block = graph_->at(id);
   if (!block.has_process() || block.foreground() || graph_->settings->settle == Duration{0}) return false;
   if (seen.answer != Answer::Absent) return false;
-  const bool was_up = state.last ? process_of(*state.last) != nullptr
-                                 : state.restored && std::ranges::none_of(rules(id), [](const RuleState& rule) {
-                                     return rule.status == RuleStatus::Failed;
-                                   });
-  return was_up && !state.died && !left_alone(id, now) && in_schedule(id, now);
+  if (next(state.presence.state(), PresenceEvent::Missed).doing != PresenceDoing::Settle) return false;
+  // That it was down already an earlier daemon has said.
+  const auto failed = [](const RuleState& rule) { return rule.status == RuleStatus::Failed; };
+  if (!state.last && std::ranges::any_of(rules(id), failed)) return false;
+  return !left_alone(id, now) && in_schedule(id, now);
 }
 
-/// A look has found no process. `was_up`: the look before had found one.
-void Engine::note_missing(ServiceId id, bool was_up, Turn& turn) {
-  const StartHistory& starts = services_[id.index()].starts;
-  if (was_up && starts.last && !graph_->at(id).foreground()) note_end(id, turn.now.wall - *starts.last, turn);
+/// A look has told whether its process is there.
+void Engine::observe(ServiceId id, const Evidence& seen, Turn& turn) {
+  ServiceState& state = services_[id.index()];
+  const StartHistory& starts = state.starts;
+  const bool up = process_of(seen) != nullptr;
+  const PresenceDoing doing = state.presence.on(up          ? PresenceEvent::Found
+                                                : state.job ? PresenceEvent::Stopped
+                                                            : PresenceEvent::Missing);
+  if (doing == PresenceDoing::WakeDependents) wake_dependents(id, turn.now);
+  if (doing == PresenceDoing::CountEnd && starts.last && !graph_->at(id).foreground())
+    note_end(id, turn.now.wall - *starts.last, turn);
 }
 
 /// Its process has ended after `lived`.
@@ -288,9 +295,9 @@ void Engine::on(const event::NotSignalled& event, Turn& turn) {
   const std::string text = fmt::format("{} was not sent to process {}: {}",
                                        event.number == SIGKILL ? "SIGKILL" : "SIGTERM", event.pid, event.why);
   for (auto& [number, job] : jobs_) {
-    const std::optional<Child>& child = services_[job.step().service.index()].child;
+    const Child& child = services_[job.step().service.index()].child;
     const bool former =
-        is_former(job.step().service) && child->pid == event.pid && child->start_ticks == event.start_ticks;
+        child.is_former() && child.about().pid == event.pid && child.about().start_ticks == event.start_ticks;
     const bool own =
         job.signalled && (former || (job.signalled_pid == event.pid && job.signalled_ticks == event.start_ticks));
     if (!own) continue;
@@ -447,8 +454,8 @@ void Engine::look_later(ServiceId id, Reason reason, Duration when) { extra_look
 void Engine::look_now(ServiceId id, Reason reason, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!running_ || !graph_->slots[id.index()] || !state.monitored || state.job) return;
-  if (is_settling(state, turn.now)) return;  // a look comes at the end of that
-  if (state.flight) {                        // begun before: it may not have seen what happened since
+  if (state.presence.is_settling(turn.now.mono)) return;  // a look comes at the end of that
+  if (state.flight) {                                     // begun before: it may not have seen what happened since
     extra_looks_.erase({turn.now.mono + kBusyPause, id, reason});
     return look_later(id, reason, turn.now.mono + kBusyPause);
   }
@@ -459,11 +466,6 @@ void Engine::look_now(ServiceId id, Reason reason, Turn& turn) {
   const bool counted = (reason == Reason::Death || missed) && !counted_death(state, turn.now);
   if (counted) state.death_count = turn.now.mono;
   start_run(id, counted, reason, turn);
-}
-
-/// Whether a death of it waits for the end of the settle time.
-bool Engine::is_settling(const ServiceState& state, Instant now) const {
-  return state.settling && now.mono < *state.settling;
 }
 
 /// How long its rules do not start it yet; none: they may. A time further off than any backoff is one of a clock that

@@ -239,7 +239,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
 /// is while a job goes on.
 bool is_missed(const ServiceBlock& block, const ServiceState& state) {
   if (!block.has_process() || state.unknown || !state.last) return false;
-  if (!state.died && process_of(*state.last) != nullptr) return false;
+  if (state.presence.is_up()) return false;
   return std::ranges::any_of(block.rules, [](const Rule& rule) {
     const auto* test = std::get_if<Present>(&rule.condition.tests.front());
     return rule.condition.postfix.empty() && test != nullptr && !test->wanted;

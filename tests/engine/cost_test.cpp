@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 

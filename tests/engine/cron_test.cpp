@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "engine/cron.hpp"
+#include "engine/rule_set.hpp"
 
 #include <catch2/catch.hpp>
 #include <random>

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/explain.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"

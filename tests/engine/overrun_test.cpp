@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 

@@ -97,7 +97,7 @@ TEST_CASE("of a process that can no longer be found it is said why, and not that
     look({}, empty);
     CHECK(world.records.back().kind == RecordKind::ProcessDied);
     CHECK(world.records.back().text == "process 50 can no longer be found: " + empty);
-    CHECK(world.engine.service(world.id("web")).gone == empty);
+    CHECK(world.engine.service(world.id("web")).presence.how() == empty);
   }
   SECTION("by the next") {
     const RuleSet rules = rule_set({process("web")}, seconds{5});

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/explain.hpp"
+#include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "support/engine_world.hpp"
 

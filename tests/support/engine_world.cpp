@@ -59,6 +59,7 @@ World::~World() = default;
 
 void World::handle(const Event& event) {
   engine.handle(event, now, *this);
+  if (heard) heard(event);
   if (std::exchange(busy_, true)) return;  // the call further out goes on: effects are taken in order
   for (; !inbox_.empty();) {
     Effect effect = std::move(inbox_.front());
