@@ -125,17 +125,17 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
     text = fmt::format("not known: {}", state.unknown->why);
   else
     text = describe_last(block, state);
-  if (text.empty() && state.flight && now.mono - state.flight_started >= seconds{1})
+  if (text.empty() && state.flight && now.mono - state.flight->started >= seconds{1})
     text = fmt::format("its first run is under way for {}",
-                       format_duration(std::chrono::floor<seconds>(now.mono - state.flight_started)));
+                       format_duration(std::chrono::floor<seconds>(now.mono - state.flight->started)));
   if (matter.condition == Condition::Failing) {
     const std::string count =
         engine::count_text(block.rules[matter.rule], engine.rules(service)[matter.rule], now.mono);
     if (!count.empty()) text += fmt::format("{}({})", text.empty() ? "" : " ", count);
   }
   if (matter.others > 0) text += fmt::format(" (and {} more rule{})", matter.others, matter.others == 1 ? "" : "s");
-  if (state.flight && !state.flight_waits.empty())
-    text += fmt::format("{}(its run waits: {})", text.empty() ? "" : " ", state.flight_waits);
+  if (state.flight && !state.flight->waits.empty())
+    text += fmt::format("{}(its run waits: {})", text.empty() ? "" : " ", state.flight->waits);
   const auto add = [&text](const std::string& note) { text += (text.empty() ? "(" : " (") + note + ")"; };
   for (const engine::QueuedExec& queued : engine.queued_of(engine.graph()->at(service).name))
     add(fmt::format("{} waits for {}", describe_program(queued.exec), waits_for(engine, queued)));
@@ -392,11 +392,11 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
                         .elapsed = state.last->elapsed,
                         .output = state.last->output ? state.last->output->substr(0, kExcerpt) : std::string{}};
   if (state.flight) {
-    view.running = std::max(now.mono - state.flight_started, Duration{0});
-    view.run_waits = state.flight_waits;
+    view.running = std::max(now.mono - state.flight->started, Duration{0});
+    view.run_waits = state.flight->waits;
   }
   view.runs = state.runs;
-  view.overruns = state.overruns;
+  view.overruns = engine.times(service).overruns;
   fill_supervision(view, engine, service, now);
   const auto states = engine.rules(service);
   for (std::size_t i = 0; i < states.size(); ++i)

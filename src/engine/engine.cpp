@@ -100,14 +100,13 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
       services_(graph_->slots.size()),
       healings_(std::move(found_.healings), std::move(found_.healing)),
       wide_pauses_(std::move(found_.wide_pauses)),
-      clock_offset_(now.wall.time_since_epoch() - now.mono),
+      timetable_(civil_, now),
       // Not below the time: a store that was sick, or lost, may not know the last ids that were issued.
       next_id_(std::max(found_.last_id + 1,
                         static_cast<std::uint64_t>(std::max<std::int64_t>(now.wall.time_since_epoch().count(), 0)))),
       next_sequence_(found_.last_sequence + 1),
       started_at_(now) {
-  due_.reserve(64);
-  wheel_.take_due(now.mono, due_);
+  timetable_.resize(services_.size());
   graph_ = with_saved_keys(std::move(graph_), found_.services);
   healings_.index(*graph_);
   for (const ServiceId id : graph_->order) begin_afresh(id);
@@ -123,6 +122,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
 void Engine::begin_afresh(ServiceId id) {
   ServiceState& state = services_[id.index()];
   state = {};
+  timetable_.forget(id);
   adopt_block(id);
   state.memory = fresh_memory(graph_->at(id));
   state.monitored = graph_->at(id).on_reboot != ServiceBlock::OnReboot::NoStart;
@@ -134,8 +134,7 @@ void Engine::adopt_block(ServiceId id) {
   ServiceState& state = services_[id.index()];
   state.first_rule = static_cast<std::uint32_t>(rule_states_.size());
   state.rule_count = static_cast<std::uint32_t>(block.rules.size());
-  state.schedule = block.schedule.kind;
-  state.period = period(id).value_or(Duration{0});
+  timetable_.adopt(id, block.schedule, graph_->settings->cycle_length());
   state.resting = false;
   live_rules_ += block.rules.size();
   rule_states_.resize(rule_states_.size() + block.rules.size(), RuleState{.born = next_id_});
@@ -152,7 +151,6 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   state.monitored = saved.monitored;
   if (saved.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
-  state.cron_minute = saved.cron_minute;
   state.starts = saved.starts;
   if (saved.boot != now.boot) state.starts.left_by = state.starts.came_by = {};
   state.pause = saved.pause;
@@ -168,7 +166,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (block.foreground() && same_boot && saved.known)  // Engine::keep_former
     state.child.keep(saved.known->pid, saved.known->start_ticks, Duration{0});
   state.memory = restored(std::move(state.memory), saved.memory);
-  if (same_boot && saved.first && keeps_phase(id)) state.first = *saved.first;
+  timetable_.restore(id, saved.cron_minute, same_boot && keeps_phase(id) ? saved.first : std::nullopt);
 
   const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
   const std::span<RuleState> states = rules_of(state);
@@ -224,14 +222,12 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
 
 std::optional<Duration> Engine::next_deadline() const {
   if (!running_) return std::nullopt;
-  std::optional<Duration> next = wheel_.next();
+  std::optional<Duration> next = timetable_.next();
   const auto earlier = [&next](Duration when) { next = next ? std::min(*next, when) : when; };
   if (!long_at_.empty()) earlier(long_at_.front().first);
-  if (late_at_) earlier(*late_at_);
   if (!composites_due_.empty()) earlier(Duration{0});
   if (healings_.next()) earlier(*healings_.next());
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
-  if (!extra_looks_.empty()) earlier(std::get<Duration>(*extra_looks_.begin()));
   return next;
 }
 
@@ -261,18 +257,19 @@ Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, A
 
 SavedService Engine::save(ServiceId id, Instant now) const {
   const ServiceState& state = services_[id.index()];
-  SavedService saved{.monitored = state.monitored,
-                     .memory = state.memory,
-                     .cron_minute = state.cron_minute,
-                     .boot = now.boot,
-                     .saved = now.wall,
-                     .starts = state.starts,
-                     .pause = state.pause,
-                     .known = state.known,
-                     .first = keeps_phase(id) && state.first > Duration{0} ? std::optional(state.first) : std::nullopt,
-                     .action_failure = state.action_failure,
-                     .acknowledged = state.acknowledged,
-                     .rules = {}};
+  SavedService saved{
+      .monitored = state.monitored,
+      .memory = state.memory,
+      .cron_minute = times(id).minute,
+      .boot = now.boot,
+      .saved = now.wall,
+      .starts = state.starts,
+      .pause = state.pause,
+      .known = state.known,
+      .first = keeps_phase(id) && times(id).first > Duration{0} ? std::optional(times(id).first) : std::nullopt,
+      .action_failure = state.action_failure,
+      .acknowledged = state.acknowledged,
+      .rules = {}};
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -287,7 +284,7 @@ SavedService Engine::save(ServiceId id, Instant now) const {
 void Engine::on(const event::Started& event, Turn& turn) {
   running_ = true;
   started_at_ = turn.now;
-  clock_offset_ = turn.now.wall.time_since_epoch() - turn.now.mono;
+  timetable_.set_clock(turn.now);
   const std::string text = fmt::format("healer {} started", event.version) + death_text(found_, civil_, turn.now);
   turn.record(RecordKind::DaemonStarted, found_.died ? Severity::Warning : Severity::Info, {}, text).subject =
       turn.now.boot;
@@ -412,12 +409,12 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   }
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
   services_.resize(graph_->slots.size());
+  timetable_.resize(graph_->slots.size());
   for (const SlotChange& change : plan.changes) apply(change, *before, turn);
   for (auto& [number, job] : jobs_)  // their next look says whether they still wait
     if (job.after && std::ranges::find(plan.changes, *job.after, &SlotChange::service) != plan.changes.end())
       job.after.reset();
-  for (const ServiceId id : turn.cut_off)
-    start_run(id, services_[id.index()].counted, services_[id.index()].reason, turn);
+  for (const auto& [id, flight] : turn.cut_off) start_run(id, flight.counted, flight.reason, turn);
   const auto count = [&](SlotChange::Kind kind) {
     return static_cast<std::size_t>(std::ranges::count(plan.changes, kind, &SlotChange::kind));
   };
@@ -430,7 +427,8 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   compact();
   const Duration cycle_before = before->settings->cycle_length();
   if (cycle_before != graph_->settings->cycle_length()) {
-    for (const ServiceId id : graph_->order) services_[id.index()].period = period(id).value_or(Duration{0});
+    for (const ServiceId id : graph_->order)
+      timetable_.adopt(id, graph_->at(id).schedule, graph_->settings->cycle_length());
     for (const ServiceId id : graph_->order)
       if (id.index() < before->slots.size() && before->slots[id.index()])
         reschedule(id, period_of(before->at(id).schedule, cycle_before), turn.now);
@@ -465,11 +463,12 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     live_rules_ -= state.rule_count;
     turn.commit.forgotten.push_back(before.at(id).name);
     state = {};
+    timetable_.forget(id);
     return;
   }
   const ServiceBlock& block = graph_->at(id);
   const std::uint32_t old_first = state.first_rule;
-  bool cut_off = false;  // a run of a program that is another now
+  std::optional<Flight> cut_off;  // a run of a program that is another now
   if (change.kind == SlotChange::Kind::Replaced) {
     const ServiceBlock& old = before.at(id);
     adopt_block(id);
@@ -506,10 +505,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     }
     const bool other = other_target || other_probes || old.program != block.program;
     if (other) state.unknown.reset();
-    if (other && state.flight) {
-      cut_off = true;
-      cancel_flight(id, turn);
-    }
+    if (other) cut_off = cancel_flight(id, turn);
     if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
     Memory fresh = fresh_memory(block);
     state.memory =
@@ -519,7 +515,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   }
   if (!state.child.exists()) find_child(id);
   turn.save(id);
-  if (cut_off) turn.cut_off.push_back(id);
+  if (cut_off) turn.cut_off.emplace_back(id, std::move(*cut_off));
 }
 
 /// Ranges of replaced and removed services stay behind in the flat array; it is laid anew when they are the larger

@@ -47,24 +47,13 @@
 #include "engine/health.hpp"
 #include "engine/job.hpp"
 #include "engine/parts/presence.hpp"
-#include "engine/schedule.hpp"
+#include "engine/parts/timetable.hpp"
 #include "engine/state.hpp"
-#include "engine/wheel.hpp"
 
 namespace healer::engine {
 
 struct Rule;
 struct SlotChange;
-
-/// Why a service runs.
-enum class Reason : std::uint8_t {
-  Schedule,
-  Asked,   ///< by a person (validate)
-  Death,   ///< its process has died
-  Again,   ///< what was held back is tried again
-  Member,  ///< of a composite: a member has changed
-  Healing  ///< before its target is healed, and to see whether it has recovered
-};
 
 /// Why a decided action is not done.
 enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning, Passive, Paused, Maintenance, Healing };
@@ -91,23 +80,12 @@ struct PauseInForce {
 struct ServiceState {
   bool monitored = true;
   bool initialising = true;
-  bool counted = true;                               ///< whether the run in flight counts
-  Reason reason = Reason::Schedule;                  ///< for the run in flight
-  bool resting = false;                              ///< no rule counts or stands failed
-  Schedule::Kind schedule = Schedule::Kind::Cycles;  ///< of the block
-  Duration period{0};                                ///< of the schedule; 0: cron
-  std::optional<RunId> flight;
-  std::string flight_waits;     ///< why its program is not started yet; or empty
-  std::optional<Duration> due;  ///< mono time of the next run; none: not scheduled
-  Duration flight_started{0};
-  Duration first{0};           ///< mono time of its first run: the others follow by whole periods; 0: not begun
-  std::uint32_t overruns = 0;  ///< in a row
-  std::optional<std::uint32_t> left_out;  ///< runs in this minute; none: its runs are done in time
-  std::uint32_t first_rule = 0;           ///< into the engine's flat array of RuleState
+  bool resting = false;          ///< no rule counts or stands failed
+  std::optional<Flight> flight;  ///< the run under way
+  std::uint32_t first_rule = 0;  ///< into the engine's flat array of RuleState
   std::uint32_t rule_count = 0;
   std::uint64_t runs = 0;  ///< judged since the daemon started
   Memory memory;
-  std::optional<std::int64_t> cron_minute;
   std::optional<Evidence> last;  ///< the last that was judged
   std::optional<WallTime> last_when;
   RunId last_run;  ///< whose evidence that is
@@ -115,20 +93,17 @@ struct ServiceState {
   std::optional<Pause> pause;
   std::optional<Acknowledgement> acknowledged;
   std::optional<KnownProcess> known;
-  std::optional<JobId> job;             ///< that it takes part in: no run is counted meanwhile
-  std::optional<Duration> looked;       ///< mono: when `last` was seen
-  std::optional<Unknown> unknown;       ///< the last look had no answer
-  Presence presence;                    ///< of its process
-  Child child;                          ///< of a foreground process
-  std::string start_failure;            ///< why its last start failed; or empty
-  bool told_failure = false;            ///< people were told that a start or stop failed, and none has succeeded since
-  std::optional<Duration> counted_at;   ///< mono: of the last run that counted
-  std::optional<Duration> death_count;  ///< mono: of the last run that counted because its process had died
-  std::string waits;                    ///< why a start or restart that its rules want is not done now; or empty
-  std::int64_t told_left = 0;           ///< a process that its former start has left, and that was told of
+  std::optional<JobId> job;        ///< that it takes part in: no run is counted meanwhile
+  std::optional<Duration> looked;  ///< mono: when `last` was seen
+  std::optional<Unknown> unknown;  ///< the last look had no answer
+  Presence presence;               ///< of its process
+  Child child;                     ///< of a foreground process
+  std::string start_failure;       ///< why its last start failed; or empty
+  bool told_failure = false;       ///< people were told that a start or stop failed, and none has succeeded since
+  std::string waits;               ///< why a start or restart that its rules want is not done now; or empty
+  std::int64_t told_left = 0;      ///< a process that its former start has left, and that was told of
   std::optional<ActionFailure> action_failure;
   Health told = Health::Unjudged;  ///< what the composites that it is a member of know of it
-  std::uint32_t awaited = 0;       ///< of a composite's run: the member that it waits for, by its index
 };
 
 /// A started or waiting exec, for status and explain.
@@ -166,6 +141,8 @@ class Engine {
   // Views: valid until the next handle().
   [[nodiscard]] const std::shared_ptr<const Graph>& graph() const { return graph_; }
   [[nodiscard]] const ServiceState& service(ServiceId id) const { return services_[id.index()]; }
+  /// When it runs.
+  [[nodiscard]] const Times& times(ServiceId id) const { return timetable_.times(id); }
   [[nodiscard]] std::span<const RuleState> rules(ServiceId id) const;
   [[nodiscard]] const std::unordered_map<std::uint64_t, RunningAction>& actions() const { return actions_; }
   /// Those of them whose cause is a service of that name (any case).
@@ -278,23 +255,18 @@ class Engine {
   void on(const event::Stopping& event, Turn& turn);
 
   // schedule (engine_schedule.cpp)
-  static std::optional<Duration> period_of(const Schedule& schedule, Duration cycle);
-  void schedule(ServiceId id, Duration due);
-  void schedule_next(ServiceId id, Instant now);
   void run_due(ServiceId id, Turn& turn);
-  void leave_out(ServiceId id, Turn& turn);
   void sum_up_overruns(Turn& turn);
   void start_run(ServiceId id, bool counted, Reason reason, Turn& turn);
-  void cancel_flight(ServiceId id, Turn& turn);
+  std::optional<Flight> cancel_flight(ServiceId id, Turn& turn);
   void begin(ServiceId id, Duration first);
   [[nodiscard]] bool keeps_phase(ServiceId id) const;
   bool go_on_in_phase(ServiceId id, Duration first);
   void reschedule(ServiceId id, std::optional<Duration> period_before, Instant now);
-  [[nodiscard]] Duration grid_after(ServiceId id, Duration now) const;
 
   // judging (engine_judge.cpp)
   [[nodiscard]] bool passes(const ServiceState& state, const Evidence& seen) const;
-  [[nodiscard]] bool only_looks(ServiceId id, Instant now) const;
+  [[nodiscard]] bool only_looks(ServiceId id, Reason reason, Instant now) const;
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const Decision& decision, bool ends, Turn& turn);
   void take(ServiceId id, const Evidence& seen, Turn& turn);
@@ -401,7 +373,6 @@ class Engine {
 
   // deaths, backoff (engine_start.cpp)
   [[nodiscard]] bool in_schedule(ServiceId id, Instant now) const;
-  [[nodiscard]] bool counted_death(const ServiceState& state, Instant now) const;
   [[nodiscard]] std::optional<Duration> backing_off(ServiceId id, Instant now) const;
   [[nodiscard]] bool left_alone(ServiceId id, Instant now) const;
   void settle(ServiceId id, const Evidence* missed, Turn& turn);
@@ -420,7 +391,7 @@ class Engine {
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;
   void hold_step(Job& job, std::string failure, Duration pause, Turn& turn);
   void look_at_needed(ServiceId id, Instant now);
-  void look_later(ServiceId id, Reason reason, Duration when);
+  void look_later(ServiceId id, Reason reason, Duration when) { timetable_.look_later(id, reason, when); }
   void look_now(ServiceId id, Reason reason, Turn& turn);
   void wake_looks(Turn& turn);
   void wake_dependents(ServiceId id, Instant now);
@@ -470,9 +441,8 @@ class Engine {
   std::vector<PlainTest> tests_;  // of the same rules
   std::size_t live_rules_ = 0;    // of rule_states_; the others are left over
   std::map<std::uint64_t, Job> jobs_;
-  std::set<std::pair<Duration, std::uint64_t>> job_due_;           // when a job wants to be woken
-  std::set<std::uint64_t> ending_;                                 // programs that were told to end
-  std::set<std::tuple<Duration, ServiceId, Reason>> extra_looks_;  // beside the schedule
+  std::set<std::pair<Duration, std::uint64_t>> job_due_;  // when a job wants to be woken
+  std::set<std::uint64_t> ending_;                        // programs that were told to end
   std::unordered_map<std::uint64_t, RunningAction> actions_;
   std::unordered_map<std::string, std::vector<ActionId>> actions_of_;  // by name of the service, in lower case
   std::unordered_map<std::string, std::vector<QueuedExec>> queued_;    // by the same; none is empty
@@ -492,16 +462,10 @@ class Engine {
   [[nodiscard]] const std::vector<bool>& open_windows(Instant now) const;
   mutable std::pair<std::int64_t, std::vector<bool>> maintenance_{-1, {}};  // in which windows a minute is
   std::vector<WidePause> wide_pauses_;
-  Wheel wheel_;
-  std::vector<Wheel::Entry> due_;  // scratch of Wake
-  Duration clock_offset_{0};       // wall - mono, to see a step of the wall clock
+  Timetable timetable_;
   bool running_ = false;
   bool journal_sick_ = false;
-  std::set<ServiceId> late_;            // the services with ServiceState::left_out
-  std::uint32_t newly_late_ = 0;        // of them, in this minute
-  std::optional<Duration> late_at_;     // mono: when what was left out is summed up; none: nothing was
   std::optional<Duration> lack_noted_;  // mono: when it was last noted that a run waits
-  std::uint64_t next_run_ = 1;
   std::uint64_t next_id_ = 1;
   Sequence next_sequence_ = 1;
   Instant started_at_;

@@ -455,7 +455,7 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   state.monitored = true;
   state.initialising = true;
   state.told_failure = false;
-  state.overruns = 0;
+  timetable_.forget_overruns(id);
   // `unmonitor` then `monitor` begins afresh; what a person accepted stays accepted.
   for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted, .born = rule.born};
   state.action_failure.reset();
@@ -481,7 +481,7 @@ void Engine::unmonitor_one(ServiceId id, const std::string& by, Turn& turn) {
   if (!state.monitored) return;
   state.monitored = false;
   state.waits.clear();
-  state.due.reset();
+  timetable_.stop(id);
   cancel_flight(id, turn);
   tell_owners(id);
   finish_validate(id, false, turn);

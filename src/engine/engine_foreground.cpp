@@ -58,7 +58,9 @@ bool Engine::is_up(ServiceId id) const {
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
   // What a job asks, or is asked after a death, is whether it is there.
-  const bool scheduled = state.flight == run && (state.reason == Reason::Schedule || state.reason == Reason::Asked);
+  const std::optional<Flight>& flight = state.flight;
+  const bool scheduled =
+      flight && flight->run == run && (flight->reason == Reason::Schedule || flight->reason == Reason::Asked);
   if (!graph_->at(id).foreground() || (!state.child.exists() && state.starts.left_by != ActionId{})) {
     const KnownProcess known = state.known.value_or(KnownProcess{});
     // A file that comes to be is read from its beginning.
@@ -198,7 +200,7 @@ void Engine::child_started(ServiceId id, const event::ActionStarted& event, Turn
   ServiceState& state = services_[id.index()];
   const ChildDoing doing = state.child.told(event.pid, event.start_ticks, turn.now.mono);
   state.presence.on(PresenceEvent::Started);
-  if (state.flight) ask(id, *state.flight, turn);
+  if (state.flight) ask(id, state.flight->run, turn);
   if (doing == ChildDoing::GoOn) child_told(id, turn);
 }
 
@@ -256,8 +258,8 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   const bool looked_after = !left_alone(id, turn.now) && in_schedule(id, turn.now);
   if (state.flight) {
     if (died && looked_after) see_death(id, turn.now);
-    turn.sink.emit(effect::CancelRun{id, *state.flight});  // it has seen the process that is gone now
-    return ask(id, *state.flight, turn);
+    turn.sink.emit(effect::CancelRun{id, state.flight->run});  // it has seen the process that is gone now
+    return ask(id, state.flight->run, turn);
   }
   if (state.job || !looked_after) return;
   look_now(id, died ? Reason::Death : Reason::Again, turn);
@@ -265,11 +267,11 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
 
 /// A run that was begun before a death, for whatever reason, is the one that sees it.
 void Engine::see_death(ServiceId id, Instant now) {
-  ServiceState& state = services_[id.index()];
-  state.reason = Reason::Death;
-  if (state.counted || counted_death(state, now)) return;
-  state.counted = true;
-  state.counted_at = state.death_count = now.mono;
+  Flight& flight = *services_[id.index()].flight;
+  flight.reason = Reason::Death;
+  if (flight.counted) return;
+  timetable_.count(id, flight, now);
+  if (flight.counted) timetable_.count_death(id, now);
 }
 
 // ---- an earlier daemon, a reload ----------------------------------------------------------------------------------

@@ -420,7 +420,7 @@ void Engine::note_doubts(Turn& turn) {
   if (const auto due = next_deadline(); due && turn.now.mono - *due > kLate)
     doubt_ = {until, fmt::format("healer's own event loop was late by {}", format_duration(turn.now.mono - *due))};
   const Duration offset = turn.now.wall.time_since_epoch() - turn.now.mono;
-  if (std::chrono::abs(offset - clock_offset_) > kClockStep) doubt_ = {until, "the system clock was set"};
+  if (std::chrono::abs(offset - timetable_.clock_offset()) > kClockStep) doubt_ = {until, "the system clock was set"};
 }
 
 std::string Engine::doubt(Instant now) const {

@@ -241,7 +241,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
 
 void Engine::look(Job& job, Turn& turn) {
   if (job.look) return;
-  job.look = RunId{next_run_++};
+  job.look = timetable_.new_run();
   set_due(job, job.deadline);  // a look may hang as well
   const ServiceId id = job.step().service;
   ask(id, *job.look, turn);

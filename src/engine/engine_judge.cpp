@@ -18,7 +18,9 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   if (id.index() >= services_.size()) return;
   ServiceState& state = services_[id.index()];
   Job* const job = state.job ? &jobs_.at(state.job->number()) : nullptr;
-  if (job != nullptr ? job->look != event.run || job->step().service != id : state.flight != event.run) return;
+  if (job != nullptr ? job->look != event.run || job->step().service != id
+                     : !state.flight || state.flight->run != event.run)
+    return;
   const std::optional<Evidence> without = disproved(id, event.evidence, turn);
   const Evidence& seen = without ? *without : event.evidence;
   if (graph_->at(id).foreground() && state.child.exists() && seen.answer == Answer::Absent) {
@@ -30,9 +32,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     take(id, seen, turn);
     return looked(*job, seen, turn);
   }
-  const bool counted = state.counted;
-  const Duration began = state.flight_started;
-  state.flight.reset();
+  const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = event.run;
   if (newly_missing(id, seen, turn.now)) {
     tell_owners(id);
@@ -44,14 +44,14 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   ++state.runs;
   if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     finish_validate(id, false, turn);
-  } else if (only_looks(id, turn.now)) {
+  } else if (only_looks(id, flight.reason, turn.now)) {
     return;
   } else if (passes(state, seen)) {
     finish_validate(id, false, turn);
   } else {
-    judge(id, seen, counted, state.reason, turn);
+    judge(id, seen, flight.counted, flight.reason, turn);
   }
-  if (healings_.heeds_runs()) healing_looked(id, began, seen, turn);
+  if (healings_.heeds_runs()) healing_looked(id, flight.started, seen, turn);
 }
 
 /// What a program writes when it is told to end often says best why it took so long.
@@ -67,8 +67,7 @@ void Engine::on(const event::RunWrote& event, Turn& turn) {
 
 /// Whether the run that has just ended was to know how things are, and no more: in the minutes of its `not every` a
 /// service is judged where a person asks, not for a death or a start that was to be tried again.
-bool Engine::only_looks(ServiceId id, Instant now) const {
-  const Reason reason = services_[id.index()].reason;
+bool Engine::only_looks(ServiceId id, Reason reason, Instant now) const {
   if (reason != Reason::Death && reason != Reason::Again) return false;
   return graph_->at(id).schedule.kind == Schedule::Kind::NotCron && !in_schedule(id, now) &&
          !validating_.contains(id.number());

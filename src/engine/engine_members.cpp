@@ -74,12 +74,14 @@ Evidence Engine::look_at_members(ServiceId id) const {
 /// Whether a member of it is being looked at, or will be for the first time before its next run. They are waited for in
 /// their order: one that begins after it was passed over is not.
 bool Engine::waits_for_members(ServiceId id) {
-  ServiceState& own = services_[id.index()];
+  std::uint32_t& awaited = services_[id.index()].flight->awaited;
+  const std::optional<Duration> own_due = times(id).due;
   const std::vector<ServiceId>& members = graph_->members[id.index()];
-  for (; own.awaited < members.size(); ++own.awaited) {
-    const ServiceState& state = services_[members[own.awaited].index()];
+  for (; awaited < members.size(); ++awaited) {
+    const ServiceState& state = services_[members[awaited].index()];
+    const std::optional<Duration> due = times(members[awaited]).due;
     if (state.flight) return true;
-    if (state.monitored && state.initialising && own.due && state.due && *state.due < *own.due) return true;
+    if (state.monitored && state.initialising && own_due && due && *due < *own_due) return true;
   }
   return false;
 }
@@ -93,7 +95,8 @@ void Engine::tell_owners(ServiceId id) {
   for (const ServiceId owner : owners) {
     const ServiceState& state = services_[owner.index()];
     const std::vector<ServiceId>& members = graph_->members[owner.index()];
-    const bool awaited = state.flight && (state.awaited >= members.size() || members[state.awaited] == id);
+    const std::uint32_t at = state.flight ? state.flight->awaited : 0;
+    const bool awaited = state.flight && (at >= members.size() || members[at] == id);
     if (changed || awaited) composites_due_.emplace(graph_->ranks[owner.index()], owner);
   }
 }
@@ -140,11 +143,12 @@ void Engine::judge_composite(ServiceId id, Turn& turn) {
 void Engine::end_composite_run(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
   const Evidence seen = look_at_members(id);
-  state.last_run = *std::exchange(state.flight, std::nullopt);
+  const Flight flight = *std::exchange(state.flight, std::nullopt);
+  state.last_run = flight.run;
   if (seen.answer == Answer::Told) state.initialising = false;
   take(id, seen, turn);
   ++state.runs;
-  judge(id, seen, state.counted, state.reason, turn);
+  judge(id, seen, flight.counted, flight.reason, turn);
 }
 
 }  // namespace healer::engine

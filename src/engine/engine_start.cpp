@@ -441,7 +441,7 @@ bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
 void Engine::look_at_needed(ServiceId id, Instant now) {
   for (const ServiceId needed : requirements_of(*graph_, id)) {
     const ServiceState& state = services_[needed.index()];
-    const bool lately = state.looked && now.mono - *state.looked <= services_[id.index()].period;
+    const bool lately = state.looked && now.mono - *state.looked <= times(id).period;
     if (graph_->at(needed).has_process() && !is_up(needed) && !lately && !state.flight)
       look_later(needed, Reason::Again, now.mono);
   }
@@ -449,22 +449,18 @@ void Engine::look_at_needed(ServiceId id, Instant now) {
   if (!left_behind(id).empty()) look_later(id, Reason::Again, (now.mono / kLeftLook + 1) * kLeftLook);
 }
 
-void Engine::look_later(ServiceId id, Reason reason, Duration when) { extra_looks_.emplace(when, id, reason); }
-
 void Engine::look_now(ServiceId id, Reason reason, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!running_ || !graph_->slots[id.index()] || !state.monitored || state.job) return;
   if (state.presence.is_settling(turn.now.mono)) return;  // a look comes at the end of that
   if (state.flight) {                                     // begun before: it may not have seen what happened since
-    extra_looks_.erase({turn.now.mono + kBusyPause, id, reason});
     return look_later(id, reason, turn.now.mono + kBusyPause);
   }
   // A death is the first of N. So is what is tried again, where a job has kept a whole cycle from counting. The next
   // run that counts comes at least a cycle later.
-  const bool missed = reason == Reason::Again && in_schedule(id, turn.now) && state.counted_at &&
-                      turn.now.mono - *state.counted_at >= state.period;
-  const bool counted = (reason == Reason::Death || missed) && !counted_death(state, turn.now);
-  if (counted) state.death_count = turn.now.mono;
+  const bool missed = reason == Reason::Again && in_schedule(id, turn.now) && times(id).missed_count(turn.now);
+  const bool counted = (reason == Reason::Death || missed) && !times(id).counted_death(turn.now);
+  if (counted) timetable_.count_death(id, turn.now);
   start_run(id, counted, reason, turn);
 }
 
@@ -477,17 +473,9 @@ std::optional<Duration> Engine::backing_off(ServiceId id, Instant now) const {
   return *until - now.wall;
 }
 
-/// Whether a death was counted less than a cycle ago.
-bool Engine::counted_death(const ServiceState& state, Instant now) const {
-  return state.death_count && now.mono - *state.death_count < state.period;
-}
-
 void Engine::wake_looks(Turn& turn) {
-  while (!extra_looks_.empty() && std::get<Duration>(*extra_looks_.begin()) <= turn.now.mono) {
-    const auto [when, id, reason] = *extra_looks_.begin();
-    extra_looks_.erase(extra_looks_.begin());
-    if (id.index() < services_.size()) look_now(id, reason, turn);
-  }
+  while (const auto look = timetable_.take_look(turn.now.mono))
+    if (look->service.index() < services_.size()) look_now(look->service, look->reason, turn);
 }
 
 /// A service has come up: what waits for it is looked at again.

@@ -214,15 +214,15 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
     notes.push_back(fmt::format("It could not be checked for {}: {}.", lasting(now.wall - state.unknown->since),
                                 state.unknown->why));
   if (state.flight) {
-    const std::string time = format_duration(now.mono - state.flight_started);
-    std::string text = state.flight_waits.empty()
+    const std::string time = format_duration(now.mono - state.flight->started);
+    std::string text = state.flight->waits.empty()
                            ? fmt::format("A run is under way for {}", time)
                            : fmt::format("A run has waited for {} for its program to be started ({}; trying again)",
-                                         time, state.flight_waits);
+                                         time, state.flight->waits);
     if (block.has_members()) text += "; it waits for its members to be checked";
-    if (!state.counted) text += "; it was requested and is not counted";
-    if (state.overruns != 0)
-      text += fmt::format("; {} run{} skipped meanwhile", state.overruns, state.overruns == 1 ? " was" : "s were");
+    if (!state.flight->counted) text += "; it was requested and is not counted";
+    if (const std::uint32_t overruns = engine.times(service).overruns; overruns != 0)
+      text += fmt::format("; {} run{} skipped meanwhile", overruns, overruns == 1 ? " was" : "s were");
     notes.push_back(text + ".");
   }
   if (next_run) {
@@ -343,7 +343,8 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
   Explanation result{
       .condition = condition_of(engine, service), .notes = notes(engine, service, next_run, now), .rules = {}};
   // The run under way is the next to be judged, unless it does not count.
-  const Duration next = now.mono + (state.flight && state.counted ? Duration{0} : next_run.value_or(Duration{0}));
+  const Duration next =
+      now.mono + (state.flight && state.flight->counted ? Duration{0} : next_run.value_or(Duration{0}));
   for (std::size_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
     const Hold hold = hold_of(engine, service, rule, states[i], now);

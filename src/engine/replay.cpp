@@ -290,15 +290,15 @@ class Player final : public EffectSink {
     const std::shared_ptr<const Evidence> seen = ran.seen ? asked(ran, *id) : nullptr;
     if (seen) latest_[id->index()] = {.seen = seen, .took = now_.mono - ran.begun};
     if (!is_here(*id)) return;
-    const std::optional<RunId> flight = engine_->service(*id).flight;
+    const std::optional<Flight>& flight = engine_->service(*id).flight;
     // One that nobody has claimed answers a run that nothing else answers.
-    const bool waits = flight && !promised_.contains(*flight) && !graph_->at(*id).has_members();
-    const std::optional<RunId> run = claimed_ ? claimed_ : waits ? flight : std::nullopt;
+    const bool waits = flight && !promised_.contains(flight->run) && !graph_->at(*id).has_members();
+    const std::optional<RunId> run = claimed_ ? claimed_ : waits ? std::optional(flight->run) : std::nullopt;
     if (!run) return;
     if (seen) return answer(*id, *run, *seen);
     // It was cancelled then; here it may go on, as the run that was begun in its stead.
     promised_.erase(*run);
-    if (flight == run) promise(*id, *run);
+    if (flight && flight->run == *run) promise(*id, *run);
   }
 
   /// What was seen, as the rules ask for it.
@@ -422,7 +422,8 @@ class Player final : public EffectSink {
     if (!latest.seen || !day_.more_runs(id, begun)) return;
     promised_.insert(run);
     plan(now_.mono + std::max(latest.took, Duration{1}), [this, id, run] {
-      if (engine_->service(id).flight == run) answer(id, run, *latest_[id.index()].seen);
+      const std::optional<Flight>& flight = engine_->service(id).flight;
+      if (flight && flight->run == run) answer(id, run, *latest_[id.index()].seen);
     });
   }
 

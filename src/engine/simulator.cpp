@@ -179,8 +179,9 @@ void Simulation::tell(Duration when, std::function<void()> what) {
 void Simulation::perform(const effect::Measure& start) {
   // Else a look of a job, or one beside the schedule.
   const ServiceState& state = engine_->service(start.service);
-  const bool run = state.flight == start.run &&
-                   (state.counted || state.reason != Reason::Again || graph_->at(start.service).is_run());
+  const bool run =
+      state.flight && state.flight->run == start.run &&
+      (state.flight->counted || state.flight->reason != Reason::Again || graph_->at(start.service).is_run());
   Evidence seen = run ? world_.run(start.service, now_.mono) : world_.look(start.service, now_.mono);
   tell(now_.mono + seen.elapsed, [this, start, run, seen = std::move(seen)] {
     if (run)
@@ -191,7 +192,8 @@ void Simulation::perform(const effect::Measure& start) {
 }
 
 void Simulation::observe(const effect::Measure& start, const Evidence& seen) {
-  if (engine_->service(start.service).flight != start.run) return;  // cancelled
+  const std::optional<Flight>& flight = engine_->service(start.service).flight;
+  if (!flight || flight->run != start.run) return;  // cancelled
   world_.end_run(start.service);
   ++timeline_.runs;
   const std::span<const RuleState> rules = engine_->rules(start.service);

@@ -544,6 +544,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     Facts facts;
     facts.process = ProcessFacts{.pid = 4242};
     db.last->facts = std::make_shared<const Facts>(facts);
+    db.presence.on(engine::PresenceEvent::Found);
     facts.metrics.set(Metric::Load1, 1.5);
     facts.connections = {{.reach = Reach::Passed, .name = "http localhost:80"}};
     state_of(engine, "machine").last = Evidence{.facts = std::make_shared<const Facts>(facts)};

@@ -57,6 +57,7 @@ void look(World& world, std::string_view name, const std::shared_ptr<const Facts
                .facts = facts};
   state.last_when = world.now.wall;
   state.initialising = false;
+  state.presence.on(facts->process ? engine::PresenceEvent::Found : engine::PresenceEvent::Missing);
 }
 
 }  // namespace
@@ -136,7 +137,7 @@ TEST_CASE("what the machine lacks for a program is told wherever that is shown",
     engine.advance(milliseconds{0});
     REQUIRE(engine.execs.size() == 1);
     engine.handle(event::ActionWaits{engine.execs[0].action, full});
-    engine.handle(event::RunWaits{engine.id("web"), engine.engine.service(engine.id("web")).flight.value(), none});
+    engine.handle(event::RunWaits{engine.id("web"), engine.engine.service(engine.id("web")).flight.value().run, none});
   });
   CHECK(ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for") == waits);
   CHECK(one(world, Verb::Status, "db").at("job").at("waits_for") == waits);
@@ -273,8 +274,8 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
             .find("The last check that had an answer: pid 4242") != std::string::npos);
   world.act([](World& engine) { state_of(engine, "nginx").unknown.reset(); });
   world.act([](World& engine) {
-    state_of(engine, "web").flight = engine::RunId{1};
-    state_of(engine, "web").flight_started = engine.now.mono - milliseconds{61'700};
+    state_of(engine, "web").flight =
+        engine::Flight{.run = engine::RunId{1}, .started = engine.now.mono - milliseconds{61'700}};
   });
   CHECK(told("web") == "program: its first run is under way for 1 m 1 s");
   // What was measured before it died is no news of it.
@@ -286,7 +287,6 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
   CHECK(dead.at("dying") == true);
   CHECK(dead.at("process").is_null());
   CHECK(dead.at("measured").empty());
-  world.act([](World& engine) { state_of(engine, "nginx").died = false; });
   world.act([](World& engine) { look(engine, "nginx", std::make_shared<const Facts>(), "no process matches nginx"); });
   CHECK(told("nginx") == "process: no process matches nginx");
   CHECK(ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0).at("process").is_null());

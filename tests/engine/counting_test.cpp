@@ -75,7 +75,7 @@ std::string judged_amid_noise(const Course& plan, std::mt19937& random) {
   std::string fired;
   std::uint64_t command = 0;
   for (std::size_t run = 1; run <= plan.bad.size(); ++run) {
-    world.advance(run == 1 ? Duration{0} : world.engine.service(world.id("s")).due.value() - world.now.mono);
+    world.advance(run == 1 ? Duration{0} : world.engine.times(world.id("s")).due.value() - world.now.mono);
     world.observe(world.id("s"), plan.bad[run - 1] ? 1 : 0);
     for (const effect::Exec& exec : std::exchange(world.execs, {})) {
       fired += (exec.recovery ? "c" : "r") + std::to_string(run) + " ";

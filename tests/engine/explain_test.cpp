@@ -418,7 +418,7 @@ TEST_CASE("a run whose program cannot be started now says why, until it is start
   const auto told = notes();
   const auto tell = [&](const char* name, const std::string& why) {
     const ServiceState& state = world.engine.service(world.id(name));
-    world.handle(event::RunWaits{world.id(name), state.flight.value_or(RunId{4711}), why});
+    world.handle(event::RunWaits{world.id(name), state.flight ? state.flight->run : RunId{4711}, why});
   };
   CHECK(account(world).find("A run is under way for ") != std::string::npos);
   tell("web", "cannot make a pipe: Too many open files");
@@ -433,10 +433,10 @@ TEST_CASE("a run whose program cannot be started now says why, until it is start
   // It is judged, and the next one waits for nothing until that is told.
   world.observe(world.id("db"), 0);
   tell("db", "late");
-  CHECK(world.engine.service(world.id("db")).flight_waits == "cannot make a pipe: Too many open files");
+  CHECK_FALSE(world.engine.service(world.id("db")).flight);
   world.advance(seconds{30});
   REQUIRE(world.engine.service(world.id("db")).flight);
-  CHECK(world.engine.service(world.id("db")).flight_waits.empty());
+  CHECK(world.engine.service(world.id("db")).flight->waits.empty());
   world.advance(seconds{60});
   tell("web", "cannot make a pipe: Too many open files");
   CHECK(notes() == told + 2);
