@@ -53,6 +53,7 @@
 namespace healer::engine {
 
 struct Rule;
+struct RuleDecision;
 struct SlotChange;
 
 /// Why a decided action is not done.
@@ -206,9 +207,8 @@ class Engine {
   [[nodiscard]] SavedService save(ServiceId id, Instant now) const;
 
  private:
-  struct Turn;      // what one handle() gathers: records, changed services, acts
-  struct Decision;  // an action that a run has decided
-  class Ward;       // HealingWorld for one turn
+  struct Turn;  // what one handle() gathers: records, changed services, acts
+  class Ward;   // HealingWorld for one turn
   /// The condition of a rule where it is one test of the status: flat, for the common run in which nothing happens.
   struct PlainTest {
     double value = 0;
@@ -268,7 +268,7 @@ class Engine {
   [[nodiscard]] bool passes(const ServiceState& state, const Evidence& seen) const;
   [[nodiscard]] bool only_looks(ServiceId id, Reason reason, Instant now) const;
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
-  void act(ServiceId id, const Decision& decision, bool ends, Turn& turn);
+  void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
   void take(ServiceId id, const Evidence& seen, Turn& turn);
   void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   void instance_alert(const std::string& text, std::string_view action, Turn& turn, std::string_view event = {});

@@ -9,6 +9,7 @@
 #include "engine/cron.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/healing/variables.hpp"
+#include "engine/parts/judge.hpp"
 #include "engine/service.hpp"
 #include "engine/settings.hpp"
 #include "engine/turn.hpp"
@@ -331,7 +332,7 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
   const std::span<RuleState> states = rules_of(state);
-  std::vector<Decision> decisions;
+  std::vector<RuleDecision> decisions;
   for (std::uint32_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
     if (rule.mode != Mode::Latched) continue;
@@ -346,7 +347,7 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
     if (!failed || !state.last) continue;
     const Seen run{*state.last, state.memory, state.starts.restarted};
     decisions.push_back({.rule = i,
-                         .what = Decision::What::Recover,
+                         .what = RuleDecision::What::Recover,
                          .told = told,
                          .cause = cause_of(block, rule, run, fired_as.value_or(rule.event), true, turn.now.wall)});
   }
@@ -354,7 +355,7 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
   forget_acknowledgement(id, turn);
   turn.save(id);
   note_recovered(id, turn);
-  for (const Decision& decision : decisions) act(id, decision, false, turn);
+  for (const RuleDecision& decision : decisions) act(id, decision, false, turn);
 }
 
 /// A target that was healed in vain may be healed by rules again when these rules have recovered.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Judging a run: conditions, counting (Monit's, as the header says), and what follows from it.
+// A run has ended: what follows from what parts/judge makes of it.
 #include <algorithm>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cause.hpp"
-#include "engine/counting.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/parts/judge.hpp"
 #include "engine/service.hpp"
 #include "engine/settings.hpp"
 #include "engine/turn.hpp"
@@ -112,7 +112,6 @@ bool Engine::passes(const ServiceState& state, const Evidence& seen) const {
 void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
-  const Seen run{seen, state.memory, state.starts.restarted};
   if (seen.outcome == Outcome::TimedOut && block.is_run()) {
     Record& record = turn.record(RecordKind::RunTimedOut, Severity::Warning, block.name,
                                  describe_timeout(block.program.command.timeout));
@@ -124,93 +123,22 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
         .output = *seen.output;
   }
 
-  // All rules are judged before anything is done.
   const std::span<RuleState> states = rules_of(state);
-  std::vector<Decision> decisions;
-  bool failed = state.unknown.has_value();
-  for (std::uint32_t i = 0; i < states.size(); ++i) {
-    const Rule& rule = block.rules[i];
-    const std::optional<bool> told = holds(rule.condition, run);
-    if (!told) continue;
-    // A process that is still down has not recovered from its restart limit, whatever this run counts.
-    if (rule.counts_restarts() && !*told && states[i].status == RuleStatus::Failed && block.has_process() &&
-        process_of(seen) == nullptr)
-      continue;
-    const bool bad = *told;
-    const RuleState before = states[i];
-    RuleState& now = states[i];
-    if (rule.mode == Mode::Latched) {
-      switch (counted ? count_latched(rule, now, bad, turn.now.mono) : peek_latched(rule, now, bad)) {
-        case Verdict::Fire:
-          now.status = RuleStatus::Failed;
-          now.window = {1};
-          now.since_fired = 1;
-          now.again = rule.action.is_job() ? Window{~std::uint64_t{0}} : Window{};
-          now.changed = turn.now.wall;
-          now.told = in_maintenance(id, turn.now) ? Told::Kept : Told::Alerted;
-          decisions.push_back({i, Decision::What::Fire});
-          break;
-        case Verdict::Recover:
-          decisions.push_back({.rule = i, .what = Decision::What::Recover, .told = now.told});
-          now.status = RuleStatus::Ok;
-          now.told = Told::Alerted;
-          now.window = {};
-          now.since_fired = 0;
-          now.again = {};
-          if (rule.action.is_job()) state.waits.clear();
-          now.clear_since.reset();
-          now.changed = turn.now.wall;
-          if (state.action_failure && state.action_failure->rule == rule.key) state.action_failure.reset();
-          forget_acknowledgement(id, turn);
-          break;
-        case Verdict::Failing:
-          ++now.since_fired;
-          if (rule.action.is_job()) now.again.push(bad, 64);
-          if (!bad) break;
-          if (rule.action.is_job() && due_again(rule, now, turn.now.mono))
-            decisions.push_back({i, Decision::What::Again, now.since_fired});
-          // It was held back while its target was healed.
-          if (rule.action.kind == ActionKind::Unmonitor)
-            decisions.push_back({i, Decision::What::Again, now.since_fired});
-          if (now.told == Told::Kept && !in_maintenance(id, turn.now))
-            decisions.push_back({i, Decision::What::Tell, now.since_fired});
-          if (rule.action.repeat != 0 && now.since_fired % rule.action.repeat == 0)
-            decisions.push_back({i, Decision::What::Repeat, now.since_fired});
-          decisions.push_back({i, Decision::What::Remind, now.since_fired});
-          break;
-        case Verdict::Nothing:
-          // A run that does not count moves nothing; but what is down is not left down until the next that does, nor
-          // what has died before anybody had seen that its start had done good.
-          if (bad && !counted && reason != Reason::Asked && reason != Reason::Member && reason != Reason::Healing &&
-              now.status == RuleStatus::Failed && rule.action.is_job() &&
-              (due_again(rule, now, turn.now.mono) || (reason == Reason::Death && rule.tolerance.immediate())))
-            decisions.push_back({i, Decision::What::Again, now.since_fired});
-          if (bad && counted && !rule.counts_restarts())
-            turn.note(Severity::Warning, block.name,
-                      fmt::format("{} (tolerance not met yet: {})", describe(block, rule, run, true), rule.text));
-          break;
-      }
-    } else if (counted ? count_each(rule, now, bad, turn.now.mono)
-                       : bad && rule.mode == Mode::EachMatch && rule.tolerance.immediate()) {
-      decisions.push_back({i, Decision::What::Fire});
-    }
-    now.judged = now.judged || counted || now.status != before.status;
-    failed = failed || (bad && !rule.counts_restarts());  // that it was restarted is no failure now
-    if (now != before || (counted && now.counting())) turn.save(id);
-  }
-
-  // One cause a rule; repeats and reminders of it share the text. Before the run is remembered, for it tells of
-  // changes.
-  for (Decision& decision : decisions) {
+  const JudgedRun run{.block = block,
+                      .seen = {seen, state.memory, state.starts.restarted},
+                      .counted = counted,
+                      .reason = reason,
+                      .in_maintenance = in_maintenance(id, turn.now),
+                      .now = turn.now};
+  auto [decisions, failed, changed, tolerated] = engine::judge(run, states);
+  if (changed) turn.save(id);
+  for (std::string& text : tolerated) turn.note(Severity::Warning, block.name, std::move(text));
+  for (const RuleDecision& decision : decisions) {
+    if (decision.what != RuleDecision::What::Recover) continue;
     const Rule& rule = block.rules[decision.rule];
-    const bool recovered = decision.what == Decision::What::Recover;
-    std::optional<EventKind>& fired_as = states[decision.rule].event;
-    if (decision.what == Decision::What::Fire) {
-      const EventKind event = event_of(rule, run);
-      fired_as = event == rule.event ? std::nullopt : std::optional(event);
-    }
-    decision.cause = cause_of(block, rule, run, fired_as.value_or(rule.event), recovered, turn.now.wall);
-    if (recovered) fired_as.reset();
+    if (rule.action.is_job()) state.waits.clear();
+    if (state.action_failure && state.action_failure->rule == rule.key) state.action_failure.reset();
+    forget_acknowledgement(id, turn);
   }
   if (counted && remember(state.memory, seen)) turn.save(id);
   if (counted && state.starts.restarted) {
@@ -218,33 +146,34 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     turn.save(id);
   }
   state.resting = std::ranges::all_of(states, &RuleState::resting);
-  if (reason != Reason::Member) finish_validate(id, failed, turn);  // before an action may take the service out of it
+  if (reason != Reason::Member)
+    finish_validate(id, failed || state.unknown, turn);  // before an action may take the service out of it
   tell_owners(id);
   if (decisions.empty()) return;
-  if (std::ranges::find(decisions, Decision::What::Recover, &Decision::what) != decisions.end())
+  if (std::ranges::find(decisions, RuleDecision::What::Recover, &RuleDecision::what) != decisions.end())
     note_recovered(id, turn);
 
   // What a run stops or unmonitors, it does not start.
-  const auto kind_of = [&](const Decision& decision) {
+  const auto kind_of = [&](const RuleDecision& decision) {
     const Rule& rule = block.rules[decision.rule];
-    return (decision.what == Decision::What::Recover ? rule.recovery.action : rule.action).kind;
+    return (decision.what == RuleDecision::What::Recover ? rule.recovery.action : rule.action).kind;
   };
-  const bool ends = std::ranges::any_of(decisions, [&](const Decision& decision) {
+  const bool ends = std::ranges::any_of(decisions, [&](const RuleDecision& decision) {
     const ActionKind kind = kind_of(decision);
-    if (decision.what == Decision::What::Remind || (kind != ActionKind::Stop && kind != ActionKind::Unmonitor))
+    if (decision.what == RuleDecision::What::Remind || (kind != ActionKind::Stop && kind != ActionKind::Unmonitor))
       return false;
     return hold(id, block.rules[decision.rule], states[decision.rule], kind, turn.now) == Hold::None;
   });
-  const auto goes_on = [&](const Decision& decision) {
+  const auto goes_on = [&](const RuleDecision& decision) {
     return kind_of(decision) != ActionKind::Unmonitor && kind_of(decision) != ActionKind::Stop;
   };
   std::stable_partition(decisions.begin(), decisions.end(), goes_on);
-  for (const Decision& decision : decisions) act(id, decision, ends, turn);
+  for (const RuleDecision& decision : decisions) act(id, decision, ends, turn);
 }
 
 /// `ends`: the same run stops or unmonitors the service.
-void Engine::act(ServiceId id, const Decision& decision, bool ends, Turn& turn) {
-  using What = Decision::What;
+void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn) {
+  using What = RuleDecision::What;
   const ServiceBlock& block = graph_->at(id);
   const Rule& rule = block.rules[decision.rule];
   RuleState& state = rules_of(services_[id.index()])[decision.rule];

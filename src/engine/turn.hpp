@@ -57,22 +57,6 @@ struct Engine::Turn {
   }
 };
 
-/// One action that a run has decided: of which rule, of which branch, and why.
-struct Engine::Decision {
-  std::uint32_t rule = 0;
-  enum class What : std::uint8_t {
-    Fire,
-    Recover,
-    Repeat,
-    Remind,
-    Again,
-    Tell  ///< its alert was kept back while there was maintenance
-  } what = What::Fire;
-  std::uint32_t count = 1;    // runs since the firing
-  Told told = Told::Alerted;  // until now
-  std::shared_ptr<const effect::Cause> cause{};
-};
-
 struct Engine::Order {
   ActionKind kind = ActionKind::Restart;
   std::vector<ServiceId> services;
