@@ -39,6 +39,14 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
   return text;
 }
 
+/// What falls due within so short a time begins in one turn: a turn, and the threads that it wakes, cost more than many
+/// a check.
+std::optional<Duration> gathered(std::optional<Duration> deadline, Duration now) {
+  constexpr Duration kGathered{2};
+  if (!deadline || *deadline <= now) return deadline;
+  return (*deadline + kGathered - Duration{1}) / kGathered * kGathered;
+}
+
 }  // namespace
 
 // ---- events and effects -------------------------------------------------------------------------------------------
@@ -56,7 +64,7 @@ void Daemon::handle(const Event& event) {
     witness_->comes_out(effect, now);
     std::visit([this](auto& known) { perform(known); }, effect);
   }
-  deadline_.set_deadline(engine_->next_deadline());
+  deadline_.set_deadline(gathered(engine_->next_deadline(), now.mono));
 }
 
 void Daemon::perform(effect::Measure& effect) {

@@ -78,6 +78,7 @@ Inspector::Inspector(Loop& loop, Options options, Sink sink)
             sink_(died);
           },
           options_.exits),
+      patience_(loop.timer([this] { expire(); })),
       reader_patience_(loop.timer([this] {
         if (!readers_.empty()) readers_.back()->hangs = true;
         if (!for_commands_.empty()) read_commands();
@@ -120,19 +121,34 @@ Inspector::Look& Inspector::add(const engine::effect::Measure& run) {
   look.service = run.service;
   look.run = run.run.number();
   look.begun = mono_now();
-  look.patience = loop_.timer([this, id = look.run] {
-    Look& late = *looks_.at(id);
-    if (late.meanwhile) return answer(id, late.meanwhile, std::move(late.meanwhile_output), Answer::Absent);
-    fail(id, fmt::format("there was no answer within {}", format_duration(options_.patience)));
-  });
-  look.patience.set_deadline(look.begun + options_.patience);
-  looks_.insert_or_assign(run.run.number(), std::move(made));
-  fresh_.push_back(run.run.number());
+  while (!expiries_.empty() && !looks_.contains(expiries_.front().run)) expiries_.pop_front();
+  if (expiries_.empty()) patience_.set_deadline(look.begun + options_.patience);
+  expiries_.push_back({look.begun + options_.patience, look.run});
+  looks_.insert_or_assign(look.run, std::move(made));
+  fresh_.push_back(look.run);
   if (!std::exchange(flushing_, true))
-    loop_.post([this, alive = std::weak_ptr<char>(alive_)] {
+    loop_.at_end_of_turn([this, alive = std::weak_ptr<char>(alive_)] {
       if (!alive.expired()) flush();
     });
   return look;
+}
+
+/// Some looks may have had no answer for too long.
+void Inspector::expire() {
+  const Duration now = mono_now();
+  while (!expiries_.empty()) {
+    const Expiry first = expiries_.front();
+    const auto entry = looks_.find(first.run);
+    const bool waits = entry != looks_.end() && !entry->second->is_patient;
+    if (waits && first.at > now) break;
+    expiries_.pop_front();
+    if (!waits || entry->second->begun + options_.patience > now) continue;
+    if (Look& late = *entry->second; late.meanwhile)
+      answer(first.run, late.meanwhile, std::move(late.meanwhile_output), Answer::Absent);
+    else
+      fail(first.run, fmt::format("there was no answer within {}", format_duration(options_.patience)));
+  }
+  if (!expiries_.empty()) patience_.set_deadline(expiries_.front().at);
 }
 
 Inspector::Memory& Inspector::memory_of(engine::ServiceId service) {
@@ -173,6 +189,7 @@ void Inspector::flush() {
   flushing_ = false;
   const Duration now = mono_now();
   bool old = false;
+  Tasks tasks;
   for (const std::uint64_t run : std::exchange(fresh_, {})) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) continue;
@@ -184,9 +201,10 @@ void Inspector::flush() {
     } else if (look.by_pattern()) {
       for_commands_.push_back(run);
     } else {
-      submit(look);
+      submit(look, tasks);
     }
   }
+  pool_.submit(std::move(tasks));
   if (old && !walking_) walk();
   if (!for_commands_.empty()) read_commands();
 }
@@ -206,6 +224,7 @@ void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapsh
   walking_ = false;
   if (!snapshot) return fail_all(for_walk_, snapshot.error().what);
   table_.add(*snapshot);
+  Tasks tasks;
   for (const std::uint64_t run : std::exchange(for_walk_, {})) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) continue;
@@ -215,15 +234,17 @@ void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapsh
     } else if (look.by_pattern()) {
       for_commands_.push_back(run);
     } else {
-      submit(look);
+      submit(look, tasks);
     }
   }
+  pool_.submit(std::move(tasks));
   if (!for_walk_.empty()) walk();
   if (!for_commands_.empty()) read_commands();
 }
 
 /// For the looks that wait for them; at once where they are at hand.
 void Inspector::read_commands() {
+  Tasks tasks;
   for (const std::uint64_t run : std::exchange(for_commands_, {})) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) continue;
@@ -233,8 +254,9 @@ void Inspector::read_commands() {
       continue;
     }
     look.commands = commands_;
-    submit(look);
+    submit(look, tasks);
   }
+  pool_.submit(std::move(tasks));
   if (for_commands_.empty()) return;
   // One reading at a time; but one that hangs is left behind, and the next passes by what it hangs at.
   std::vector<pid_t> hanging;
@@ -269,19 +291,21 @@ void Inspector::commands_read(const std::shared_ptr<Reader>& reader,
 
 // ---- one process, one machine
 
-void Inspector::submit(Look& look) {
+void Inspector::submit(Look& look, Tasks& tasks) {
   const auto refused = [this, run = look.run](const Error& error) { fail(run, error.what); };
-  if (look.read) return pool_.submit(std::move(look.read), refused);
+  if (look.read) {
+    tasks.push_back({std::move(look.read), refused});
+    return;
+  }
   const ProcessIdentity watched = watch_.watched(look.service);
   const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
   Request request{look.run, look.block, look.own,      look.wish, std::move(look.commands),
                   watched,  may_watch,  options_.stuck};
-  pool_.submit(
-      [this, request = std::move(request), guard = guard_]() -> Loop::Callback {
-        auto seen = std::make_shared<Found>(find(request, *guard));
-        return [this, run = request.run, seen] { found(run, *seen); };
-      },
-      refused);
+  tasks.push_back({[this, request = std::move(request), guard = guard_]() -> Loop::Callback {
+                     auto seen = std::make_shared<Found>(find(request, *guard));
+                     return [this, run = request.run, seen] { found(run, *seen); };
+                   },
+                   refused});
 }
 
 /// On a worker.

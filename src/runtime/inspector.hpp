@@ -28,6 +28,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -119,6 +121,11 @@ class Inspector {
   struct Found;
   struct Request;
   using Looks = std::vector<std::uint64_t>;
+  using Tasks = std::vector<WorkerPool::Task>;
+  struct Expiry {
+    Duration at;
+    std::uint64_t run;
+  };
 
   Look& add(const engine::effect::Measure& run);
   void flush();
@@ -127,7 +134,8 @@ class Inspector {
   void read_commands();
   void commands_read(const std::shared_ptr<Reader>& reader,
                      const Result<std::shared_ptr<const ProcCommands>>& commands);
-  void submit(Look& look);
+  void submit(Look& look, Tasks& tasks);
+  void expire();
   template <typename Seen>
   Loop::Callback told(std::uint64_t run, Result<Seen> seen, void (Inspector::*then)(std::uint64_t, Seen&));
   [[nodiscard]] Memory& memory_of(engine::ServiceId service);
@@ -155,8 +163,10 @@ class Inspector {
   std::unordered_map<std::uint32_t, std::unique_ptr<Memory>> memories_;  ///< by ServiceId
   Looks fresh_;                                                          ///< of this turn of the loop
   Looks for_walk_;                                                       ///< wait for the walk that is under way
-  Looks for_commands_;     ///< wait for the command lines that are being read
-  bool flushing_ = false;  ///< posted
+  Looks for_commands_;           ///< wait for the command lines that are being read
+  bool flushing_ = false;        ///< at the end of this turn
+  std::deque<Expiry> expiries_;  ///< of looks, in their order; some have been answered
+  Loop::Timer patience_;         ///< set while there are any
   bool walking_ = false;
   std::size_t walks_ = 0;
   ProcTable table_;

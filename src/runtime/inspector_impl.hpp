@@ -30,7 +30,7 @@ struct Inspector::Look {
   engine::ActionId came_by;
   std::shared_ptr<const engine::Facts> meanwhile;  // the answer without what is searched for
   std::string meanwhile_output;
-  Loop::Timer patience;
+  bool is_patient = false;                       // its answer may take as long as it likes
   std::shared_ptr<const ProcCommands> commands;  // where a pattern is looked for
   std::function<Loop::Callback()> read;          // at what is no process: on a worker
   engine::measure::ReadPath wanted;              // of a path, as far as it is not known yet

@@ -114,7 +114,7 @@ void Inspector::sum(Look& look, PathLook& seen) {
   const engine::measure::Checksums& wanted = look.wanted.checksums;
   const FileSums& known = memory_of(look.service).sums;
   if (known.lasting && known.wanted == wanted && known.state == seen.state) return say(known);
-  look.patience.set_deadline(std::nullopt);  // it is known to be read
+  look.is_patient = true;  // it is known to be read
   sums_.sum(look.run, look.block->path, wanted, [this, run = look.run, say](const Result<FileSums>& sums) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) return;

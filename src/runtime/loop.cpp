@@ -80,9 +80,10 @@ struct Loop::Impl {
   std::atomic<bool> stopping{false};
 
   std::mutex mutex;
-  std::deque<Callback> posted;  // guarded by mutex
-  bool woken = false;           // guarded by mutex
-  std::deque<Callback> taken;   // what of `posted` is being worked off
+  std::deque<Callback> posted;   // guarded by mutex
+  bool woken = false;            // guarded by mutex
+  std::deque<Callback> taken;    // what of `posted` is being worked off
+  std::vector<Callback> ending;  // of this turn
 
   Descriptor epoll;
   Descriptor timer_fd;
@@ -115,6 +116,7 @@ struct Loop::Impl {
   void run_timers(Clock::time_point until);
   void arm_timer();
   void arm_step();
+  void end_turn();
   void measure();
 };
 
@@ -151,7 +153,11 @@ Loop::Impl::Impl() {
            "uv_poll_start");
   uv_prepare_init(&uv, &prepare);
   prepare.data = this;
-  uv_prepare_start(&prepare, [](uv_prepare_t* handle) { static_cast<Impl*>(handle->data)->measure(); });
+  uv_prepare_start(&prepare, [](uv_prepare_t* handle) {
+    auto* impl = static_cast<Impl*>(handle->data);
+    impl->end_turn();
+    impl->measure();
+  });
 }
 
 Loop::Impl::~Impl() {
@@ -261,6 +267,11 @@ void Loop::Impl::arm_step() {
   ::timerfd_settime(step_fd.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &spec, nullptr);
 }
 
+void Loop::Impl::end_turn() {
+  while (!ending.empty())
+    for (const Callback& callback : std::exchange(ending, {})) callback();
+}
+
 void Loop::Impl::measure() {
   // Everything between two visits of the kernel, minus the time asleep there.
   const std::uint64_t now = uv_hrtime();
@@ -293,6 +304,8 @@ void Loop::post(Callback callback) {
   impl_->wake();
 }
 
+void Loop::at_end_of_turn(Callback callback) { impl_->ending.push_back(std::move(callback)); }
+
 void Loop::run() {
   impl_->last_prepare = 0;
   uv_run(&impl_->uv, UV_RUN_DEFAULT);
@@ -320,6 +333,7 @@ Loop::Timer Loop::timer(Callback callback) {
 
 void Loop::Timer::set_deadline(std::optional<Duration> mono) {
   if (!node_) return;
+  if (mono && node_->deadline == mono) return;
   Impl& impl = *node_->impl;
   if (node_->deadline) impl.timers.erase({*node_->deadline, node_.get()});
   node_->due = false;

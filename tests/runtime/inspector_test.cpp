@@ -794,6 +794,23 @@ TEST_CASE("a mount that hangs costs the looks at itself, and no others", "[inspe
   for (const auto& [run, count] : bench.answers) CHECK(count == 1);
 }
 
+TEST_CASE("looks of one moment are answered though one among them hangs", "[inspector][hang]") {
+  test::HungMount mount;
+  if (skipped(mount)) return;
+  Inspector::Options options;
+  options.stuck = options.patience = seconds{60};  // so that nobody comes to replace the thread that hangs
+  InspectorBench bench(options);
+  std::vector<std::uint64_t> healthy;
+  for (std::uint32_t service = 1; service <= 100; ++service) {
+    if (service == 10) bench.look(looked("directory", mount.path()), service);
+    healthy.push_back(bench.look(looked("directory", bench.directory.path()), service + 100));
+  }
+  const Duration begin = mono_now();
+  for (const auto run : healthy) CHECK(bench.result(run).answer == Answer::Told);
+  CHECK(mono_now() - begin < options.stuck / 2);
+  mount.end();
+}
+
 TEST_CASE("a mount that hangs costs the lines of its own files, and no others", "[inspector][hang]") {
   test::HungMount mount(test::HungMount::Answers::Names);
   if (skipped(mount)) return;
