@@ -25,6 +25,7 @@ struct Inspector::Look {
   ProcessIdentity own;                                // of a foreground process
   Duration begun{0};
   ProcessWish wish;
+  pid_t known = 0;       // of whom ProcessWish::known is
   Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
   engine::ActionId left_by;
   engine::ActionId came_by;
@@ -43,14 +44,20 @@ struct Inspector::Look {
 struct Inspector::Memory {
   std::optional<Duration> last_look;
   bool died = false;         // since it was found last
-  ProcessIdentity identity;  // whose samples they are
+  ProcessIdentity identity;  // whose samples and figures they are
   Means<ProcessSample> process;
+  Means<ProcessSample> transfers;    // of the looks that have read them
+  std::optional<Duration> whole_at;  // when all of it was looked at last; what follows was seen then
+  engine::ProcessFacts owner;        // whose it was
+  engine::Metrics rest;              // the figures that other looks may leave out
   Means<SystemSample> system;
   Means<DeviceSample> device;
   Means<InterfaceSample> interface;
   Traffic traffic;
   FileSums sums;
   bool reading = false;  // its lines, on a thread
+
+  [[nodiscard]] bool add(const ProcessLook& look, Duration when, engine::Facts& facts);
 };
 
 }  // namespace healer::runtime
