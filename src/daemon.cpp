@@ -39,6 +39,8 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
   return text;
 }
 
+constexpr std::size_t kMostSpare = 256;  // effects, of which the room is kept
+
 /// What falls due within so short a time begins in one turn: a turn, and the threads that it wakes, cost more than many
 /// a check.
 std::optional<Duration> gathered(std::optional<Duration> deadline, Duration now) {
@@ -58,11 +60,15 @@ void Daemon::handle(const Event& event) {
   witness_->goes_in(shown ? *shown : event, engine_->next_deadline(), now);
   engine_->handle(event, now, *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
-  std::vector<Effect> effects = std::exchange(effects_, {});
+  std::vector<Effect> effects = std::exchange(effects_, std::exchange(spare_, {}));
   for (Effect& effect : effects) {
     statistics_.note(effect);
     witness_->comes_out(effect, now);
     std::visit([this](auto& known) { perform(known); }, effect);
+  }
+  if (effects.capacity() <= kMostSpare) {
+    effects.clear();
+    spare_ = std::move(effects);
   }
   deadline_.set_deadline(gathered(engine_->next_deadline(), now.mono));
 }

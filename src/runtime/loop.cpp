@@ -53,7 +53,7 @@ unsigned ready_of(std::uint32_t events) {
 
 }  // namespace
 
-struct Loop::TimerNode {
+struct Loop::TimerNode : std::enable_shared_from_this<TimerNode> {
   Impl* impl = nullptr;
   Callback callback;
   std::optional<Duration> deadline;
@@ -95,7 +95,6 @@ struct Loop::Impl {
   int batch_next = 0;
 
   std::set<std::pair<Duration, TimerNode*>> timers;
-  std::unordered_map<TimerNode*, std::weak_ptr<TimerNode>> owners;
   std::deque<std::shared_ptr<TimerNode>> due;  // timers that have run out and are told one after another
   std::optional<Duration> armed;
   Callback clock_step;
@@ -237,7 +236,7 @@ void Loop::Impl::run_timers(Clock::time_point until) {
     timers.erase(timers.begin());
     node->deadline.reset();
     node->due = true;
-    if (auto owned = owners[node].lock()) due.push_back(std::move(owned));
+    due.push_back(node->shared_from_this());
   }
   while (!due.empty()) {
     const std::shared_ptr<TimerNode> node = std::move(due.front());
@@ -327,7 +326,6 @@ Loop::Timer Loop::timer(Callback callback) {
   auto node = std::make_shared<TimerNode>();
   node->impl = impl_.get();
   node->callback = std::move(callback);
-  impl_->owners.emplace(node.get(), node);
   return Timer(std::move(node));
 }
 
@@ -349,11 +347,7 @@ Loop::Timer& Loop::Timer::operator=(Timer&& other) noexcept {
   return *this;
 }
 
-Loop::Timer::~Timer() {
-  if (!node_) return;
-  set_deadline(std::nullopt);
-  node_->impl->owners.erase(node_.get());
-}
+Loop::Timer::~Timer() { set_deadline(std::nullopt); }
 
 // ---- descriptors
 
