@@ -123,8 +123,9 @@ class Lexer : TokenWriter {
 
   void word() {
     const std::size_t begin = at_;
-    const std::size_t end = end_of_word(begin);
+    std::size_t end = end_of_word(begin);
     if (is_defined_name(begin, end)) return add(Kind::String, begin, end);
+    if (is_assigned_tight(begin, end)) --end;
     if (text()[begin] == '\\' && end == begin + 1) {
       at_ = end;  // noise: a line that is continued
       return;
@@ -137,6 +138,14 @@ class Lexer : TokenWriter {
     }
     if (entry == nullptr) return bare(begin, end);
     after_word(*entry, begin, begin + length);
+  }
+
+  /// Whether this is `start="..."`: of these words alone, and before a quote on the line, the sign is not a part.
+  bool is_assigned_tight(std::size_t begin, std::size_t end) const {
+    if (text()[end - 1] != '=' || peek(skip(end, is_blank)) != '"') return false;
+    std::size_t length = 0;
+    const WordEntry* entry = longest_entry(begin, end - 1, length);
+    return entry != nullptr && entry->follows == LexState::Assigned && begin + length == end - 1;
   }
 
   /// Whether this is a word of a statement of healer's own, of which only the signs are Monit's.

@@ -39,6 +39,16 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
   return text;
 }
 
+constexpr std::size_t kMostSpare = 256;  // effects, of which the room is kept
+
+/// What falls due within so short a time begins in one turn: a turn, and the threads that it wakes, cost more than many
+/// a check.
+std::optional<Duration> gathered(std::optional<Duration> deadline, Duration now) {
+  constexpr Duration kGathered{2};
+  if (!deadline || *deadline <= now) return deadline;
+  return (*deadline + kGathered - Duration{1}) / kGathered * kGathered;
+}
+
 }  // namespace
 
 // ---- events and effects -------------------------------------------------------------------------------------------
@@ -50,13 +60,17 @@ void Daemon::handle(const Event& event) {
   witness_->goes_in(shown ? *shown : event, engine_->next_deadline(), now);
   engine_->handle(event, now, *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
-  std::vector<Effect> effects = std::exchange(effects_, {});
+  std::vector<Effect> effects = std::exchange(effects_, std::exchange(spare_, {}));
   for (Effect& effect : effects) {
     statistics_.note(effect);
     witness_->comes_out(effect, now);
     std::visit([this](auto& known) { perform(known); }, effect);
   }
-  deadline_.set_deadline(engine_->next_deadline());
+  if (effects.capacity() <= kMostSpare) {
+    effects.clear();
+    spare_ = std::move(effects);
+  }
+  deadline_.set_deadline(gathered(engine_->next_deadline(), now.mono));
 }
 
 void Daemon::perform(effect::Measure& effect) {

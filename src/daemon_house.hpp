@@ -170,6 +170,7 @@ class Daemon : public engine::EffectSink {
 
   actions::BaseEnvironment base_;
   std::vector<engine::Effect> effects_;
+  std::vector<engine::Effect> spare_;        // empty: room for the next
   std::deque<Answer> reloads_;               ///< who waits for the reload under way
   std::deque<Answer> next_reloads_;          ///< who asked meanwhile: another reload follows
   std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk

@@ -6,8 +6,8 @@ endif
 
 syntax case ignore
 
-syntax keyword healerAction alert exec execute repeat restart restarts start stop
-syntax keyword healerAction unmonitor
+syntax keyword healerAction alert exec execute repeat restart restartprogram restarts start
+syntax keyword healerAction startprogram stop stopprogram unmonitor
 syntax keyword healerCondition else if not then
 syntax keyword healerEvent action bytein byteout connection data instance invalid nonexist
 syntax keyword healerEvent nonexists packetin packetout resource speed
@@ -111,6 +111,15 @@ syntax match healerTest /\v<cpu *usage *\( *steal *\)/
 syntax match healerTest /\v<cpu *usage *\( *system *\)/
 syntax match healerTest /\v<cpu *usage *\( *user *\)/
 syntax match healerTest /\v<cpu *usage *\( *wait *\)/
+syntax match healerTest /\v<cpuusage *\( *guest *\)/
+syntax match healerTest /\v<cpuusage *\( *guestnice *\)/
+syntax match healerTest /\v<cpuusage *\( *hardirq *\)/
+syntax match healerTest /\v<cpuusage *\( *nice *\)/
+syntax match healerTest /\v<cpuusage *\( *softirq *\)/
+syntax match healerTest /\v<cpuusage *\( *steal *\)/
+syntax match healerTest /\v<cpuusage *\( *system *\)/
+syntax match healerTest /\v<cpuusage *\( *user *\)/
+syntax match healerTest /\v<cpuusage *\( *wait *\)/
 syntax match healerTest /\v<loadavg *\( *15min *\)/
 syntax match healerTest /\v<loadavg *\( *1min *\)/
 syntax match healerTest /\v<loadavg *\( *5min *\)/

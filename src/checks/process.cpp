@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // check process NAME with pidfile PATH, matching "REGEX", or with program "PROGRAM" in the foreground. The sentences
 // are those of Monit 5.33.
+#include <algorithm>
 #include <array>
 
 #include "checks/rows.hpp"
@@ -111,6 +112,18 @@ bool asks_for_descendants(Metric metric) {
          metric == Metric::Children || metric == Metric::TotalFileDescriptors;
 }
 
+bool asks_for_descriptors(Metric metric) {
+  return metric == Metric::FileDescriptors || metric == Metric::FileDescriptorsPercent ||
+         metric == Metric::TotalFileDescriptors;
+}
+
+bool asks_for_transfers(Metric metric) {
+  return metric == Metric::ReadRate || metric == Metric::WriteRate || metric == Metric::DiskReadRate ||
+         metric == Metric::DiskWriteRate || metric == Metric::ReadOperations || metric == Metric::WriteOperations;
+}
+
+bool is_of_owner(Attribute what) { return what == Attribute::Uid || what == Attribute::Euid || what == Attribute::Gid; }
+
 constexpr std::array kSummary{Metric::Uptime, Metric::Cpu, Metric::MemoryBytes};
 
 /// How long connections are left in peace after a start, by whomever: as in Monit, the timeout of the start program.
@@ -121,14 +134,24 @@ Duration rest_of(const ServiceBlock& block) {
 
 Plan plan(const ServiceBlock& block) {
   measure::FindProcess find;
+  const auto compares = [&find](Metric what) {
+    find.descendants = find.descendants || asks_for_descendants(what);
+    find.total_descriptors = find.total_descriptors || what == Metric::TotalFileDescriptors;
+    find.descriptors = find.descriptors || asks_for_descriptors(what);
+    find.transfers = find.transfers || asks_for_transfers(what);
+  };
   for (const Rule& rule : block.rules) {
     for (const Test& asked : rule.condition.tests) {
       if (const auto* compared = std::get_if<Compare>(&asked)) {
-        find.descendants = find.descendants || asks_for_descendants(compared->what);
-        find.total_descriptors = find.total_descriptors || compared->what == Metric::TotalFileDescriptors;
+        compares(compared->what);
+        std::ranges::for_each(compared->also, compares);
       }
       const auto* differs = std::get_if<Differs>(&asked);
+      const auto* changed = std::get_if<Changed>(&asked);
       find.attribute = find.attribute || (differs != nullptr && differs->what == Attribute::Security);
+      find.owner =
+          find.owner || (differs != nullptr && is_of_owner(differs->what)) ||
+          (changed != nullptr && (is_of_owner(changed->what) || (changed->also && is_of_owner(*changed->also))));
     }
   }
   Plan plan{.parts = {find}};

@@ -258,16 +258,14 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
                                  .gid = facts->process->gid,
                                  .zombie = facts->process->zombie};
     const engine::CheckKind& kind = *engine.graph()->at(service).kind;
-    for (std::size_t i = 0; i < engine::kMetrics; ++i) {
-      const auto metric = static_cast<engine::Metric>(i);
+    for (const auto& [metric, value] : facts->metrics.all()) {
       const engine::Quantity* row = kind.find(metric);
-      const auto value = facts->metrics.get(metric);
-      if (row == nullptr || !value) continue;
+      if (row == nullptr) continue;
       const engine::Unit unit = engine::unit_of(metric);
       view.measured.push_back({.name = std::string(row->shown.empty() ? row->words : row->shown),
                                .unit = std::string(unit_name(unit)),
-                               .value = *value,
-                               .text = format_value(unit, *value)});
+                               .value = value,
+                               .text = format_value(unit, value)});
     }
     for (const engine::ConnectionSeen& one : facts->connections)
       view.connections.push_back(

@@ -138,11 +138,7 @@ void Engine::adopt_block(ServiceId id) {
   state.resting = false;
   live_rules_ += block.rules.size();
   rule_states_.resize(rule_states_.size() + block.rules.size(), RuleState{.born = next_id_});
-  for (const Rule& rule : block.rules) {
-    const auto* test = std::get_if<Compare>(rule.condition.only());
-    const bool plain = test != nullptr && test->what == Metric::Status;
-    tests_.push_back(plain ? PlainTest{test->value, test->comparison, true} : PlainTest{});
-  }
+  for (const Rule& rule : block.rules) tests_.push_back(plain_test(rule));
 }
 
 void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {

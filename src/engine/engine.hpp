@@ -209,12 +209,16 @@ class Engine {
  private:
   struct Turn;  // what one handle() gathers: records, changed services, acts
   class Ward;   // HealingWorld for one turn
-  /// The condition of a rule where it is one test of the status: flat, for the common run in which nothing happens.
+  /// The condition of a rule where it is one test of a figure, or whether it is gone: flat, for the common run in which
+  /// nothing happens.
   struct PlainTest {
+    enum class Kind : std::uint8_t { Other, Figure, Gone };
     double value = 0;
     Comparison comparison = Comparison::NotEqual;
-    bool plain = false;
+    Metric what = Metric::Status;
+    Kind kind = Kind::Other;
   };
+  static PlainTest plain_test(const Rule& rule);
   struct PendingCommand {
     event::Command command;
     std::uint32_t asked = 0;        // services of a validate

@@ -47,7 +47,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   } else if (only_looks(id, flight.reason, turn.now)) {
     return;
   } else if (passes(state, seen)) {
-    finish_validate(id, false, turn);
+    if (flight.reason != Reason::Member) finish_validate(id, false, turn);
   } else {
     judge(id, seen, flight.counted, flight.reason, turn);
   }
@@ -100,13 +100,30 @@ void Engine::take(ServiceId id, const Evidence& seen, Turn& turn) {
   state.last_when = turn.now.wall;
 }
 
+Engine::PlainTest Engine::plain_test(const Rule& rule) {
+  const Test* only = rule.condition.only();
+  if (const auto* test = std::get_if<Compare>(only); test != nullptr && test->also.empty())
+    return {test->value, test->comparison, test->what, PlainTest::Kind::Figure};
+  if (const auto* test = std::get_if<Present>(only); test != nullptr && !test->wanted)
+    return {.kind = PlainTest::Kind::Gone};
+  return {};
+}
+
 /// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
 bool Engine::passes(const ServiceState& state, const Evidence& seen) const {
   if (!state.resting || seen.outcome != Outcome::Exited || seen.answer != Answer::Told) return false;
-  return std::ranges::none_of(
-      std::span(tests_).subspan(state.first_rule, state.rule_count), [&](const PlainTest& test) {
-        return !test.plain || compare(test.comparison, static_cast<double>(seen.status), test.value);
-      });
+  if (state.starts.restarted || !state.memory.baselines.empty()) return false;
+  for (std::size_t i = state.first_rule; i < state.first_rule + state.rule_count; ++i) {
+    const PlainTest& test = tests_[i];
+    if (test.kind == PlainTest::Kind::Other) return false;
+    if (test.kind == PlainTest::Kind::Figure) {
+      const std::optional<double> value = value_of(seen, test.what);
+      if (!value) continue;  // nothing is told of it
+      if (compare(test.comparison, *value, test.value)) return false;
+    }
+    if (!rule_states_[i].judged) return false;
+  }
+  return true;
 }
 
 void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn) {

@@ -3,9 +3,9 @@
 // a kind (engine/kind).
 #pragma once
 
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -112,32 +112,49 @@ enum class Unit : std::uint8_t {
 [[nodiscard]] std::string format_metric(Unit unit, double value);
 
 /// What one look has measured. What could not be measured (yet: rates need two looks) is not known. Of each service the
-/// last is kept, and most kinds know but a few.
+/// last is kept, and most kinds know but a few: a list in the order of the metrics, mostly also that of setting them.
 class Metrics {
  public:
+  struct Figure {
+    Metric metric;
+    double value;
+
+    bool operator==(const Figure&) const = default;
+  };
+
   void set(Metric metric, double value) {
-    const auto index = static_cast<std::size_t>(metric);
-    const auto place = values_.begin() + static_cast<std::ptrdiff_t>(place_of(index));
-    if (known_.test(index))
-      *place = value;
+    if (figures_.capacity() == 0) figures_.reserve(kMostly);
+    const auto place = place_of(metric);
+    if (place != figures_.end() && place->metric == metric)
+      place->value = value;
     else
-      values_.insert(place, value);
-    known_.set(index);
+      figures_.insert(place, {metric, value});
+  }
+  /// It is not known any more.
+  void reset(Metric metric) {
+    const auto place = place_of(metric);
+    if (place != figures_.end() && place->metric == metric) figures_.erase(place);
   }
   [[nodiscard]] std::optional<double> get(Metric metric) const {
-    const auto index = static_cast<std::size_t>(metric);
-    return known_.test(index) ? std::optional(values_[place_of(index)]) : std::nullopt;
+    for (const Figure& figure : figures_)
+      if (figure.metric >= metric) return figure.metric == metric ? std::optional(figure.value) : std::nullopt;
+    return std::nullopt;
   }
+  /// Those that are known, in the order of the metrics.
+  [[nodiscard]] const std::vector<Figure>& all() const { return figures_; }
 
   bool operator==(const Metrics&) const = default;
 
  private:
-  using Known = std::bitset<kMetrics>;
-  /// How many before it are known.
-  [[nodiscard]] std::size_t place_of(std::size_t index) const { return (known_ & ~(~Known{} << index)).count(); }
+  static constexpr std::size_t kMostly = 5;  ///< of a path
+  /// Where it is or belongs.
+  [[nodiscard]] std::vector<Figure>::iterator place_of(Metric metric) {
+    auto place = figures_.end();
+    while (place != figures_.begin() && std::prev(place)->metric >= metric) --place;
+    return place;
+  }
 
-  Known known_;
-  std::vector<double> values_;  ///< of those that are known, in their order
+  std::vector<Figure> figures_;
 };
 
 }  // namespace healer::engine

@@ -2,6 +2,7 @@
 #include "readings/evidence_code.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -109,58 +110,66 @@ bool is_whole(double value) {
 }
 
 /// The bits: what is not a number is equal to itself.
-bool same_figure(const std::optional<double>& a, const std::optional<double>& b) {
-  return a.has_value() == b.has_value() && (!a || std::bit_cast<std::uint64_t>(*a) == std::bit_cast<std::uint64_t>(*b));
+bool same_value(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+
+bool same_figure(const Metrics::Figure& a, const Metrics::Figure& b) {
+  return a.metric == b.metric && same_value(a.value, b.value);
 }
 
+bool same_figures(const Metrics& a, const Metrics& b) { return std::ranges::equal(a.all(), b.all(), same_figure); }
+
 void write_figures(const Metrics& before, const Metrics& now, ByteWriter& out) {
-  for (std::size_t i = 0; i < kMetrics; ++i) {
-    const auto metric = static_cast<Metric>(i);
-    const std::optional<double> was = before.get(metric);
-    const std::optional<double> is = now.get(metric);
-    if (same_figure(was, is)) continue;
-    const auto tag = [&](How how) { out.number((i + 1) << 2 | how); };
-    if (!is) {
-      tag(Gone);
-    } else if (is_whole(*is) && (!was || is_whole(*was))) {
-      tag(Whole);
-      out.difference(static_cast<std::int64_t>(*is) - static_cast<std::int64_t>(was.value_or(0)));
+  const auto tag = [&out](Metric metric, How how) { out.number((static_cast<std::uint64_t>(metric) + 1) << 2 | how); };
+  const auto write = [&](const Metrics::Figure& is, const double* was) {
+    if (is_whole(is.value) && (was == nullptr || is_whole(*was))) {
+      tag(is.metric, Whole);
+      out.difference(static_cast<std::int64_t>(is.value) - (was != nullptr ? static_cast<std::int64_t>(*was) : 0));
     } else {
-      tag(Real);
-      out.real(*is);
+      tag(is.metric, Real);
+      out.real(is.value);
+    }
+  };
+  auto was = before.all().begin();
+  const auto was_end = before.all().end();
+  const auto gone_before = [&](std::size_t metric) {
+    for (; was != was_end && static_cast<std::size_t>(was->metric) < metric; ++was) tag(was->metric, Gone);
+  };
+  for (const Metrics::Figure& is : now.all()) {
+    gone_before(static_cast<std::size_t>(is.metric));
+    if (was == was_end || was->metric != is.metric) {
+      write(is, nullptr);
+    } else {
+      if (!same_value(is.value, was->value)) write(is, &was->value);
+      ++was;
     }
   }
+  gone_before(kMetrics);
   out.byte(0);
 }
 
 Metrics read_figures(const Metrics& before, ByteReader& in) {
-  // What is gone cannot be unset: all but those are taken over.
-  std::vector<std::optional<double>> values(kMetrics);
-  for (std::size_t i = 0; i < kMetrics; ++i) values[i] = before.get(static_cast<Metric>(i));
+  Metrics now = before;
   while (const std::uint64_t tag = in.number()) {
     const std::uint64_t index = (tag >> 2) - 1;
     if ((tag >> 2) == 0 || index >= kMetrics) {
       in.fail();
       break;
     }
-    std::optional<double>& value = values[static_cast<std::size_t>(index)];
+    const auto metric = static_cast<Metric>(index);
     switch (tag & 3) {
-      case Gone: value.reset(); break;
+      case Gone: now.reset(metric); break;
       case Whole: {
-        const double was = value.value_or(0);
+        const double was = now.get(metric).value_or(0);
         if (!is_whole(was)) in.fail();
         const std::int64_t difference = in.difference();
-        value =
-            in.ok() ? static_cast<double>(static_cast<std::int64_t>(was) + difference % (std::int64_t{1} << 54)) : 0;
+        const std::int64_t is = static_cast<std::int64_t>(was) + difference % (std::int64_t{1} << 54);
+        now.set(metric, in.ok() ? static_cast<double>(is) : 0);
         break;
       }
-      case Real: value = in.real(); break;
+      case Real: now.set(metric, in.real()); break;
       default: in.fail();
     }
   }
-  Metrics now;
-  for (std::size_t i = 0; i < kMetrics; ++i)
-    if (values[i]) now.set(static_cast<Metric>(i), *values[i]);
   return now;
 }
 
@@ -322,12 +331,6 @@ void read_values(Facts& facts, ByteReader& in) {
       seen.why = in.text();
     facts.values.push_back(std::move(seen));
   }
-}
-
-bool same_figures(const Metrics& a, const Metrics& b) {
-  for (std::size_t i = 0; i < kMetrics; ++i)
-    if (!same_figure(a.get(static_cast<Metric>(i)), b.get(static_cast<Metric>(i)))) return false;
-  return true;
 }
 
 }  // namespace

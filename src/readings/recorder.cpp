@@ -36,6 +36,7 @@ namespace {
 constexpr Duration kPatience{2000};                           // at the end, for a disk that hangs
 constexpr Duration kPruneEvery{60'000};                       // by the clock of what is recorded
 constexpr std::size_t kMostRuleText = std::size_t{32} << 20;  // of rules; longer ones are not recorded
+constexpr std::size_t kMostRoom = 16 * 1024;                  // items, of which the room is kept
 constexpr std::uint64_t kRoom = std::uint64_t{4} << 20;       // for what is written at once
 
 }  // namespace
@@ -61,8 +62,9 @@ class Recorder::Worker {
   }
 
   void run() {
-    for (;;) {
-      std::vector<Item> items;
+    for (std::vector<Item> items;;) {
+      items.clear();  // its room is used again
+      if (items.capacity() > kMostRoom) items.shrink_to_fit();
       {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });

@@ -119,7 +119,8 @@ Result<FilesystemLook> look_at_filesystem(const Mounted& mount) {
     look.output = std::move(error.what);
     return look;
   }
-  look.facts.attributes = owner_of(seen);
+  const auto owner = owner_of(seen);
+  look.facts.attributes.assign(owner.begin(), owner.end());
   look.facts.attributes.emplace_back(engine::Attribute::FsFlags, flags);
   add_space(look.facts.metrics, space);
   struct ::stat device {};

@@ -27,6 +27,7 @@ using engine::Answer;
 constexpr Duration kFreshForTotals{500};
 constexpr Duration kFreshForPatterns{100};
 constexpr Duration kGoodEnough{1000};
+constexpr Duration kFreshForPeople{10'000};
 constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours, without a step
 constexpr std::size_t kMostReaders = 4;
 constexpr std::int64_t kFirstProcess = 1;
@@ -36,6 +37,14 @@ bool started_after(std::uint64_t start_ticks, std::int64_t written) {
   const Instant moment = now();
   const WallTime started = moment.wall - (moment.mono - start_time(start_ticks));
   return started - kClocksDiffer > WallTime{Duration{written / 1'000'000}};
+}
+
+bool is_of_descriptors(engine::Metric metric) {
+  return metric == engine::Metric::FileDescriptors || metric == engine::Metric::FileDescriptorsPercent;
+}
+
+bool is_of_transfers(engine::Metric metric) {
+  return metric >= engine::Metric::ReadRate && metric <= engine::Metric::WriteOperations;
 }
 
 }  // namespace
@@ -53,9 +62,17 @@ struct Inspector::Request {
   ProcessIdentity own;
   ProcessWish wish;
   std::shared_ptr<const ProcCommands> commands;
+  pid_t known = 0;  // of whom ProcessWish::known is
   ProcessIdentity watched;
   bool may_watch = false;
   Duration mount_patience{0};
+
+  [[nodiscard]] ProcessWish wish_of(const PidFile& file) const {
+    ProcessWish of = wish;
+    if (file.pid != known) of.known = 0;
+    of.owner = of.owner || file.named_by != 0;  // whether it may be signalled depends on that
+    return of;
+  }
 };
 
 /// What a look at a process has found.
@@ -78,6 +95,7 @@ Inspector::Inspector(Loop& loop, Options options, Sink sink)
             sink_(died);
           },
           options_.exits),
+      patience_(loop.timer([this] { expire(); })),
       reader_patience_(loop.timer([this] {
         if (!readers_.empty()) readers_.back()->hangs = true;
         if (!for_commands_.empty()) read_commands();
@@ -98,11 +116,21 @@ void Inspector::look_for_process(const engine::effect::Measure& run, const engin
   look.own = {static_cast<pid_t>(run.pid), run.start_ticks};
   look.left_by = run.left_by;
   look.came_by = run.came_by;
-  look.wish = {.attribute = wanted.attribute, .total_descriptors = wanted.total_descriptors};
   Memory& memory = memory_of(run.service);
-  const bool due = !memory.died && (!memory.last_look || look.begun - *memory.last_look >= kFreshForTotals);
+  const Duration pace = memory.last_look ? look.begun - *memory.last_look : kFreshForTotals;
   memory.last_look = look.begun;
-  if (wanted.descendants || due) look.walk_age = kFreshForTotals;
+  look.wish = {.attribute = wanted.attribute, .total_descriptors = wanted.total_descriptors};
+  if (memory.whole_at) {
+    const Duration age = look.begun - *memory.whole_at;
+    const bool due = age >= (memory.transfers.has_former() ? kFreshForPeople : kShortestMean);
+    look.wish.known = memory.identity.start_ticks;
+    look.wish.owner = wanted.owner || due;
+    look.wish.transfers = wanted.transfers || due;
+    look.wish.descriptors = wanted.descriptors || due;
+  }
+  look.known = memory.identity.pid;
+  if (!memory.died && pace >= kFreshForTotals) look.walk_age = std::min(pace, kFreshForPeople);
+  if (wanted.descendants) look.walk_age = kFreshForTotals;
   if (!block->process.pattern.empty()) look.walk_age = kFreshForPatterns;
   look.block = std::move(block);
 }
@@ -120,19 +148,34 @@ Inspector::Look& Inspector::add(const engine::effect::Measure& run) {
   look.service = run.service;
   look.run = run.run.number();
   look.begun = mono_now();
-  look.patience = loop_.timer([this, id = look.run] {
-    Look& late = *looks_.at(id);
-    if (late.meanwhile) return answer(id, late.meanwhile, std::move(late.meanwhile_output), Answer::Absent);
-    fail(id, fmt::format("there was no answer within {}", format_duration(options_.patience)));
-  });
-  look.patience.set_deadline(look.begun + options_.patience);
-  looks_.insert_or_assign(run.run.number(), std::move(made));
-  fresh_.push_back(run.run.number());
+  while (!expiries_.empty() && !looks_.contains(expiries_.front().run)) expiries_.pop_front();
+  if (expiries_.empty()) patience_.set_deadline(look.begun + options_.patience);
+  expiries_.push_back({look.begun + options_.patience, look.run});
+  looks_.insert_or_assign(look.run, std::move(made));
+  fresh_.push_back(look.run);
   if (!std::exchange(flushing_, true))
-    loop_.post([this, alive = std::weak_ptr<char>(alive_)] {
+    loop_.at_end_of_turn([this, alive = std::weak_ptr<char>(alive_)] {
       if (!alive.expired()) flush();
     });
   return look;
+}
+
+/// Some looks may have had no answer for too long.
+void Inspector::expire() {
+  const Duration now = mono_now();
+  while (!expiries_.empty()) {
+    const Expiry first = expiries_.front();
+    const auto entry = looks_.find(first.run);
+    const bool waits = entry != looks_.end() && !entry->second->is_patient;
+    if (waits && first.at > now) break;
+    expiries_.pop_front();
+    if (!waits || entry->second->begun + options_.patience > now) continue;
+    if (Look& late = *entry->second; late.meanwhile)
+      answer(first.run, late.meanwhile, std::move(late.meanwhile_output), Answer::Absent);
+    else
+      fail(first.run, fmt::format("there was no answer within {}", format_duration(options_.patience)));
+  }
+  if (!expiries_.empty()) patience_.set_deadline(expiries_.front().at);
 }
 
 Inspector::Memory& Inspector::memory_of(engine::ServiceId service) {
@@ -173,6 +216,7 @@ void Inspector::flush() {
   flushing_ = false;
   const Duration now = mono_now();
   bool old = false;
+  Tasks tasks;
   for (const std::uint64_t run : std::exchange(fresh_, {})) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) continue;
@@ -184,9 +228,10 @@ void Inspector::flush() {
     } else if (look.by_pattern()) {
       for_commands_.push_back(run);
     } else {
-      submit(look);
+      submit(look, tasks);
     }
   }
+  pool_.submit(std::move(tasks));
   if (old && !walking_) walk();
   if (!for_commands_.empty()) read_commands();
 }
@@ -206,6 +251,7 @@ void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapsh
   walking_ = false;
   if (!snapshot) return fail_all(for_walk_, snapshot.error().what);
   table_.add(*snapshot);
+  Tasks tasks;
   for (const std::uint64_t run : std::exchange(for_walk_, {})) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) continue;
@@ -215,15 +261,17 @@ void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapsh
     } else if (look.by_pattern()) {
       for_commands_.push_back(run);
     } else {
-      submit(look);
+      submit(look, tasks);
     }
   }
+  pool_.submit(std::move(tasks));
   if (!for_walk_.empty()) walk();
   if (!for_commands_.empty()) read_commands();
 }
 
 /// For the looks that wait for them; at once where they are at hand.
 void Inspector::read_commands() {
+  Tasks tasks;
   for (const std::uint64_t run : std::exchange(for_commands_, {})) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) continue;
@@ -233,8 +281,9 @@ void Inspector::read_commands() {
       continue;
     }
     look.commands = commands_;
-    submit(look);
+    submit(look, tasks);
   }
+  pool_.submit(std::move(tasks));
   if (for_commands_.empty()) return;
   // One reading at a time; but one that hangs is left behind, and the next passes by what it hangs at.
   std::vector<pid_t> hanging;
@@ -269,19 +318,21 @@ void Inspector::commands_read(const std::shared_ptr<Reader>& reader,
 
 // ---- one process, one machine
 
-void Inspector::submit(Look& look) {
+void Inspector::submit(Look& look, Tasks& tasks) {
   const auto refused = [this, run = look.run](const Error& error) { fail(run, error.what); };
-  if (look.read) return pool_.submit(std::move(look.read), refused);
+  if (look.read) {
+    tasks.push_back({std::move(look.read), refused});
+    return;
+  }
   const ProcessIdentity watched = watch_.watched(look.service);
   const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
-  Request request{look.run, look.block, look.own,      look.wish, std::move(look.commands),
-                  watched,  may_watch,  options_.stuck};
-  pool_.submit(
-      [this, request = std::move(request), guard = guard_]() -> Loop::Callback {
-        auto seen = std::make_shared<Found>(find(request, *guard));
-        return [this, run = request.run, seen] { found(run, *seen); };
-      },
-      refused);
+  Request request{look.run,   look.block, look.own,  look.wish,     look.commands,
+                  look.known, watched,    may_watch, options_.stuck};
+  tasks.push_back({[this, request = std::move(request), guard = guard_]() -> Loop::Callback {
+                     auto seen = std::make_shared<Found>(find(request, *guard));
+                     return [this, run = request.run, seen] { found(run, *seen); };
+                   },
+                   refused});
 }
 
 /// On a worker.
@@ -331,7 +382,7 @@ std::string Inspector::see(const PidFile& file, const Request& request, Found& f
   const pid_t pid = file.pid;
   // First the handle, then the look: who dies in between is heard of.
   if (request.watched.pid != pid && request.may_watch) found.pidfd = open_pidfd(pid);
-  auto look = look_at_process(pid, request.wish);
+  auto look = look_at_process(pid, request.wish_of(file));
   if (!look) {
     found.pidfd = {};
     if (look.error().code == ESRCH) return look.error().what;
@@ -378,7 +429,7 @@ Inspector::Found Inspector::find_own(const Request& request) {
   Found found;
   found.output = "process is not running";
   if (request.own.pid == 0) return found;
-  auto look = look_at_process(request.own.pid, request.wish);
+  auto look = look_at_process(request.own.pid, request.wish_of({.pid = request.own.pid}));
   if (!look) {
     found.unknown = look.error().code != ESRCH;
     if (found.unknown) found.output = look.error().what;
@@ -387,6 +438,60 @@ Inspector::Found Inspector::find_own(const Request& request) {
     found.output = fmt::format("process is running with pid {}", request.own.pid);
   }
   return found;
+}
+
+/// At all of the process, for what was known of it is no more.
+void Inspector::look_again(Look& look) {
+  look.wish.known = 0;
+  Tasks tasks;
+  submit(look, tasks);
+  pool_.submit(std::move(tasks));
+}
+
+/// Whether the walk at hand tells of the descendants of that process.
+bool Inspector::shows_totals(const Look& look, const ProcessIdentity& identity) const {
+  if (table_.snapshot == nullptr) return false;
+  // Whoever has waited for a walk is given it, however long his own look took after that.
+  if (look.walk_age > Duration{0} && look.walk_age <= kFreshForTotals) return true;
+  if (look.walk_age == Duration{0} && mono_now() - table_.taken > kGoodEnough) return false;
+  const ProcStat* seen = table_.snapshot->find(identity.pid);  // it may be younger than the walk
+  return seen != nullptr && seen->start_ticks == identity.start_ticks;
+}
+
+/// Takes a look up into what is known of the process, and adds to it what it has left out. False: it is another
+/// process by now, of which nobody knows that.
+bool Inspector::Memory::add(const ProcessLook& look, Duration when, engine::Facts& facts) {
+  const ProcessIdentity seen{look.sample.pid, look.sample.start_ticks};
+  const bool is_same = identity == seen && whole_at;
+  if (!is_same && !look.is_whole()) return false;
+  if (!look.has_owner) {
+    facts.process->uid = owner.uid;
+    facts.process->euid = owner.euid;
+    facts.process->gid = owner.gid;
+  }
+  if (facts.process->zombie) return true;
+  if (identity != seen) {
+    process = {};
+    transfers = {};
+  }
+  identity = seen;
+  died = false;
+  if (const auto& former = process.add(look.sample)) add_means(facts.metrics, *former, look.sample);
+  if (look.sample.io)
+    if (const auto& former = transfers.add(look.sample)) add_transfers(facts.metrics, *former, look.sample);
+  if (look.is_whole()) {
+    whole_at = when;
+    owner = *facts.process;
+    rest = {};
+  }
+  for (const auto& [metric, value] : look.is_whole() ? facts.metrics.all() : rest.all()) {
+    if (!is_of_descriptors(metric) && !is_of_transfers(metric)) continue;
+    if (look.is_whole())
+      rest.set(metric, value);
+    else if (is_of_transfers(metric) ? !look.has_transfers : !look.has_descriptors)
+      facts.metrics.set(metric, value);
+  }
+  return true;
 }
 
 void Inspector::found(std::uint64_t run, Found& found) {
@@ -400,18 +505,10 @@ void Inspector::found(std::uint64_t run, Found& found) {
     facts->metrics = found.look->metrics;
     const ProcessIdentity identity{found.look->sample.pid, found.look->sample.start_ticks};
     const auto kept = memories_.find(look.service.number());
-    if (kept != memories_.end() && !facts->process->zombie) {
-      kept->second->died = false;
-      if (kept->second->identity != identity) kept->second->process = {};
-      kept->second->identity = identity;
-      if (const auto& former = kept->second->process.add(found.look->sample)) {
-        add_means(facts->metrics, *former, found.look->sample);
-      }
-      // Whoever has waited for a walk is given it, however long his own look took after that.
-      const bool walked = look.walk_age > Duration{0};
-      if (table_.snapshot != nullptr && (walked || mono_now() - table_.taken <= kGoodEnough)) {
-        add_totals(facts->metrics, table_, found.look->sample, look.wish);
-      }
+    const bool is_known = kept != memories_.end() && kept->second->add(*found.look, look.begun, *facts);
+    if (!is_known && !found.look->is_whole()) return look_again(look);
+    if (is_known && !facts->process->zombie) {
+      if (shows_totals(look, identity)) add_totals(facts->metrics, table_, found.look->sample, look.wish);
       if (!look.block->foreground()) watch_.watch(look.service, identity, std::move(found.pidfd));
     }
   }
@@ -469,7 +566,8 @@ void Inspector::answer(std::uint64_t run, std::shared_ptr<const engine::Facts> f
   engine::event::Measured observed{look->service, engine::RunId(run), {}};
   observed.evidence.answer = answer;
   observed.evidence.elapsed = mono_now() - look->begun;
-  observed.evidence.output = std::make_shared<const std::string>(std::move(output));
+  static const auto kNothing = std::make_shared<const std::string>();
+  observed.evidence.output = output.empty() ? kNothing : std::make_shared<const std::string>(std::move(output));
   for (std::size_t i = 0; i < facts->lines.size(); ++i)
     if (!facts->lines[i].empty()) observed.evidence.matches |= std::uint64_t{1} << i;
   observed.evidence.facts = std::move(facts);

@@ -12,10 +12,11 @@
 //  - where the service is found by a pattern (a walk less than 100 ms ago is good enough), or one of its rules asks for
 //    its descendants (500 ms),
 //  - and at the first look and those that come at least 500 ms after the one before, since people and programs are
-//    shown the descendants of every process (500 ms); but not at the look that follows a death, for what died is to be
-//    started again without delay.
+//    shown the descendants of every process (as old as the look before; 10 s at most); but not at the look that follows
+//    a death, for what died is to be started again without delay.
 // Other looks take what they say of descendants from the walk at hand, or leave it out where that is older than a
-// second.
+// second. What costs a file of its own and no rule asks for (whose the process is, its descriptors, what it reads and
+// writes) is told as it was in the last 10 s.
 //
 // What is observed of a process: facts.process, as soon as there is one of that number, a zombie too (then without
 // figures); evidence.output, Monit's words for it ("process is running with pid 12", "process is not running
@@ -28,6 +29,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -119,6 +122,11 @@ class Inspector {
   struct Found;
   struct Request;
   using Looks = std::vector<std::uint64_t>;
+  using Tasks = std::vector<WorkerPool::Task>;
+  struct Expiry {
+    Duration at;
+    std::uint64_t run;
+  };
 
   Look& add(const engine::effect::Measure& run);
   void flush();
@@ -127,7 +135,8 @@ class Inspector {
   void read_commands();
   void commands_read(const std::shared_ptr<Reader>& reader,
                      const Result<std::shared_ptr<const ProcCommands>>& commands);
-  void submit(Look& look);
+  void submit(Look& look, Tasks& tasks);
+  void expire();
   template <typename Seen>
   Loop::Callback told(std::uint64_t run, Result<Seen> seen, void (Inspector::*then)(std::uint64_t, Seen&));
   [[nodiscard]] Memory& memory_of(engine::ServiceId service);
@@ -135,11 +144,14 @@ class Inspector {
   [[nodiscard]] static Found find_own(const Request& request);
   [[nodiscard]] static std::string see(const PidFile& file, const Request& request, Found& found);
   static void find_last(const Request& request, const std::string& why, Found& found);
+  void look_again(Look& look);
+  [[nodiscard]] bool shows_totals(const Look& look, const ProcessIdentity& identity) const;
   void found(std::uint64_t run, Found& found);
   void search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output);
   void found_system(std::uint64_t run, SystemLook& look);
   void found_path(std::uint64_t run, PathLook& look);
   void read_on(Look& look, PathLook& seen);
+  void submit_lines(WorkerPool::Task task);
   void sum(Look& look, PathLook& seen);
   void found_filesystem(std::uint64_t run, FilesystemLook& look);
   void found_interface(std::uint64_t run, const engine::measure::ReadInterface& wanted, NetworkLook& look);
@@ -155,8 +167,10 @@ class Inspector {
   std::unordered_map<std::uint32_t, std::unique_ptr<Memory>> memories_;  ///< by ServiceId
   Looks fresh_;                                                          ///< of this turn of the loop
   Looks for_walk_;                                                       ///< wait for the walk that is under way
-  Looks for_commands_;     ///< wait for the command lines that are being read
-  bool flushing_ = false;  ///< posted
+  Looks for_commands_;           ///< wait for the command lines that are being read
+  bool flushing_ = false;        ///< at the end of this turn
+  std::deque<Expiry> expiries_;  ///< of looks, in their order; some have been answered
+  Loop::Timer patience_;         ///< set while there are any
   bool walking_ = false;
   std::size_t walks_ = 0;
   ProcTable table_;
@@ -167,6 +181,7 @@ class Inspector {
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   WorkerPool pool_;
   WorkerPool searcher_;
+  Tasks readings_;    ///< of lines, of this turn
   WorkerPool lines_;  ///< for the lines of files, whose patterns may make it last for ever
   FileSummer sums_;
 };

@@ -84,24 +84,32 @@ void Inspector::read_on(Look& look, PathLook& seen) {
   const auto ended = [this, service = look.service] {
     if (const auto kept = memories_.find(service.number()); kept != memories_.end()) kept->second->reading = false;
   };
-  lines_.submit(
-      [this, run = look.run, position = look.position, block = look.block, ended, patience = options_.stuck,
-       guard = guard_, kept = std::make_shared<PathLook>(std::move(seen))]() -> Loop::Callback {
-        const Result<void> read =
-            add_lines(kept->facts, block->lines, position, {run, block->path, patience, "read"}, *guard);
-        return [this, run, read, kept, ended] {
-          ended();
-          const auto entry = looks_.find(run);
-          if (entry == looks_.end()) return;
-          if (!read) return fail(run, read.error().what);
-          entry->second->wanted.lines = false;
-          found_path(run, *kept);
-        };
-      },
-      [this, run = look.run, ended](const Error& error) {
-        ended();
-        fail(run, error.what);
-      });
+  submit_lines({[this, run = look.run, position = look.position, block = look.block, ended, patience = options_.stuck,
+                 guard = guard_, kept = std::make_shared<PathLook>(std::move(seen))]() -> Loop::Callback {
+                  const Result<void> read =
+                      add_lines(kept->facts, block->lines, position, {run, block->path, patience, "read"}, *guard);
+                  return [this, run, read, kept, ended] {
+                    ended();
+                    const auto entry = looks_.find(run);
+                    if (entry == looks_.end()) return;
+                    if (!read) return fail(run, read.error().what);
+                    entry->second->wanted.lines = false;
+                    found_path(run, *kept);
+                  };
+                },
+                [this, run = look.run, ended](const Error& error) {
+                  ended();
+                  fail(run, error.what);
+                }});
+}
+
+/// With the others of this turn of the loop.
+void Inspector::submit_lines(WorkerPool::Task task) {
+  readings_.push_back(std::move(task));
+  if (readings_.size() > 1) return;
+  loop_.at_end_of_turn([this, alive = std::weak_ptr<char>(alive_)] {
+    if (!alive.expired()) lines_.submit(std::exchange(readings_, {}));
+  });
 }
 
 /// Adds the checksums of a file. They are made again only where it has changed.
@@ -114,7 +122,7 @@ void Inspector::sum(Look& look, PathLook& seen) {
   const engine::measure::Checksums& wanted = look.wanted.checksums;
   const FileSums& known = memory_of(look.service).sums;
   if (known.lasting && known.wanted == wanted && known.state == seen.state) return say(known);
-  look.patience.set_deadline(std::nullopt);  // it is known to be read
+  look.is_patient = true;  // it is known to be read
   sums_.sum(look.run, look.block->path, wanted, [this, run = look.run, say](const Result<FileSums>& sums) {
     const auto entry = looks_.find(run);
     if (entry == looks_.end()) return;

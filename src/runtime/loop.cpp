@@ -53,7 +53,7 @@ unsigned ready_of(std::uint32_t events) {
 
 }  // namespace
 
-struct Loop::TimerNode {
+struct Loop::TimerNode : std::enable_shared_from_this<TimerNode> {
   Impl* impl = nullptr;
   Callback callback;
   std::optional<Duration> deadline;
@@ -80,9 +80,10 @@ struct Loop::Impl {
   std::atomic<bool> stopping{false};
 
   std::mutex mutex;
-  std::deque<Callback> posted;  // guarded by mutex
-  bool woken = false;           // guarded by mutex
-  std::deque<Callback> taken;   // what of `posted` is being worked off
+  std::deque<Callback> posted;   // guarded by mutex
+  bool woken = false;            // guarded by mutex
+  std::deque<Callback> taken;    // what of `posted` is being worked off
+  std::vector<Callback> ending;  // of this turn
 
   Descriptor epoll;
   Descriptor timer_fd;
@@ -94,7 +95,6 @@ struct Loop::Impl {
   int batch_next = 0;
 
   std::set<std::pair<Duration, TimerNode*>> timers;
-  std::unordered_map<TimerNode*, std::weak_ptr<TimerNode>> owners;
   std::deque<std::shared_ptr<TimerNode>> due;  // timers that have run out and are told one after another
   std::optional<Duration> armed;
   Callback clock_step;
@@ -115,6 +115,7 @@ struct Loop::Impl {
   void run_timers(Clock::time_point until);
   void arm_timer();
   void arm_step();
+  void end_turn();
   void measure();
 };
 
@@ -151,7 +152,11 @@ Loop::Impl::Impl() {
            "uv_poll_start");
   uv_prepare_init(&uv, &prepare);
   prepare.data = this;
-  uv_prepare_start(&prepare, [](uv_prepare_t* handle) { static_cast<Impl*>(handle->data)->measure(); });
+  uv_prepare_start(&prepare, [](uv_prepare_t* handle) {
+    auto* impl = static_cast<Impl*>(handle->data);
+    impl->end_turn();
+    impl->measure();
+  });
 }
 
 Loop::Impl::~Impl() {
@@ -231,7 +236,7 @@ void Loop::Impl::run_timers(Clock::time_point until) {
     timers.erase(timers.begin());
     node->deadline.reset();
     node->due = true;
-    if (auto owned = owners[node].lock()) due.push_back(std::move(owned));
+    due.push_back(node->shared_from_this());
   }
   while (!due.empty()) {
     const std::shared_ptr<TimerNode> node = std::move(due.front());
@@ -259,6 +264,11 @@ void Loop::Impl::arm_step() {
   itimerspec spec{};
   spec.it_value.tv_sec = std::time(nullptr) + 100L * 365 * 24 * 3600;  // far off: only the cancelling matters
   ::timerfd_settime(step_fd.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &spec, nullptr);
+}
+
+void Loop::Impl::end_turn() {
+  while (!ending.empty())
+    for (const Callback& callback : std::exchange(ending, {})) callback();
 }
 
 void Loop::Impl::measure() {
@@ -293,6 +303,8 @@ void Loop::post(Callback callback) {
   impl_->wake();
 }
 
+void Loop::at_end_of_turn(Callback callback) { impl_->ending.push_back(std::move(callback)); }
+
 void Loop::run() {
   impl_->last_prepare = 0;
   uv_run(&impl_->uv, UV_RUN_DEFAULT);
@@ -314,12 +326,12 @@ Loop::Timer Loop::timer(Callback callback) {
   auto node = std::make_shared<TimerNode>();
   node->impl = impl_.get();
   node->callback = std::move(callback);
-  impl_->owners.emplace(node.get(), node);
   return Timer(std::move(node));
 }
 
 void Loop::Timer::set_deadline(std::optional<Duration> mono) {
   if (!node_) return;
+  if (mono && node_->deadline == mono) return;
   Impl& impl = *node_->impl;
   if (node_->deadline) impl.timers.erase({*node_->deadline, node_.get()});
   node_->due = false;
@@ -335,11 +347,7 @@ Loop::Timer& Loop::Timer::operator=(Timer&& other) noexcept {
   return *this;
 }
 
-Loop::Timer::~Timer() {
-  if (!node_) return;
-  set_deadline(std::nullopt);
-  node_->impl->owners.erase(node_.get());
-}
+Loop::Timer::~Timer() { set_deadline(std::nullopt); }
 
 // ---- descriptors
 

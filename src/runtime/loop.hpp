@@ -98,6 +98,9 @@ class Loop {
 
   /// Runs `callback` on the loop thread, in the order of posting. From any thread.
   void post(Callback callback);
+  /// Runs `callback` before the loop waits again, in the order of asking: for what is gathered in a turn. Only from the
+  /// loop thread.
+  void at_end_of_turn(Callback callback);
   /// Runs until stop(). May be called again.
   void run();
   /// Makes run() return after the present turn. From any thread.

@@ -16,22 +16,22 @@ namespace healer::runtime {
 
 void MountGuard::enter(std::uint64_t key, const std::string& path) {
   const std::lock_guard lock(mutex_);
-  entries_.emplace(key, Entry{path, mono_now()});
+  entries_.push_back({key, path, mono_now()});
 }
 
 void MountGuard::leave(std::uint64_t key) {
   const std::lock_guard lock(mutex_);
-  entries_.erase(key);
+  std::erase_if(entries_, [key](const Entry& entry) { return entry.key == key; });
 }
 
 std::string MountGuard::hanging(const std::string& path, Duration patience) const {
   std::vector<std::string> hanging;
   {
     const std::lock_guard lock(mutex_);
+    if (entries_.size() < kMostPerMount) return {};
     const Duration now = mono_now();
-    for (const auto& [key, entry] : entries_) {
-      if (now - entry.since >= patience) hanging.push_back(entry.path);
-    }
+    for (const Entry& entry : entries_)
+      if (now - entry.since >= patience) hanging.emplace_back(entry.path);
   }
   if (hanging.size() < kMostPerMount) return {};
   const std::string mount = mount_of(path);

@@ -55,11 +55,11 @@ FileState state_of(const struct ::stat& seen) {
           .changed = nanoseconds(seen.st_ctim)};
 }
 
-std::vector<std::pair<Attribute, engine::Value>> owner_of(const struct ::stat& seen) {
+std::array<std::pair<Attribute, engine::Value>, 3> owner_of(const struct ::stat& seen) {
   constexpr mode_t kPermission = 07777;
-  return {{Attribute::Uid, std::int64_t{seen.st_uid}},
-          {Attribute::Gid, std::int64_t{seen.st_gid}},
-          {Attribute::Permission, std::int64_t{seen.st_mode & kPermission}}};
+  return {{{Attribute::Uid, std::int64_t{seen.st_uid}},
+           {Attribute::Gid, std::int64_t{seen.st_gid}},
+           {Attribute::Permission, std::int64_t{seen.st_mode & kPermission}}}};
 }
 
 bool is_of_the_path(int error) {
@@ -89,7 +89,9 @@ Result<PathLook> look_at_path(const std::string& path, PathType type) {
   const std::int64_t modified = bounded(seen.st_mtim);
   const std::int64_t changed = bounded(seen.st_ctim);
   const std::int64_t touched = std::max(modified, changed);
-  look.facts.attributes = owner_of(seen);
+  constexpr std::size_t kMost = 8;
+  look.facts.attributes.reserve(kMost);
+  for (auto& one : owner_of(seen)) look.facts.attributes.push_back(std::move(one));
   look.facts.attributes.insert(look.facts.attributes.end(), {{Attribute::AccessTime, accessed},
                                                              {Attribute::ModificationTime, modified},
                                                              {Attribute::ChangeTime, changed},

@@ -4,10 +4,10 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "engine/evidence.hpp"
 #include "engine/plan.hpp"
@@ -37,7 +37,7 @@ struct PathLook {
 };
 
 /// Who owns it, and its permission.
-[[nodiscard]] std::vector<std::pair<engine::Attribute, engine::Value>> owner_of(const struct ::stat& seen);
+[[nodiscard]] std::array<std::pair<engine::Attribute, engine::Value>, 3> owner_of(const struct ::stat& seen);
 
 /// Errors of the path itself, which stay until somebody mends it: there is no such thing to be seen. Others are the
 /// machine's, and say nothing of it.

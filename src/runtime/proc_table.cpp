@@ -58,6 +58,11 @@ std::optional<std::uint64_t> number_of(std::string_view text, std::string_view h
   return numbers.empty() ? std::nullopt : std::optional(numbers.front());
 }
 
+/// That of a process in /proc.
+Descriptor open_folder(pid_t pid) {
+  return Descriptor(::open(fmt::format("/proc/{}", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
 std::optional<std::uint64_t> count_descriptors(pid_t pid) {
   const std::string path = fmt::format("/proc/{}/fd", pid);
   // From Linux 6.2 on their number is the size of the directory.
@@ -89,16 +94,14 @@ double cpu_percent(std::uint64_t ticks, Duration time, std::uint64_t threads) {
   return std::min(100.0, 100 * used * 1000 / static_cast<double>(time.count()) / cores);
 }
 
-std::optional<ProcessSample::Io> read_io(pid_t pid) {
-  const auto text = read_head(AT_FDCWD, fmt::format("/proc/{}/io", pid).c_str(), kMostOfStatus);
+std::optional<ProcessSample::Io> io_of(const Result<std::string>& text) {
   if (!text) return std::nullopt;
   const auto number = [&](std::string_view head) { return number_of(*text, head).value_or(0); };
   return ProcessSample::Io{number("rchar:"),       number("wchar:"), number("read_bytes:"),
                            number("write_bytes:"), number("syscr:"), number("syscw:")};
 }
 
-std::string read_attribute(pid_t pid) {
-  const auto text = read_head(AT_FDCWD, fmt::format("/proc/{}/attr/current", pid).c_str(), kMostOfAttribute);
+std::string attribute_of(const Result<std::string>& text) {
   return text ? std::string(trim(text->substr(0, text->find('\0')))) : std::string();
 }
 
@@ -253,48 +256,62 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
 // ---- one process
 
 Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
-  if (auto ours = proc_is_ours(); !ours) return ours.error();
-  const Error gone{ESRCH, fmt::format("there is no process {}", pid)};
-  const auto read = [pid](const char* name, std::size_t most) {
+  const auto gone = [pid] { return Error{ESRCH, fmt::format("there is no process {}", pid)}; };
+  const bool only_stat = wish.known != 0 && !wish.attribute && !wish.owner && !wish.transfers && !wish.descriptors;
+  Descriptor folder = only_stat ? Descriptor() : open_folder(pid);
+  const auto read = [&](const char* name, std::size_t most) {
+    if (folder) return read_head(folder.get(), name, most);
     return read_head(AT_FDCWD, fmt::format("/proc/{}/{}", pid, name).c_str(), most);
   };
   auto line = read("stat", kMostOfStat);
-  if (!line && has_number(pid)) line = read("stat", kMostOfStat);  // it may have begun just now
+  if (!line && has_number(pid)) {  // it may have begun just now
+    folder = {};
+    line = read("stat", kMostOfStat);
+  }
   const auto failed = [&](const Error& error) {
     const bool hidden = error.code == EACCES || error.code == EPERM || (is_gone(error) && has_number(pid));
     if (hidden) return Error{EACCES, fmt::format("process {} cannot be seen: /proc hides it (hidepid)", pid)};
-    return is_gone(error) ? gone : error;
+    return is_gone(error) ? gone() : error;
   };
   if (!line) return failed(line.error());
   const auto stat = parse_proc_stat(*line);
-  if (!stat) return gone;
-  const auto status = read("status", kMostOfStatus);
-  if (!status) return is_gone(status.error()) ? gone : failed(status.error());
-  if (number_of(*status, "Tgid:") != static_cast<std::uint64_t>(pid)) return gone;
+  if (!stat) return gone();
+  const bool known = wish.known != 0 && wish.known == stat->start_ticks;
+  if (!known && !folder) folder = open_folder(pid);
   ProcessLook look;
   look.facts.pid = pid;
   look.facts.parent = stat->parent;
   look.facts.start_ticks = stat->start_ticks;
   look.facts.zombie = stat->zombie();
-  if (const auto uids = numbers_of(*status, "Uid:"); uids.size() >= 2) {
-    look.facts.uid = static_cast<std::uint32_t>(uids[0]);
-    look.facts.euid = static_cast<std::uint32_t>(uids[1]);
+  look.has_owner = wish.owner || !known;
+  look.has_transfers = wish.transfers || !known;
+  look.has_descriptors = wish.descriptors || !known;
+  if (look.has_owner) {
+    const auto status = read("status", kMostOfStatus);
+    if (!status) return is_gone(status.error()) ? gone() : failed(status.error());
+    if (number_of(*status, "Tgid:") != static_cast<std::uint64_t>(pid)) return gone();
+    if (const auto uids = numbers_of(*status, "Uid:"); uids.size() >= 2) {
+      look.facts.uid = static_cast<std::uint32_t>(uids[0]);
+      look.facts.euid = static_cast<std::uint32_t>(uids[1]);
+    }
+    look.facts.gid = static_cast<std::uint32_t>(number_of(*status, "Gid:").value_or(0));
   }
-  look.facts.gid = static_cast<std::uint32_t>(number_of(*status, "Gid:").value_or(0));
   look.sample = {mono_now(), pid, stat->start_ticks, stat->cpu_ticks, std::nullopt};
   if (stat->zombie()) return look;
 
-  if (wish.attribute) look.facts.attribute = read_attribute(pid);
-  look.sample.io = read_io(pid);
+  if (wish.attribute) look.facts.attribute = attribute_of(read("attr/current", kMostOfAttribute));
+  if (look.has_transfers) look.sample.io = io_of(read("io", kMostOfStatus));
   const double resident = static_cast<double>(stat->resident_pages) * page_size();
   look.metrics.set(Metric::MemoryBytes, resident);
   look.metrics.set(Metric::MemoryPercent, 100 * resident / all_memory());
   look.metrics.set(Metric::Threads, stat->threads);
   const Duration uptime = look.sample.taken - start_time(stat->start_ticks);
   look.metrics.set(Metric::Uptime, static_cast<double>(std::max<std::int64_t>(0, uptime.count() / 1000)));
+  if (!look.has_descriptors) return look;
+  const auto limits = read("limits", kMostOfStatus);
+  folder = {};  // it is no descriptor of healer's, where that is looked at
   if (const auto count = count_descriptors(pid)) {
     look.metrics.set(Metric::FileDescriptors, static_cast<double>(*count));
-    const auto limits = read_head(AT_FDCWD, fmt::format("/proc/{}/limits", pid).c_str(), kMostOfStatus);
     const auto limit = limits ? number_of(*limits, "Max open files") : std::nullopt;
     if (limit && *limit > 0) {
       const double percent = 100 * static_cast<double>(*count) / static_cast<double>(*limit);
@@ -310,6 +327,11 @@ void add_means(Metrics& metrics, const ProcessSample& former, const ProcessSampl
   const std::uint64_t ticks = present.cpu_ticks - std::min(former.cpu_ticks, present.cpu_ticks);
   metrics.set(Metric::Cpu,
               cpu_percent(ticks, time, static_cast<std::uint64_t>(metrics.get(Metric::Threads).value_or(1))));
+}
+
+void add_transfers(Metrics& metrics, const ProcessSample& former, const ProcessSample& present) {
+  const Duration time = present.taken - former.taken;
+  if (former.pid != present.pid || former.start_ticks != present.start_ticks || time <= Duration{0}) return;
   if (!former.io || !present.io) return;
   const auto set_rate = [&](Metric metric, std::uint64_t ProcessSample::Io::*count) {
     const std::uint64_t more = (*present.io).*count - std::min((*former.io).*count, (*present.io).*count);

@@ -43,6 +43,7 @@ class Means {
     }
     return former_;
   }
+  [[nodiscard]] bool has_former() const { return former_.has_value(); }
 
  private:
   std::optional<Sample> former_;
@@ -146,6 +147,12 @@ struct ProcessSample {
 struct ProcessWish {
   bool attribute = false;          ///< its security attribute
   bool total_descriptors = false;  ///< those of its descendants too
+  /// When the process was started that is known by a former look; where it is another, or none is known (0), everything
+  /// is looked at. What is not wanted of the known one costs nothing.
+  std::uint64_t known = 0;
+  bool owner = true;        ///< whose it is
+  bool transfers = true;    ///< what it reads and writes
+  bool descriptors = true;  ///< how many it has open
 };
 
 /// What /proc says of one process.
@@ -153,14 +160,22 @@ struct ProcessLook {
   engine::ProcessFacts facts;
   engine::Metrics metrics;  ///< what needs no former sample; nothing of a zombie
   ProcessSample sample;
+  // What was looked at; where that is not all, it is the known one.
+  bool has_owner = false;
+  bool has_transfers = false;
+  bool has_descriptors = false;
+
+  [[nodiscard]] bool is_whole() const { return has_owner && has_transfers && has_descriptors; }
 };
 /// Looks at the process of that number. An Error with code ESRCH where there is none, or where it is a thread of
 /// another process; with another code where that is not known, for instance since /proc hides it. May wait for that
-/// process: not for the loop thread.
+/// process: not for the loop thread. Requires: proc_is_ours().
 [[nodiscard]] Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish);
 
-/// Adds the figures that are means since `former`, where that was the same process.
+/// Adds the figures that are means since `former`, where that was the same process: what it has used of the cores, ...
 void add_means(engine::Metrics& metrics, const ProcessSample& former, const ProcessSample& present);
+/// ... and what it has read and written, where both know that.
+void add_transfers(engine::Metrics& metrics, const ProcessSample& former, const ProcessSample& present);
 /// Adds the figures of a process with its descendants, by a table. Those of its own must be there already.
 void add_totals(engine::Metrics& metrics, const ProcTable& table, const ProcessSample& process,
                 const ProcessWish& wish);

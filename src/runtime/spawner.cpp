@@ -72,9 +72,8 @@ void Spawner::submit(Ticket ticket) {
           *result = system_error(EIO, fmt::format("cannot execute {} (programs on {} do not answer)",
                                                   printable(spawn->program), printable(dead)));
         } else {
-          launching->enter(ticket, spawn->program);
+          const MountGuard::Wait wait(*launching, ticket, spawn->program);
           *result = launch(*spawn, defaults);
-          launching->leave(ticket);
         }
         spawn->launch = {};
         return [this, ticket, result] { finish(ticket, std::move(*result)); };

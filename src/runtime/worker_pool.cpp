@@ -10,6 +10,7 @@
 #include <csignal>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -21,12 +22,15 @@
 #include "runtime/clock.hpp"
 
 namespace healer::runtime {
+namespace {
+
+constexpr unsigned kGoodWay = 16;                // so many begun in the time of gathering: no help is needed
+constexpr std::size_t kClockEvery = 8;           // completions between two looks at the clock
+constexpr auto kAtOnce = Loop::kTurnBudget / 2;  // for completions, before the loop may do other things
+
+}  // namespace
 
 struct WorkerPool::State {
-  struct Job {
-    Work work;
-    Refused refused;
-  };
   struct Worker {
     std::thread thread;
     std::optional<Duration> busy_since;
@@ -39,9 +43,14 @@ struct WorkerPool::State {
   mutable std::mutex mutex;  // guards all that follows
   std::condition_variable work_there;
   std::condition_variable worker_ended;
-  std::deque<Job> queue;
+  std::deque<Task> queue;
   std::list<Worker> workers;
-  Loop* loop = nullptr;  // null once the pool is gone
+  Loop* loop = nullptr;              // null once the pool is gone
+  std::vector<Loop::Callback> done;  // completions that are not told yet
+  Duration first_done{0};            // when the first of them came
+  bool posted = false;               // the loop will tell them
+  bool gathering = false;            // help() will come: only then completions may wait for others
+  unsigned begun = 0;                // since help() came last
 
   bool is_stuck(const Worker& worker, Duration now) const {
     return worker.busy_since && now - *worker.busy_since >= options.patience;
@@ -57,7 +66,15 @@ struct WorkerPool::State {
   /// Brings the number of workers up to what is wanted. False where the machine gives none.
   static bool replenish(const std::shared_ptr<State>& self);
   static void run(const std::shared_ptr<State>& self, Worker& worker);
-  static void refuse(const std::shared_ptr<State>& self, std::deque<Job> jobs, std::string why);
+  static void refuse(const std::shared_ptr<State>& self, std::deque<Task> tasks, std::string why);
+  /// Has what is done told by the loop. The lock is held.
+  static void post(const std::shared_ptr<State>& self);
+  /// Tells what is done. On the loop; the pool may go meanwhile.
+  static void deliver(const std::shared_ptr<State>& self);
+  [[nodiscard]] bool any_idle() const {
+    return std::any_of(workers.begin(), workers.end(),
+                       [](const Worker& worker) { return !worker.ended && !worker.busy_since; });
+  }
 };
 
 bool WorkerPool::State::replenish(const std::shared_ptr<State>& self) {
@@ -84,42 +101,76 @@ void WorkerPool::State::run(const std::shared_ptr<State>& self, Worker& worker) 
   while (true) {
     self->work_there.wait(lock, [&] { return !self->queue.empty() || self->loop == nullptr; });
     if (self->loop == nullptr) break;
-    Job job = std::move(self->queue.front());
+    Task task = std::move(self->queue.front());
     self->queue.pop_front();
+    ++self->begun;
     worker.busy_since = mono_now();
     lock.unlock();
     Loop::Callback done;
     try {
-      done = job.work();
+      done = task.work();
     } catch (const std::exception& error) {
-      done = [refused = std::move(job.refused), what = std::string(error.what())] { refused(Error{0, what}); };
+      done = [refused = std::move(task.refused), what = std::string(error.what())] { refused(Error{0, what}); };
     }
-    job = {};
+    task = {};
     lock.lock();
+    const Duration now = mono_now();
     worker.busy_since.reset();
     if (self->loop == nullptr) break;
     if (done) {
-      self->loop->post([weak = std::weak_ptr<State>(self), done = std::move(done)] {
-        if (const auto state = weak.lock(); state && state->loop != nullptr) done();
-      });
+      if (self->done.empty()) self->first_done = now;
+      self->done.push_back(std::move(done));
     }
-    if (self->living() > self->options.workers + self->stuck(mono_now())) break;  // replaced meanwhile
+    const bool others_come = self->gathering && !self->queue.empty() && now - self->first_done < self->options.gather;
+    if (!self->done.empty() && !others_come) post(self);
+    const unsigned living = self->living();
+    const bool is_replaced = living > self->options.workers && living > self->options.workers + self->stuck(now);
+    if (is_replaced) break;
   }
   worker.ended = true;
+  if (!self->queue.empty()) self->work_there.notify_one();  // it may have been woken for that
   self->worker_ended.notify_all();
 }
 
-void WorkerPool::State::refuse(const std::shared_ptr<State>& self, std::deque<Job> jobs, std::string why) {
-  if (jobs.empty()) return;
-  self->loop->post([weak = std::weak_ptr<State>(self), jobs = std::move(jobs), why = std::move(why)] {
-    for (const Job& job : jobs) {
-      if (const auto state = weak.lock(); state && state->loop != nullptr) job.refused(Error{0, why});
+void WorkerPool::State::refuse(const std::shared_ptr<State>& self, std::deque<Task> tasks, std::string why) {
+  if (tasks.empty()) return;
+  self->loop->post([weak = std::weak_ptr<State>(self), tasks = std::move(tasks), why = std::move(why)] {
+    for (const Task& task : tasks) {
+      if (const auto state = weak.lock(); state && state->loop != nullptr) task.refused(Error{0, why});
     }
   });
 }
 
+void WorkerPool::State::post(const std::shared_ptr<State>& self) {
+  if (std::exchange(self->posted, true)) return;
+  self->loop->post([weak = std::weak_ptr<State>(self)] {
+    if (const auto state = weak.lock()) deliver(state);
+  });
+}
+
+void WorkerPool::State::deliver(const std::shared_ptr<State>& self) {
+  std::vector<Loop::Callback> done;
+  {
+    const std::lock_guard lock(self->mutex);
+    self->posted = false;
+    done.swap(self->done);
+  }
+  const auto until = std::chrono::steady_clock::now() + kAtOnce;
+  for (std::size_t told = 0; told < done.size() && self->loop != nullptr;) {
+    std::exchange(done[told++], {})();
+    if (told % kClockEvery != 0 || told == done.size() || std::chrono::steady_clock::now() < until) continue;
+    const std::lock_guard lock(self->mutex);
+    if (self->loop == nullptr) return;
+    const auto rest = done.begin() + static_cast<std::ptrdiff_t>(told);
+    self->done.insert(self->done.begin(), std::move_iterator(rest), std::move_iterator(done.end()));
+    return post(self);
+  }
+}
+
 WorkerPool::WorkerPool(Loop& loop, Options options)
-    : state_(std::make_shared<State>(std::move(options))), timer_(loop.timer([this] { supervise(); })) {
+    : state_(std::make_shared<State>(std::move(options))),
+      timer_(loop.timer([this] { supervise(); })),
+      helper_(loop.timer([this] { help(); })) {
   const std::lock_guard lock(state_->mutex);
   state_->loop = &loop;
   State::replenish(state_);
@@ -128,7 +179,8 @@ WorkerPool::WorkerPool(Loop& loop, Options options)
 WorkerPool::~WorkerPool() {
   std::unique_lock lock(state_->mutex);
   state_->loop = nullptr;
-  state_->queue.clear();
+  const auto undone = std::exchange(state_->queue, {});  // they end here, on this thread
+  const auto untold = std::exchange(state_->done, {});
   state_->work_there.notify_all();
   state_->worker_ended.wait_for(lock, std::chrono::seconds(1), [this] { return state_->living() == 0; });
   for (auto& worker : state_->workers) {
@@ -143,12 +195,42 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::submit(Work work, Refused refused) {
+  std::vector<Task> tasks;
+  tasks.push_back({std::move(work), std::move(refused)});
+  submit(std::move(tasks));
+}
+
+void WorkerPool::submit(std::vector<Task> tasks) {
+  if (tasks.empty()) return;
+  bool gathers = false;
   {
     const std::lock_guard lock(state_->mutex);
-    state_->queue.push_back({std::move(work), std::move(refused)});
+    state_->queue.insert(state_->queue.end(), std::move_iterator(tasks.begin()), std::move_iterator(tasks.end()));
+    gathers = tasks.size() > 1 && !state_->gathering;
+    if (gathers) {
+      state_->gathering = true;
+      state_->begun = 0;
+    }
     state_->work_there.notify_one();
   }
+  if (gathers) helper_.set_deadline(mono_now() + state_->options.gather);
   if (!std::exchange(supervised_, true)) timer_.set_deadline(mono_now() + state_->options.patience);
+}
+
+/// Looks after what was submitted together, as long as there is something that it can do.
+void WorkerPool::help() {
+  bool goes_on = false;
+  bool untold = false;  // its worker goes on to the next, and may hang there
+  {
+    const std::lock_guard lock(state_->mutex);
+    const bool slow = std::exchange(state_->begun, 0) < kGoodWay;
+    const bool idle = state_->any_idle();
+    if (!state_->queue.empty() && slow && idle) state_->work_there.notify_one();
+    goes_on = state_->gathering = !state_->queue.empty() && (idle || !slow);
+    untold = !state_->done.empty() && !state_->posted;
+  }
+  if (goes_on) helper_.set_deadline(mono_now() + state_->options.gather);
+  if (untold) State::deliver(std::shared_ptr(state_));  // last: the pool may go
 }
 
 unsigned WorkerPool::stuck() const {

@@ -5,6 +5,10 @@
 // error that says so. A stuck worker that comes back takes up work again, or ends if there are enough without it. Work
 // that throws counts as refused, with what it threw: a disk that fails must not end the daemon.
 //
+// Handing one small thing over costs more than doing it. So what belongs together is submitted together: one worker is
+// woken for all of it, and the loop is woken once when it is done. None of it is hostage of another: after `gather`
+// what is done is told, and other workers come to help where the first makes no way.
+//
 // Owned and called by the loop thread; the work runs on the workers, completions on the loop. When the pool goes,
 // completions that are not delivered yet never are, and workers that are stuck are left to themselves.
 #pragma once
@@ -12,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/loop.hpp"
 #include "util/result.hpp"
@@ -25,10 +30,15 @@ class WorkerPool {
     unsigned workers = 2;
     unsigned max_lost = 16;
     Duration patience{1000};
+    Duration gather{2};  ///< of what was submitted together
   };
   /// Runs on a worker; what it gives back runs on the loop.
   using Work = std::function<Loop::Callback()>;
   using Refused = std::function<void(Error)>;
+  struct Task {
+    Work work;
+    Refused refused;
+  };
 
   WorkerPool(Loop& loop, Options options);
   ~WorkerPool();
@@ -38,6 +48,8 @@ class WorkerPool {
   /// Has `work` done, in the order of submission; or calls `refused` on the loop (never from within submit), where it
   /// was not done or not to its end.
   void submit(Work work, Refused refused);
+  /// The same of several.
+  void submit(std::vector<Task> tasks);
 
   /// Number of workers that are stuck now.
   [[nodiscard]] unsigned stuck() const;
@@ -45,9 +57,11 @@ class WorkerPool {
  private:
   struct State;
   void supervise();
+  void help();
 
   std::shared_ptr<State> state_;
   Loop::Timer timer_;
+  Loop::Timer helper_;
   bool supervised_ = false;
 };
 

@@ -126,4 +126,50 @@ std::string pattern_problem(const std::string& pattern) {
   return reason.data();
 }
 
+std::string required_literal(std::string_view pattern) {
+  constexpr std::string_view kOperators = ".[]{}()*+?|^$\\";
+  constexpr std::string_view kOptional = "*?{";
+  std::string best;
+  std::string run;
+  const auto ends = [&] {
+    if (run.size() > best.size()) best = run;
+    run.clear();
+  };
+  std::size_t depth = 0;  // of parentheses: what is in them may be one of several, or repeated
+  for (std::size_t i = 0; i < pattern.size();) {
+    const char c = pattern[i];
+    const bool is_escaped =
+        c == '\\' && i + 1 < pattern.size() && kOperators.find(pattern[i + 1]) != std::string_view::npos;
+    const bool is_ascii = static_cast<unsigned char>(c) < 0x80;  // of others several bytes may be one character
+    if (is_escaped || (is_ascii && kOperators.find(c) == std::string_view::npos)) {
+      if (depth == 0) run += is_escaped ? pattern[i + 1] : c;
+      i += is_escaped ? 2 : 1;
+      continue;
+    }
+    if (c == '+') {  // what is before it is there, unless another operator says that it need not be
+      i = std::min(pattern.find_first_not_of('+', i), pattern.size());
+      if (i < pattern.size() && kOptional.find(pattern[i]) != std::string_view::npos) continue;
+      ends();
+      continue;
+    }
+    if (kOptional.find(c) != std::string_view::npos) {
+      if (!run.empty()) run.pop_back();
+      ends();
+      if (c == '{' && !repetition(pattern, i)) return {};  // who knows what that is
+      if (c != '{') ++i;
+      continue;
+    }
+    ends();
+    if (c == '|' && depth == 0) return {};
+    if (c == '(') ++depth;
+    if (c == ')' && depth > 0) --depth;
+    if (c == '[')
+      i = after_brackets(pattern, i);
+    else
+      i += c == '\\' ? 2 : 1;
+  }
+  ends();
+  return best;
+}
+
 }  // namespace healer

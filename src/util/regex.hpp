@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a regular expression would cost before it is compiled: the C library writes every repetition out, one in
-// another, without a bound.
+// What can be told of a regular expression before it is compiled: what it would cost, for the C library writes every
+// repetition out, one in another, without a bound; and which text it cannot do without.
 #pragma once
 
 #include <string>
@@ -14,5 +14,9 @@ namespace healer {
 
 /// Why a text is no POSIX extended regular expression that is compiled, for people. Empty: it is one.
 [[nodiscard]] std::string pattern_problem(const std::string& pattern);
+
+/// A text that is a part of whatever a POSIX extended regular expression matches, the longest that is easily seen.
+/// Empty: there is none. Of an expression that does not compile it may be any.
+[[nodiscard]] std::string required_literal(std::string_view pattern);
 
 }  // namespace healer

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "control/daemon_world.hpp"
 
-
 namespace healer::test {
 
 void DaemonWorld::act(const std::function<void(World&)>& work) {

@@ -251,6 +251,10 @@ TEST_CASE("commands are one token where double quotes follow after blanks only",
   CHECK(lexed("check program x path \"/bin/x a\"") == "<check program> name(x) <path> command(\"/bin/x a\")");
   CHECK(lexed("check file x path \"/tmp/a b\"") == "<check file> name(x) <path> path(\"/tmp/a b\")");
   CHECK(lexed("start program = \"/bin/x\"") == "<start> <=> command(\"/bin/x\")");
+  CHECK(lexed("start=\"/bin/x\"") == "<start> <=> command(\"/bin/x\")");
+  CHECK(lexed("stopprogram= \"/bin/x\"") == "<stopprogram> <=> command(\"/bin/x\")");
+  CHECK(lexed("restartprogram \"/bin/x\"") == "<restartprogram> command(\"/bin/x\")");
+  CHECK(lexed("start=\n\"/bin/x\"") == "string(start=) path(\"/bin/x\")");
   CHECK(lexed("start \"/bin/x\"") == "<start> command(\"/bin/x\")");
   CHECK(lexed("start program = '/bin/x'") == "<start> <=> path('/bin/x')");
   CHECK(lexed("start the program = \"/bin/x\"") == "<start> <=> path(\"/bin/x\")");

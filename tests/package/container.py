@@ -93,6 +93,15 @@ def until(what: str, holds: Callable[[], object], patience: float = PATIENCE):
         time.sleep(0.1)
 
 
+def is_first(pid: int) -> bool:
+    """Whether it is process 1 of a container: systemd-nspawn has another child for a moment, which makes it."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("NSpid:"):
+                return line.split()[-1] == "1"
+    return False
+
+
 class Container:
     """One of them. A `with` block ends it; until then it can be booted again and keeps its files."""
 
@@ -137,7 +146,7 @@ class Container:
             if self.outer.poll() is not None:
                 raise RuntimeError(f"systemd-nspawn ends: {self.console()}")
             found = subprocess.run(["pgrep", "-P", str(self.outer.pid)], capture_output=True, text=True).stdout.split()
-            return int(found[0]) if found else 0
+            return next((int(pid) for pid in found if is_first(int(pid))), 0)
 
         self.leader = until("the container has a first process", leader)
         try:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Evidence and items as bytes: what is judged comes back to the last bit, and no bytes do harm.
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <random>
@@ -103,6 +104,28 @@ TEST_CASE("what a run has seen comes back to the last bit, whatever was seen bef
       REQUIRE(bytes.empty());
     }
     REQUIRE(judged_alike(read, now));
+  }
+}
+
+TEST_CASE("figures are kept in the order of their metrics, whatever comes and goes") {
+  Chance chance(5);
+  std::map<Metric, double> model;
+  Metrics figures;
+  for (int i = 0; i < test::rounds(10'000); ++i) {
+    const auto metric = static_cast<Metric>(chance.pick(static_cast<int>(kMetrics)));
+    if (chance.one_in(3)) {
+      figures.reset(metric);
+      model.erase(metric);
+    } else {
+      figures.set(metric, i);
+      model[metric] = i;
+    }
+    REQUIRE(figures.get(metric).has_value() == model.contains(metric));
+    std::map<Metric, double> all;
+    for (const auto& [what, value] : figures.all()) all.emplace_hint(all.end(), what, value);
+    REQUIRE(all == model);
+    REQUIRE(std::ranges::is_sorted(figures.all(), {}, &Metrics::Figure::metric));
+    REQUIRE(figures.all().size() == model.size());
   }
 }
 

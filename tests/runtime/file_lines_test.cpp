@@ -148,6 +148,15 @@ TEST_CASE("one line without end is passed in parts, and so are zero bytes", "[ru
   CHECK(log.next() == "error\n");
 }
 
+TEST_CASE("many patterns find their lines, with and without a text that they need", "[runtime]") {
+  const engine::LinesSpec spec{
+      .patterns = {{"error [0-9]+", false}, {"^(a|b)$", false}, {"ok", true}, {"never", false}},
+      .ignored = {{"error 7", false}, {"^b", false}}};
+  const auto found = sift("ok error 1\nerror 7 ok\na\nb\nok\r\nerror x ok\nerror 22", spec);
+  REQUIRE(found);
+  CHECK(*found == std::vector<std::string>{"ok error 1\nerror 22\n", "a\n", "a\nerror 22\n", ""});
+}
+
 TEST_CASE("what cannot be read is an error, and so is an invalid pattern", "[runtime]") {
   Log log(errors());
   CHECK_FALSE(read_lines(log.path, {}));

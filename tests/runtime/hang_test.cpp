@@ -117,13 +117,95 @@ TEST_CASE("a pool can go while its workers hang, and what they finish later reac
   CHECK_FALSE(reached);
 }
 
+TEST_CASE("what is submitted together is all done and told once, and may be told in several turns", "[hang]") {
+  Loop loop;
+  WorkerPool pool(loop, {.name = "test"});
+  constexpr std::size_t kTasks = 5000;
+  std::vector<int> told(kTasks, 0);
+  std::vector<std::string> refused;
+  std::vector<WorkerPool::Task> tasks;
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < kTasks; ++i)
+    tasks.push_back({[&, i]() -> Loop::Callback {
+                       if (i % 100 == 0) throw std::runtime_error(std::to_string(i));
+                       if (i % 100 == 1) return {};
+                       return [&, i] {
+                         ++told[i];
+                         ++all;
+                         if (i % 50 == 2) std::this_thread::sleep_for(std::chrono::microseconds{500});
+                       };
+                     },
+                     [&](const Error& error) { refused.push_back(error.what); }});
+  pool.submit(std::move(tasks));
+  pool.submit(std::vector<WorkerPool::Task>{});
+  CHECK(run_until(loop, [&] { return all == kTasks / 100 * 98 && refused.size() == kTasks / 100; }));
+  run_for(loop, Duration{20});
+  for (std::size_t i = 0; i < kTasks; ++i) REQUIRE(told[i] == (i % 100 < 2 ? 0 : 1));
+  CHECK(refused.size() == kTasks / 100);
+}
+
+TEST_CASE("of what is submitted together nothing is hostage of what hangs", "[hang]") {
+  Loop loop;
+  Gate gate;
+  // Nobody is replaced here within the time of the test: there are these two workers.
+  WorkerPool pool(loop, {.name = "test", .workers = 2, .max_lost = 0, .patience = minutes{10}});
+  int quick = 0;
+  int hung = 0;
+  const auto refuse = [](const Error& error) { FAIL(error.what); };
+  const auto batch = [&](bool with_one_that_hangs) {
+    std::vector<WorkerPool::Task> tasks;
+    for (int i = 0; i < 50; ++i) {
+      if (with_one_that_hangs && i == 3)
+        tasks.push_back({[&]() -> Loop::Callback {
+                           gate.wait();
+                           return [&] { ++hung; };
+                         },
+                         refuse});
+      else
+        tasks.push_back({[&]() -> Loop::Callback { return [&] { ++quick; }; }, refuse});
+    }
+    pool.submit(std::move(tasks));
+  };
+  batch(true);
+  CHECK(run_until(loop, [&] { return quick == 49; }));  // those before it, too, which its worker had done
+  for (int i = 1; i <= 20; ++i) {
+    batch(false);
+    CHECK(run_until(loop, [&] { return quick == 49 + 50 * i; }));
+  }
+  // The second worker hangs with what it had done, and nobody is left for the rest.
+  batch(true);
+  CHECK(run_until(loop, [&] { return quick == 49 + 50 * 20 + 3; }));
+  CHECK(gate.waiting() == 2);
+  gate.open();
+  CHECK(run_until(loop, [&] { return hung == 2 && quick == 49 * 2 + 50 * 20; }));
+}
+
+TEST_CASE("a pool may go by what it tells, and then nothing more is told", "[hang]") {
+  Loop loop;
+  auto pool = std::make_unique<WorkerPool>(loop, WorkerPool::Options{.name = "test", .workers = 1});
+  int told = 0;
+  std::vector<WorkerPool::Task> tasks;
+  for (int i = 0; i < 100; ++i)
+    tasks.push_back({[&]() -> Loop::Callback {
+                       return [&] {
+                         ++told;
+                         pool.reset();
+                       };
+                     },
+                     [](const Error&) {}});
+  pool->submit(std::move(tasks));
+  CHECK(run_until(loop, [&] { return told > 0; }));
+  run_for(loop, Duration{20});
+  CHECK(told == 1);
+}
+
 TEST_CASE("a pattern that backtracks without end delays no other service, and is said to have taken too long",
           "[hang]") {
   ProcessRunner::Options options;
   options.matcher.patience = Duration{1000};
   test::RunnerBench bench(options);
   // Two of them, as many as there are matching threads. On this text each takes seconds.
-  const std::vector<std::string> evil{"(.*)(.*)(.*)(.*)\\1\\2\\3\\4x"};
+  const std::vector<std::string> evil{"(.*)(.*)(.*)(.*)\\1\\2\\3\\4[x]"};
   const std::string text(60, 'a');
   const auto first = bench.start({"/usr/bin/printf", text}, Duration{0}, 0, evil);
   const auto second = bench.start({"/usr/bin/printf", text}, Duration{0}, 0, evil);

@@ -244,6 +244,52 @@ TEST_CASE("what a process uses is seen", "[inspector]") {
   CHECK(cpu <= percent(after.ticks - before.ticks + 1, ending.when - Duration{2} - begun.when));
 }
 
+TEST_CASE("what no rule asks for is known at every look, and what one asks for is new", "[inspector]") {
+  InspectorBench bench;
+  const auto block = InspectorBench::by_file(bench.pid_file("x", std::to_string(::getpid())));
+  const auto asking =
+      InspectorBench::asking(InspectorBench::by_file(bench.path("x")), Compare{Metric::FileDescriptors});
+  bench.see(block);
+  run_for(bench.loop, kShortestMean + Duration{20});
+  bench.see(block);
+  for (int i = 0; i < 3; ++i) {
+    const Evidence& seen = bench.see(block);
+    CHECK(seen.facts->process->uid == ::getuid());
+    CHECK(seen.facts->process->euid == ::geteuid());
+    CHECK(seen.facts->process->gid == ::getgid());
+    for (const Metric metric : {Metric::FileDescriptors, Metric::FileDescriptorsPercent, Metric::ReadRate,
+                                Metric::DiskWriteRate, Metric::WriteOperations, Metric::Cpu, Metric::MemoryBytes})
+      CHECK(seen.facts->metrics.get(metric));
+    run_for(bench.loop, Duration{100});
+  }
+  const double before = bench.see(asking).facts->metrics.get(Metric::FileDescriptors).value_or(-1);
+  std::vector<Descriptor> more;
+  for (int i = 0; i < 100; ++i) more.emplace_back(::dup(0));
+  CHECK(bench.see(asking).facts->metrics.get(Metric::FileDescriptors) > before + 50);
+}
+
+TEST_CASE("where others may write a pid file, whose its process is is asked at each look", "[inspector]") {
+  if (::geteuid() != 0) {
+    WARN("SKIPPED: only root can make files of others");
+    return;
+  }
+  InspectorBench bench;
+  const Child child({"/usr/bin/python3", "-c",
+                     "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: os.setuid(65534))\n"
+                     "open('" +
+                         bench.path("ready") + "', 'w').close()\nwhile True: signal.pause()"});
+  REQUIRE(test::eventually([&] { return std::filesystem::exists(bench.path("ready")); }));
+  const std::string file = bench.pid_file("x", number(child));
+  REQUIRE(::chown(file.c_str(), 65534, 65534) == 0);
+  const auto uid = [&] { return bench.see(InspectorBench::by_file(file)).facts->process->uid; };
+  CHECK(uid() == 0);
+  run_for(bench.loop, kShortestMean + Duration{20});
+  CHECK(uid() == 0);
+  child.send(SIGUSR1);
+  REQUIRE(test::eventually([&] { return look_at_process(child.pid(), {})->facts.uid == 65534; }));
+  CHECK(uid() == 65534);
+}
+
 TEST_CASE("a pid file that names no process says why", "[inspector]") {
   InspectorBench bench;
   const auto why = [&](const std::string& path) {
@@ -792,6 +838,23 @@ TEST_CASE("a mount that hangs costs the looks at itself, and no others", "[inspe
   mount.end();
   CHECK(run_until(bench.loop, [&] { return bench.inspector.stuck() == 0; }));
   for (const auto& [run, count] : bench.answers) CHECK(count == 1);
+}
+
+TEST_CASE("looks of one moment are answered though one among them hangs", "[inspector][hang]") {
+  test::HungMount mount;
+  if (skipped(mount)) return;
+  Inspector::Options options;
+  options.stuck = options.patience = seconds{60};  // so that nobody comes to replace the thread that hangs
+  InspectorBench bench(options);
+  std::vector<std::uint64_t> healthy;
+  for (std::uint32_t service = 1; service <= 100; ++service) {
+    if (service == 10) bench.look(looked("directory", mount.path()), service);
+    healthy.push_back(bench.look(looked("directory", bench.directory.path()), service + 100));
+  }
+  const Duration begin = mono_now();
+  for (const auto run : healthy) CHECK(bench.result(run).answer == Answer::Told);
+  CHECK(mono_now() - begin < options.stuck / 2);
+  mount.end();
 }
 
 TEST_CASE("a mount that hangs costs the lines of its own files, and no others", "[inspector][hang]") {

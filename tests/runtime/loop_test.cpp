@@ -64,6 +64,21 @@ TEST_CASE("posted work that posts itself for ever does not keep timers and descr
   run_for(loop, Duration{10});
 }
 
+TEST_CASE("what is gathered in a turn runs before the loop waits, in order, and may ask for more", "[loop]") {
+  Loop loop;
+  std::vector<int> ran;
+  loop.at_end_of_turn([&] {
+    ran.push_back(1);
+    loop.at_end_of_turn([&] {
+      ran.push_back(3);
+      loop.stop();
+    });
+  });
+  loop.at_end_of_turn([&] { ran.push_back(2); });
+  loop.run();  // nothing else wakes it
+  CHECK(ran == std::vector<int>{1, 2, 3});
+}
+
 TEST_CASE("a flood of readable descriptors starves none of them", "[loop]") {
   Loop loop;
   constexpr std::size_t kMany = 200;

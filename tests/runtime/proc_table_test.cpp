@@ -181,6 +181,32 @@ TEST_CASE("one process is seen with all its figures", "[proc-table]") {
   CHECK(done);
 }
 
+TEST_CASE("of a process that is known only what is wanted is looked at, of another all", "[proc-table]") {
+  const std::uint64_t began = read_proc_stat(::getpid())->start_ticks;
+  const auto seen = [](const ProcessWish& wish) {
+    const auto look = look_at_process(::getpid(), wish);
+    REQUIRE(look);
+    CHECK(look->facts.pid == ::getpid());
+    CHECK(look->metrics.get(Metric::MemoryBytes) > 0.0);
+    CHECK(look->sample.io.has_value() == look->has_transfers);
+    CHECK(look->metrics.get(Metric::FileDescriptors).has_value() == look->has_descriptors);
+    CHECK((look->facts.gid == ::getgid()) == (look->has_owner || ::getgid() == 0));
+    return std::array{look->has_owner, look->has_transfers, look->has_descriptors};
+  };
+  ProcessWish wish{.known = began, .owner = false, .transfers = false, .descriptors = false};
+  CHECK(seen(wish) == std::array{false, false, false});
+  wish.owner = true;
+  CHECK(seen(wish) == std::array{true, false, false});
+  wish = {.known = began, .owner = false, .transfers = true, .descriptors = false};
+  CHECK(seen(wish) == std::array{false, true, false});
+  wish = {.known = began, .owner = false, .transfers = false, .descriptors = true};
+  CHECK(seen(wish) == std::array{false, false, true});
+  wish = {.known = began + 1, .owner = false, .transfers = false, .descriptors = false};
+  CHECK(seen(wish) == std::array{true, true, true});
+  wish.known = 0;
+  CHECK(seen(wish) == std::array{true, true, true});
+}
+
 TEST_CASE("a zombie is seen as one, without figures", "[proc-table]") {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);
@@ -219,8 +245,8 @@ TEST_CASE("cpu is a percentage of the cores that the threads of a process can us
 
 TEST_CASE("reads and writes are told per second", "[proc-table]") {
   Metrics metrics;
-  add_means(metrics, ProcessSample{Duration{0}, 7, 1, 0, ProcessSample::Io{100, 200, 300, 400, 500, 600}},
-            {Duration{2000}, 7, 1, 0, ProcessSample::Io{110, 220, 330, 440, 550, 660}});
+  add_transfers(metrics, ProcessSample{Duration{0}, 7, 1, 0, ProcessSample::Io{100, 200, 300, 400, 500, 600}},
+                {Duration{2000}, 7, 1, 0, ProcessSample::Io{110, 220, 330, 440, 550, 660}});
   CHECK(metrics.get(Metric::ReadRate) == 5.0);
   CHECK(metrics.get(Metric::WriteRate) == 10.0);
   CHECK(metrics.get(Metric::DiskReadRate) == 15.0);
