@@ -16,7 +16,7 @@ struct DoctorOptions {
   std::optional<Duration> timeout{};  ///< for the daemon's answer
 };
 
-/// Returns the exit status: kExitFailed where something must be mended.
+/// Returns the exit status: kExitFailed where something must be fixed.
 [[nodiscard]] int examine(const std::string& socket, const DoctorOptions& options, Output& output);
 
 }  // namespace healer

@@ -71,7 +71,7 @@
 //                                            services
 //   at 9 minutes node5 recovers              from now on they exit with 0, all connections are up, processes run, and
 //                                            what is measured is as in the first run
-//   at 5 minutes web dies                    the process dies, by another hand than healer's; the kernel says so at
+//   at 5 minutes web dies                    the process dies, without healer's doing; the kernel says so at
 //                                            once
 //   at 5 minutes web comes up                somebody starts it
 //   at 1 hour crash                          healer is killed and starts again at once, or after `crash for 1 minute`
@@ -93,7 +93,8 @@
 //   expect healing node5 held "limit"        the reason has these words in it
 //   expect healing node5 step rebuild        the step is begun; also `step guard`
 //   expect workflow rebuild paused           by `pause while`; also resumed, stopped (by its breaker), reset
-//   expect list NODE tells "leaves"          what is told of the list has these words in it; also `by 20 minutes`, `N
+//   expect list NODE tells "leaves"          what is said about the list has these words in it; also `by 20 minutes`,
+//   `N
 //                                            times`
 //   expect ping_node4 absent at 9 minutes    it is not in the rules then: its row has not come, or has left
 //   expect not fired web exec                the contrary of any of these
@@ -227,8 +228,8 @@ struct ScriptedCommand {
     ResetHealing,
     Fails,     ///< what looks at the services finds them failed
     Recovers,  ///< it finds them well
-    Dies,      ///< the processes of the services die, by another hand
-    ComesUp,   ///< they are started by another hand
+    Dies,      ///< the processes of the services die, not by healer
+    ComesUp,   ///< they come up, not by healer
     Crash,
     Reboot,
     StepClock,

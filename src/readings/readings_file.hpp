@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The file of the readings: an SQLite database beside the state file, in WAL mode. It is a thing of its own: the state
-// does not depend on it, and where it is damaged it is set aside and begun anew.
+// does not depend on it, and where it is damaged it is set aside and started over.
 //
 // A chunk is some hours of recording that can be read without those before it: the state that its first moment found,
 // the texts of its rules, and parts, each of the items of a second or so, with a checksum. What is old goes by whole

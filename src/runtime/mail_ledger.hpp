@@ -49,7 +49,7 @@ class MailLedger {
   [[nodiscard]] bool held(const actions::MailKey& key) const { return held_.contains(key); }
   void release(const actions::MailKey& key) { held_.erase(key); }
 
-  /// From now on a server may have taken this mail, whatever is heard of it: it goes as it is, or not at all.
+  /// From now on a server may have taken this mail, whatever is heard about it: it goes as it is, or not at all.
   void begin(const actions::MailKey& key);
   [[nodiscard]] bool begun(const actions::MailKey& key) const { return begun_.contains(key); }
 
@@ -77,7 +77,7 @@ class MailLedger {
   std::string path_;
   Descriptor file_;  ///< to append to; none: nothing can be written now
   std::size_t lines_ = 0;
-  std::size_t most_lines_ = 0;  ///< then the file is written anew, without what is over
+  std::size_t most_lines_ = 0;  ///< then the file is rewritten, without what is over
   std::optional<engine::MailLimit> limit_;
   std::map<std::string, std::deque<WallTime>, std::less<>> sent_;  ///< by address, oldest first; no more than count
   std::set<actions::MailKey> held_;

@@ -47,7 +47,7 @@ struct MailerOptions {
   std::function<WallTime()> wall{};  ///< for cycles and limits, on the mailer's thread; empty: the real one
 };
 
-/// What a person is told of the queue.
+/// What a person is told about the queue.
 struct MailFigures {
   std::size_t waiting = 0;        ///< mails, on disk and in memory
   std::optional<WallTime> since;  ///< of the alert that has waited longest

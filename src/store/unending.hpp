@@ -8,7 +8,7 @@
 
 namespace healer::store {
 
-/// Runs `loop` until it returns. Where it throws (for want of memory, most likely) it is begun anew after a rest.
+/// Runs `loop` until it returns. Where it throws (for want of memory, most likely) it is started over after a rest.
 template <typename Loop>
 void unending(Loop loop) {
   for (;;) {

@@ -51,7 +51,7 @@ class World : public EffectSink {
   std::vector<effect::Reply> replies;
   std::vector<Record> records;
   SavedState saved;  ///< what a store would hold
-  // Told at once of what is recorded and set free, where set.
+  // Told at once of what is recorded and released, where set.
   std::function<void(const Record&)> recorded;
   std::function<void(const effect::Exec&)> begins;
   std::function<void(const effect::Request&)> asks;
