@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `healerctl doctor`: what stands in healer's way on this machine, each with its remedy.
+// `healerctl doctor`: the problems that hinder healer on this machine, each with its remedy.
 #pragma once
 
 #include <optional>

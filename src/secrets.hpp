@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `${secret:NAME}`: what programs and requests of healings are told and nobody else.
+// `${secret:NAME}`: values that only programs and requests of healings are given.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The script of a simulation: what the check programs will answer, which processes run, what is measured, how long
 // things take, and what people do meanwhile.
-// One statement a line; `#` begins a comment; words are separated by blanks; names and texts may stand in double
-// quotes, where \" \\ \n \t are known. All times are virtual.
+// One statement per line; `#` begins a comment; words are separated by blanks; names and texts may be put in double
+// quotes, with the escapes \" \\ \n \t. All times are virtual.
 //
 //   start at 2026-11-21 04:00:00             the wall clock at the start, UTC (2026-01-01 00:00:00 where not said)
 //   run for 10 minutes                       how long; also `run for 50 cycles`. Not said: until the scripts are used

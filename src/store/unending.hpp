@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The last catch of a thread that must not end before its time.
+// The last exception handler of a thread that must not end early.
 #pragma once
 
 #include <chrono>
