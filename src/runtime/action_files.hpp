@@ -9,10 +9,9 @@
 //            systems that never overwrite in place). The file is locked until the child has become the program: a line
 //            that is missing when it is not locked was never written. If a waiter runs the program (runtime/waiter),
 //            its line "waiter PID TICKS" comes before that of the child.
-//   ID.end   how the program ended, written by its waiter, whether or not a daemon was running: one line, "ended
-//   OUTCOME
-//            STATUS MS WHEN", and why it could not be started. It is either complete or absent, and is kept until the
-//            journal no longer needs it.
+//   ID.end   how the program ended, written by its waiter, whether or not a daemon was running: one line, with
+//            "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is either complete or absent, and is
+//            kept until the journal no longer needs it.
 //   ID.out   the output of the program, mode 0600, owned by the user it runs as. It is made once (O_EXCL), after the
 //            daemon's lines in ID.pid. Before the program is started it is flushed to the disk, so that it survives a
 //            power failure. (Except for programs that may be started twice, such as the start program of a service
