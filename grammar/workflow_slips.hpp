@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is often wrong in workflows, and came to light further on.
+// Common mistakes in workflows that cause an error only further on.
 #pragma once
 
 #include <cstddef>

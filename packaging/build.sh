@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Builds the packages of this checkout into a folder: what `./start package` calls for each of its steps.
+# Builds the packages of this checkout into a folder; `./start package` calls it for each of its steps.
 # usage: build.sh source|deb|rpm OUTPUT_FOLDER WORK_FOLDER
-# `source` comes first: the other two are built from its archive, as anybody else would, without git.
+# `source` must come first: the other two are built from its archive, without git, as anybody else would build them.
 set -euo pipefail
 top=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 what=$1
@@ -12,16 +12,16 @@ cd "$top"
 
 version=$(sed -nE 's/^project\(healer VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
 name=healer-$version
-# The time of the last change by hand, so that what is built now has the bytes of what is built tomorrow.
+# The time of the last change, so that builds are reproducible.
 SOURCE_DATE_EPOCH=$(date -u -d "$(sed -nE 's/^ -- .*>  (.*)/\1/p' packaging/debian/changelog | head -n 1)" +%s)
 export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
-# debhelper gives what it calls another home.
+# debhelper sets another HOME for the programs that it calls.
 if command -v ccache >/dev/null; then
   CCACHE_DIR=$(ccache --get-config cache_dir)
   export CCACHE_DIR
 fi
 
-# Every file of the checkout, of git's where there is one.
+# All files of the checkout, or those that git knows, if there is a repository.
 files() {
   if [[ -e .git ]] && command -v git >/dev/null; then
     git -c safe.directory="$top" ls-files --cached --others --exclude-standard -z | while IFS= read -r -d '' file; do
@@ -40,7 +40,7 @@ unpack() {
 
 case $what in
   source)
-    # What was built of another version is not to be found beside what is built of this one.
+    # Packages of another version must not be left beside those of this one.
     rm -rf "$out"/healer-*.tar.gz "$out"/healer_*.changes "$out"/healer_*.buildinfo "$out/before" "$work"/healer-* "$work/source"
     mkdir -p "$work/source/$name"
     files | tar -c --null -T - | tar -x -C "$work/source/$name"

@@ -272,7 +272,7 @@ void Daemon::say_notes() {
 
 // ---- reload -------------------------------------------------------------------------------------------------------
 
-/// SIGHUP: as `reload`, and the log file is opened anew (it may have been rotated).
+/// SIGHUP: as `reload`, and the log file is reopened (it may have been rotated).
 void Daemon::hang_up() {
   log_.reopen();
   reload(false, {});

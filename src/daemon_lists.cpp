@@ -50,7 +50,7 @@ ListMemory::Saved memory_of(const json& saved) {
   for (const json& row : saved.at("rows")) memory.rows.push_back(row_of(row));
   saved.at("names").get_to(memory.names);
   saved.at("missing").get_to(memory.missing);
-  if (saved.contains("well")) saved.at("well").get_to(memory.well);  // a healer of before did not know of it
+  if (saved.contains("well")) saved.at("well").get_to(memory.well);  // not written by earlier versions
   saved.at("equal").get_to(memory.equal);
   saved.at("proven").get_to(memory.proven);
   saved.at("failure").get_to(memory.failure);
@@ -84,7 +84,7 @@ void DaemonLists::load() {
       if (const auto at = one.at("read").get<std::int64_t>(); at != 0) list.read = WallTime(milliseconds(at));
     }
   } catch (const json::exception&) {
-    lists_.clear();  // nobody of this program wrote that: the lists are read anew
+    lists_.clear();  // not written by this program: the lists are read again
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `healerctl doctor`: what stands in healer's way on this machine, each with its remedy.
+// `healerctl doctor`: the problems that hinder healer on this machine, each with its remedy.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct DoctorOptions {
   std::optional<Duration> timeout{};  ///< for the daemon's answer
 };
 
-/// Returns the exit status: kExitFailed where something must be mended.
+/// Returns the exit status: kExitFailed where something must be fixed.
 [[nodiscard]] int examine(const std::string& socket, const DoctorOptions& options, Output& output);
 
 }  // namespace healer

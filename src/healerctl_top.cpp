@@ -39,7 +39,7 @@ using control::Verb;
 /// A daemon whose queue of clients is full is asked again at the next turn: the keys do not wait for it.
 constexpr Duration kConnectPatience{20};
 constexpr Duration kConnectOnce = seconds{30};
-/// After so long without a word the daemon counts as one that does not answer.
+/// A daemon that is silent for so long counts as one that does not answer.
 constexpr Duration kSilence = seconds{10};
 /// No more than this part of the time goes into answers: with very many services they come less often.
 constexpr int kShare = 5;

@@ -77,7 +77,7 @@ class RulesCompiler {
     std::optional<std::vector<store::SavedSource>> saved{};  ///< these files; absent: those on disk
   };
 
-  /// Loads anew and compares with `current`.
+  /// Loads the rules again and compares with `current`.
   void compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Input input, Done done);
   /// Frees a graph, or what was loaded, here, where it takes no time from the loop.
   void release(std::shared_ptr<const void> graph);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `${secret:NAME}`: what programs and requests of healings are told and nobody else.
+// `${secret:NAME}`: values that only programs and requests of healings are given.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace healer {
 
-/// The text of these parts; of a secret it is what the file of its name holds, read anew, without the line feed at its
+/// The text of these parts; of a secret it is what the file of its name holds, read again, without the line feed at its
 /// end. The file is one of `directory`, or where that is empty of systemd's credentials directory, or of
 /// /etc/healer/secrets. Errors: it cannot be read, is larger than 64 kB, may be read by others than its owner, or the
 /// name is none. `write`: how a secret is written there; nothing: it cannot be, as it holds control characters.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is wrong with a command line, in our words: CLI11 knows, and says it to programmers.
+// What is wrong with a command line, in our words: CLI11's messages are meant for programmers.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What goes away with rules files that are there no more: a folder that is not mounted must not end what healer runs.
+// What disappears with rules files that no longer exist: a folder that is not mounted must not end what healer runs.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files that are there whole, or not at all.
+// Writes files completely or not at all.
 #pragma once
 
 #include <sys/types.h>

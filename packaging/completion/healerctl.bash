@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Completion of healerctl for bash: commands, options, and the services, groups and jobs that the daemon knows.
 
-# Adds those of the lines of standard input that begin with the word at hand, which may be half quoted, quoted for the
-# shell.
+# Offers the lines of standard input that begin with the current word, quoted for the shell. The word may have an open
+# quote.
 _healerctl_offer() {
   local line begun=$1
   case $begun in
@@ -19,12 +19,12 @@ _healerctl_offer() {
   done
 }
 
-# Asks the daemon; one that does not answer at once is none.
+# Asks the daemon, but does not wait long for an answer.
 _healerctl_ask() {
   timeout 2 "${_healerctl_words[@]}" "$@" 2>/dev/null
 }
 
-# The names of the workflows, which have no blanks.
+# The names of the workflows; they contain no blanks.
 _healerctl_workflows() {
   _healerctl_ask healing report | sed -n '1d;s/^\([^ ]*\)  .*/\1/p'
 }
@@ -45,7 +45,7 @@ _healerctl() {
     case ${COMP_WORDS[index]} in
       --socket)
         ((++index))
-        [[ ${COMP_WORDS[index]} == "=" ]] && ((++index))  # bash makes three words of --socket=PATH
+        [[ ${COMP_WORDS[index]} == "=" ]] && ((++index))  # bash splits --socket=PATH into three words
         _healerctl_words+=(--socket "${COMP_WORDS[index]}")
         ;;
       --timeout)

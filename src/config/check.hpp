@@ -36,7 +36,7 @@ struct CheckOutcome {
 [[nodiscard]] LoadResult load_with(const std::filesystem::path& context, NewFile file, const LoadOptions& options,
                                    const Environment& environment);
 
-/// So many errors are shown, unless all are asked for: who mends those seldom needs the rest.
+/// So many errors are shown, unless all are asked for: who fixes those seldom needs the rest.
 inline constexpr std::size_t kMostErrors = 20;
 
 /// All messages of a load as text, for stderr; after so many errors, or very many messages, only their number.

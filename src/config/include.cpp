@@ -47,7 +47,7 @@ class Reader {
         read_list_([this](const auto& list, auto&) { return rows_of(list); }),
         first_said_(said.size()) {}
 
-  /// An include may break a statement off, which is seen only when both files were read. Then all is read anew, with
+  /// An include may break a statement off, which is seen only when both files were read. Then all is read again, with
   /// the text of that file in its place.
   Document read_main(const std::string& path) {
     read_all(path);
@@ -320,7 +320,7 @@ class Reader {
     return named;
   }
 
-  /// Nobody knows what is there: what it holds must not go away without a word.
+  /// Nobody knows what is there: what it holds must not go away silently.
   void refuse_unreadable(const std::string& path, const Error& error, const SourceRange* from) {
     document_.is_whole = false;
     const std::string message = "cannot be read: " + reason(path, error);

@@ -82,7 +82,7 @@ struct Build {
 /// A word in lower case.
 [[nodiscard]] Word lower_word(const Build& build, std::size_t token);
 
-/// The tokens that an action is told of.
+/// The tokens that an action is told about.
 template <typename ActionInput>
 [[nodiscard]] TokenRange matched(const ActionInput& in, const Build& build) {
   const char* first = build.tokens.kinds.data();

@@ -136,7 +136,7 @@ class WorkflowChecker {
           services_.remedy(name.value));
   }
 
-  /// A brake of a group that nobody is in would never hold: a slip in its name would set free what it is to hold.
+  /// A brake of a group that nobody is in would never hold: a typo in its name would disable it.
   void group(const Word& name) {
     if (groups_.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
     const std::string near = groups_.remedy(name.value);

@@ -43,7 +43,7 @@ std::string matter_of(std::string_view text) {
   return to_lower(trim(text.substr(0, end)));
 }
 
-/// Texts of a change or a match: they fail anew each time, and never recover.
+/// Texts of a change or a match: they fail again each time, and never recover.
 bool is_news(std::string_view text) {
   return text.find("changed") != std::string_view::npos || text.starts_with("content match");
 }

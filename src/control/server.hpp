@@ -3,12 +3,13 @@
 // Handler's business (control/commands).
 //
 // Everything but a Wake is called on the loop thread, and the Handler is never entered from within one of its own
-// calls. Costs are bounded: at most `max_clients` descriptors. Who comes when all are taken pushes out the client that
-// has been idle for longest, of the user who has most of them; only where none is idle it waits in the kernel's queue.
-// Idle is who has not asked anything for a second, and else who only follows. A client holds at most one request, one
-// chunk of its answer and one Answer; a chunk is asked of an Answer only when the one before has gone out, one a turn
-// of the loop, so an answer of any length neither fills the memory nor stops the loop. Whoever sends no whole request
-// for `idle`, or does not read for `stalled`, is dropped.
+// calls. Costs are bounded: at most `max_clients` descriptors are used. When all are taken, a new client displaces an
+// idle one: of the user with the most idle clients, the one that has been idle longest. If none is idle, the new client
+// waits in the kernel's queue. A client is idle if it has not asked anything for a second; after those, clients that
+// only follow count as idle, too. A client holds at most one request, one chunk of its answer and one Answer. The next
+// chunk is requested only when the previous one has been sent, one per turn of the loop, so a long answer neither fills
+// the memory nor blocks the loop. A client that sends no complete request for `idle`, or does not read for `stalled`,
+// is dropped.
 #pragma once
 
 #include <sys/types.h>

@@ -123,7 +123,7 @@ void Top::tell(std::string text, bool good) {
 
 // ---- the list -------------------------------------------------------------------------------------------------------
 
-/// Sorts and filters anew; the marker stays on its service, or where that has gone in its place.
+/// Sorts and filters again; the marker stays on its service, or where that has gone in its place.
 void Top::arrange() {
   rows_ = top_order(data_.services, order_, filter_);
   const auto found = std::ranges::find_if(rows_, [this](std::uint32_t i) { return data_.services[i].name == chosen_; });

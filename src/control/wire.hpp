@@ -438,7 +438,7 @@ struct ChangeView {
   std::string change;                ///< "added", "removed", "changed"
   std::string place;                 ///< "file:line" in the new rules; of a removed one in the old
   std::vector<std::string> kept{};   ///< Changed: rules that keep what they have counted, by their new text
-  std::vector<std::string> begun{};  ///< Changed: rules that begin anew
+  std::vector<std::string> begun{};  ///< Changed: rules that start over
   std::vector<std::string> gone{};   ///< Changed: rules that are no more
 
   bool operator==(const ChangeView&) const = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Of control/wire: what is told of healing.
+// Of control/wire: what is said about healing.
 #pragma once
 
 #include <cstdint>
@@ -130,7 +130,7 @@ struct HealExplanation {
   std::string mode;                    ///< how far it may go: as in HealingView
   std::string guard;                   ///< the program that is asked before a try; empty: none
   std::optional<HealingView> healing;  ///< of it, under way or held back
-  bool spent = false;                  ///< the rule stands failed, and asks for no healing before it fails anew
+  bool spent = false;                  ///< the rule stands failed, and asks for no healing before it fails again
   std::vector<BrakeView> brakes;       ///< what they say to it; of one that nobody has asked for, what they would say
 
   bool operator==(const HealExplanation&) const = default;

@@ -24,7 +24,7 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-/// One finding at least of each subject, the worst first; those of one verdict in the order in which they are mended.
+/// One finding at least of each subject, the worst first; those of one verdict in the order in which they are fixed.
 [[nodiscard]] std::vector<Finding> judge(const Facts& facts);
 
 }  // namespace healer::doctor

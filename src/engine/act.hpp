@@ -93,7 +93,7 @@ struct EndRequest {
 /// the files of this action exist already, an earlier daemon started it, and it is adopted instead.
 struct Exec {
   ActionId action;
-  ServiceId service;  ///< kNoService, only in Commit::pending: it waits for its turn, and has not been set free
+  ServiceId service;  ///< kNoService, only in Commit::pending: it waits for its turn, and has not been released
   Hash128 rule;
   bool recovery = false;  ///< of the `else` branch
   Command command;
@@ -103,7 +103,7 @@ struct Exec {
   /// event::ActionReady says when it has told that it is ready. When its main process has gone, what is left of its
   /// session gets SIGKILL, and what has left that is ended too; only then ActionEnded tells of it.
   bool foreground = false;
-  HealingId healing{};                   ///< whose step it is; 0: of none. It is set free only when the journal has it
+  HealingId healing{};                   ///< whose step it is; 0: of none. Released only when it is in the journal
   std::shared_ptr<const Place> place{};  ///< of a healing's step; else null. Not saved
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a look tells of a thing that is no quantity: it is compared with what is wanted, or with what it was.
+// Observed properties that are not quantities: they are compared with an expected value, or with the previous one.
 #pragma once
 
 #include <cstdint>

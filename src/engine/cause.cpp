@@ -212,7 +212,7 @@ class Account {
     return value ? written(row->form, *value) : std::string{};
   }
 
-  /// What is told of what nobody knows: 0, or no text.
+  /// What is said about what nobody knows: 0, or no text.
   static Value nothing_like(const Value& wanted) {
     if (std::holds_alternative<std::string>(wanted)) return std::string();
     return std::int64_t{0};

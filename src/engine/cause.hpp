@@ -48,7 +48,7 @@ inline constexpr std::string_view kListEvent = "List";
 /// What Monit calls it that something has not changed any more.
 [[nodiscard]] std::string_view unchanged_text(EventKind event);
 
-/// All that is told of a rule's firing as that kind of event, or of its recovery.
+/// All that is told about a rule's firing as that kind of event, or of its recovery.
 [[nodiscard]] std::shared_ptr<const effect::Cause> cause_of(const ServiceBlock& block, const Rule& rule,
                                                             const Seen& seen, EventKind event, bool recovered,
                                                             WallTime when);

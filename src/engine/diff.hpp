@@ -49,7 +49,7 @@ struct SwapPlan {
 struct RuleChange {
   enum class Kind : std::uint8_t {
     Kept,    ///< edited: what it has counted, and whether it stands failed, is kept
-    New,     ///< begins anew
+    New,     ///< starts over
     Removed  ///< gone, with all that it has counted
   };
   std::string service;

@@ -285,7 +285,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
   turn.record(RecordKind::DaemonStarted, found_.died ? Severity::Warning : Severity::Info, {}, text).subject =
       turn.now.boot;
 
-  host_ = event.host;  // what is set free anew is told it
+  host_ = event.host;  // for programs that are released again
   restore_acts(turn);
   for (const auto& [name, saved] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
@@ -514,7 +514,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   if (cut_off) turn.cut_off.emplace_back(id, std::move(*cut_off));
 }
 
-/// Ranges of replaced and removed services stay behind in the flat array; it is laid anew when they are the larger
+/// Ranges of replaced and removed services stay behind in the flat array; it is laid out again when they are the larger
 /// part.
 void Engine::compact() {
   if (rule_states_.size() < 2 * live_rules_ + 1024) return;
@@ -561,7 +561,7 @@ void Engine::on(const event::Committed& event, Turn& turn) {
           const auto* const held = std::get_if<effect::Exec>(&one.second);
           return held != nullptr && held->action == ends->action;
         });
-    if (waits != unjournalled_.end()) {  // it was not set free yet, and is not any more
+    if (waits != unjournalled_.end()) {  // it had not been released yet, and is now dropped
       unjournalled_.erase(waits);
       never_begun.push_back(ends->action);
     } else if (event.unjournalled && heals(act)) {

@@ -119,7 +119,7 @@ struct RunningAction {
   bool only_watched = false;  ///< not known to be started, and not to be: this daemon only looks whether it runs
 };
 
-/// A firing that waits for a program to end before it. It is saved, but not set free yet. What was set free may run
+/// A firing that waits for a program to end before it. It is saved, but not released yet. What was released may run
 /// even where nobody knows of it, and never waits again: a new daemon takes it up at once. Set free it is another
 /// action.
 struct QueuedExec {

@@ -167,7 +167,7 @@ void Engine::drop(const effect::Exec& exec, std::string_view reason, Turn& turn)
       .rule = exec.rule;
 }
 
-/// A program of the service has ended: the firings that waited for it are set free, as far as they may still be done.
+/// A program of the service has ended: the firings that waited for it are released, as far as they may still be done.
 /// Each is another action then, so that the state tells what may run from what cannot.
 void Engine::run_queued(const std::string& service, Turn& turn) {
   auto waiting = queued_.extract(to_lower(service));

@@ -90,7 +90,7 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
 
 // ---- jobs ---------------------------------------------------------------------------------------------------------
 
-/// Begins the step of a job, or begins it anew when what was in its way has gone.
+/// Begins the step of a job, or starts it over when what was in its way has gone.
 Engine::Progress Engine::begin_child_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
   job.deadline = turn.now.mono + step_time(*block.process.foreground, job.step().kind, graph_->settings->limits);

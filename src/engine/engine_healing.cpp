@@ -358,7 +358,7 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
   for (const RuleDecision& decision : decisions) act(id, decision, false, turn);
 }
 
-/// A target that was healed in vain may be healed by rules again when these rules have recovered.
+/// A target whose healing did not help may be healed by rules again when these rules have recovered.
 void Engine::note_recovered(ServiceId id, Turn& turn) {
   if (healings_.memory().targets.empty()) return;
   Ward ward(*this, turn);

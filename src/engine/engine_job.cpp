@@ -88,7 +88,7 @@ std::string Engine::own_obstacle(ServiceId id, Instant now) const {
 
 void Engine::begin_job(Order order, Turn& turn) {
   std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, [&](ServiceId id) {
-    // What could not be started again is not stopped for the sake of another; nor is, by a rule, what a person paused,
+    // What could not be started again is not stopped because of another; nor is, by a rule, what a person paused,
     // or what is passive.
     const bool by_rule = order.by == kByRule;
     const bool held = paused(id, turn.now);
@@ -96,7 +96,7 @@ void Engine::begin_job(Order order, Turn& turn) {
     const bool passive = graph_->at(id).activity == ServiceBlock::Activity::Passive;
     return services_[id.index()].monitored && !held && !(by_rule && passive) && graph_->at(id).can_start();
   });
-  // What it depends on is up, or a rule would not start it; what is no process is not started for the sake of others
+  // What it depends on is up, or a rule would not start it; what is no process is not started because of others
   // as long as it is monitored; and what a rule's job brings up already is waited for.
   std::erase_if(steps, [&](const JobStep& step) {
     if (order.kind != ActionKind::Start || step.named) return false;
@@ -508,7 +508,7 @@ void Engine::restore_jobs(Turn& turn) {
     turn.record(RecordKind::JobStarted, Severity::Info, saved.service,
                 fmt::format("{} goes on: {}", to_string(living.kind), describe_step(*graph_, living.step())))
         .subject = living.id.number();
-    // No program outlives a reboot: its step begins anew.
+    // No program outlives a reboot: its step starts over.
     if (found_.boot != 0 && found_.boot != turn.now.boot) living.action = {};
     Child& child = services_[living.step().service.index()].child;
     if (graph_->at(living.step().service).foreground()) {

@@ -161,7 +161,7 @@ bool Engine::restarts_yet(const Job& job, ServiceId id) const {
 }
 
 /// A person's word goes before a rule's: its jobs that are in the way are ended, or go on without what the person
-/// wants, where that takes part for the sake of another and is not under way.
+/// wants, where that takes part because of another and is not under way.
 void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn) {
   const std::vector<JobStep> steps = plan_steps(*graph_, kind, services, anyone);
   std::vector<bool> wanted(services_.size());

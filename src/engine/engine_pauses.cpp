@@ -154,7 +154,7 @@ void Engine::carry_pauses(Turn& turn) {
 
 // ---- acknowledgements ---------------------------------------------------------------------------------------------
 
-/// Those rules that stand failed now: one that fails later is told of as ever.
+/// Those rules that stand failed now: one that fails later is told about as ever.
 void Engine::command_acknowledge(const event::Command& command, Turn& turn) {
   std::vector<std::string> done, left;
   for (const ServiceId id : command.services) {

@@ -31,7 +31,7 @@ std::uint64_t Engine::cycle(Instant now) const {
 
 void Engine::begin(ServiceId id, Duration first) { timetable_.begin(id, first, services_[id.index()].monitored); }
 
-/// Whether its periods go on as they were where healer is started anew: what runs each cycle, or by the calendar, needs
+/// Whether its periods go on as they were where healer is restarted: what runs each cycle, or by the calendar, needs
 /// no memory of that.
 bool Engine::keeps_phase(ServiceId id) const {
   const Schedule& schedule = graph_->at(id).schedule;
@@ -106,7 +106,7 @@ void Engine::on(const event::RunWaits& event, Turn& turn) {
   if (!state.flight || state.flight->run != event.run) return;
   state.flight->waits = event.why;
   if (event.why.empty()) return;
-  // What one lacks, many lack, and for as long as it lasts: it is told anew when it has been well for a while.
+  // What one lacks, many lack, and for as long as it lasts: it is told again when it has been well for a while.
   const bool known = lack_noted_ && turn.now.mono - *lack_noted_ < kLackPause;
   lack_noted_ = turn.now.mono;
   if (known) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who keeps the lists of a simulation, and loads its rules with their rows: the engine knows nothing of either.
+// Interface to the keeper of a simulation's lists, which loads the rules with their rows: the engine knows neither.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the engine asks of those who look.
+// What the engine asks to have measured.
 #pragma once
 
 #include <cstdint>

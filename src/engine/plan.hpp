@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is to be looked at. Kinds of services do not measure: they name measurements, and runtime/measurer, the only one
-// that tells them apart, has them made. What was seen is engine/evidence.
+// What is to be measured. Kinds of services do not measure: they name measurements, and runtime/measurer, the only
+// place that distinguishes them, has them made. The results are engine/evidence.
 #pragma once
 
 #include <cstdint>

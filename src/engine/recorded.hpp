@@ -61,7 +61,7 @@ struct Died {
   std::optional<ProcessEnd> end;
 };
 
-/// The program of an action, or a request, was set free.
+/// The program of an action, or a request, was released.
 struct Launched {
   ActionId action;
   Hash128 what;  ///< for whom, and its command or what is asked

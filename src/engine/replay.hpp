@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The replay: a recorded day is played to an engine with today's rules, or others, and what it does then is compared
-// with what was done. The engine is the one that supervises machines; with the rules of that day it does what was done
-// then, to the millisecond, since it is told the same at the same instants.
+// The replay: an engine with today's rules, or others, is given the events of a recorded day, and its actions are
+// compared with what was actually done. It is the same engine that supervises machines; with the rules of that day it
+// does what was done then, to the millisecond, since it is told the same at the same instants.
 //
-// Where the rules differ, it asks for runs at other times, and for programs that were not started then. A run that was
-// not made is answered by what was seen last; a program that did not run then runs a second and ends well. So what a
-// service does after its first difference is a guess, and is said to be one.
+// If the rules differ, it asks for runs at other times, and for programs that were not started then. A run that was not
+// made is answered with the last known evidence; a program that did not run then takes a second and succeeds. So what a
+// service does after its first difference is a guess, and is marked as one.
 //
-// The rules of each time are recorded, too: where the rules of a replay say the same as those that a day ended with, it
-// plays what was said at each time, so that a day with edits does what was done. What says something else is played
-// from the beginning.
+// The rules of each time are recorded, too. Where the rules of the replay are the same as those at the end of the day,
+// the rules in force at each time are used, so that a day with edits is replayed exactly. Where they are different,
+// they are used from the beginning.
 //
-// A service is there from the moment on at which the recording has it. One of which nothing is recorded, since only
-// these rules have it, is left out of everything; what it could have touched is said to be a guess.
+// A service exists from the moment at which it appears in the recording. A service that only these rules have, without
+// any recording, is left out of everything; what it could have affected is marked as a guess.
 #pragma once
 
 #include <cstddef>

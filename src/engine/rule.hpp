@@ -56,7 +56,7 @@ struct Action {
   [[nodiscard]] bool is_job() const {
     return kind == ActionKind::Start || kind == ActionKind::Stop || kind == ActionKind::Restart;
   }
-  /// Whether it waits while the target of its service is healed, and, where that was in vain, until that recovers.
+  /// Whether it waits while the target of its service is being healed and, if that did not help, until it recovers.
   [[nodiscard]] bool waits_for_healing() const {
     return is_job() || kind == ActionKind::Heal || kind == ActionKind::Unmonitor;
   }

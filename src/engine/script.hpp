@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The script of a simulation: what the check programs will answer, which processes run, what is measured, how long
 // things take, and what people do meanwhile.
-// One statement a line; `#` begins a comment; words are separated by blanks; names and texts may stand in double
-// quotes, where \" \\ \n \t are known. All times are virtual.
+// One statement per line; `#` begins a comment; words are separated by blanks; names and texts may be put in double
+// quotes, with the escapes \" \\ \n \t. All times are virtual.
 //
 //   start at 2026-11-21 04:00:00             the wall clock at the start, UTC (2026-01-01 00:00:00 where not said)
 //   run for 10 minutes                       how long; also `run for 50 cycles`. Not said: until the scripts are used
@@ -71,8 +71,7 @@
 //                                            services
 //   at 9 minutes node5 recovers              from now on they exit with 0, all connections are up, processes run, and
 //                                            what is measured is as in the first run
-//   at 5 minutes web dies                    the process dies, by another hand than healer's; the kernel says so at
-//                                            once
+//   at 5 minutes web dies                    the process dies, not by healer; the kernel reports it at once
 //   at 5 minutes web comes up                somebody starts it
 //   at 1 hour crash                          healer is killed and starts again at once, or after `crash for 1 minute`
 //   at 2 hours reboot                        the same for the machine, which takes 1 minute: actions are cut off, and
@@ -93,10 +92,10 @@
 //   expect healing node5 held "limit"        the reason has these words in it
 //   expect healing node5 step rebuild        the step is begun; also `step guard`
 //   expect workflow rebuild paused           by `pause while`; also resumed, stopped (by its breaker), reset
-//   expect list NODE tells "leaves"          what is told of the list has these words in it; also `by 20 minutes`, `N
-//                                            times`
+//   expect list NODE tells "leaves"          a message about the list contains these words; also `by 20 minutes` and
+//                                            `N times`
 //   expect ping_node4 absent at 9 minutes    it is not in the rules then: its row has not come, or has left
-//   expect not fired web exec                the contrary of any of these
+//   expect not fired web exec                the opposite of any of these
 //
 // A service with several lines goes on from one to the next. A service without a line exits with 0, a process without
 // one runs; its owner is whom the rules ask for, and its uptime is known. The looks of a start, stop or restart use up
@@ -227,8 +226,8 @@ struct ScriptedCommand {
     ResetHealing,
     Fails,     ///< what looks at the services finds them failed
     Recovers,  ///< it finds them well
-    Dies,      ///< the processes of the services die, by another hand
-    ComesUp,   ///< they are started by another hand
+    Dies,      ///< the processes of the services die, not by healer
+    ComesUp,   ///< they come up, not by healer
     Crash,
     Reboot,
     StepClock,

@@ -63,7 +63,7 @@ struct RuleState {
   Window again;                           ///< runs since the firing or the last completed job, for Action::is_job
   bool accepted = false;                  ///< a dormant rule that a person accepted
   Told told = Told::Alerted;              ///< while Failed
-  bool judged = false;                    ///< by a run since it began, or since its service was monitored anew
+  bool judged = false;                    ///< by a run since it began, or since its service was monitored again
   std::uint64_t born = 0;                 ///< actions with a lower number were decided on before it began
   /// What kind of event its firing was, where that is not the rule's own. Not saved: after a restart it recovers as the
   /// rule's own.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a probe goes on that a server of HTTP has sent elsewhere.
+// Where a probe continues after an HTTP redirect.
 #pragma once
 
 #include "protocols/probe.hpp"

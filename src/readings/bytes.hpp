@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Numbers and texts as bytes, small ones in few. What is read is never believed: past the end, or where it makes no
-// sense, every further step gives nothing, and ok() says so.
+// Numbers and texts as bytes; small ones take few. Input is never trusted: past the end, or after something invalid,
+// every further step returns nothing, and ok() is false.
 #pragma once
 
 #include <bit>

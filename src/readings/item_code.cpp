@@ -47,7 +47,7 @@ enum class Tag : std::uint8_t {
   Count_
 };
 
-/// The wall clock is told anew where it is off by more: it is slewed all the time.
+/// The wall clock is told again where it is off by more: it is slewed all the time.
 constexpr Duration kSlewed{20};
 constexpr std::size_t kMostOutput = 256;
 constexpr std::size_t kMostValue = (std::size_t{1} << 16) + 1;  // what is longer is refused as this is
@@ -216,7 +216,7 @@ void write_command(const event::Command& command, ByteWriter& out) {
 
 void ChunkWriter::take_rules(const std::shared_ptr<const Graph>& rules) {
   if (!rules) return;
-  // A service that is asked for something else is named anew.
+  // A service that is asked for something else is named again.
   for (std::size_t slot = 0; slot < known_.size(); ++slot) {
     const auto before = slot < rules_->slots.size() ? rules_->slots[slot] : nullptr;
     const auto after = slot < rules->slots.size() ? rules->slots[slot] : nullptr;

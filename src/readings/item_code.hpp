@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Items as bytes. A chunk is what one writer writes and one reader reads, from its beginning on: times, services and
-// what they have seen are told as the difference to what the chunk has told before. A run that has seen what the run
-// before has seen is four bytes, so that the instants are kept to the millisecond: on them depends when a rule fires.
+// Items as bytes. A chunk is written by one writer and read by one reader, from its beginning on: times, services and
+// what they have seen are stored as differences to what came earlier in the chunk. A run that has seen the same as the
+// previous run takes four bytes, including its time to the millisecond, on which it depends when a rule fires.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The file of the readings: an SQLite database beside the state file, in WAL mode. It is a thing of its own: the state
-// does not depend on it, and where it is damaged it is set aside and begun anew.
+// The file of the readings: an SQLite database beside the state file, in WAL mode. The state does not depend on it: if
+// it is damaged, it is set aside and a new one is begun.
 //
-// A chunk is some hours of recording that can be read without those before it: the state that its first moment found,
-// the texts of its rules, and parts, each of the items of a second or so, with a checksum. What is old goes by whole
+// A chunk is some hours of recording that can be read without the chunks before it. It has the state at its beginning,
+// the texts of its rules, and parts, each with the items of about a second and a checksum. Old data is deleted by whole
 // chunks.
 #pragma once
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Records what the engine is told, on a thread of its own: neither the loop nor a commit ever waits for it. What cannot
-// be written, for the disk is slow, full or gone, is left out, and the recording says that there is a gap.
+// Records what the engine is told, on a separate thread: neither the loop nor a commit ever waits for it. What cannot
+// be written, because the disk is slow, full or gone, is left out, and the recording says that there is a gap.
 //
-// What is recorded, and what it costs. Every run that ends is recorded with the instant to the millisecond, since it
-// decides when a rule fires; where it has seen nothing new that takes about four bytes, and as many the waking that
-// began it. What has changed is recorded to the last bit, so that other thresholds can be tried and the same rules do
-// exactly the same. Of 1,000 services every 30 s that is some 20 MB a day where little changes; tests/bench/
-// replay_bench.cpp measures it. The text of the rules, with the rows of lists, is kept at the beginning of each chunk,
-// and of what a reload changes: a file or a list at a time. The limit of 500 MB holds where programs and figures change
-// at each run.
+// What is recorded, and what it costs. The end of every run is recorded with its time to the millisecond, since that
+// decides when a rule fires. If the run found nothing new, that takes about four bytes, and the wake-up that began it
+// another four. Changes are recorded exactly, so that other thresholds can be tried, and the same rules do exactly the
+// same. For 1,000 services every 30 s that is some 20 MB a day if little changes; tests/bench/replay_bench.cpp measures
+// it. The text of the rules, with the rows of lists, is kept at the beginning of each chunk; after a reload only the
+// files and lists that changed are added. The limit of 500 MB matters if outputs and values change at each run.
 #pragma once
 
 #include <cstddef>

@@ -221,7 +221,7 @@ Result<ActionFiles::Opened> ActionFiles::create_in(const std::string& directory_
   opened.output = Descriptor(::open(path.c_str(), kFlags | O_APPEND | O_EXCL, 0600));
   if (!opened.output && errno == EEXIST) return system_error(EEXIST, "cannot make " + path);
   if (!opened.output) return failed("cannot make ", path);
-  // The program may open /dev/stdout anew; the directory keeps other users out.
+  // The program may reopen /dev/stdout; the directory keeps other users out.
   if (uid && ::fchown(opened.output.get(), *uid, static_cast<gid_t>(-1)) != 0) return failed("cannot give away ", path);
   if (durable && (::fsync(opened.output.get()) != 0 || ::fsync(directory.get()) != 0))
     return failed("cannot write ", path);

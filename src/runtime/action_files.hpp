@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: MIT
-// The files of started actions, by which a later daemon knows what an earlier one did. All calls block on the disk, so
-// they are made on worker threads, or before the loop runs.
+// The files of started actions, from which a later daemon learns what an earlier one did. All calls block on the disk,
+// so they are made on worker threads, or before the loop runs.
 //
-//   ID.pid   lines: "boot N", "deadline MS", "locked", "secret" where what the program writes is not for people, and,
-//   of
-//            a foreground process, "service NAME" from the daemon; the own /proc/self/stat of the child, written by it
-//            before it becomes the program; "ended OUTCOME STATUS MS" once a daemon has seen its end. The room of the
-//            later lines is taken when the file is made, as blanks, so that they need no more of the disk (save where a
-//            file system writes in new places only). The file is locked until the child has become the program: what is
-//            missing while it is not locked was never written. Where a waiter runs the program (runtime/waiter),
-//            "waiter PID TICKS" from that one comes before the line of the child.
-//   ID.end   how the program ended, as its waiter has written it down, whether or not a daemon was there to see it: one
-//            line, "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is whole or not there. It stays
-//            until the journal no longer needs it.
-//   ID.out   what the program wrote, mode 0600, owned by the user it runs as. It is made once (O_EXCL), after the lines
-//            of the daemon in ID.pid, and before the program is started it is there for good, also where the power
-//            fails. (Unless the program may be started twice, as what starts a service may after a reboot: then nobody
-//            waits for the disk.)
+//   ID.pid   lines from the daemon: "boot N", "deadline MS", "locked", "secret" if people must not see the output, and,
+//            for a foreground process, "service NAME"; then the child's own /proc/self/stat, which it writes before it
+//            becomes the program; then "ended OUTCOME STATUS MS" once a daemon has seen its end. The space of the later
+//            lines is reserved with blanks when the file is made, so that they need no more disk space (except on file
+//            systems that never overwrite in place). The file is locked until the child has become the program: a line
+//            that is missing when it is not locked was never written. If a waiter runs the program (runtime/waiter),
+//            its line "waiter PID TICKS" comes before that of the child.
+//   ID.end   how the program ended, written by its waiter, whether or not a daemon was running: one line, with
+//            "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is either complete or absent, and is
+//            kept until the journal no longer needs it.
+//   ID.out   the output of the program, mode 0600, owned by the user it runs as. It is made once (O_EXCL), after the
+//            daemon's lines in ID.pid. Before the program is started it is flushed to the disk, so that it survives a
+//            power failure. (Except for programs that may be started twice, such as the start program of a service
+//            after a reboot: these do not wait for the disk.)
 //
-// So no program is started twice, and none that was to be is left out where a daemon ends before it has started it:
-// ID.pid says "locked", and of this boot, is not locked, and has no line of a child: then there was none. After a
-// reboot that cannot be known, for the lines of a child do not wait for the disk.
+// So no program is started twice, and none is left out if a daemon ends before it has started it: if ID.pid says
+// "locked" and is from this boot, but is not locked and has no line of a child, then the program was not started. After
+// a reboot this cannot be known, because the lines of a child are not flushed to the disk.
 //
-// Where the directory cannot be written (its disk is full or read-only) the files go into a spare one, on a file system
-// that lives in memory: a supervisor that cannot write supervises all the same. Both are read.
+// If the directory cannot be written (its disk is full or read-only), the files go into a spare one on a file system in
+// memory: supervision continues even if nothing can be written. Both directories are read.
 //
-// A foreground process runs only where its ID.pid tells of it: where that cannot be written it is not started, so that
-// no later daemon takes it for gone. Any other program is started all the same where the disk is full, for it may be
-// what makes room: its ID.pid is empty, and a later daemon that finds it still running takes it for ended.
+// A foreground process runs only if its ID.pid records it: if that cannot be written, it is not started, because a
+// later daemon would not know that it runs. Any other program is started even if the disk is full, because it may be
+// the one that makes room: its ID.pid is empty, and a later daemon that finds it still running assumes that it has
+// ended.
 //
-// The program writes its output straight to the file, so it needs no daemon to live. To keep the file bounded its
-// middle is taken out: a hole while the program runs, a line in its place at the end; the first kHead and the last
-// kTail bytes stay. (A limit of the kernel's would kill the program, and a pipe would end it with the daemon.) Between
-// two looks it may be larger. A program that writes for months would come to the end of what a file can be, holes and
-// all: where the file system can, most of the hole is taken out before.
+// The program writes its output directly to the file, so it does not need the daemon. To limit its size, the middle of
+// the file is removed: it becomes a hole while the program runs, and one line at the end; the first kHead and the last
+// kTail bytes are kept. (A resource limit would kill the program, and a pipe would end it with the daemon.) Between two
+// looks the file may be larger. The output of a program that writes for months would reach the largest file size, with
+// the hole: before that, most of the hole is cut out of the file, if the file system can do so.
 #pragma once
 
 #include <sys/types.h>

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Starts the programs of actions, at most once each, over crashes and restarts of the daemon too, and reports their
-// end. Owned and called by the loop thread; the files (runtime/action_files) are handled on threads of their own.
+// Starts the programs of actions, at most once each, even across crashes and restarts of the daemon, and reports their
+// end. Owned and called by the loop thread; the files (runtime/action_files) are handled on separate threads.
 //
-// An action outlives the daemon. One that a former daemon started is watched by the proof of its number and start time;
-// where it ended meanwhile, the end that the former daemon wrote down is reported, or that it ended unseen. Where it
-// ends now, its status is known as far as the kernel tells it of those who are not our children (runtime/exit_status).
-// At its timeout, which also binds an adopted action, the program's processes get SIGTERM and 2 s later SIGKILL; the
-// end is reported when the program has gone, because until then another instance must not begin.
+// An action outlives the daemon. One that a previous daemon started is identified by pid and start time, and watched.
+// If it ended meanwhile, the end recorded by the previous daemon is reported, or that it ended unseen. If it ends now,
+// its status is known as far as the kernel reports it for processes that are not our children (runtime/exit_status).
+// At its timeout, which also applies to an adopted action, the program's processes get SIGTERM and 2 s later SIGKILL;
+// the end is reported when the program is gone, because until then another instance must not begin.
 //
-// The program of a healing's step runs under a waiter (runtime/waiter), which ends it at its timeout and writes down
-// how it ended, whether or not a daemon is there. While the waiter lives it is awaited, by this daemon and by the next;
-// how the program ended is not seen only where the waiter is lost, too.
+// The program of a healing's step runs under a waiter (runtime/waiter), which ends it at its timeout and records how it
+// ended, whether or not a daemon is running. As long as the waiter lives, this daemon or the next one waits for it; the
+// end of the program is unknown only if the waiter is lost, too.
 //
-// Actions of one line are started one after the other: the next when the one before it runs, or never will. One that
-// takes too long for that, as from a mount that does not answer, holds up the others for a while only.
+// Actions of one line are started one after the other: the next when the previous one is running, or will never run. A
+// start that takes too long, for example from a mount that does not answer, delays the others only for a while.
 //
-// A foreground process is an action without a timeout: it runs until it dies or is ended, by signals of its own. When
-// its main process has gone, what is left of its session gets SIGKILL (runtime/session says how the session of one that
-// a former daemon started is told from a stranger's), and then what has left that session is ended
-// (runtime/detached_processes); all that can be ended has gone when the end is reported.
+// A foreground process is an action without a timeout: it runs until it dies or is ended, by its own signals. When its
+// main process is gone, what is left of its session gets SIGKILL (runtime/session says how the session of one that a
+// previous daemon started is told from a stranger's), and then processes that have left that session are ended
+// (runtime/detached_processes). When the end is reported, everything that can be ended is gone.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Whose a process may be: who its session, its parents and their sessions are. Anybody can make the daemon ask, by
-// writing to a socket that is open to all, so what is read of /proc for it is bounded: a process is looked at once a
-// second, and there are kReadsPerSecond for all, of which kMostAtOnce can be saved up for the moment at which many
-// processes start together. Whoever comes when these are used up is not looked at, stranger or not.
+// To whom a process may belong: its session, its parents and their sessions. Anybody can cause such a query by writing
+// to a socket that is open to all, so reads of /proc are limited: each process is looked at once a second at most, and
+// kReadsPerSecond are allowed for all together, of which up to kMostAtOnce can be saved for a burst in which many
+// processes start at once. When they are used up, no further process is looked at, whether it is a stranger or not.
 #pragma once
 
 #include <sys/types.h>

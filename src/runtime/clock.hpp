@@ -12,7 +12,7 @@ namespace healer::runtime {
 /// The mono part of now() alone.
 [[nodiscard]] Duration mono_now();
 
-/// CLOCK_MONOTONIC in nanoseconds, by which the kernel dates its news. It stands still while the machine is suspended.
+/// CLOCK_MONOTONIC in nanoseconds, by which the kernel dates its news. It stops while the machine is suspended.
 [[nodiscard]] std::int64_t kernel_now();
 
 /// Local civil time of the machine's time zone.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A child that is born in a control group: clone3, for which the libc has no call of its own.
+// Creates a child directly in a control group: clone3, for which the libc has no wrapper.
 //
-// A program that is moved into a group after its birth waits, and lets the machine wait, for a lock that the kernel
-// holds against every fork and exit; one that is born there waits for nobody.
+// Moving a process into a group later takes a lock in the kernel that excludes every fork and exit on the machine;
+// creating it there does not.
 #pragma once
 
 #include <sys/types.h>

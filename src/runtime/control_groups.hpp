@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The control groups (cgroup v2) of the programs that start services, foreground processes among them. Such a program
-// is born in a group of its own, and what it leaves stays in there: also what leads a session of its own, has written
-// over its environment, or was executed with another. So it is found again, by this daemon and by the next.
+// The control groups (cgroup v2) of the programs that start services, including foreground processes. Such a program is
+// created in a group of its own, and the processes that it leaves running stay in it, even if they start a new session,
+// overwrite their environment or were executed with another one. So this daemon and the next one can find them.
 //
-// A group is called healer-STATE-ACTION and lies below the group of the daemon that made it, since that may be all of
-// the tree that the daemon may touch (systemd: Delegate=). The next daemon may live elsewhere, where a person starts
-// one from a session. So it looks once, when it starts, through the whole tree for places where there are groups of
-// this state; it alone makes new ones from then on, and only below its own. Nothing is written down that could be lost,
-// or be wrong.
+// A group is named healer-STATE-ACTION and is a child of the group of the daemon that made it, since that may be the
+// only part of the tree that the daemon may change (systemd: Delegate=). The next daemon may run in another group, for
+// example if a person starts it from a session. So when it starts, it searches the whole tree once for groups of this
+// state. From then on only this daemon creates such groups, and only below its own group. Nothing is stored on disk
+// that could be lost or be wrong.
 //
-// Where there is no cgroup v2, or it may not be used, there are no groups, and the mark in the environment
-// (actions/environment) serves alone: nothing here is an error. Groups are removed when they are empty. What is in them
-// is ended for being there only where a foreground process has left it (runtime/detached_processes), or the rules say
-// that it is to be. A group that belongs to another user than healer runs as, or that others can put processes into, is
-// none of its own: anybody can call one so.
+// If cgroup v2 is missing or may not be used, there are no groups, and only the mark in the environment
+// (actions/environment) is used: nothing here is an error. Groups are removed when they are empty. Processes are ended
+// for being in a group only if a foreground process left them (runtime/detached_processes), or if the rules say so. A
+// group that belongs to another user than healer's, or into which others can put processes, does not count as healer's:
+// anybody can create one with such a name.
 //
 // May be used by several threads. All calls may block: not for the loop thread once the loop runs.
 #pragma once

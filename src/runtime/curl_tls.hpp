@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What libcurl is told of TLS, for mail and for requests.
+// What libcurl is told about TLS, for mail and for requests.
 #pragma once
 
 #include <optional>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Ends what foreground processes have left running outside of their sessions when they have ended themselves: a program
-// that goes to the background leaves one such copy at each start, and a next one must not run beside it.
+// Ends the processes that foreground processes leave running outside their sessions when they end: a program that goes
+// to the background leaves one such copy at each start, and the next one must not run beside it.
 //
-// It is known by the control group of its action (runtime/control_groups), where there is one; else by HEALER_ACTION in
-// its environment, so that there escapes what has written over that, and what this daemon may not read. It gets
-// SIGTERM, and from kGrace on SIGKILL until it has gone, each with the proof of number and start time; what has not
-// gone kPatience later hangs in the kernel, or is not ours to signal, and is left. The group holds whatever it starts
-// meanwhile. Many at a time share each look.
+// They are found by the control group of the action (runtime/control_groups) or, without one, by HEALER_ACTION in their
+// environment; then processes that have overwritten it, or that this daemon may not read, are missed. They get SIGTERM,
+// and after kGrace SIGKILL until they are gone, always after pid and start time have been verified. A process that is
+// still there kPatience later hangs in the kernel, or may not be signalled by us, and is left alone. Processes that
+// they start meanwhile are in the group, too. Many searches at a time share each look.
 //
-// Owned and called by the loop thread; the looks are made on a helper's thread. Where that hangs, as it may with
-// whoever's environment it reads, the environments are given up after kPatience without progress, or kMostPatience.
+// Owned and called by the loop thread; the looks are made on a helper's thread. If reading an environment hangs, the
+// environments are given up after kPatience without progress, or after kMostPatience.
 #pragma once
 
 #include <sys/types.h>

@@ -295,7 +295,7 @@ void ExitStatusReader::Connector::follow(pid_t pid) {
   });
 }
 
-/// Its place in the filter stays until that is made anew.
+/// Its place in the filter stays until that is recreated.
 void ExitStatusReader::Connector::leave(pid_t pid) {
   const auto found = followed_.find(pid);
   if (--found->second.subscriptions == 0) followed_.erase(found);

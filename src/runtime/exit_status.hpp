@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// How a process has ended that is not our child. That it has, a pidfd tells at once; its status the kernel tells its
-// parent. But there are other ways to learn it, each of which closes the gaps of the others:
+// The exit status of a process that is not our child. A pidfd reports at once that it has ended, but the kernel reports
+// the status only to its parent. There are other ways to learn it, which complement each other:
 //
-//   not reaped yet                a zombie's line in /proc tells it, to who may look; its pidfd proves whose line it is
-//   reaped, from Linux 6.15 on    the pidfd itself tells it, for good
-//   reaped, by older kernels      the connector has told it: a socket on which the kernel speaks of every exit, to
-//                                 root, in the first name spaces of users and processes
+//   not reaped yet                the zombie's line in /proc shows it, if we may read it; the pidfd proves that the
+//                                 line belongs to this process
+//   reaped, from Linux 6.15 on    the pidfd itself reports it, at any later time
+//   reaped, on older kernels      the connector has reported it: a socket on which the kernel reports every exit, to
+//                                 root, in the initial namespaces of users and processes
 //
-// The connector is opened with the first process that is followed, and only where pidfds do not tell. A filter in the
-// kernel lets through what may concern one that is followed, so that a machine which starts thousands of programs a
-// second has nothing to say here. An exit is told there a moment after the pidfd has become readable, not before; who
-// has been reaped by then has been told of as a rule.
+// The connector is opened for the first process that is followed, and only if pidfds do not report the status. A filter
+// in the kernel passes only messages that may concern a followed process, so a machine that starts thousands of
+// programs a second causes no work here. The connector reports an exit shortly after the pidfd has become readable, not
+// before; for a process that has been reaped by then, the report has usually arrived.
 //
-// Nothing is waited for and nothing guessed: what is not certain is not known. Of a process whose first thread left
-// before the others, the connector alone does not tell how it ended.
+// Nothing waits and nothing is guessed: a status that is not certain is unknown. If the first thread of a process ended
+// before the others, the connector alone does not tell how the process ended.
 //
 // Owned and called by the loop thread; never blocks.
 #pragma once

@@ -132,7 +132,7 @@ Result<FilesystemLook> look_at_filesystem(const Mounted& mount) {
 void add_means(Metrics& metrics, const DeviceSample& former, const DeviceSample& present) {
   const double elapsed = static_cast<double>((present.taken - former.taken).count()) / 1000;
   if (elapsed <= 0) return;
-  // The counters of a device that was changed for another begin anew.
+  // The counters of a device that was changed for another start over.
   const auto since = [](std::uint64_t before, std::uint64_t now) {
     return static_cast<double>(now - std::min(before, now));
   };

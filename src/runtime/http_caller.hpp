@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Requests over HTTP, by libcurl: one multi handle on the loop. libcurl resolves no names (its threads would be joined,
-// and block): the addresses are given to it. Bodies are read from files on a thread, filters and expressions of what an
-// answer is asked are run on others.
+// Requests over HTTP with libcurl: one multi handle on the loop. libcurl does not resolve names (it would block to join
+// its threads): it is given the addresses. Bodies are read from files on one thread; filters and expressions that are
+// applied to an answer run on others.
 //
-// Nothing that is asked of an answer waits for ever: a filter or an expression that takes more than two seconds finds
-// nothing.
+// No filter or expression runs for ever: one that takes more than two seconds finds nothing.
 //
-// Whoever asks wants to know whether something may have been done: a request that has failed is in doubt unless it is
-// certain that nothing of it was sent. One that is not `safe` goes over a connection of its own, for libcurl sends
-// again by itself where one that was used before dies.
+// The caller must know whether something may have been done: a request that has failed is in doubt unless it is certain
+// that nothing of it was sent. A request that is not `safe` gets a connection of its own, because libcurl repeats a
+// request by itself if a reused connection dies.
 //
 // Owned and called by the loop thread.
 #pragma once

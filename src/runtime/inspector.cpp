@@ -380,7 +380,7 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
 /// Looks at the process that was found by a file (written at 0: by none). Says why there is none.
 std::string Inspector::see(const PidFile& file, const Request& request, Found& found) {
   const pid_t pid = file.pid;
-  // First the handle, then the look: who dies in between is heard of.
+  // First the handle, then the look: so a death in between is noticed.
   if (request.watched.pid != pid && request.may_watch) found.pidfd = open_pidfd(pid);
   auto look = look_at_process(pid, request.wish_of(file));
   if (!look) {

@@ -1,31 +1,38 @@
 // SPDX-License-Identifier: MIT
-// Looks at processes, paths, network interfaces and the machine, and hears of deaths. Owned and called by the loop
+// Looks at processes, paths, network interfaces and the machine, and notices deaths. Owned and called by the loop
 // thread; what may wait runs on threads that are replaced when they are stuck (runtime/worker_pool), so that a pid file
-// on a dead mount, or a process that hangs and lets everybody hang who asks after it, delays no other service. A look
-// that has no answer after `patience`, or that lacks descriptors, is observed as unknown (engine::Answer): whether
-// there is one is not known then.
+// on a dead mount, or a hanging process that makes everybody hang who reads about it, delays no other service. A look
+// that has no answer after `patience`, or that lacks descriptors, is observed as unknown (engine::Answer): then it is
+// not known whether the process exists.
 //
-// A look at a process reads its pid file and then that process (or, where the file names nobody, the one that it named
-// last), nothing else; this is cheap, and jobs that wait for a process may repeat it every few milliseconds. Of a
-// foreground process it is known which one it is: that one is read, or there is none, and its death is told by whoever
-// runs it. All of /proc is walked, once for all looks of that moment,
-//  - where the service is found by a pattern (a walk less than 100 ms ago is good enough), or one of its rules asks for
+// A look at a process reads its pid file and then that process (or, if the file names none, the one that it named
+// last), nothing else; this is cheap, and jobs that wait for a process may repeat it every few milliseconds. The pid of
+// a foreground process is known: that process is read, or there is none, and whoever runs it reports its death. All of
+// /proc is walked, once for all looks at the same time,
+//  - if the service is found by a pattern (a walk less than 100 ms ago is good enough), or one of its rules asks for
 //    its descendants (500 ms),
+<<<<<<< HEAD
 //  - and at the first look and those that come at least 500 ms after the one before, since people and programs are
 //    shown the descendants of every process (as old as the look before; 10 s at most); but not at the look that follows
 //    a death, for what died is to be started again without delay.
 // Other looks take what they say of descendants from the walk at hand, or leave it out where that is older than a
 // second. What costs a file of its own and no rule asks for (whose the process is, its descriptors, what it reads and
 // writes) is told as it was in the last 10 s.
+=======
+//  - and at the first look, and at each look at least 500 ms after the previous one, since people and programs are
+//    shown the descendants of every process (500 ms); but not at the look after a death, because the process must be
+//    restarted without delay.
+// Other looks take the descendants from the last walk, or leave them out if it is older than a second.
+>>>>>>> words
 //
-// What is observed of a process: facts.process, as soon as there is one of that number, a zombie too (then without
-// figures); evidence.output, Monit's words for it ("process is running with pid 12", "process is not running
-// (...)"). Where no process is found, and an earlier start program may have left one, its control group is looked into,
-// and where that has none those of the same user are asked for its mark (actions/environment), on a thread of its own:
-// whether one of them hangs, nothing else waits for it.
+// What is observed of a process: facts.process, as soon as there is a process with that pid, even a zombie (then
+// without figures); evidence.output, Monit's words for it ("process is running with pid 12", "process is not running
+// (...)"). If no process is found, and an earlier start program may have left one, its control group is searched; if
+// that has none, the processes of the same user are searched for its mark (actions/environment), on a separate thread:
+// if one of them hangs, nothing else waits for it.
 //
-// What /proc does not show is not known to be gone: where it is not mounted, or hides the processes of others, a look
-// has no answer either, unless it finds what it looks for.
+// A process that /proc does not show is not known to be gone: if /proc is not mounted, or hides the processes of other
+// users, a look has no answer either, unless it finds what it looks for.
 #pragma once
 
 #include <cstddef>

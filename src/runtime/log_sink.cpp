@@ -247,7 +247,7 @@ void LogSink::Impl::tell_losses() {
   reason_told = false;
 }
 
-/// Whether the file can be opened anew; where it cannot, the one that is open is told so.
+/// Whether the file can be reopened; if not, that is logged to the one that is open.
 bool LogSink::Impl::may_open_again() {
   const Result<Descriptor> again = open_log(options.path);
   if (again) return true;

@@ -20,7 +20,7 @@ namespace healer::runtime {
 namespace {
 
 constexpr std::size_t kMaxSent = 10'000;     // of one address
-constexpr std::size_t kFewestLines = 1'000;  // lines that come before the file is written anew, at least
+constexpr std::size_t kFewestLines = 1'000;  // lines that come before the file is rewritten, at least
 
 std::string sent_line(const std::string& address, WallTime when) {
   return fmt::format("sent {} {}\n", when.time_since_epoch().count(), address);
@@ -106,7 +106,7 @@ void MailLedger::read(std::string_view line, const std::function<bool(const acti
     dropped_.erase(address);
 }
 
-/// Writes the file anew, with what still counts.
+/// Rewrites the file, with what still counts.
 Result<void> MailLedger::rewrite() {
   const std::string fresh = path_ + ".new";
   file_.reset();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Who was mailed when, for `set mail limit`, which mails the limit holds back, which a server may have taken already,
-// and what was dropped and is to be told: in a file beside the queue, so that a restart neither forgets a limit or a
-// loss, nor sends one by one what is to be told in one mail, nor tells in another mail what somebody has got.
+// Who was mailed when, for `set mail limit`; which mails the limit holds back; which mails a server may have accepted
+// already; and which were dropped and must be reported. It is kept in a file beside the queue, so that after a restart
+// no limit and no loss is forgotten, mails that belong into one summary are not sent one by one, and nothing that has
+// been delivered is sent again in another mail.
 //
 //     sent 1795234764000 admin@example.org
 //     held 42 0 1795234764000              alert, recipient, time: the key of the mail
 //     begun 43 0 1795234765000
 //     dropped 40 0 1795234763000 0 admin@example.org monit@vm      alerts beyond the items, recipient, sender
 //     item 1795234763000 failed web<TAB>Status failed              of the mail that was dropped
-//     telling 40 500000 1795234763000 admin@example.org            the mail that tells of what stands above
+//     telling 40 500000 1795234763000 admin@example.org            the mail that reports the lines above
 //
-// No clock is read here. Not thread-safe: it lives on the mailer's thread. A line that a crash cut short is passed
-// over.
+// No clock is read here. Not thread-safe: it lives on the mailer's thread. A line that a crash cut short is skipped.
 #pragma once
 
 #include <deque>
@@ -49,7 +49,7 @@ class MailLedger {
   [[nodiscard]] bool held(const actions::MailKey& key) const { return held_.contains(key); }
   void release(const actions::MailKey& key) { held_.erase(key); }
 
-  /// From now on a server may have taken this mail, whatever is heard of it: it goes as it is, or not at all.
+  /// From now on a server may have taken this mail, whatever is heard about it: it goes as it is, or not at all.
   void begin(const actions::MailKey& key);
   [[nodiscard]] bool begun(const actions::MailKey& key) const { return begun_.contains(key); }
 
@@ -77,7 +77,7 @@ class MailLedger {
   std::string path_;
   Descriptor file_;  ///< to append to; none: nothing can be written now
   std::size_t lines_ = 0;
-  std::size_t most_lines_ = 0;  ///< then the file is written anew, without what is over
+  std::size_t most_lines_ = 0;  ///< then the file is rewritten, without what is over
   std::optional<engine::MailLimit> limit_;
   std::map<std::string, std::deque<WallTime>, std::less<>> sent_;  ///< by address, oldest first; no more than count
   std::set<actions::MailKey> held_;

@@ -29,7 +29,7 @@ constexpr std::string_view kSent = ".sent";
 constexpr std::string_view kDamaged = ".bad";
 constexpr std::string_view kUnfinished = ".new";
 constexpr std::string_view kMagic = "healer-mail 2 ";
-constexpr std::string_view kPlainMagic = "healer-mail 1 ";  // of before there were digests: without facts
+constexpr std::string_view kPlainMagic = "healer-mail 1 ";  // from before there were digests: without facts
 constexpr std::uint64_t kMaxFile = 8U << 20;
 constexpr std::size_t kNameLength = 20 + 1 + 6 + 1 + 16;
 

@@ -43,7 +43,7 @@ class MailQueue {
   using Warn = std::function<void(std::string)>;
 
   /// Opens or makes `path` and takes up what an earlier daemon left. Errors: the directory cannot be made or read, or
-  /// is not ours alone. `warn` is told of damaged files.
+  /// is not ours alone. `warn` is told about damaged files.
   [[nodiscard]] static Result<MailQueue> open(const std::string& path, MailQueueLimits limits, Warn warn);
 
   /// Moves what waits, and what must not go again, from the directory of an earlier queue, which goes when it is empty.

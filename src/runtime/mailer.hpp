@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Mails alerts: puts them on disk (runtime/mail_queue), says so, and sends them when a server takes them.
+// Mails alerts: stores them on disk (runtime/mail_queue), confirms that, and sends them when a server accepts them.
 //
-// Order is kept: mails go in the order of their alerts, over crashes and dead servers. Servers are tried in turn, the
-// first that works each time; one that fails rests for 1 s, doubling to 1 min. A mail that is refused for good is
-// dropped and that is told; one that is refused for now is tried again and holds back only later mails to the same
-// person, and those not for ever. Where the disk cannot be written, mails wait in memory, and are not said to be taken
-// until sent.
+// Order is kept: mails are sent in the order of their alerts, across crashes and dead servers. Servers are tried in
+// order, and the first that works is used; one that fails is left alone for 1 s, doubling up to 1 min. A mail that is
+// refused for good is dropped, which is reported; one that is refused temporarily is tried again, and delays only later
+// mails to the same person, for a limited time. If the disk cannot be written, mails wait in memory, and are confirmed
+// only when they have been sent.
 //
-// All alerts of a cycle to one person who asked for a digest go in one mail; a single one goes as it is. The cycle is
-// over its length after the first of them came, or when healer stops. What goes beyond `set mail limit` is held back,
-// and told in one mail when there is room again. What needs a person (see actions/mail.hpp) goes before the rest, and
-// neither waits for a digest nor for a limit.
+// All alerts of a cycle to a person who asked for a digest are sent in one mail; a single one is sent as it is. The
+// cycle ends one cycle length after the first of them came, or when healer stops. Mails beyond `set mail limit` are
+// held back, and reported in one mail when there is room again. Mails that need a person (see actions/mail.hpp) are
+// sent before the others, and wait neither for a digest nor for a limit.
 //
-// Where more mails wait that no server took at a try than the queue has slots, the oldest are dropped; so they are
-// where more wait in all than healer's own bound says. What was dropped is recorded, and told in a mail when a server
-// works again.
+// If more mails than the queue has slots wait after a try at which no server took them, the oldest are dropped; the
+// same happens if more wait in all than healer's own bound. Dropped mails are recorded, and reported in a mail when a
+// server works again.
 //
-// A thread of its own does all of it, so that neither a disk nor a server ever holds up the loop. The functions here
-// may be called from any thread and never wait, but for stop().
+// All of this runs on a separate thread, so that neither a disk nor a server ever delays the loop. The functions here
+// may be called from any thread and never wait, except for stop().
 #pragma once
 
 #include <functional>
@@ -47,7 +47,7 @@ struct MailerOptions {
   std::function<WallTime()> wall{};  ///< for cycles and limits, on the mailer's thread; empty: the real one
 };
 
-/// What a person is told of the queue.
+/// What a person is told about the queue.
 struct MailFigures {
   std::size_t waiting = 0;        ///< mails, on disk and in memory
   std::optional<WallTime> since;  ///< of the alert that has waited longest

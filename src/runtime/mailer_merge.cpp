@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Several mails to one person that become one: digests, what a limit held back, and the word of what was dropped; and
-// what is told of all that wait.
+// what is said about all that wait.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -146,7 +146,7 @@ void Mailer::Impl::tell_dropped_to(const std::string& to) {
   ledger.told(to);
 }
 
-/// What is told of the queue from now on.
+/// What is said about the queue from now on.
 void Mailer::Impl::tell_figures() {
   MailFigures figures{.waiting = mails.size(), .since = {}, .error = {}, .error_since = {}};
   if (!mails.empty()) figures.since = WallTime{milliseconds{mails.begin()->first.when}};

@@ -25,7 +25,7 @@ const PatternSet& compiled(const std::vector<std::string>& patterns) {
   for (const auto& pattern : patterns) key.append(pattern).push_back('\0');
   const Hash128 hash = hash128(key);
   if (const auto found = sets.find(hash); found != sets.end()) return found->second;
-  if (sets.size() >= kMostSets) sets.clear();  // reload after reload: begin anew
+  if (sets.size() >= kMostSets) sets.clear();  // reload after reload: start over
   PatternSet set;
   for (const auto& pattern : patterns) set.emplace_back(pattern);
   return sets.emplace(hash, std::move(set)).first->second;

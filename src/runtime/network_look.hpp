@@ -27,7 +27,7 @@ struct InterfaceCounters {
   bool operator==(const InterfaceCounters&) const = default;
 };
 
-/// Whether one of them is less than it was: then they have begun anew.
+/// Whether one of them is less than it was: then they have started over.
 [[nodiscard]] bool began_anew(const InterfaceCounters& former, const InterfaceCounters& present);
 
 struct InterfaceSample {

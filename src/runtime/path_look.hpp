@@ -39,7 +39,7 @@ struct PathLook {
 /// Who owns it, and its permission.
 [[nodiscard]] std::array<std::pair<engine::Attribute, engine::Value>, 3> owner_of(const struct ::stat& seen);
 
-/// Errors of the path itself, which stay until somebody mends it: there is no such thing to be seen. Others are the
+/// Errors of the path itself, which stay until somebody repairs it: there is no such thing to be seen. Others are the
 /// machine's, and say nothing of it.
 [[nodiscard]] bool is_of_the_path(int error);
 /// Looks at a path; symbolic links are followed. Of another type than `type` it is absent. An Error where nobody can

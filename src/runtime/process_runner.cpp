@@ -177,7 +177,7 @@ bool ProcessRunner::begin(Run& run) {
     return put_back(run, output ? error.error() : output.error());
   }
   const engine::Command& command = run.spec().command;
-  if (command.identity.uid) {  // so that the program may open /dev/stdout and /dev/stderr anew
+  if (command.identity.uid) {  // so that the program may reopen /dev/stdout and /dev/stderr
     [[maybe_unused]] const int given = ::fchown(output->write.get(), *command.identity.uid, static_cast<gid_t>(-1)) +
                                        ::fchown(error->write.get(), *command.identity.uid, static_cast<gid_t>(-1));
   }

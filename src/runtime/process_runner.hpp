@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Runs the programs of `check program` and reports what was seen. Owned and called by the loop thread.
 //
-// A run is over when its program has exited: what its pipes hold then is taken, and a background process that keeps
-// them open holds nothing up. Output is the head of stderr, then of stdout, together at most `output_limit` bytes; the
-// rest is read and dropped, so that no writer blocks.
+// A run is over when its program has exited: what its pipes contain then is read, and a background process that keeps
+// them open delays nothing. The output is the beginning of stderr, then of stdout, together at most `output_limit`
+// bytes; the rest is read and dropped, so that no writer blocks.
 //
 // Timeouts. At the timeout, to the millisecond, the process group gets SIGTERM and the evidence (TimedOut, status 9,
 // the output so far) is delivered at once; 2 s later, or when the program itself exits, what is left of the group gets
-// SIGKILL; what it has written by then is delivered after that. Delivering at once is safe because of one promise: a
-// new run of a service does not begin until the process of its former run is gone (it waits here; its own timeout
-// counts from its true start). A cancelled run ends the same way, with nothing delivered.
+// SIGKILL; what it has written by then is delivered after that. Delivering at once is safe because of one guarantee: a
+// new run of a service does not begin until the process of its previous run is gone (it waits here; its own timeout
+// counts from its actual start). A cancelled run ends the same way, with nothing delivered.
 //
-// Filters of jq are given what a program has written on its standard output, where that is whole, one after the other
-// (runtime/searcher).
+// Filters of jq are given the standard output of a program, if it is complete, one after the other (runtime/searcher).
 //
-// What a former daemon has left is ended first (runtime/stale_checks): no run begins until it is known which services
-// have something left, and no run of such a service until that is gone. The search takes some milliseconds, and is
-// waited for no longer than StaleChecks::kPatience.
+// Check programs that a previous daemon left running are ended first (runtime/stale_checks): no run begins until it is
+// known which services have one, and no run of such a service until it is gone. The search takes some milliseconds, and
+// is given up after StaleChecks::kPatience.
 //
-// Runs beyond `most_running`, or for which there are no descriptors or processes to be had, wait in order; what they
-// lack is told at once, and one that the machine has refused for `resource_patience` is reported as NotStarted with the
+// Runs beyond `most_running`, or for which no descriptors or processes are available, wait in order; what they lack is
+// reported at once, and a run that the machine has refused for `resource_patience` is reported as NotStarted with the
 // reason.
 #pragma once
 

@@ -97,7 +97,7 @@ void Reacher::connect(const engine::effect::Measure& measure, Block block) {
 
 void Reacher::connect_after_look(const engine::effect::Measure& measure, const engine::measure::Connect& wanted,
                                  Block block) {
-  cancel(measure.run);  // it may be asked for anew
+  cancel(measure.run);  // it may be asked for again
   auto run = std::make_unique<Run>();
   run->answer = {.service = measure.service, .run = measure.run, .evidence = {}};
   run->block = std::move(block);

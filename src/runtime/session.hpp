@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Ends what is in the sessions of programs, and waits until it has gone. Many sessions at a time share each look at all
-// processes, which is made on a helper's thread.
+// Ends the processes in the sessions of programs, and waits until they are gone. Many sessions at a time share each
+// look at all processes, which is made on a helper's thread.
 //
-// Nothing is signalled without proof. The session of a child that has not been reaped is proved by its number, which
-// nobody else can have until then. Where the leader was not our child its number is free as soon as its session is
-// empty, and may become a stranger's. So a process that names it as its session counts as one of the session only
-//  - where it was there already while the leader was known to live (a process never joins a session later),
-//  - or where its output goes to the file that is that of this session alone,
-//  - or while one that is proved is in the session: until then the number cannot be a stranger's.
+// Nothing is signalled without proof. The session of a child that has not been reaped is proved by its number, because
+// no other session can have it before then. If the leader was not our child, its number is free as soon as its session
+// is empty, and may be reused by a stranger. So a process with that session number counts as part of the session only
+//  - if it existed already while the leader was known to live (a process never joins a session later),
+//  - or if its output goes to the file that only this session uses,
+//  - or while a proved process is in the session: until it ends the number cannot be a stranger's.
 #pragma once
 
 #include <cstdint>

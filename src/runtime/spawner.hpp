@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Starts programs for the loop without ever stopping it. Until a program runs, the thread that starts it sleeps, and a
-// program on a dead mount lets it sleep for ever; so this happens on a few threads of their own, which are replaced
-// when they are stuck (runtime/worker_pool). A spawn that its owner gives up is killed with the proof of its pidfd,
-// which also frees the thread, except where the kernel itself cannot end the wait.
+// Starts programs for the loop without ever blocking it. The thread that starts a program sleeps until the program
+// runs, with a program on a dead mount for ever. So a few separate threads do this, which are replaced when they are
+// stuck (runtime/worker_pool). A spawn that its owner gives up is killed through its pidfd, which also frees the
+// thread, unless the kernel itself cannot end the wait.
 //
 // One mount cannot use up the threads (runtime/mount_guard): while several spawns from a mount hang, further programs
 // of that mount wait without a thread, and after `mount_patience` they are refused with an error that names it.

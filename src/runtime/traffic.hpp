@@ -12,8 +12,8 @@ namespace healer::runtime {
 /// What the counters of an interface were as each minute began, for as long as anybody asks. As in Monit the minute
 /// under way counts as a whole: of the last minute is what came since that one began, of the last two that and the one
 /// before. An hour is 60 of these, and so is each of more hours, of which Monit counts whole ones. Kept in memory
-/// alone, at most kMostMinutes of it: a restart of healer begins it anew, as one of Monit does, and so do counters that
-/// begin anew.
+/// alone, at most kMostMinutes of it: a restart of healer starts it over, as one of Monit does, and so do counters that
+/// start over.
 class Traffic {
  public:
   static constexpr std::size_t kMostMinutes = 24 * 60;

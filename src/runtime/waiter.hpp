@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Programs that healing runs: each is the child of a small process of its own, its waiter, which outlives the daemon.
-// The waiter starts the program (runtime/launch), ends it at its timeout or when it is asked to, reaps it, writes down
-// how it ended (runtime/action_files) and goes; a daemon that lives is told at once. So what happens while no daemon is
-// there is seen all the same, and only where the waiter is lost, too, nobody knows.
+// Programs run by healings: each is the child of a small process of its own, its waiter, which outlives the daemon. The
+// waiter starts the program (runtime/launch), ends it at its timeout or on request, reaps it, records how it ended
+// (runtime/action_files) and exits; a running daemon is told at once. So the end of a program is known even if no
+// daemon was running; it is unknown only if the waiter is lost, too.
 //
-// The waiter is the daemon's own executable once more, in a session of its own, with an empty environment: the program
-// and its secrets come to it over a socket. It holds the descriptors that the program is started with no longer than
-// the daemon would. SIGTERM ends it as it does any process: when the machine goes down, nothing is to be recorded of
-// programs that are killed by that.
+// The waiter is another process of the daemon's own executable, in a session of its own, with an empty environment: it
+// receives the program and its secrets over a socket. It keeps the program's descriptors open no longer than the daemon
+// would. SIGTERM ends it like any process: when the machine shuts down, the end of programs that this kills must not be
+// recorded.
 #pragma once
 
 #include <cerrno>

@@ -267,7 +267,7 @@ Result<Opened> open_state_file(const std::string& path, Duration busy, bool know
 
   const std::string aside = corrupt_name(path);
   if (std::rename(path.c_str(), aside.c_str()) != 0) return system_error(errno, "cannot move " + path + " to " + aside);
-  // The log belongs to the file; the index over it is made anew by whoever reads.
+  // The log belongs to the file; the index over it is recreated by whoever reads.
   std::rename((path + "-wal").c_str(), (aside + "-wal").c_str());
   std::rename((path + "-journal").c_str(), (aside + "-journal").c_str());
   std::remove((path + "-shm").c_str());

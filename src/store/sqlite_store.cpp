@@ -377,7 +377,7 @@ Result<void> SqliteStore::Writer::attempt(const Batch& batch) {
 }
 
 /// A reader has found the file damaged. Most often its tables are whole, and only an index of them says something else,
-/// which no look at the start sees: that is written anew, in place, in one transaction. Else the file is moved aside.
+/// which no look at the start sees: that is rewritten, in place, in one transaction. Else the file is moved aside.
 Result<void> SqliteStore::Writer::mend() {
   tables_.reset();
   if (!database_->execute("REINDEX")) {
@@ -426,7 +426,7 @@ Result<void> SqliteStore::Writer::connect() {
   return {};
 }
 
-/// `only_while`: what the watchdog saw, and what the writer may have mended meanwhile. Told after that, it would stay
+/// `only_while`: what the watchdog saw, and what the writer may have repaired meanwhile. Told after that, it would stay
 /// sick until there is something to write again.
 void SqliteStore::Writer::become_sick(std::string reason, bool Writer::*only_while) {
   const std::scoped_lock callback_lock(callback_mutex_);

@@ -47,7 +47,8 @@ class SqliteStore : public Store {
   /// state file was removed: `last_id` is at least the wall clock in milliseconds.
   [[nodiscard]] Result<engine::SavedState> load() override;
   void submit(engine::effect::Commit commit) override;
-  /// Also finds what is not written yet. Where the file is found damaged the writer mends it, and this waits for that.
+  /// Also finds what is not written yet. Where the file is found damaged the writer repairs it, and this waits for
+  /// that.
   [[nodiscard]] Result<std::vector<engine::Record>> history(const HistoryQuery& query) const override;
   void save_sources(std::vector<SavedSource> sources) override;
   [[nodiscard]] Result<std::vector<SavedSource>> load_sources() override;
@@ -55,7 +56,7 @@ class SqliteStore : public Store {
 
   /// The file in use.
   [[nodiscard]] const std::string& path() const;
-  /// What happened to the file, for the log: a damaged one moved aside, what was recovered, an index written anew.
+  /// What happened to the file, for the log: a damaged one moved aside, what was recovered, an index rewritten.
   /// Callbacks::noted tells when there is more.
   [[nodiscard]] std::vector<std::string> notes() const;
 

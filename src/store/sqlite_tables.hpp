@@ -22,7 +22,7 @@ struct Retention {
   std::uint64_t bytes = 64U << 20;
 };
 
-/// Writes batches. Holds prepared statements; made anew with every connection, which is in synchronous=NORMAL.
+/// Writes batches. Holds prepared statements; recreated with every connection, which is in synchronous=NORMAL.
 class TableWriter {
  public:
   /// Requires: the schema is that of schema_version().

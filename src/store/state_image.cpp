@@ -76,7 +76,7 @@ Result<SavedState> state_of(std::string_view image) {
   };
   state.died = time_of("image_died");
   state.seen = time_of("image_seen");
-  if (state.seen == WallTime{}) state.seen.reset();  // an image of before did not know of it
+  if (state.seen == WallTime{}) state.seen.reset();  // not in images of earlier versions
   state.boot = static_cast<std::uint64_t>(database.number("SELECT value FROM meta WHERE name = 'image_boot'"));
   if (!database.ok()) return database.error();
   return state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The last catch of a thread that must not end before its time.
+// The last exception handler of a thread that must not end early.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace healer::store {
 
-/// Runs `loop` until it returns. Where it throws (for want of memory, most likely) it is begun anew after a rest.
+/// Runs `loop` until it returns. Where it throws (for want of memory, most likely) it is started over after a rest.
 template <typename Loop>
 void unending(Loop loop) {
   for (;;) {

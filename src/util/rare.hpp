@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is seldom there, and takes no more than a pointer where it is not.
+// A value that is rarely present, and takes only a pointer when it is absent.
 #pragma once
 
 #include <memory>

@@ -469,7 +469,7 @@ void twenty_thousand_at_once(benchmark::State& state) {
 }
 BENCHMARK(twenty_thousand_at_once)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(1);
 
-/// The worst moment: all of 20,000 wait in vain, and time out together.
+/// The worst case: all of 20,000 get no answer, and time out together.
 void twenty_thousand_time_out(benchmark::State& state) {
   constexpr int kCount = 20'000;
   Probes probes;

@@ -46,7 +46,7 @@ void bare_runs() {
   }
 }
 
-/// kAtOnce services, each of which is started anew when its run has been observed.
+/// kAtOnce services, each of which is started again when its run has been observed.
 class Runs {
  public:
   Runs()

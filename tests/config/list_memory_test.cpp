@@ -219,7 +219,7 @@ TEST_CASE("a row that is well while it is missing has begun to fail, if it does,
   CHECK_FALSE(memory.see({"c"}, {"b"}));  // it is being healed
   CHECK(memory.see({"c"}, {}));           // it was healed
   CHECK(memory.missing_well() == std::set<std::string>{"b"});
-  CHECK_FALSE(memory.see({"b", "c"}, {}));  // and fails anew
+  CHECK_FALSE(memory.see({"b", "c"}, {}));  // and fails again
   (void)memory.read(reading({"a", "d", "e"}), {"b"}, {});
   CHECK(memory.missing_well() == std::set<std::string>{"b", "c"});  // c is well at a reading
   CHECK_FALSE(memory.has_missing_ill());

@@ -237,7 +237,7 @@ TEST_CASE("text that is no token is told of", "[config]") {
 TEST_CASE("a missing quote is found where it opens", "[config]") {
   CHECK(errors("set log \"/x\nset init") ==
         "1:9: unbalanced quotes: the text that begins here is not closed (close it with \")\n");
-  // The next quote closes it, and inside and outside change places; after the line all is read anew.
+  // The next quote closes it, and inside and outside change places; after the line all is read again.
   CHECK(rule_errors("if status 1 then exec \"/a\nif status 2 then exec \"/b\"\nif content = \"c\" then alert\nif "
                     "status 3 then alrt") ==
         "2:23: unbalanced quotes: the text that begins here continues on the next line (close it with \")\n"

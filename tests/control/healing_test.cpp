@@ -416,7 +416,7 @@ TEST_CASE("what rests, and what is open until a person resets it, is told", "[co
   CHECK(ask(world, {.verb = Verb::HealingStatus}).reply.end.at("open").empty());
 }
 
-TEST_CASE("what was healed in vain is told wherever one looks, until it has recovered", "[control][healing]") {
+TEST_CASE("every view shows that a healing did not help, until the target has recovered", "[control][healing]") {
   HealedWorld world({.targets = 2, .tries = 1});
   world.fail(0);
   world.wait_for("guard");

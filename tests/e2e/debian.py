@@ -243,7 +243,7 @@ class Rsyslog(Debian):
         cover("/etc/rsyslog.conf", configuration)
 
     def answers(self) -> bool:
-        """A word of before has been written; it is given another one."""
+        """The previous word has been written; it is given another one."""
         messages = Path("/run/messages")
         word = f"question {self.asked}."
         if self.asked and messages.exists() and word in messages.read_text(errors="replace"):

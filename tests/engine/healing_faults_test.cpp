@@ -166,7 +166,7 @@ TEST_CASE("a target that is not watched between two tries is not taken for well"
   CHECK(world.wait_for("guard") == "n0");  // of its second try
 }
 
-TEST_CASE("a brake that has closed stays so for what goes by the plan of before", "[healing]") {
+TEST_CASE("a brake that has closed stays closed for healings that follow the previous plan", "[healing]") {
   const Fleet fleet{.targets = 4};
   FleetWorld world(fleet);
   world.fail(0);

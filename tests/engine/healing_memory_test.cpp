@@ -35,14 +35,15 @@ FleetWorld world_of(RuleSet rules, std::size_t targets) {
   return FleetWorld(make_graph(std::move(rules)), {}, std::vector<bool>(targets), World::kStart);
 }
 
-/// The machine is started anew, and its clock has gone on by so much meanwhile.
+/// The machine is restarted, and its clock has gone on by so much meanwhile.
 Instant after_boot(const FleetWorld& world, Duration clock) {
   return {.boot = world.now.boot + 1, .mono = minutes{1}, .wall = world.now.wall + clock};
 }
 
 }  // namespace
 
-TEST_CASE("what was healed in vain, recovers in its cooldown and fails anew is healed after it", "[healing]") {
+TEST_CASE("a target whose healing did not help, that recovers in its cooldown and fails again, is healed after it",
+          "[healing]") {
   const Fleet fleet{.targets = 1, .tries = 1};
   FleetWorld world(fleet);
   fail_first_try(world);
@@ -75,7 +76,7 @@ TEST_CASE("an alert that stands beside it does not keep a target from having rec
   FleetWorld world = world_of(std::move(rules), 1);
   fail_first_try(world);
   if (kind == ActionKind::Unmonitor) {
-    world.advance(minutes{1});  // it has fired, and waits for the healing that was in vain
+    world.advance(minutes{1});  // it has fired, and waits because the healing did not help
     REQUIRE(world.engine.rules(world.id("n0"))[1].status == RuleStatus::Failed);
   }
   world.heal(0);

@@ -203,7 +203,7 @@ class Storm {
     world_->handle(command(event::Command::Kind::ResetHealing));
   }
 
-  /// Programs that were set free begin; no number twice.
+  /// Programs that were released begin; no number twice.
   void hear() {
     for (; heard_ < world_->execs.size(); ++heard_) {
       const effect::Exec exec = world_->execs[heard_];
@@ -234,7 +234,7 @@ class Storm {
     end(chosen->first, chance(75) ? 0 : 1);
   }
 
-  /// A request that is set free: each but a question only once in a try, unless it may be repeated.
+  /// A request is released: each only once in a try, except for questions and those that may be repeated.
   void asks(const effect::Request& request) {
     const Healing& healing = world_->engine.healings().all().at(request.healing);
     CHECK(let_go_.contains({request.healing, "guard"}));
@@ -366,7 +366,7 @@ class Storm {
     CHECK(world_->saved.healings.empty());
   }
 
-  /// What was well and fails anew is healed by its rules, whatever came of healings before: nothing holds it for ever.
+  /// What was well and fails again is healed by its rules, whatever came of healings before: nothing holds it for ever.
   void fail_once_more() {
     const int target = pick(fleet_.targets);
     world_->advance(seconds{3});

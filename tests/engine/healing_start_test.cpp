@@ -132,7 +132,7 @@ TEST_CASE("a guard's word is for now: what was paused, or became well, while it 
   }
 }
 
-TEST_CASE("whoever asks is told that rules leave alone what was healed in vain", "[healing]") {
+TEST_CASE("whoever asks is told that rules leave alone a target whose healing did not help", "[healing]") {
   FleetWorld world({.targets = 1, .tries = 1});
   fail_first_plan(world);
   world.end_program(1);

@@ -337,7 +337,7 @@ TEST_CASE("no value with control characters comes into what a program is told", 
   CHECK(engine::why_not_filled("", "B") == "cannot use the value of ${B}: it holds control characters");
 }
 
-TEST_CASE("a program that is set free anew after a death of the daemon is told the name of the machine", "[healing]") {
+TEST_CASE("a program that is released again after the daemon died is told the name of the machine", "[healing]") {
   FleetWorld world({.targets = 1});
   world.fail(0);
   world.wait_for("guard");

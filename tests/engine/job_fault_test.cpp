@@ -471,7 +471,7 @@ TEST_CASE("the boot of the daemon before says whether a program is that of an ea
   ProcessWorld first(rules);
   first.start();
   first.run(seconds{7});
-  // Nothing of the service was saved since the machine was started anew.
+  // Nothing of the service was saved since the machine was restarted.
   ProcessWorld world(make_graph(rules), first.saved, {first.now.boot + 1, first.now.mono, first.now.wall + minutes{5}});
   world.start();
   world.run(seconds{7});

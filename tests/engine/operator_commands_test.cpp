@@ -73,7 +73,7 @@ TEST_CASE("a person's stop of a dependent leaves the start of what it depends on
   const bool up = GENERATE(false, true);
   SlowStart start(up);
   ProcessWorld& world = start.world;
-  if (up) world.bring_up("web");  // by another hand
+  if (up) world.bring_up("web");  // not by healer
   const Programs before = world.programs;
   world.command(Kind::Stop, {"web"});
   world.run(seconds{1});

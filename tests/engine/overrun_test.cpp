@@ -54,7 +54,7 @@ TEST_CASE("services that are late at every cycle are told of once, and summed up
   CHECK(world.count(RecordKind::RunOverrun) == 50 + 2);
   REQUIRE(sums().size() == 2);
   CHECK(sums().back() == "in the last 1 m 1500 runs of 50 services were skipped: the previous runs had not finished");
-  // In time for more than a minute, and late again: that is told anew.
+  // In time for more than a minute, and late again: that is told again.
   world.answer = [](ServiceId) { return 0; };
   for (const ServiceId id : world.engine.graph()->order)
     if (world.engine.service(id).flight) world.observe(id, 0);

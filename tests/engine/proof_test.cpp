@@ -58,7 +58,7 @@ TEST_CASE("a number in a pid file that is another's now is not the service") {
     CHECK(world.programs == Programs{"start web"});
     CHECK(*world.engine.service(world.id("web")).last->output ==
           "process is not running (process 50 is not the one its pid file was written for)");
-    world.files["web"] = kWritten + 1;  // its pid file is written anew, for a process of that number
+    world.files["web"] = kWritten + 1;  // its pid file is rewritten, for a process of that number
     world.run(seconds{40});
     CHECK(said(world, RecordKind::RuleRecovered, "process is running with pid 50"));
   }
@@ -496,7 +496,7 @@ TEST_CASE("the next daemon stops by signal whom a person named, and nobody else"
   for (const char* name : {"db", "web", "log"}) first.bring_up(name);
   first.start();
   first.run(seconds{6});
-  first.blind = {"db", "web", "log"};  // so that the job stands still
+  first.blind = {"db", "web", "log"};  // so that the job makes no progress
   first.command(Kind::Restart, {"db", "web"});
   REQUIRE(first.saved.jobs.size() == 1);
   ProcessWorld second(rules, first.saved);

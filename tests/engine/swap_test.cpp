@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From one generation to the next: what is kept, what begins anew.
+// From one generation to the next: what is kept, what starts over.
 #include <catch2/catch.hpp>
 
 #include "engine/rule_set.hpp"

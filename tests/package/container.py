@@ -58,7 +58,7 @@ def make_base() -> Path:
     if base.exists():
         return base
     base.parent.mkdir(parents=True, exist_ok=True)
-    refused = base.with_suffix(".refused")  # so that not each test tries in vain
+    refused = base.with_suffix(".refused")  # so that only the first test tries it
     if refused.exists() and time.time() - refused.stat().st_mtime < 1800:
         raise NoBase(refused.read_text())
     new = Path(tempfile.mkdtemp(prefix=f"{base.name}.", dir=base.parent))

@@ -48,7 +48,7 @@ TEST_CASE("no more is looked at than the limit says", "[protocols][generic]") {
     CHECK(end_at(257, pattern).starts_with("fail: it sent \"aaa"));
     CHECK(end_at(1'000'000, pattern).starts_with("fail: it sent \"aaa"));
   }
-  // What follows a match begins anew.
+  // What follows a match starts over.
   CHECK(talk("generic", {expect("a+b"), expect("c+d")}, {std::string(200, 'a') + "b" + std::string(200, 'c') + "d"})
             .verdict.starts_with("pass"));
 }

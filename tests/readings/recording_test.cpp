@@ -265,7 +265,7 @@ TEST_CASE("the texts of rules are kept once in a chunk, are there at each beginn
   CHECK(count("SELECT count(*) FROM rules WHERE chunk = 1") == 0);
 }
 
-TEST_CASE("a recording of before, without the texts of rules, is read, and is written on") {
+TEST_CASE("a recording of an earlier version, without the texts of rules, is read and continued") {
   const Folder folder;
   const auto record = [&] {
     Recorder recorder(folder.file(), state_of_nothing(), {}, {.gather = Duration{0}});

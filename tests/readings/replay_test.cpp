@@ -411,7 +411,7 @@ TEST_CASE("a day on which a reload has edited rules is played by those of each t
       return line.who == ReplayLine::Who::Both || line.deed.service == "calm";
     }));
     CHECK(other.count(ReplayLine::Who::Then) > 0);
-    // A recording of before does not know what was edited.
+    // A recording of an earlier version does not say what was edited.
     tape.rewind();
     tape.has_texts = false;
     const Replay old = replay(after(), tape, kAlways);

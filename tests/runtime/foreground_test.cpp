@@ -467,7 +467,7 @@ TEST_CASE("who is quicker than the news that it runs is heard all the same", "[f
   ReadyBench bench;
   bench.open();
   bench.start(1, {"/bin/sleep", "600"});
-  // The loop does not run: it can be heard of before its start is.
+  // The loop is not running, so its death may be reported before its start.
   REQUIRE(test::eventually([&] { return bench.alive() == 1; }));
   bench.runner->told_ready(processes_with(bench.mark).front());
   CHECK(bench.ready.empty());

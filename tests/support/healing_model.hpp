@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A model of what healing may do: an account, kept from what happens in the world (answers of targets, programs,
-// people's words, lists, what was recorded), that is asked of each program that is set free. It is written in another
+// people's words, lists, what was recorded), that is asked of each program that is released. It is written in another
 // way than the engine on purpose: it keeps no queue and decides nothing; it only knows what must not be.
 #pragma once
 
@@ -119,9 +119,9 @@ class HealingModel {
     }
   }
 
-  // ---- what is set free --------------------------------------------------------------------------------------------
+  // ---- what is released --------------------------------------------------------------------------------------------
 
-  /// What is wrong with a program that is set free now; empty: nothing.
+  /// What is wrong with a program that is released now; empty: nothing.
   std::string begins(HealingId healing, ActionId action, const std::string& program, const std::string& target,
                      Instant now) {
     Account& its = accounts_[healing];

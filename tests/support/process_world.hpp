@@ -77,7 +77,7 @@ class ProcessWorld : public World {
   [[nodiscard]] bool is_up(const std::string& name) const { return up_.contains(name); }
   [[nodiscard]] std::int64_t pid(const std::string& name) const { return up_.at(name); }
 
-  /// It dies, by another hand; `end`: how, where the kernel tells that.
+  /// It dies, not by healer; `end`: how, where the kernel tells that.
   void die(const std::string& name, std::optional<ProcessEnd> end = {});
 
   /// It dies, and no daemon sees it.

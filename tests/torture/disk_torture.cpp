@@ -57,7 +57,7 @@ TEST_CASE("a full disk makes the store sick, room makes it well, and nothing is 
     for (int times = 1; times <= 3; ++times) {
       for (int i = 0; i < 20; ++i) store->submit(numbered_commit(++number));
       REQUIRE(told.wait_committed(number));
-      // The log gives room back when the store begins anew: filled until there is none left.
+      // The log gives room back when the store starts over: filled until there is none left.
       do {
         disk.fill();
         auto large = numbered_commit(++number);

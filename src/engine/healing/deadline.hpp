@@ -9,7 +9,7 @@
 
 namespace healer::engine {
 
-/// A wall time to come, for a daemon that begins when the machine was started anew: the clock may be ahead now. What
+/// A wall time to come, for a daemon that begins when the machine was restarted: the clock may be ahead now. What
 /// was left of the time when the daemon before was `seen` for the last time is left still.
 [[nodiscard]] inline WallTime carried(WallTime end, WallTime seen, Instant now) {
   return end > seen ? std::max(end, now.wall + (end - seen)) : end;

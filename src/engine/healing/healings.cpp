@@ -90,8 +90,8 @@ void Healings::remember(HealingWorld& world, TargetMemory target) {
   memory_.targets.push_back(std::move(target));
 }
 
-/// What was healed in vain has recovered when none of its rules that wait while it is healed stands failed: alerts and
-/// execs go on beside that, and say nothing of it.
+/// A target whose healing did not help has recovered when none of the rules that wait for its healing stands failed.
+/// Alerts and execs do not wait, so they do not count.
 void Healings::note_recovery(HealingWorld& world, TargetMemory& memory) {
   if (!memory.in_vain()) return;
   const auto stands = [&](ServiceId service) {
@@ -470,7 +470,7 @@ bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
   healing.workflow = plan->name;
   healing.dry_run = dry_run;
   if (!healing.in_probation) healing.plan = plan;
-  healing.approved_by.clear();  // it was for the plan of before
+  healing.approved_by.clear();  // it was for the previous plan
   healing.stage = Healing::Stage::Held;
   healing.not_before.reset();
   world.save(healing);

@@ -55,7 +55,7 @@ class Healings {
 
   /// The services have changed: who is a target, and in which groups.
   void index(const Graph& graph);
-  /// The machine was started anew since the daemon before was `seen` for the last time: however far its clock has come,
+  /// The machine was restarted since the daemon before was `seen` for the last time: however far its clock has come,
   /// no more of a time that brakes go by is over than was then. Before resume().
   void carry(HealingWorld& world, WallTime seen);
   /// Goes on with what an earlier daemon has left. `lives`: whether a program is still known, and its end will be told.
@@ -87,7 +87,7 @@ class Healings {
   /// A rule of the service that stood failed does so no more.
   void recovered(HealingWorld& world, ServiceId service);
   void wake(HealingWorld& world);
-  /// The new rules are in force: what waits is judged anew by them.
+  /// The new rules are in force: what waits is judged again by them.
   void reloaded(HealingWorld& world);
 
   // The words of people. What came of them, or why not: `good` says which.
@@ -105,7 +105,7 @@ class Healings {
 
   /// The mono time at which wake() is wanted.
   [[nodiscard]] std::optional<Duration> next() const { return next_; }
-  /// Whether rules leave the target alone, save for alerts and execs: it is being healed, or was just now.
+  /// Whether rules leave the target alone, except for alerts and execs: it is being healed, or was just now.
   [[nodiscard]] bool rests(std::string_view target, Instant now) const;
   /// Whether the runs of a service are a healing's, to see whether it has recovered.
   [[nodiscard]] bool verifies(ServiceId service) const { return verifying_.contains(service); }
@@ -122,7 +122,7 @@ class Healings {
   [[nodiscard]] bool heeds_runs() const { return !healings_.empty() || !memory_.targets.empty(); }
   [[nodiscard]] const std::map<HealingId, Healing>& all() const { return healings_; }
   [[nodiscard]] const HealingMemory& memory() const { return memory_; }
-  /// Completes the program of a step that is set free anew: its environment and place are not saved with it. False: a
+  /// Completes the program of a step that is released again: its environment and place are not saved with it. False: a
   /// secret that it needs is lost.
   [[nodiscard]] bool complete(const HealingWorld& world, effect::Exec& exec) const;
   /// What is to be saved of the output of a program, with values bound in its filters.
@@ -139,7 +139,7 @@ class Healings {
   [[nodiscard]] std::optional<Origin> origin_of(ActionId action) const;
   /// What each guard and brake says to a healing now, in their order.
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const HealingWorld& world, const Healing& healing) const;
-  /// The same for people, between two turns: the groups are counted anew.
+  /// The same for people, between two turns: the groups are counted again.
   [[nodiscard]] std::vector<BrakeVerdict> fresh_verdicts(const HealingWorld& world, const Healing& healing) const;
   /// What they would say if the service were to be healed so now.
   [[nodiscard]] std::vector<BrakeVerdict> would_say(const HealingWorld& world, ServiceId service,
@@ -314,7 +314,7 @@ class Healings {
   std::vector<Group> groups_;
   std::unordered_map<std::string, std::uint32_t> target_at_;  // by name, in lower case
   std::unordered_map<std::string, std::uint32_t> group_at_;
-  // Of what is under way; not saved, for it is made anew.
+  // Of what is under way; not saved, for it is recreated.
   std::map<HealingId, std::map<ServiceId, Duration>> confirming_;  // looks that are awaited, and since when
   std::map<ServiceId, Progress> verifying_;
   std::map<std::pair<HealingId, std::size_t>, Poll> polls_;  // by run
