@@ -19,13 +19,8 @@ struct Engine::Turn {
   std::vector<JobId> changed_jobs{};  // the same of jobs, whole
   std::vector<JobId> moved_jobs{};    // and of those that have only gone on
   std::vector<HealingId> changed_healings{};
-<<<<<<< HEAD
-  std::vector<std::pair<ServiceId, Flight>> cut_off{};  // by a reload, from a run that is to be begun anew
+  std::vector<std::pair<ServiceId, Flight>> cut_off{};  // by a reload, from a run that is to be started over
   std::vector<effect::Reply> replies{};                 // sent when the commit is durable
-=======
-  std::vector<ServiceId> cut_off{};      // by a reload, from a run that is to be started over
-  std::vector<effect::Reply> replies{};  // sent when the commit is durable
->>>>>>> words
   std::vector<
       std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction, effect::Request, effect::EndRequest>>
       acts{};  // that the commit sets free

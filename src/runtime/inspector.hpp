@@ -11,19 +11,11 @@
 // /proc is walked, once for all looks at the same time,
 //  - if the service is found by a pattern (a walk less than 100 ms ago is good enough), or one of its rules asks for
 //    its descendants (500 ms),
-<<<<<<< HEAD
-//  - and at the first look and those that come at least 500 ms after the one before, since people and programs are
-//    shown the descendants of every process (as old as the look before; 10 s at most); but not at the look that follows
-//    a death, for what died is to be started again without delay.
-// Other looks take what they say of descendants from the walk at hand, or leave it out where that is older than a
-// second. What costs a file of its own and no rule asks for (whose the process is, its descriptors, what it reads and
-// writes) is told as it was in the last 10 s.
-=======
 //  - and at the first look, and at each look at least 500 ms after the previous one, since people and programs are
-//    shown the descendants of every process (500 ms); but not at the look after a death, because the process must be
-//    restarted without delay.
-// Other looks take the descendants from the last walk, or leave them out if it is older than a second.
->>>>>>> words
+//    shown the descendants of every process (as old as the previous look; at most 10 s); but not at the look after a
+//    death, because the process must be restarted without delay.
+// Other looks take the descendants from the last walk, or leave them out if it is older than a second. What needs a file
+// of its own in /proc and is tested by no rule (the owner, the descriptors, the transfers) may be up to 10 s old.
 //
 // What is observed of a process: facts.process, as soon as there is a process with that pid, even a zombie (then
 // without figures); evidence.output, Monit's words for it ("process is running with pid 12", "process is not running
