@@ -398,11 +398,12 @@ std::string Daemon::warn_of_restart(const Settings& settings) {
   const Graph& graph = *engine_->graph();
   const bool has_children = std::ranges::any_of(graph.order, [&](ServiceId id) { return graph.at(id).foreground(); });
   compare("pid file", paths_.pid_file, now.pid_file);
-  compare("state file", paths_.state_file, now.state_file,
-          has_children
-              ? ", which knows nothing of the foreground processes that run: stop them before that, or they are "
-                "started a second time"
-              : "");
+  compare(
+      "state file", paths_.state_file, now.state_file,
+      has_children
+          ? ", which does not contain the running foreground processes: stop them before the restart, or they will be "
+            "started a second time"
+          : "");
   compare("control socket", paths_.socket, now.socket);
   compare("mail queue", paths_.mail_dir, now.mail_dir);
   return told;

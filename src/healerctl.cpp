@@ -138,7 +138,7 @@ void add_top(CLI::App& app, Arguments& arguments) {
 /// What works on rules files, without a daemon.
 void add_rules_tools(CLI::App& app, Arguments& arguments) {
   const auto not_empty = [](const std::string& text) { return text.empty() ? "PATH must not be empty" : ""; };
-  CLI::App* format = app.add_subcommand("fmt", "Lay rules files out in one form, or say which are not (no daemon)");
+  CLI::App* format = app.add_subcommand("fmt", "Format rules files, or list those that are not formatted (no daemon)");
   format->fallthrough();
   format->add_option("paths", arguments.format.paths, "Files, directories of *.rules, - for standard input")
       ->type_name("PATH")
@@ -350,7 +350,7 @@ void describe(CLI::App& app, Arguments& arguments) {
 
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
   simulate->footer(
-      "Where the script does not say `run for`, it ends when all outcomes that it tells are used up, its last command "
+      "Without `run for` in the script, it ends when all scripted outcomes have been used, its last command was "
       "is\n"
       "three cycles ago, and what began by then is over. healerctl(1) has the language of scripts.");
   simulate->fallthrough();

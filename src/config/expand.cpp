@@ -108,7 +108,7 @@ class Expander {
       const Pieces pieces = resolve(argument, command.range);
       if (const auto outside = std::ranges::find(pieces, true, &Piece::outside); i == script && outside != pieces.end())
         error(Code::InvalidValue, command.range,
-              "a value from a list cannot be put into the script of a shell, which would read it as part of itself",
+              "a value from a list cannot be put into a shell script, because the shell would interpret it as code",
               fmt::format("use the environment variable: \"{}\"", variable_of(outside_name_)));
       argument = joined(pieces, Into::Text);
     }

@@ -208,16 +208,17 @@ class Importer {
       remark("left-out", "These name files that are Monit's own: they are comments now, and healer has its own.",
              left_out_);
     if (nested)
-      remark("includes",
-             fmt::format("The includes stay: what they bring is in {}/{}, for the order of the files matters here.",
-                         directory_, kFolder),
-             {});
+      remark(
+          "includes",
+          fmt::format("The includes are kept, with their files in {}/{}, because the order of the files matters here.",
+                      directory_, kFolder),
+          {});
     if (!result_.source.unmatched.empty())
       remark("includes", "These includes match no file, and are comments now: a file that comes later is not read.",
              result_.source.unmatched);
     if (auto places = said({Code::Dormant}); !places.empty())
       remark("dormant",
-             "Monit accepts these, and does nothing, or less. healer understands them; they sleep until "
+             "Monit accepts these but ignores them or a part of them. healer understands them; they are dormant until "
              "'healerctl accept NAME' or 'set accept dormant'.",
              std::move(places));
     if (auto places = said({Code::NotYet}); !places.empty())
@@ -268,7 +269,9 @@ class Importer {
       places.push_back(fmt::format("{}: {:04o}, uid {}", sources().at(i).path, facts->mode, facts->uid));
     }
     if (!places.empty())
-      remark("rights", "healer's files are their owner's alone (0600), for they may hold secrets; Monit's were not.",
+      remark("rights",
+             "healer's files can only be read by their owner (0600), because they may contain secrets; Monit's could "
+             "be read by others.",
              std::move(places));
   }
 

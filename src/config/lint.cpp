@@ -183,7 +183,8 @@ class Linter {
       for (const std::string_view next : {" from:", " reply-to:", " subject:", " message:"})
         if (word && word->value.find(next) != std::string::npos)
           warn(Code::Misread, word->range,
-               fmt::format("'{}' begins no line here: it is text of the one before it", next.substr(1)),
+               fmt::format("'{}' does not begin a line here: it is part of the text of the previous one",
+                           next.substr(1)),
                "write it on a line of its own");
   }
 
@@ -262,7 +263,7 @@ class Linter {
         sources_.position(range.file, before.range.begin).line != sources_.position(range.file, range.begin).line)
       return;
     warn(Code::Misread, range,
-         fmt::format("this is a statement of its own here, as in Monit, and no argument of {}",
+         fmt::format("as in Monit, this is a separate statement here, not an argument of {}",
                      in_quotes(before.arguments.front())),
          "put the command in double quotes");
   }
@@ -369,7 +370,7 @@ class Linter {
     const bool always =
         op == engine::Comparison::NotEqual || op == engine::Comparison::Less || op == engine::Comparison::LessEqual;
     warn(Code::NeverTrue, test.number.range,
-         fmt::format("a status is at most {}: this is {} true", kMaxStatus, always ? "always" : "never"));
+         fmt::format("an exit status is at most {}, so this is {} true", kMaxStatus, always ? "always" : "never"));
   }
 
   /// A part of a whole that is held against more than all of it.
@@ -382,7 +383,7 @@ class Linter {
     const bool is_own = reading.row->metric == engine::Metric::Cpu;
     warn(Code::NeverTrue, test.number.range,
          fmt::format("'{}' is between 0% and 100%: this is {} true", test.name.value, most ? "always" : "never"),
-         is_own ? "100% are all the cores that the process has threads for" : "");
+         is_own ? "100% means all the cores that the process can use with its threads" : "");
   }
 
   /// `memory > 80`: bytes, where its writer thinks of a percentage.
@@ -407,8 +408,9 @@ class Linter {
            "write \"/bin/sh -c 'COMMAND'\" for a command of the shell");
     if (command.next_line)
       warn(Code::Misread, command.next_line->range,
-           fmt::format("{} is passed to {} as an argument, for it follows the command and does not begin a statement",
-                       in_quotes(command.next_line->value), in_quotes(command.arguments.front())),
+           fmt::format(
+               "{} is passed to {} as an argument, because it follows the command and does not begin a statement",
+               in_quotes(command.next_line->value), in_quotes(command.arguments.front())),
            "put the command with its arguments in one pair of double quotes");
     if (command.readiness)
       warn(Code::Misread, *command.readiness,
@@ -504,7 +506,7 @@ class Linter {
     only_last(written_[kind], program.range, kNames[kind]);
     timeout(program.command);
     if (program.command.single_quoted_with_arguments)
-      warn(Code::Dormant, program.command.range, "to Monit all of this is the name of a program: there nothing is run",
+      warn(Code::Dormant, program.command.range, "Monit takes all of this for the name of a program, and runs nothing",
            "in double quotes it is a command to both; " + dormant_hint("till then the rules that need it are"));
   }
   void statement(const StopSignalSyntax& stop) {
@@ -523,7 +525,8 @@ class Linter {
   void statement(const LeftoversSyntax& leftovers) {
     only_last(leftovers_, leftovers.range, "leftovers ended");
     if (check_->foreground)
-      warn(Code::NoEffect, leftovers.range, "what a process leaves that healer runs itself is ended without this, too");
+      warn(Code::NoEffect, leftovers.range,
+           "this has no effect: what is left over from a process that healer runs itself is always ended");
   }
   void statement(const IgnoreSyntax&) {}
   void statement(const DependsSyntax&) {}

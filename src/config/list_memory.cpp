@@ -63,7 +63,7 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
   if (is_first || differs_much(names)) {
     if (!is_first && saved_.proven)
       said.push_back({.alerts = true,
-                      .text = "more than half of it is new or gone: nothing of it is healed until three readings are "
+                      .text = "more than half of it is new or gone: nothing in it is healed until three readings are "
                               "equal, or a person accepts it"});
     saved_.proven = false;
     saved_.equal = 1;
@@ -116,11 +116,13 @@ void ListMemory::let_leave(const std::set<std::string>& failed, const std::set<s
   if (candidates.size() > most) candidates.resize(most);
   for (const auto& [misses, name] : candidates) {
     const bool is_failed = failed.contains(name);
-    said.push_back({.alerts = is_failed,
-                    .text = is_failed
-                                ? fmt::format("the row '{}' leaves, though it is failed: {} readings were without it",
-                                              name, misses)
-                                : fmt::format("the row '{}' leaves", name)});
+    said.push_back(
+        {.alerts = is_failed,
+         .text =
+             is_failed
+                 ? fmt::format("the row '{}' is being removed although it has failed: it was missing from {} readings",
+                               name, misses)
+                 : fmt::format("the row '{}' leaves", name)});
     forget(name);
   }
 }

@@ -90,7 +90,7 @@ struct action<grammar::resource_test> {
     if (!joins && !scratch.statement.condition.terms.empty()) build.extend("more than one condition", at);
     CompareSyntax test = resource_of(build, at);
     if (test.name.value == "total upload" || test.name.value == "total download")
-      build.complain(at, "a total is of some time", "as in 'total upload > 1 GB in last hour'");
+      build.complain(at, "a total needs a time span", "as in 'total upload > 1 GB in last hour'");
     add_term(build, scratch, at, std::move(test));
   }
 };
@@ -295,7 +295,7 @@ struct action<grammar::recovery_word> {
     const bool is_failed = build.kind(at.begin) == Kind::Failed;
     if (is_failed == recovers_to_failed(scratch.statement)) return;
     if (is_failed)
-      return build.complain(at, "only tests of 'link up' and of 'succeeded' recover to failed",
+      return build.complain(at, "'else if failed' is only possible after 'link up' and 'succeeded'",
                             "write 'else if succeeded then'");
     build.extend("'else if succeeded' where Monit has 'else if failed'", at);
   }

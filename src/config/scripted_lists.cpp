@@ -26,7 +26,7 @@ ScriptedLists::ScriptedLists(const std::vector<ListDeclaration>& declared, const
     One one{.declared = list};
     const auto rows = begin.find(list.source);
     if (rows == begin.end()) {
-      one.fails = "the script does not say what it says";
+      one.fails = "the script has no rows for it";
     } else {
       one.says.rows = rows->second;
       static_cast<void>(one.memory.read(one.says, {}, {}));
@@ -47,7 +47,7 @@ void ScriptedLists::change(std::size_t statement) {
   const Statement& said = statements_[statement];
   for (One& one : lists_) {
     if (!iequals(one.declared.name, said.list)) continue;
-    one.fails = said.what == What::Fails ? "the script lets it fail" : "";
+    one.fails = said.what == What::Fails ? "it fails according to the script" : "";
     if (said.what == What::Says) one.says = said.reading;
     if (said.what == What::Gains || said.what == What::Loses) take_out(said.reading.rows, one.says.rows);
     if (said.what == What::Gains)
@@ -90,7 +90,7 @@ engine::ListKeeper::News ScriptedLists::forget(std::string_view row) {
       news.said.push_back(
           {fmt::format("list {}: the row '{}' is forgotten by the script", one.declared.name, printable(row))});
   if (news.said.empty())
-    news.refused = fmt::format("no list has a row '{}' that leaves", printable(row));
+    news.refused = fmt::format("no list has a row '{}' that is being removed", printable(row));
   else
     load_again(news);
   return news;

@@ -48,7 +48,7 @@ class Silences {
       const auto* test = std::get_if<CompareSyntax>(&term.test);
       const engine::Quantity* row = test != nullptr ? kind_.find_quantity(test->name.value) : nullptr;
       if (row != nullptr && row->monit_skips)
-        add(term.range, fmt::format("Monit takes this test of a {} but never makes it", kind_.word),
+        add(term.range, fmt::format("Monit accepts this test of a {} but never performs it", kind_.word),
             "'check system' has it, too");
     }
   }

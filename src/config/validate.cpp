@@ -340,8 +340,7 @@ class Validator {
 
   void statement(const LeftoversSyntax& leftovers) {
     if (!kind_->traits.has_process && !check_->broken)
-      error(Code::WrongPlace, leftovers.range,
-            "'leftovers ended' is for a process: nothing else leaves any that are known",
+      error(Code::WrongPlace, leftovers.range, "'leftovers ended' is only possible for a process",
             "remove it, or begin the service with 'check process'");
   }
 

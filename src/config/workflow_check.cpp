@@ -110,9 +110,9 @@ class WorkflowChecker {
     const std::string near = named.empty() ? services_.remedy(filled.text) : named;
     if (!document_.expansion.lists.empty())
       return warn(Code::UnknownService, action.target->range,
-                  fmt::format("there is no target and no service {} now: whoever heals it looks at nothing",
+                  fmt::format("there is no target and no service {} now: a healing of it would check nothing",
                               in_quotes(filled.text)),
-                  near.empty() ? "it counts from when a list has it" : near);
+                  near.empty() ? "this changes as soon as a list contains it" : near);
     error(Code::UnknownService, action.target->range,
           fmt::format("there is no target and no service {} to heal", in_quotes(filled.text)),
           near.empty() ? "name a service, or a row of a 'for each'; 'heal with' alone heals the service itself" : near);
@@ -163,9 +163,10 @@ class WorkflowChecker {
       error(Code::OutOfRange, limit.number.range, "the percentage can be 100 at most");
     at_least_one(limit.number, limit.percent ? "percent" : "healings");
     if (limit.percent && !limit.group)
-      error(Code::MissingOption, limit.range, "a share is of a group", "as in 'limit 20% of group webboxes at once'");
+      error(Code::MissingOption, limit.range, "a percentage needs a group",
+            "as in 'limit 20% of group webboxes at once'");
     if (limit.percent && limit.within)
-      error(Code::InvalidValue, limit.within->range, "a share is of what is healed at once",
+      error(Code::InvalidValue, limit.within->range, "a percentage can only limit how many are healed at once",
             "as in 'limit 20% of group webboxes at once'");
     positive(limit.within);
     if (limit.group) group(*limit.group);
@@ -195,7 +196,7 @@ class WorkflowChecker {
     if (share.until) {
       percent(*share.until);
       if (percent_of(*share.until) > percent_of(share.above))
-        error(Code::OutOfRange, share.until->range, "it would open before it closes",
+        error(Code::OutOfRange, share.until->range, "the brake would open before it closes",
               "write a smaller number after 'until less than'");
     }
     group(share.group);
@@ -352,7 +353,7 @@ class WorkflowChecker {
     const std::string& url = request.url.value;
     if (holds_secret(url))
       warn(Code::ExposedSecret, request.url.range, "a secret in a URL appears in the logs of the server",
-           "write it into a header or the body, where they take it there");
+           "put it into a header or the body, if the server accepts it there");
     const bool begins_with_value = url.starts_with("${") && !url.starts_with("${secret:");
     if (!url.starts_with("http://") && !url.starts_with("https://") && !begins_with_value)
       error(Code::InvalidUrl, request.url.range, fmt::format("{} is not an HTTP URL", in_quotes(url)),
@@ -409,7 +410,7 @@ class WorkflowChecker {
                    fmt::format("{} is not a valid regular expression: {}", in_quotes(pattern.value), problem));
     if (pattern.value.find('(') == std::string::npos)
       error(Code::InvalidPattern, pattern.range,
-            fmt::format("{} has no capture group: nothing would be saved", in_quotes(pattern.value)),
+            fmt::format("{} has no capture group, so nothing would be saved", in_quotes(pattern.value)),
             "put what is to be saved in parentheses, as in \"evicted ([0-9]+)\"");
   }
 

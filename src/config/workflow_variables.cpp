@@ -111,9 +111,10 @@ class WorkflowReader {
     if (const auto script = script_of(arguments))
       for (const VariableUse& use : variables_in(arguments[*script]))
         if (!use.is_secret() && !is_one_of(use.name, kOwn)) {
-          report(said_, DiagnosticSeverity::Error, Code::OutsideValue, program.command.range,
-                 fmt::format("the shell would read the value of ${{{}}} as a part of its script", printable(use.name)),
-                 fmt::format("use the environment variable: \"$HEALER_{}\"", variable_of(use.name)));
+          report(
+              said_, DiagnosticSeverity::Error, Code::OutsideValue, program.command.range,
+              fmt::format("the shell would interpret the value of ${{{}}} as part of its script", printable(use.name)),
+              fmt::format("use the environment variable: \"$HEALER_{}\"", variable_of(use.name)));
           break;
         }
     for (const SavingSyntax& saving : program.saves) filter(saving);
@@ -159,7 +160,7 @@ class WorkflowReader {
     for (const VariableUse& use : variables_in(text)) {
       if (!use.closed) {
         report(said_, DiagnosticSeverity::Error, Code::InvalidValue, range, "'${' has no '}'",
-               "write $${ for these signs themselves");
+               "write $${ for a literal ${");
         continue;
       }
       if (use.is_secret()) {
@@ -237,7 +238,7 @@ class VariableChecker {
         report(said_, DiagnosticSeverity::Error, Code::UnknownVariable, order.workflow.range,
                fmt::format("the workflow {} needs ${{{}}}, and {} has no such value",
                            in_quotes(needs.workflow->name.value), printable(name), in_quotes(check.name.value)),
-               fmt::format("heal only what stands in a 'for each {}' with it", printable(stem(name))));
+               fmt::format("use it only for services in a 'for each {}'", printable(stem(name))));
       });
     });
     for (const auto& [low, needs] : needs_)
@@ -305,15 +306,15 @@ class VariableChecker {
         for (const auto& [variable, value] : check.row->variables) names.push_back(variable);
     });
     if (of_row)
-      return say(fmt::format("${{{}}} has a value in its 'for each' alone, and no rule there heals with {}",
+      return say(fmt::format("${{{}}} only has a value inside its 'for each', and no rule there heals with {}",
                              printable(name), in_quotes(needs.workflow->name.value)),
-                 fmt::format("write the rule that heals with it into the 'for each {}', or use ${{TARGET}}",
+                 fmt::format("move the rule that heals with it into the 'for each {}', or use ${{TARGET}}",
                              printable(stem(name))));
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string_view near = nearest_word(name, candidates);
     say(fmt::format("${{{}}} has no value here", printable(name)),
-        near.empty() ? fmt::format("the row of a 'for each {}' around the services would be one, and so would what a "
-                                   "step saves; write $${{ for these signs themselves",
+        near.empty() ? fmt::format("only values of a 'for each {}' around the services, and values that a "
+                                   "step saves, can be used; write $${{ for a literal ${{",
                                    printable(stem(name)))
                      : fmt::format("did you mean ${{{}}}?", near));
   }

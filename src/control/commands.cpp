@@ -465,7 +465,7 @@ std::unique_ptr<Answer> Commands::Impl::forget(const Request& request, const Pee
     return refuse({"bad-request", "forget which row?", "name one that is missing from its list"});
   const std::string& row = request.names.front();
   if (!daemon.forget_row(row, peer.name()))
-    return refuse({"unknown-row", fmt::format("no list has a row \"{}\" that leaves", printable(row)),
+    return refuse({"unknown-row", fmt::format("no list has a row \"{}\" that is being removed", printable(row)),
                    "`healerctl lists` shows which are missing"});
   return std::make_unique<ReadyAnswer>(header(request.verb) +
                                        end_line(Done{true, fmt::format("{} is forgotten", printable(row))}));

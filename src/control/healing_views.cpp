@@ -42,7 +42,7 @@ std::string describe_wait(const StepRun& run) {
     case StepRun::State::Fresh: return "its turn";
     case StepRun::State::Running: return "its program to end";
     case StepRun::State::Requesting: return "the answer to " + run.request;
-    case StepRun::State::Polling: return fmt::format("what it began to be done ({})", run.request);
+    case StepRun::State::Polling: return fmt::format("the result of its request ({})", run.request);
     case StepRun::State::Bringing: return "the service to be started or stopped";
     case StepRun::State::Waiting: return "its time to pass";
     case StepRun::State::Verifying: return "the target to recover";
@@ -212,12 +212,12 @@ std::string healing_note(const Engine& engine, engine::ServiceId service, Instan
   if (healing == nullptr) {
     const std::optional<CooldownView> rest = rest_of(engine, service, now);
     return rest && rest->until_recovered ? fmt::format(
-                                               "healing {} has not healed it ({}): rules heal it again only "
+                                               "healing {} did not help ({}): rules heal it again only "
                                                "after it has recovered",
                                                rest->healing, rest->end)
            : std::ranges::any_of(engine.graph()->at(service).rules,
                                  [&](const engine::Rule& rule) { return asks_no_more(engine, service, rule, now); })
-               ? "no healing of it is asked for before it fails anew; `healerctl heal` asks for one"
+               ? "no healing is requested until it recovers and fails again; `healerctl heal` requests one now"
                : std::string();
   }
   const std::string& plan = healing->plan->name;

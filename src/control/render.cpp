@@ -167,7 +167,7 @@ std::string render_daemon(const DaemonView& daemon, const Style& style) {
   std::string text = fmt::format("healer {}, up {}, cycle {}", printable(daemon.version), full_seconds(daemon.up),
                                  format_duration(daemon.cycle));
   if (daemon.shadow)
-    text += ", shadow: it acts on nothing";
+    text += ", shadow: it takes no action";
   else if (daemon.dry_run)
     text += ", dry run: it only sends alerts";
   text = hanging("", text, style);

@@ -105,8 +105,8 @@ std::string_view top_help() {
          "q        leave\n"
          "\n"
          "In this and other texts q, Esc and Enter go back, and the keys that move do so.\n"
-         "The rates are of all services, since the answer before. What has become of a\n"
-         "command is said on the last line.\n";
+         "The rates are of all services, since the previous answer. The result of a command\n"
+         "is shown on the last line.\n";
 }
 
 /// A terminal that shows no UTF-8 gets a mark for each character that it has not.

@@ -82,7 +82,7 @@ class Judge {
       if (daemon.answer == Daemon::Answer::Forbidden)
         remedy = fmt::format("run this as root, or join the group healer: usermod -aG healer {}; then log in again",
                              facts_.user.empty() ? "NAME" : facts_.user);
-      if (remedy.empty()) remedy = "systemctl start healer; where its socket is another one: --socket PATH";
+      if (remedy.empty()) remedy = "systemctl start healer; if it uses another socket: --socket PATH";
       return add(Verdict::Fault, kSubject, daemon.error, std::move(remedy));
     }
     bool good = true;
@@ -143,7 +143,7 @@ class Judge {
                  "systemctl restart healer moves a damaged file aside and continues with what can be read of it");
     if (!state.exists && answers())
       return add(Verdict::Warning, kSubject, fmt::format("there is no {}, though healerd runs", state.path),
-                 "where the rules of the running healerd set another one, name them: doctor --rules PATH");
+                 "if the running healerd uses other rules, name them: doctor --rules PATH");
     if (state.free_bytes < kScarceBytes)
       return add(state.free_bytes < kNoBytes ? Verdict::Fault : Verdict::Warning, kSubject,
                  fmt::format("only {:.1f} MB are free for {}", static_cast<double>(state.free_bytes) / 1e6, state.path),
@@ -180,7 +180,7 @@ class Judge {
                       facts_.daemon.mails_waiting == 1 ? "" : "s", facts_.daemon.mails_waiting == 1 ? "s" : "",
                       facts_.daemon.mail_error),
           "healer tries again by itself, and loses none");
-    if (facts_.rules.unreadable) return add(Verdict::Good, kSubject, "not checked: the rules are root's alone");
+    if (facts_.rules.unreadable) return add(Verdict::Good, kSubject, "not checked: only root may read the rules");
     const auto& servers = facts_.mail_servers;
     if (servers.empty() || !facts_.alerts_mailed)
       return add(Verdict::Warning, kSubject,
@@ -229,7 +229,7 @@ class Judge {
                  "boot with systemd.unified_cgroup_hierarchy=1");
     if (facts_.unit && facts_.unit->loaded == "loaded" && !facts_.unit->delegates)
       return add(Verdict::Warning, kSubject, "healer.service may not divide its control group",
-                 "a drop-in has taken it away: Delegate=yes");
+                 "a drop-in has removed Delegate=yes: restore it");
     add(Verdict::Good, kSubject, "cgroup v2 is there");
   }
 

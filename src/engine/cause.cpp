@@ -281,12 +281,12 @@ std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& se
 std::string describe(const Evidence& run, const Queried& test) {
   const ValueSeen* seen = value_of(run, test);
   const std::string filter = printable(test.test.filter);
-  if (seen == nullptr) return fmt::format("json {} was not asked for", filter);
+  if (seen == nullptr) return fmt::format("json {} was not evaluated", filter);
   if (!seen->value) return fmt::format("json {} is not known: {}", filter, seen->why);
   const std::string value = shown_value(*seen->value);
   const std::optional<bool> held = compare(test.test, *seen->value);
   const std::string wanted = printable(wanted_value(test.test));
-  if (!held) return fmt::format("json {} is {}, which has no order with {}", filter, value, wanted);
+  if (!held) return fmt::format("json {} is {}, which cannot be compared with {}", filter, value, wanted);
   return fmt::format("json {} is {}{}", filter, value,
                      *held ? fmt::format(" ({} {})", symbol(test.test.comparison), wanted) : "");
 }
@@ -323,11 +323,13 @@ std::string describe_absence(const ServiceBlock& block) {
 
 std::string describe_doubt(const ProcessFacts& process, Doubt doubt) {
   if (doubt != Doubt::Foreign)
-    return fmt::format("process {}, which was started after the pid file was written, may be another's", process.pid);
+    return fmt::format(
+        "process {} may belong to another service, because it was started after the pid file was written", process.pid);
   if (process.named_by == ProcessFacts::kAnybody)
-    return fmt::format("process {} may be another's, for others can write its pid file", process.pid);
+    return fmt::format("process {} may belong to another service, because other users can write its pid file",
+                       process.pid);
   if (process.named_by == 0)  // the file is gone
-    return fmt::format("process {} is another user's than its pid file was", process.pid);
+    return fmt::format("process {} belongs to another user than its pid file did", process.pid);
   return fmt::format("process {} belongs to user {}, and its pid file to user {}", process.pid, process.uid,
                      process.named_by);
 }

@@ -213,7 +213,7 @@ class Engine::Ward final : public HealingWorld {
     return fmt::format(" was paused{} by {}{}{}", with, pause.by, pause.reason.empty() ? "" : ": ", pause.reason);
   }
   static std::string not_known_to_be_right(const std::string& list) {
-    return fmt::format("nobody knows yet whether the list {} is right; `healerctl accept list {}` confirms it", list,
+    return fmt::format("it is not certain yet that the list {} is right; `healerctl accept list {}` confirms it", list,
                        list);
   }
 

@@ -95,7 +95,7 @@ std::string held_back(Hold hold, std::string_view service) {
     case Hold::Dormant:
       return fmt::format("dormant: Monit would ignore this rule, so it does not act before `healerctl accept {}`",
                          service);
-    case Hold::Shadow: return "shadow: everything is judged, nothing is acted on";
+    case Hold::Shadow: return "shadow: everything is checked, no action is taken";
     case Hold::DryRun: return "dry run: alerts are sent, nothing else is done";
     case Hold::AlreadyRunning: return "its program is still running; it will be run once more when that has ended";
     case Hold::Passive: return "passive mode: healer does not start, stop or restart it";
@@ -103,9 +103,8 @@ std::string held_back(Hold hold, std::string_view service) {
       return fmt::format("paused: only alerts are sent until the pause ends or `healerctl resume {}`", service);
     case Hold::Maintenance: return "maintenance: nothing is done and nobody is told until its window ends";
     case Hold::Healing:
-      return "its target is being healed, or was just now: rules leave it alone until its cooldown is over, and after "
-             "a "
-             "healing that did not help until it has recovered";
+      return "its target is being healed, or was healed just now: rules leave it alone until its cooldown is over "
+             "or, if the healing did not help, until it has recovered";
   }
   return {};
 }

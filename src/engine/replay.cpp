@@ -223,7 +223,7 @@ class Player final : public EffectSink {
       first_ = item.wall;
       saved_ = *begun.state;
     } else {
-      if (!stopped_) note(last_, "healerd ended without a word: what was seen in its last second may be missing");
+      if (!stopped_) note(last_, "healerd crashed: readings of its last second may be missing");
       go_on_from(*begun.state);
     }
     settle_services(begun.services);
@@ -383,7 +383,7 @@ class Player final : public EffectSink {
     if (!added.empty()) text += fmt::format(", with what was not there before: {}", some_of(added));
     if (!edited.empty()) text += fmt::format("{} edited: {}", added.empty() ? "," : ";", some_of(edited));
     if (reloaded.edited && !reloaded.number)
-      text += "; what they said before is not recorded, and what was done until then is marked";
+      text += "; the earlier rules are not recorded, and everything before the reload is marked";
     note(item.wall, std::move(text));
   }
 

@@ -61,10 +61,10 @@ void ScriptReader::expectation() {
 void ScriptReader::healing_expectation(Expectation wanted) {
   constexpr std::string_view kForm = "expect healing NAME begun with WORKFLOW by 5 minutes";
   wanted.what = Expectation::What::Healing;
-  const Word name = want_word("whose healing it is", kForm);
+  const Word name = want_word("the target of the healing", kForm);
   if (failed_) return;
   wanted.service = target_of(name);
-  const Word turn = want_word("what becomes of the healing", kForm);
+  const Word turn = want_word("what happens to the healing", kForm);
   if (failed_) return;
   if (iequals(turn.raw, "step")) {
     wanted.state = "step";

@@ -35,9 +35,9 @@ bool has_outcome(const Step& step) { return is_request(step) || std::holds_alter
 /// What a script says instead of how a step ends that neither runs a program nor makes a request.
 std::string said_by(const Step& step) {
   if (std::holds_alternative<step::Recovered>(step.what))
-    return "whether its target recovers is for the lines of its services, or for a step that heals";
+    return "whether its target recovers is determined by the lines of its services, or by a step that heals";
   if (std::holds_alternative<step::Bring>(step.what))
-    return "how the programs of a service end is for exec /path/of/program exits 1";
+    return "write how the programs of a service end as: exec /path/of/program exits 1";
   return "it always ends well";
 }
 
@@ -237,7 +237,7 @@ void ScriptReader::end_of(const Word& word, const Step* what, bool until, std::v
                               : "write ok, fails, timeout, missing, signal:N or an exit value");
   }
   if (end.how == How::Failing && std::get<step::Http>(what->what).until->failed.empty())
-    return fail(word.offset, fmt::format("step '{}' has no test that says that it has failed", what->name),
+    return fail(word.offset, fmt::format("step '{}' has no condition for failure", what->name),
                 "write pending: after its time it has failed");
   const Suffix behind = suffix(word, at, "how it ends");
   if (failed_) return;

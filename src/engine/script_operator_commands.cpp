@@ -59,7 +59,7 @@ void ScriptReader::command() {
   } else if (found == kCommands.end() && more() && is_known(word)) {
     static constexpr std::array<std::string_view, 4> kHappens{"fails", "recovers", "dies", "comes"};
     const std::string_view near = nearest_word(to_lower(words_[next_].raw), kHappens);
-    fail(here(), fmt::format("'{}' is nothing that happens to '{}'", printable(words_[next_].raw), printable(word.raw)),
+    fail(here(), fmt::format("'{}' cannot happen to '{}'", printable(words_[next_].raw), printable(word.raw)),
          near.empty() ? "write fails, recovers, dies or comes up" : did_you_mean(near));
   } else if (found == kCommands.end()) {
     std::vector<std::string_view> known{"set", "list", "forget"};
@@ -121,7 +121,7 @@ void ScriptReader::healing_command(ScriptedCommand& command) {
     if (const auto plan = workflow_of(name)) command.workflow = plan->name;
     return;
   }
-  const Word name = want_word("whose healing it is", "at 5 minutes approve NAME");
+  const Word name = want_word("the target of the healing", "at 5 minutes approve NAME");
   if (failed_) return;
   const std::string whom = to_lower(text_of(name));
   const auto service = blocks_.find(whom);

@@ -53,7 +53,7 @@ void ActionRunner::read_trace(const ActionFiles& files, ActionId id, Found& seen
       return;
   }
   if (seen.trace.starting || (seen.waiter && seen.trace.pid < 0 && !seen.trace.end))
-    seen.unknown = "an earlier healer has not done with starting it";
+    seen.unknown = "a previous healerd is still starting it";
 }
 
 void ActionRunner::inspect(ActionId id, bool tell_start) {

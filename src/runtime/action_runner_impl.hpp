@@ -13,7 +13,7 @@
 namespace healer::runtime {
 
 inline constexpr Duration kThinInterval{250};
-inline constexpr auto kToEnd = "not started: it was to end before";
+inline constexpr auto kToEnd = "not started: it was cancelled before";
 
 struct ActionRunner::Action {
   engine::ActionId id;

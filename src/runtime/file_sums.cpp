@@ -87,7 +87,7 @@ class FileSummer::Reading {
       if (!(sums_.wanted.*asked)) continue;
       digests_.emplace_back(attribute, protocols::Digest(digits));
       if (!digests_.back().second.works())
-        return Error{ENOTSUP, fmt::format("this machine makes no checksum of {} digits (FIPS?)", digits)};
+        return Error{ENOTSUP, fmt::format("checksums of {} digits are not available on this machine (FIPS?)", digits)};
     }
     buffer_.resize(256 * 1024);
     return {};

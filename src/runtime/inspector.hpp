@@ -14,8 +14,8 @@
 //  - and at the first look, and at each look at least 500 ms after the previous one, since people and programs are
 //    shown the descendants of every process (as old as the previous look; at most 10 s); but not at the look after a
 //    death, because the process must be restarted without delay.
-// Other looks take the descendants from the last walk, or leave them out if it is older than a second. What needs a file
-// of its own in /proc and is tested by no rule (the owner, the descriptors, the transfers) may be up to 10 s old.
+// Other looks take the descendants from the last walk, or leave them out if it is older than a second. What needs a
+// file of its own in /proc and is tested by no rule (the owner, the descriptors, the transfers) may be up to 10 s old.
 //
 // What is observed of a process: facts.process, as soon as there is a process with that pid, even a zombie (then
 // without figures); evidence.output, Monit's words for it ("process is running with pid 12", "process is not running

@@ -210,7 +210,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 std::string reason(Step step, int code, const std::string& program, const ChildPlan& plan) {
   switch (step) {
     case Step::Session: return "cannot make a session";
-    case Step::Proof: return "cannot write down which process it is";
+    case Step::Proof: return "cannot record the identity of the process";
     case Step::Limits: return "cannot set the resource limits";
     case Step::Groups: return fmt::format("cannot set the supplementary groups to {}", plan.gid);
     case Step::Group: return fmt::format("cannot become group {}", plan.gid);

@@ -92,7 +92,7 @@ void take_only(int socket, bool v6, std::uint16_t id) {
 }
 
 std::string_view refusal(bool v6, std::uint8_t type, std::uint8_t code) {
-  if (type == (v6 ? ICMP6_TIME_EXCEEDED : ICMP_TIME_EXCEEDED)) return "the way is too long";
+  if (type == (v6 ? ICMP6_TIME_EXCEEDED : ICMP_TIME_EXCEEDED)) return "too many hops (time to live exceeded)";
   if (v6)
     return code == ICMP6_DST_UNREACH_NOROUTE ? "no route to it"
            : code == ICMP6_DST_UNREACH_ADMIN ? "it is forbidden"

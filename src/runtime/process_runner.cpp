@@ -402,7 +402,7 @@ void ProcessRunner::put_questions(const Run& run, const Evidence& evidence) {
   std::string why;
   const std::size_t written = run.output.head.size() + run.output.tail.size();
   if (evidence.outcome == Outcome::TimedOut || evidence.outcome == Outcome::NotStarted) {
-    why = "the program has not come to its end";
+    why = "the program has not ended";
   } else if (run.output.has_gap || evidence.errors + written > evidence.output->size()) {
     why = fmt::format("the output is longer than the {} B that are kept (set limits {{ programOutput: ... }})",
                       run.spec().output_limit);

@@ -75,7 +75,7 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
         damaged.targets.emplace_back(target, rehearsed);
         state.damaged_targets.emplace_back(target, rehearsed);
         damaged.notes.push_back(
-            fmt::format("{} rests for a cooldown, as what was saved of its last healing is damaged: {}",
+            fmt::format("{} is put into a cooldown, because the saved record of its last healing is damaged: {}",
                         printable(target), memory.error().what));
       });
   database.prepare("SELECT workflow, state FROM healing_workflows ORDER BY workflow").rows([&](Statement& row) {
@@ -89,7 +89,7 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
       // Its breaker may have been open: a person is to say that it goes on.
       state.healing.workflows.push_back({.workflow = workflow, .open = true});
       damaged.notes.push_back(fmt::format(
-          "nothing is healed with {} before `healerctl healing reset {}`, as what was saved of its tries and "
+          "workflow {} heals nothing until `healerctl healing reset {}`, because the saved record of its tries and "
           "failures is damaged: {}",
           printable(workflow), printable(workflow), memory.error().what));
     }
@@ -102,7 +102,7 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
       state.healing.closed.push_back(std::move(*brake));
     } else {
       damaged.notes.push_back(
-          fmt::format("a `pause while` that had closed is forgotten, for what was saved of it is "
+          fmt::format("a `pause while` that had closed is forgotten, because its saved record is "
                       "damaged: {}",
                       brake.error().what));
     }

@@ -308,7 +308,7 @@ void SqliteStore::Writer::watch_loop() {
   while (!watchdog_stops_) {
     if (overflowed_ && !sick_) {
       lock.unlock();
-      become_sick("state file " + path_ + ": more is to be written than the disk takes", &Writer::overflowed_);
+      become_sick("state file " + path_ + ": the disk cannot keep up with what is to be written", &Writer::overflowed_);
       lock.lock();
       continue;
     }
@@ -406,7 +406,7 @@ Result<void> SqliteStore::Writer::find_again() {
   }
   const std::scoped_lock lock(mutex_);
   if (replaced) forget_acts_ = true;
-  notes_.push_back(replaced ? "another file was put in the place of the state file: what is open in it is not taken up"
+  notes_.push_back(replaced ? "the state file was replaced by another: what was under way in it is not resumed"
                             : "the state file was removed: it was written again");
   return {};
 }

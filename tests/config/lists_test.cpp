@@ -394,7 +394,7 @@ TEST_CASE("a list that was not read is checked with a row that stands for any, w
   CHECK(said(result, DiagnosticSeverity::Note) ==
         "1:1: the list NODE is not read here: its block is checked with one row that stands for any\n"
         "6:1: the list SITE is not read here: its block is checked with one row that stands for any\n"
-        "9:29: there is no service 'h_a' now: nothing waits for it (it counts from when a list has it)\n");
+        "9:29: there is no service 'h_a' now: nothing waits for it (this changes as soon as a list contains it)\n");
   REQUIRE(result.lists.size() == 2);
   CHECK(result.lists[0].source.command == std::vector<std::string>{"/bin/list", "-a", "b c"});
   CHECK(result.lists[0].every == minutes(5));

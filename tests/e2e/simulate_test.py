@@ -175,7 +175,7 @@ at 23 minutes accept list NODE
 at 24 minutes forget n3
 at 24 minutes forget x3
 expect list NODE tells "could not be read: it was empty, which is not accepted" by 10 minutes
-expect list NODE tells "could not be read: the script lets it fail" by 15 minutes
+expect list NODE tells "could not be read: it fails according to the script" by 15 minutes
 expect list NODE tells "it is read again" by 20 minutes
 expect list NODE tells "more than half of it is new or gone" by 20 minutes
 expect ping_n1 running at 21 minutes

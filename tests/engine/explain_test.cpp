@@ -206,7 +206,7 @@ TEST_CASE("what holds an action back is said, with the remedy", "[engine]") {
             "| dormant: Monit would ignore this rule, so it does not act before `healerctl accept web`\n") !=
         std::string::npos);
   World shadow = started({status_rule(Comparison::NotEqual, 0)}, [](Settings& settings) { settings.shadow = true; });
-  CHECK(account(shadow).find("| shadow: everything is judged, nothing is acted on\n") != std::string::npos);
+  CHECK(account(shadow).find("| shadow: everything is checked, no action is taken\n") != std::string::npos);
   World dry = started({status_rule(Comparison::NotEqual, 0)}, [](Settings& settings) { settings.dry_run = true; });
   CHECK(account(dry).find("| dry run: alerts are sent, nothing else is done\n") != std::string::npos);
   World only_alerts =

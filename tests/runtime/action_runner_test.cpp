@@ -307,7 +307,7 @@ TEST_CASE("an action that is to end while it is being started is not started, or
   for (std::uint64_t id = 1; id <= 20; ++id) {
     const event::ActionEnded& end = bench.end(id);
     if (end.outcome == Outcome::NotStarted) {
-      CHECK(end.output == "not started: it was to end before");
+      CHECK(end.output == "not started: it was cancelled before");
       CHECK(bench.started.count(id) == 0);
     } else {
       CHECK(end.outcome == Outcome::Signalled);

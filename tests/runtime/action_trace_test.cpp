@@ -145,7 +145,7 @@ TEST_CASE("a program that must be proved does not run where its proof cannot be 
   const auto refused = sleep_with(opened(), true);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ENOSPC);
-  CHECK(refused.error().what == "cannot write down which process it is: No space left on device");
+  CHECK(refused.error().what == "cannot record the identity of the process: No space left on device");
   CHECK_FALSE(test::has_children());
   const auto started = sleep_with(opened(), false);
   REQUIRE(started);

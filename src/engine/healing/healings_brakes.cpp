@@ -286,8 +286,8 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   else
     say("cooldown", left == Duration{0} ? "" : fmt::format("for another {}", format_duration(left)));
   if (rest != nullptr && left == Duration{0} && healing.stage == Stage::Held && !healing.by_person() && rest->in_vain())
-    say("recovery", fmt::format("healing {} has not healed it: nothing more starts by itself until it has recovered",
-                                rest->healing.number()));
+    say("recovery",
+        fmt::format("healing {} did not help: no rule heals it again until it has recovered", rest->healing.number()));
   if (healing.not_before && healing.stage != Stage::Approval && !healing.not_before->over(now))
     say("again", fmt::format("{}; asked again in {}", healing.failure.empty() ? "refused" : healing.failure,
                              format_duration(healing.not_before->left(now))));

@@ -109,8 +109,8 @@ std::string Healings::left_alone(const HealingWorld& world, std::string_view wor
   }
   if (names.empty()) return {};
   return fmt::format(
-      "\nrules heal what healing did not help again only after it has recovered, also now: {}{}; "
-      "`healerctl heal NAME` heals it before that",
+      "\na healing did not help these, so rules heal them again only after they have recovered: {}{}; "
+      "`healerctl heal NAME` heals one before that",
       fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
