@@ -72,8 +72,7 @@ struct StepTitle {
   std::string operator()(const engine::step::Http& http) const { return "http " + to_lower(http.request.method); }
   std::string operator()(const engine::step::Wait& wait) const { return "wait " + written(wait.length); }
   std::string operator()(const engine::step::Bring& bring) const {
-    static constexpr std::string_view kWords[] = {"start", "stop", "restart"};
-    return fmt::format("{} {}", kWords[static_cast<std::size_t>(bring.what)], bring.service);
+    return fmt::format("{} {}", verb(bring.what), bring.service);
   }
   std::string operator()(const engine::step::Tell&) const { return "alert"; }
   std::string operator()(const engine::step::Recovered&) const { return "recovered"; }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "config/syntax_words.hpp"
-#include "engine/healing/bringing.hpp"
 #include "engine/healing/saving.hpp"
 #include "engine/healing_limits.hpp"
+#include "engine/steps/bring.hpp"
 
 namespace healer::config {
 

@@ -101,8 +101,7 @@ struct StepText {
   }
   std::string operator()(const engine::step::Wait& wait) const { return "wait " + written(wait.length); }
   std::string operator()(const engine::step::Bring& bring) const {
-    static constexpr std::string_view kWords[] = {"start", "stop", "restart"};
-    return fmt::format("{} {}", kWords[static_cast<std::size_t>(bring.what)], written_name(bring.service));
+    return fmt::format("{} {}", verb(bring.what), written_name(bring.service));
   }
   std::string operator()(const engine::step::Tell& tell) const { return "alert " + written_text(tell.text); }
   std::string operator()(const engine::step::Recovered& recovered) const {

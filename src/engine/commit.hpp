@@ -17,6 +17,7 @@
 #include "engine/record.hpp"
 #include "engine/rule_identity.hpp"
 #include "engine/state.hpp"
+#include "engine/steps/bring.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -26,8 +27,8 @@ namespace effect {
 /// One step of a job.
 struct SavedStep {
   std::string service;
-  enum class Kind : std::uint8_t { Stop, Start, Restart } kind = Kind::Start;  ///< Restart: by its restart program
-  bool named = false;  ///< the rule or person named this service; others take part for their sake
+  Bringing kind = Bringing::Start;  ///< Restart: by its restart program
+  bool named = false;               ///< the rule or person named this service; others take part for their sake
 
   bool operator==(const SavedStep&) const = default;
 };

@@ -285,8 +285,7 @@ void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded&
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   if (!id || end.output.empty()) return;
   ServiceState& state = services_[id->index()];
-  using Kind = effect::SavedStep::Kind;
-  for (const Kind kind : {Kind::Start, Kind::Stop, Kind::Restart}) {
+  for (const Bringing kind : {Bringing::Start, Bringing::Stop, Bringing::Restart}) {
     const Rare<Command>& program = program_of(graph_->at(*id), kind);
     if (!program || program->arguments != exec.command.arguments) continue;
     const std::string silent = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, {});

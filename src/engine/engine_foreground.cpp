@@ -19,14 +19,12 @@
 namespace healer::engine {
 namespace {
 
-using StepKind = effect::SavedStep::Kind;
-
 constexpr Duration kFormerPause{100};
 constexpr Duration kSeenDeadGrace{5000};  // after the last stop signal, for SIGKILL to be seen to
 
 /// How long a step of a foreground process may take.
-Duration step_time(const ForegroundSpec& spec, StepKind kind, const Limits& limits) {
-  if (kind == StepKind::Start) return spec.ready_after + (spec.by_notice ? Duration{0} : limits.start_timeout);
+Duration step_time(const ForegroundSpec& spec, Bringing kind, const Limits& limits) {
+  if (kind == Bringing::Start) return spec.ready_after + (spec.by_notice ? Duration{0} : limits.start_timeout);
   Duration time = kSeenDeadGrace;
   for (const StopSignal& signal : spec.stop) time += signal.within;
   return time;
@@ -109,7 +107,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
     return Progress::Done;
   };
   set_due(job, job.deadline);
-  if (job.step().kind == StepKind::Stop) {
+  if (job.step().kind == Bringing::Stop) {
     if (!state.child.exists()) return done("stopped");
     job.steps[job.position].acted = true;
     if (state.child.is_former()) return stop_former(job, turn);
@@ -163,7 +161,7 @@ void Engine::child_overdue(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
   Child& child = services_[job.step().service.index()].child;
   // Its word may have come while no healer was there to hear it.
-  if (job.step().kind == StepKind::Start && child.state() == ChildState::Living && child.about().adopted) {
+  if (job.step().kind == Bringing::Start && child.state() == ChildState::Living && child.about().adopted) {
     child.on(ChildEvent::Lasted);
     return go_on(job, judge_child_step(job, turn), turn);
   }
@@ -172,7 +170,7 @@ void Engine::child_overdue(Job& job, Turn& turn) {
       turn.now.mono - (job.deadline - step_time(*block.process.foreground, job.step().kind, graph_->settings->limits)));
   if (!job.program_failure.empty())
     blame(job, job.program_failure);
-  else if (job.step().kind == StepKind::Stop)
+  else if (job.step().kind == Bringing::Stop)
     blame(job,
           fmt::format("failed to stop within {}: process {} is still there after SIGKILL", time, child.about().pid));
   else if (child.is_living())
@@ -182,7 +180,7 @@ void Engine::child_overdue(Job& job, Turn& turn) {
                            child.is_ending()    ? "its previous process has not ended"
                            : lacking != nullptr ? fmt::format("its program could not be started: {}", lacking->waits)
                                                 : "its program never started"));
-  if (job.step().kind == StepKind::Start) end_program(child.about().action, turn);
+  if (job.step().kind == Bringing::Start) end_program(child.about().action, turn);
   go_on(job, Progress::Failed, turn);
 }
 
@@ -248,7 +246,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
     if (job.step().service == id) {
       take(id, no_process(state), turn);
       const bool own = job.action == exec.action;
-      return go_on(job, own || job.step().kind == StepKind::Stop ? judge_child_step(job, turn) : begin_step(job, turn),
+      return go_on(job, own || job.step().kind == Bringing::Stop ? judge_child_step(job, turn) : begin_step(job, turn),
                    turn);
     }
   }

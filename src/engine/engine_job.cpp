@@ -16,8 +16,6 @@
 namespace healer::engine {
 namespace {
 
-using StepKind = effect::SavedStep::Kind;
-
 constexpr Duration kFirstPause{20};  // between the looks of a job; doubles
 constexpr Duration kLongestLookPause{500};
 constexpr Duration kKillGrace{2000};
@@ -163,7 +161,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
     // What has recovered is known at once, not a cycle later; nor is a death meanwhile, nor what was left down.
     if (services_[id.index()].presence.is_gone())
       look_later(id, Reason::Death, turn.now.mono);
-    else if (good || job.cancelled ? i < job.position && job.steps[i].kind != StepKind::Stop : id != job.step().service)
+    else if (good || job.cancelled ? i < job.position && job.steps[i].kind != Bringing::Stop : id != job.step().service)
       look_later(id, Reason::Again, turn.now.mono);
     ended.push_back(id);
     turn.save(id);
@@ -188,13 +186,13 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
       for (const JobStep& step : job.steps) unmonitor_one(step.service, job.by, turn);
   } else {
     const JobStep& failed = job.step();
-    if (failed.kind != StepKind::Stop && !job.cancelled) {
+    if (failed.kind != Bringing::Stop && !job.cancelled) {
       const std::string left = left_over(failed.service);
       if (!left.empty() && job.failure.find(left) == std::string::npos) job.failure += "; " + left;
       note_start(failed.service, false, turn);
       services_[failed.service.index()].start_failure = job.failure;
     }
-    if (failed.kind != StepKind::Stop && job.action != ActionId{}) {
+    if (failed.kind != Bringing::Stop && job.action != ActionId{}) {
       StartHistory& starts = services_[failed.service.index()].starts;
       starts.left_by = job.action;
       starts.last = turn.now.wall;
@@ -204,7 +202,7 @@ void Engine::end_job(Job& living, bool good, Turn& turn) {
         .subject = job.id.number();
     const std::string blamed = failed.service == job.service ? block.name + " " : "";
     for (const JobStep& step : std::span(job.steps).subspan(job.position + 1))
-      if (step.kind != StepKind::Stop)
+      if (step.kind != Bringing::Stop)
         turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(step.service).name,
                     fmt::format("not {}ed: {}{}", verb(step.kind), blamed, job.failure));
   }
@@ -263,10 +261,10 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
   // What `matching` finds may be the program that is to start it.
   const bool up = process != nullptr && !is_own_program(job, *process);
   const bool acting = job.phase == Job::Phase::Acting;
-  if (step.kind == StepKind::Restart ? acting && up && job.action_ended && job.program_failure.empty()
-                                     : up == (step.kind == StepKind::Start)) {
+  if (step.kind == Bringing::Restart ? acting && up && job.action_ended && job.program_failure.empty()
+                                     : up == (step.kind == Bringing::Start)) {
     // A stop program may still clear up, for instance the pid file that the next start is about to write.
-    if (acting && step.kind == StepKind::Stop && job.action.number() != 0 && !job.action_ended) {
+    if (acting && step.kind == Bringing::Stop && job.action.number() != 0 && !job.action_ended) {
       set_due(job, job.deadline);
       return Progress::Waiting;
     }
@@ -280,7 +278,7 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
   const bool other = job.signalled && process != nullptr &&
                      (process->pid != job.signalled_pid || process->start_ticks != job.signalled_ticks);
   if (!acting || other) return act(job, process, turn);
-  if (!job.program_failure.empty() && step.kind != StepKind::Stop) {
+  if (!job.program_failure.empty() && step.kind != Bringing::Stop) {
     blame(job, job.program_failure);
     return Progress::Failed;
   }
@@ -299,7 +297,7 @@ void Engine::blame(Job& job, const std::string& why) const {
 Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) {
   const JobStep step = job.step();
   const ServiceBlock& block = graph_->at(step.service);
-  if (step.kind != StepKind::Stop)
+  if (step.kind != Bringing::Stop)
     if (const auto without = left_out(job, turn)) return *without;
   job.phase = Job::Phase::Acting;
   // Who takes the place of one that was signalled has what is left of its time: they may come for ever.
@@ -307,7 +305,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   if (!job.replaced) job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings->limits);
   if (const Rare<Command>& program = program_of(block, step.kind)) {
     if (!clear_way(job, *program, turn)) return Progress::Waiting;
-    if (step.kind != StepKind::Stop && waits_for_left(job, turn)) return Progress::Waiting;
+    if (step.kind != Bringing::Stop && waits_for_left(job, turn)) return Progress::Waiting;
     run_program(job, *program, turn);
     set_due(job, block.has_process() ? std::min(turn.now.mono + job.pause, job.deadline) : job.deadline);
     return Progress::Waiting;
@@ -315,8 +313,8 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal. What a person
   // names, and nothing could start again, is only monitored or not, as in Monit.
   if (!block.has_process()) return Progress::Done;
-  if (step.named ? job.by != kByRule && !block.can_start() : step.kind == StepKind::Stop) return Progress::Done;
-  if (step.kind != StepKind::Stop) {  // a reload may have taken it away
+  if (step.named ? job.by != kByRule && !block.can_start() : step.kind == Bringing::Stop) return Progress::Done;
+  if (step.kind != Bringing::Stop) {  // a reload may have taken it away
     blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return Progress::Failed;
   }
@@ -370,8 +368,8 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   if (!end.unseen && (end.outcome != Outcome::Exited || end.status != 0))
     job.program_failure = describe_not_done(verb(job.step().kind), exec.command, end.outcome, end.status, end.output);
   if (block.has_process()) return look(job, turn);
-  if (job.program_failure.empty() && job.step().kind != StepKind::Stop) note_start(job.step().service, true, turn);
-  if (!job.program_failure.empty() && job.step().kind != StepKind::Stop) {
+  if (job.program_failure.empty() && job.step().kind != Bringing::Stop) note_start(job.step().service, true, turn);
+  if (!job.program_failure.empty() && job.step().kind != Bringing::Stop) {
     blame(job, job.program_failure);
     return go_on(job, Progress::Failed, turn);
   }
@@ -406,7 +404,7 @@ void Engine::overdue(Job& job, Turn& turn) {
     return set_due(job, turn.now.mono + job.pause);
   }
   // A start program that stays, and is still all that its pattern finds, is the service.
-  if (process != nullptr && !state.presence.is_gone() && step.kind != StepKind::Stop && is_own_program(job, *process)) {
+  if (process != nullptr && !state.presence.is_gone() && step.kind != Bringing::Stop && is_own_program(job, *process)) {
     note_started(job, *process, turn);
     return go_on(job, Progress::Done, turn);
   }
@@ -415,7 +413,7 @@ void Engine::overdue(Job& job, Turn& turn) {
     blame(job, fmt::format("failed to {}: it could not be checked", verb(step.kind)));
     return go_on(job, Progress::Failed, turn);
   }
-  if (step.kind == StepKind::Stop && block.has_process() && process == nullptr)
+  if (step.kind == Bringing::Stop && block.has_process() && process == nullptr)
     return go_on(job, Progress::Done, turn);  // only its stop program hung
   const Rare<Command>& program = program_of(block, step.kind);
   if (!job.program_failure.empty()) {

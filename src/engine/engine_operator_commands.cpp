@@ -145,19 +145,18 @@ bool Engine::is_brought_up(ServiceId id) const {
   if (known.by != kByRule || known.kind == ActionKind::Stop) return false;
   if (is_up(id) || !graph_->at(id).has_process()) return true;
   const auto ahead = std::span(known.steps).subspan(known.position);
-  return std::ranges::any_of(
-      ahead, [id](const JobStep& step) { return step.service == id && step.kind != effect::SavedStep::Kind::Stop; });
+  return std::ranges::any_of(ahead,
+                             [id](const JobStep& step) { return step.service == id && step.kind != Bringing::Stop; });
 }
 
 /// Whether what is left of a job restarts a service: it is started after now, by a program that has not begun yet.
 bool Engine::restarts_yet(const Job& job, ServiceId id) const {
-  using Doing = effect::SavedStep::Kind;
   const auto ahead = std::span(job.steps).subspan(job.position + 1);
-  const auto yet = [&](Doing kind) {
+  const auto yet = [&](Bringing kind) {
     return std::ranges::any_of(ahead, [&](const JobStep& step) { return step.service == id && step.kind == kind; });
   };
-  const bool stops = yet(Doing::Stop) || (job.step().service == id && job.step().kind == Doing::Stop);
-  return yet(Doing::Restart) || (yet(Doing::Start) && (stops || !is_up(id)));
+  const bool stops = yet(Bringing::Stop) || (job.step().service == id && job.step().kind == Bringing::Stop);
+  return yet(Bringing::Restart) || (yet(Bringing::Start) && (stops || !is_up(id)));
 }
 
 /// A person's word goes before a rule's: its jobs that are in the way are ended, or go on without what the person
@@ -222,7 +221,7 @@ void Engine::start_needed_first(const Order& order, std::vector<JobStep>& steps,
     if (restarted[id.index()]) continue;
     const ServiceState& state = services_[id.index()];
     const bool runs = state.monitored && (!graph_->at(id).has_process() || is_up(id));
-    if (!runs && !state.job && graph_->at(id).can_start()) needed.push_back({id, effect::SavedStep::Kind::Start});
+    if (!runs && !state.job && graph_->at(id).can_start()) needed.push_back({id, Bringing::Start});
     monitor(id, order.by, turn);
   }
   steps.insert(steps.begin(), needed.begin(), needed.end());
@@ -242,15 +241,14 @@ std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& ser
 
 /// What a job has done, for the people who wait for it: of one that has failed by the steps before its last.
 void Engine::note_touched(const Job& job, bool good) {
-  using Doing = effect::SavedStep::Kind;
   const auto steps = std::span(job.steps).first(good ? job.steps.size() : job.position);
   for (const CommandId command : job.asked_by) {
     const auto found = commands_.find(command.number());
     if (found == commands_.end()) continue;
     for (const JobStep& step : steps) {
       PendingCommand::Touched& touched = found->second.touched[step.service];
-      touched.stopped = touched.stopped || (step.acted && step.kind != Doing::Start);
-      touched.started = touched.started || (step.acted && step.kind != Doing::Stop);
+      touched.stopped = touched.stopped || (step.acted && step.kind != Bringing::Start);
+      touched.started = touched.started || (step.acted && step.kind != Bringing::Stop);
     }
   }
 }
@@ -336,8 +334,7 @@ void Engine::tell_end(const Job& job, bool good, Turn& turn) {
   const bool stops = job.kind == ActionKind::Stop;
   for (const JobStep& step : std::span(job.steps).first(job.position)) {
     const bool started = !graph_->at(step.service).has_process() || is_up(step.service);
-    if (stops ? step.kind != effect::SavedStep::Kind::Stop : step.kind == effect::SavedStep::Kind::Stop || !started)
-      continue;
+    if (stops ? step.kind != Bringing::Stop : step.kind == Bringing::Stop || !started) continue;
     if (std::exchange(services_[step.service.index()].told_failure, false))
       tell_people(step.service, *job.cause, EventKind::Exec, State::Succeeded, stops ? "stopped" : "started", turn);
   }

@@ -166,16 +166,14 @@ void Engine::note_started(const Job& job, const ProcessFacts& process, Turn& tur
   note_start(step.service, true, turn);
   if (job.action != ActionId{}) services_[step.service.index()].starts.came_by = job.action;
   turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
-              fmt::format("{} with pid {}", step.kind == effect::SavedStep::Kind::Start ? "started" : "restarted",
-                          process.pid))
+              fmt::format("{} with pid {}", step.kind == Bringing::Start ? "started" : "restarted", process.pid))
       .subject = job.id.number();
 }
 
 /// Whether a process that a pattern has found is the start program of the step, or a child of it, and that still runs:
 /// its command line may hold the name of what it is to start. So may one whose number is not told yet.
 bool Engine::is_own_program(const Job& job, const ProcessFacts& process) const {
-  if (job.step().kind == effect::SavedStep::Kind::Stop || graph_->at(job.step().service).process.pattern.empty())
-    return false;
+  if (job.step().kind == Bringing::Stop || graph_->at(job.step().service).process.pattern.empty()) return false;
   const auto found = actions_.find(job.action.number());
   if (found == actions_.end()) return false;
   const std::int64_t program = found->second.pid;
@@ -341,7 +339,7 @@ std::string Engine::left_over(ServiceId id) const {
 bool Engine::left_long(ServiceId id, Instant now) const {
   const std::optional<WallTime>& last = services_[id.index()].starts.last;
   return !last || std::chrono::abs(now.wall - *last) >=
-                      kLeftTimes * timeout_of(graph_->at(id), effect::SavedStep::Kind::Start, graph_->settings->limits);
+                      kLeftTimes * timeout_of(graph_->at(id), Bringing::Start, graph_->settings->limits);
 }
 
 /// What an earlier start has left goes first, and its start waits for that. Where none has come up it may yet: a
@@ -373,7 +371,7 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
   const std::vector<LeftProcess>& left = left_of(id);
   const Duration patience = job.by == kByRule || block.foreground() || block.end_leftovers
                                 ? Duration{0}
-                                : timeout_of(block, effect::SavedStep::Kind::Start, graph_->settings->limits);
+                                : timeout_of(block, Bringing::Start, graph_->settings->limits);
   const LeftProcess& eldest = left.front();
   const bool another = job.left_pid != eldest.pid || job.left_ticks != eldest.start_ticks;
   const bool others = job.left_by != state.last->facts->left_by || (may_come && another);
@@ -416,12 +414,12 @@ bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
   for (const ActionId id : actions_of(graph_->at(job.step().service).name)) {
     const effect::Exec& exec = actions_.at(id.number()).exec;
     if (exec.job == JobId{} || id == job.action) continue;
-    if (job.step().kind == effect::SavedStep::Kind::Stop && exec.command.arguments != command.arguments) continue;
+    if (job.step().kind == Bringing::Stop && exec.command.arguments != command.arguments) continue;
     one = id;
     end_program(id, turn);
   }
   if (one == ActionId{}) {
-    if (job.step().kind == effect::SavedStep::Kind::Stop) {
+    if (job.step().kind == Bringing::Stop) {
       job.held_until.reset();
       job.program_failure.clear();
     }

@@ -316,7 +316,6 @@ std::string action_waits_for(const RunningAction& action) {
 }
 
 std::string job_waits_for(const Engine& engine, const Job& job) {
-  using Kind = effect::SavedStep::Kind;
   const Graph& graph = *engine.graph();
   if (job.position >= job.steps.size()) return "its end";
   const JobStep& step = job.step();
@@ -327,9 +326,9 @@ std::string job_waits_for(const Engine& engine, const Job& job) {
     return fmt::format("{}, which an earlier start has left, to {}", job.left_told,
                        job.left_signal != 0 ? "end" : "come up or end");
   if (job.phase == Job::Phase::Looking) return fmt::format("a check of {}", block.name);
-  if (block.foreground() && step.kind != Kind::Stop) return fmt::format("{} to be ready", block.name);
+  if (block.foreground() && step.kind != Bringing::Stop) return fmt::format("{} to be ready", block.name);
   if (job.action != ActionId{} && !job.action_ended) return "its program to end";
-  if (step.kind != Kind::Stop) return fmt::format("the process of {} to appear", block.name);
+  if (step.kind != Bringing::Stop) return fmt::format("the process of {} to appear", block.name);
   const std::string_view sent = job.killed ? " (SIGKILL was sent)" : job.signalled ? " (SIGTERM was sent)" : "";
   return fmt::format("the process of {} to end{}", block.name, sent);
 }

@@ -65,13 +65,12 @@ std::vector<ServiceId> dependents_of(const Graph& graph, ServiceId service) {
 
 std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::vector<ServiceId>& services,
                                 const std::function<bool(ServiceId)>& takes_part) {
-  using Kind = effect::SavedStep::Kind;
   std::vector<JobStep> steps;
   std::vector<bool> named(graph.slots.size());
   for (const ServiceId id : services) named[id.index()] = true;
-  const auto add = [&](ServiceId id, Kind step) { steps.push_back({id, step, named[id.index()]}); };
+  const auto add = [&](ServiceId id, Bringing step) { steps.push_back({id, step, named[id.index()]}); };
   if (kind == ActionKind::Start) {
-    for (const ServiceId id : with_requirements(graph, services)) add(id, Kind::Start);
+    for (const ServiceId id : with_requirements(graph, services)) add(id, Bringing::Start);
     return steps;
   }
   std::vector<ServiceId> down = with_dependents(graph, services);
@@ -89,15 +88,15 @@ std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::
   };
   for (const ServiceId id : down) {
     if (by_program(id) && !follows[id.index()])
-      add(id, Kind::Restart);
+      add(id, Bringing::Restart);
     else if (!by_program(id) || graph.at(id).stop)
-      add(id, Kind::Stop);
+      add(id, Bringing::Stop);
   }
   if (kind == ActionKind::Stop) return steps;
   for (const ServiceId id : std::views::reverse(down)) {
     if (by_program(id) && !follows[id.index()]) continue;
     const ServiceBlock& block = graph.at(id);
-    add(id, by_program(id) && !(block.stop && block.start) ? Kind::Restart : Kind::Start);
+    add(id, by_program(id) && !(block.stop && block.start) ? Bringing::Restart : Bringing::Start);
   }
   return steps;
 }
@@ -107,26 +106,21 @@ bool starts_nothing(const Graph& graph, ServiceId service) {
   return !block.has_process() && !block.start && !block.restart && graph.dependents[service.index()].empty();
 }
 
-std::string_view verb(effect::SavedStep::Kind kind) {
-  using Kind = effect::SavedStep::Kind;
-  return kind == Kind::Stop ? "stop" : kind == Kind::Start ? "start" : "restart";
-}
-
-const Rare<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind) {
+const Rare<Command>& program_of(const ServiceBlock& block, Bringing kind) {
   switch (kind) {
-    case effect::SavedStep::Kind::Stop: return block.stop;
-    case effect::SavedStep::Kind::Start: return block.start || !block.has_process() ? block.start : block.restart;
-    case effect::SavedStep::Kind::Restart: break;
+    case Bringing::Stop: return block.stop;
+    case Bringing::Start: return block.start || !block.has_process() ? block.start : block.restart;
+    case Bringing::Restart: break;
   }
   return block.restart;
 }
 
-Duration timeout_of(const ServiceBlock& block, effect::SavedStep::Kind kind, const Limits& limits) {
+Duration timeout_of(const ServiceBlock& block, Bringing kind, const Limits& limits) {
   const Rare<Command>& program = program_of(block, kind);
   if (program && program->timeout > Duration{0}) return program->timeout;
-  return kind == effect::SavedStep::Kind::Stop    ? limits.stop_timeout
-         : kind == effect::SavedStep::Kind::Start ? limits.start_timeout
-                                                  : limits.restart_timeout;
+  return kind == Bringing::Stop    ? limits.stop_timeout
+         : kind == Bringing::Start ? limits.start_timeout
+                                   : limits.restart_timeout;
 }
 
 std::vector<std::uint32_t> clusters_of(const Graph& graph) {
@@ -163,9 +157,7 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 std::string describe_step(const Graph& graph, const JobStep& step) {
-  using Kind = effect::SavedStep::Kind;
-  const std::string_view verb = step.kind == Kind::Stop ? "stop" : step.kind == Kind::Start ? "start" : "restart";
-  return fmt::format("{} {}", verb, graph.at(step.service).name);
+  return fmt::format("{} {}", verb(step.kind), graph.at(step.service).name);
 }
 
 }  // namespace healer::engine

@@ -39,7 +39,7 @@ inline constexpr std::string_view kByHealing = "healing ";
 
 struct JobStep {
   ServiceId service;
-  effect::SavedStep::Kind kind = effect::SavedStep::Kind::Start;
+  Bringing kind = Bringing::Start;
   bool named = false;  ///< the rule or person named this service; others take part for their sake
   bool acted = false;  ///< a program was started for it, or a signal sent: it was not as wanted already
 
@@ -106,13 +106,11 @@ struct Job {
 /// Whether a start or restart of a service does nothing: it is no process, has no program for it, and nothing depends
 /// on it.
 [[nodiscard]] bool starts_nothing(const Graph& graph, ServiceId service);
-/// "stop", "start" or "restart".
-[[nodiscard]] std::string_view verb(effect::SavedStep::Kind kind);
 /// The program of a step; none: it is not written. A process without a start program is started by its
 /// restart program, as by Monit.
-[[nodiscard]] const Rare<Command>& program_of(const ServiceBlock& block, effect::SavedStep::Kind kind);
+[[nodiscard]] const Rare<Command>& program_of(const ServiceBlock& block, Bringing kind);
 /// How long a step may take: as its program says, else as `set limits`.
-[[nodiscard]] Duration timeout_of(const ServiceBlock& block, effect::SavedStep::Kind kind, const Limits& limits);
+[[nodiscard]] Duration timeout_of(const ServiceBlock& block, Bringing kind, const Limits& limits);
 /// A number for each slot: services with the same one depend on each other, directly or through others.
 [[nodiscard]] std::vector<std::uint32_t> clusters_of(const Graph& graph);
 

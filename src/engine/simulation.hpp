@@ -54,7 +54,7 @@ class Simulation final : public EffectSink {
   /// A program of an action that runs, whether or not a healer is there to see it; until healer knows of its end.
   struct Running {
     effect::Exec exec;
-    std::optional<effect::SavedStep::Kind> step{};  // whose program it is; none: a rule's own
+    std::optional<Bringing> step{};  // whose program it is; none: a rule's own
     Duration began{0};
     std::optional<Duration> ends{};  // none: not by itself
     bool over = false;
@@ -100,7 +100,7 @@ class Simulation final : public EffectSink {
   /// A foreground process says that it is ready, where it lives to do so and its service waits for that.
   void say_ready(ActionId id);
   /// The kind of the step whose program this is; none: it is a rule's own action.
-  [[nodiscard]] std::optional<effect::SavedStep::Kind> step_of(const effect::Exec& exec) const;
+  [[nodiscard]] std::optional<Bringing> step_of(const effect::Exec& exec) const;
   /// Which of the service's programs it is; empty: that of a rule's action.
   [[nodiscard]] std::string program_of(const effect::Exec& exec) const;
   /// A program has ended, whether or not healer is there to see it: what it was to do is done.

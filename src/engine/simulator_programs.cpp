@@ -124,22 +124,19 @@ void Simulation::say_ready(ActionId id) {
   if (foreground && foreground->by_notice) handle(event::ActionReady{id});
 }
 
-std::optional<effect::SavedStep::Kind> Simulation::step_of(const effect::Exec& exec) const {
+std::optional<Bringing> Simulation::step_of(const effect::Exec& exec) const {
   const auto job = engine_->jobs().find(exec.job.number());
   if (job == engine_->jobs().end() || job->second.action != exec.action) return std::nullopt;
   return job->second.step().kind;
 }
 
 std::string Simulation::program_of(const effect::Exec& exec) const {
-  using Doing = effect::SavedStep::Kind;
   if (exec.foreground) return "foreground";
-  const std::optional<Doing> step = step_of(exec);
-  if (!step) return {};
-  return *step == Doing::Stop ? "stop" : *step == Doing::Start ? "start" : "restart";
+  const std::optional<Bringing> step = step_of(exec);
+  return step ? std::string(verb(*step)) : std::string{};
 }
 
 void Simulation::finish(ActionId id) {
-  using Doing = effect::SavedStep::Kind;
   const auto found = running_.find(id.number());
   if (found == running_.end() || found->second.over || found->second.ends != now_.mono) return;
   Running& running = found->second;
@@ -149,10 +146,10 @@ void Simulation::finish(ActionId id) {
   if (running.exec.foreground) return drop_process(running.exec.service, "has ended");
   if (!running.step || running.end.outcome != Outcome::Exited || running.end.status != 0) return;
   const ServiceId service = running.exec.service;
-  const Doing step = *running.step;
+  const Bringing step = *running.step;
   const std::string by = fmt::format("{}", fmt::join(running.exec.command.arguments, " "));
-  if (step != Doing::Start) take_down(service, fmt::format("was ended by {}", by));
-  if (step == Doing::Stop) return;
+  if (step != Bringing::Start) take_down(service, fmt::format("was ended by {}", by));
+  if (step == Bringing::Stop) return;
   bring_up(service, fmt::format("was started by {}", by));
   heal_by_start(service);
 }

@@ -25,7 +25,6 @@ constexpr std::string_view kOk = "ok";
 constexpr std::string_view kFailed = "failed";
 constexpr std::string_view kAllEvents = "all";
 constexpr std::array<std::string_view, 3> kStates{"succeeded", "failed", "changed"};
-constexpr std::array<std::string_view, 3> kSteps{"stop", "start", "restart"};
 
 std::string_view word(effect::Cause::State state) { return kStates[static_cast<std::size_t>(state)]; }
 
@@ -35,12 +34,10 @@ effect::Cause::State state_of(std::string_view text) {
                                 : static_cast<effect::Cause::State>(found - kStates.begin());
 }
 
-std::string_view word(effect::SavedStep::Kind kind) { return kSteps[static_cast<std::size_t>(kind)]; }
-
-effect::SavedStep::Kind step_of(std::string_view text) {
-  const auto found = std::ranges::find(kSteps, text);
-  return found == kSteps.end() ? effect::SavedStep::Kind::Stop
-                               : static_cast<effect::SavedStep::Kind>(found - kSteps.begin());
+Bringing step_of(std::string_view text) {
+  for (const auto what : {Bringing::Start, Bringing::Restart})
+    if (text == verb(what)) return what;
+  return Bringing::Stop;
 }
 
 Doubt doubt_of(std::string_view text) {
@@ -374,7 +371,7 @@ void TableWriter::write_jobs(const Batch& batch) {
     bind_cause(save_job_, cause.get());
     save_job_.run_bound();
     std::size_t number = 0;
-    for (const auto& [name, step, named] : steps) save_step_.run(id.number(), number++, name, word(step), named);
+    for (const auto& [name, step, named] : steps) save_step_.run(id.number(), number++, name, verb(step), named);
     cut_steps_.run(id.number(), number);
   }
   for (const auto& [key, moved] : batch.moved_jobs()) {

@@ -82,12 +82,11 @@ ActionId running_action(DaemonWorld& world) {
 }
 
 Job& add_restart(World& world) {
-  using Kind = effect::SavedStep::Kind;
   const ServiceId web = world.id("web"), db = world.id("db");
   Job job{.id = JobId{70},
           .kind = ActionKind::Restart,
           .service = web,
-          .steps = {{web, Kind::Stop}, {db, Kind::Start}, {web, Kind::Start}},
+          .steps = {{web, Bringing::Stop}, {db, Bringing::Start}, {web, Bringing::Start}},
           .position = 1,
           .phase = Job::Phase::Acting,
           .action = ActionId{71},

@@ -169,7 +169,7 @@ TEST_CASE("the start of a foreground process waits until that is ready", "[contr
         "requested it; runs are not counted meanwhile.");
   world.act([](World& engine) {
     Job& stops = add_restart(engine);
-    stops.steps[1].kind = effect::SavedStep::Kind::Stop;
+    stops.steps[1].kind = Bringing::Stop;
     stops.action = {};
   });
   CHECK(ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for") == "the process of db to end");

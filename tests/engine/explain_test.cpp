@@ -248,11 +248,10 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
     const_cast<ServiceState&>(world.engine.service(world.id("db"))).job = job.id;
     return explain(world.engine, world.id("db"), world.now).notes.at(0);
   };
-  using Kind = effect::SavedStep::Kind;
   Job job{.id = JobId{7},
           .kind = ActionKind::Restart,
           .service = world.id("db"),
-          .steps = {{world.id("db"), Kind::Stop}, {world.id("db"), Kind::Start}},
+          .steps = {{world.id("db"), Bringing::Stop}, {world.id("db"), Bringing::Start}},
           .phase = Job::Phase::Looking,
           .deadline = world.now.mono + seconds{27},
           .begun = world.now.mono - seconds{3},

@@ -385,7 +385,6 @@ TEST_CASE("a state of version 1 is brought up to date, and nothing in it is lost
 }
 
 TEST_CASE("a job of version 2 is for the service that it bears the name of, in later ones, too", "[store]") {
-  using Kind = effect::SavedStep::Kind;
   healer::test::TemporaryDirectory directory;
   const int version = GENERATE(2, 3, 4, 5, 6);
   leave(in(directory, "state"), version);
@@ -399,13 +398,15 @@ TEST_CASE("a job of version 2 is for the service that it bears the name of, in l
     shop.starts.left_by = ActionId(9);
     shop.known = KnownProcess{.pid = 4711, .start_ticks = 5, .file = 6, .doubt = Doubt::Younger, .path = {}};
   }
-  effect::SavedJob job{
-      .job = JobId(14),
-      .service = "shop",
-      .steps = {{"till", Kind::Stop}, {"shop", Kind::Stop, true}, {"shop", Kind::Start, true}, {"till", Kind::Start}},
-      .position = 1,
-      .by = "root",
-      .begun = wall(1'795'000'777'001)};
+  effect::SavedJob job{.job = JobId(14),
+                       .service = "shop",
+                       .steps = {{"till", Bringing::Stop},
+                                 {"shop", Bringing::Stop, true},
+                                 {"shop", Bringing::Start, true},
+                                 {"till", Bringing::Start}},
+                       .position = 1,
+                       .by = "root",
+                       .begun = wall(1'795'000'777'001)};
   job.cause = std::make_shared<const effect::Cause>(
       effect::Cause{"shop", EventKind::Action, effect::Cause::State::Succeeded, "Restarted", "restart",
                     "Restarted by root", "", wall(1'795'000'777'001), 0});

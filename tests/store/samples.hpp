@@ -220,12 +220,11 @@ inline effect::Alert full_alert(std::uint64_t id) {
 }
 
 inline effect::SavedJob full_job(std::uint64_t id) {
-  using Kind = effect::SavedStep::Kind;
   effect::SavedJob job;
   job.job = JobId(id);
   job.kind = ActionKind::Stop;
   job.service = "web \xc3\xbc";
-  job.steps = {{"app", Kind::Stop}, {"web \xc3\xbc", Kind::Restart, true}, {"app", Kind::Start}};
+  job.steps = {{"app", Bringing::Stop}, {"web \xc3\xbc", Bringing::Restart, true}, {"app", Bringing::Start}};
   job.position = 2;
   job.action = ActionId(std::numeric_limits<std::uint64_t>::max());
   job.unmonitor = true;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// `http post URL ...`: a step that makes a request.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/healing/saving.hpp"
+#include "engine/json_test.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+struct HttpRequest {
+  std::string method;  ///< "GET", "POST", ...
+  std::string url;
+  std::vector<std::string> headers;  ///< "Name: value"
+  std::string body;
+  std::string body_file;  ///< read when the request is made; empty: `body` is sent
+  bool follow = false;
+  bool insecure = false;
+  std::uint64_t limit = 1U << 20;  ///< bytes of an answer
+
+  bool operator==(const HttpRequest&) const = default;
+};
+
+namespace step {
+
+/// `until REQUEST json ... fail json ... every D within D`: polled after the step's request was answered.
+struct Until {
+  HttpRequest request;
+  std::vector<JsonTest> met;
+  std::vector<JsonTest> failed;
+  Duration every{5'000};
+  Duration within{600'000};
+  bool operator==(const Until&) const = default;
+};
+
+struct Http {
+  HttpRequest request;
+  std::vector<std::uint16_t> expect;  ///< status codes; empty: 200 to 299
+  std::vector<JsonTest> expect_json;
+  std::vector<Saving> saves;
+  std::optional<Until> until;
+  bool operator==(const Http&) const = default;
+};
+
+}  // namespace step
+
+}  // namespace healer::engine

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// One step of a workflow: what it does, one kind in each file of this folder, and how it is gone through.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/steps/bring.hpp"
+#include "engine/steps/escalate.hpp"
+#include "engine/steps/http.hpp"
+#include "engine/steps/program.hpp"
+#include "engine/steps/recovered.hpp"
+#include "engine/steps/tell.hpp"
+#include "engine/steps/wait.hpp"
+#include "util/time.hpp"
+
+namespace healer::engine {
+
+struct Step;
+
+namespace step {
+
+/// `parallel { ... }`: all of them at once; the first failure ends the others. Not within another.
+struct Parallel {
+  std::vector<Step> steps;
+  bool operator==(const Parallel&) const;
+};
+
+}  // namespace step
+
+using StepWhat = std::variant<step::Program, step::Http, step::Wait, step::Bring, step::Tell, step::Recovered,
+                              step::Escalate, step::Parallel>;
+
+/// One step of a workflow.
+struct Step {
+  std::string name;  ///< as written; where it was not, what it does: "alert", "heal with other"
+  StepWhat what;
+  Duration timeout{0};        ///< of one attempt; 0: none of its own
+  std::uint32_t retries = 0;  ///< `retry 2 times`: attempts beyond the first
+  Duration pause{0};          ///< `every 30 seconds`: between attempts
+  bool repeatable = false;    ///< may be run again where whether it was done is unknown
+
+  bool operator==(const Step&) const = default;
+};
+
+inline bool step::Parallel::operator==(const Parallel& other) const { return steps == other.steps; }
+
+}  // namespace healer::engine
